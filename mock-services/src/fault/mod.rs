@@ -1,0 +1,143 @@
+//! What becomes of an attempt: two independent choices, what is committed and what the caller gets to see, and the trigger that
+//! says which attempt is meant. Plain data; the engine carries it out.
+
+mod plan;
+
+use std::time::Duration;
+
+pub use crate::service::After;
+use crate::service::Fields;
+pub use plan::{Attempt, Fired, Plan};
+
+/// One fault: which attempt, what is committed, what the caller sees.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    /// Which attempts it is meant for.
+    pub trigger: Trigger,
+    /// What the service commits.
+    pub commit: Commit,
+    /// What the caller sees.
+    pub reply: Reply,
+    /// Whether a trial may pass in which it did not fire.
+    pub optional: bool,
+}
+
+/// Which attempts a fault is meant for. The number counts the attempts that fit all the rest, so `attempt: 1` with a caller is
+/// the first attempt of that caller.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trigger {
+    /// The full name of the operation: `payment.charge`.
+    pub on: String,
+    /// Which of them.
+    pub attempts: Attempts,
+    /// What the fields of the request must be.
+    pub fields: Fields,
+    /// Whose attempt; anyone's where there is none.
+    pub caller: Option<u32>,
+    /// How likely it is to fire, from the seed; always where there is none.
+    pub chance: Option<f64>,
+}
+
+/// Attempt numbers, counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attempts {
+    /// Each one.
+    Every,
+    /// These.
+    These(Vec<u32>),
+    /// From the first to the last, both included.
+    Span(u32, u32),
+}
+
+impl Attempts {
+    /// Whether the attempt with this number is meant.
+    #[must_use]
+    pub fn include(&self, number: u32) -> bool {
+        match self {
+            Attempts::Every => true,
+            Attempts::These(numbers) => numbers.contains(&number),
+            Attempts::Span(first, last) => (*first..=*last).contains(&number),
+        }
+    }
+}
+
+/// What a service commits of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Commit {
+    /// All of it, before the reply.
+    Now,
+    /// Nothing, and no trace of it.
+    Never,
+    /// All of it, afterwards; the attempt is in flight until then.
+    Later(After),
+    /// The request reaches the service twice; its own idempotency judges the second.
+    Twice,
+    /// This fraction of a list, at least one and not all.
+    Part(f64),
+}
+
+/// What the caller gets to see.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// The true answer.
+    Ok,
+    /// The true answer, late.
+    Delay(Duration),
+    /// The connection is closed and no byte is sent.
+    Drop,
+    /// The connection is reset.
+    Reset,
+    /// Silence until the caller leaves or the time is over; then the connection is closed.
+    Hang {
+        /// How long the line stays open.
+        release: Duration,
+    },
+    /// Status, headers and half of the body, then the connection is closed.
+    Truncate(Framing),
+    /// The right status and headers, and a body that does not parse.
+    Garble,
+    /// The true answer, its body spread over this time.
+    Drip(Duration),
+    /// Another status than the true one.
+    Status(StatusReply),
+    /// The true answer to a read, from an older state.
+    Stale(Lag),
+}
+
+/// How long a `hang` lasts where nothing else is said.
+pub const DEFAULT_RELEASE: Duration = Duration::from_secs(3);
+/// How long a `drip` takes where nothing else is said.
+pub const DEFAULT_DRIP: Duration = Duration::from_secs(1);
+
+/// How a truncated answer declares the length that it does not keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// `Content-Length`.
+    Length,
+    /// `Transfer-Encoding: chunked`.
+    Chunked,
+}
+
+/// A status in place of the true one, with the body that the real service sends with it unless another is given.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StatusReply {
+    /// The status.
+    pub status: u16,
+    /// Headers beside those that the service sends.
+    pub headers: Vec<(String, String)>,
+    /// A body in place of the service's own.
+    pub body: Option<String>,
+    /// `Retry-After`, in seconds.
+    pub retry_after: Option<u64>,
+    /// Whether it is the service's own answer, kept under the key and replayed.
+    pub kept: bool,
+}
+
+/// How far a stale read lags behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lag {
+    /// A change is seen once this many reads have missed it.
+    Reads(u32),
+    /// A change is seen once it is this old.
+    Time(Duration),
+}

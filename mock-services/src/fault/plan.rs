@@ -1,0 +1,195 @@
+//! The faults of a trial, counted as attempts come: which fires on this one, and which have fired.
+
+use crate::fault::Fault;
+use crate::service::{Fields, mix};
+
+/// The armed faults with their counters. Whoever holds it counts one attempt at a time.
+#[derive(Debug, Default)]
+pub struct Plan {
+    seed: u64,
+    armed: Vec<Armed>,
+}
+
+#[derive(Debug)]
+struct Armed {
+    fault: Fault,
+    seen: u32,
+    fired: Vec<u64>,
+}
+
+/// An attempt as the plan sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempt<'a> {
+    /// Its number in the ledger.
+    pub id: u64,
+    /// The full name of its operation.
+    pub operation: &'a str,
+    /// Who made it.
+    pub caller: u32,
+    /// The fields of its request.
+    pub fields: &'a Fields,
+}
+
+/// What a fault has done so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fired {
+    /// The fault.
+    pub fault: Fault,
+    /// How many attempts fitted it, struck or not.
+    pub seen: u32,
+    /// The attempts it struck, by their number in the ledger.
+    pub attempts: Vec<u64>,
+}
+
+impl Plan {
+    /// A plan of faults that have been checked.
+    #[must_use]
+    pub fn new(seed: u64, faults: Vec<Fault>) -> Self {
+        let mut plan = Plan { seed, armed: Vec::new() };
+        plan.arm(faults);
+        plan
+    }
+
+    /// Adds faults behind those that are armed.
+    pub fn arm(&mut self, faults: Vec<Fault>) {
+        self.armed.extend(faults.into_iter().map(|fault| Armed { fault, seen: 0, fired: Vec::new() }));
+    }
+
+    /// Takes all faults away.
+    pub fn clear(&mut self) {
+        self.armed.clear();
+    }
+
+    /// Counts the attempt and says which fault strikes it: the first that is meant for it and that `can` strike it.
+    pub fn strike(&mut self, attempt: &Attempt<'_>, can: impl Fn(&Fault) -> bool) -> Option<(usize, Fault)> {
+        let seed = self.seed;
+        let mut struck = None;
+        for (index, armed) in self.armed.iter_mut().enumerate() {
+            if !armed.fits(attempt) {
+                continue;
+            }
+            armed.seen += 1;
+            let due = struck.is_none()
+                && armed.fault.trigger.attempts.include(armed.seen)
+                && armed.fault.trigger.chance.is_none_or(|chance| drawn(seed, index, armed.seen) < chance)
+                && can(&armed.fault);
+            if due {
+                armed.fired.push(attempt.id);
+                struck = Some((index, armed.fault.clone()));
+            }
+        }
+        struck
+    }
+
+    /// Whether nothing is armed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.armed.is_empty()
+    }
+
+    /// What each fault has done, in the order in which they were armed.
+    #[must_use]
+    pub fn fired(&self) -> Vec<Fired> {
+        let fired = |armed: &Armed| Fired { fault: armed.fault.clone(), seen: armed.seen, attempts: armed.fired.clone() };
+        self.armed.iter().map(fired).collect()
+    }
+}
+
+impl Armed {
+    fn fits(&self, attempt: &Attempt<'_>) -> bool {
+        let trigger = &self.fault.trigger;
+        trigger.on == attempt.operation
+            && trigger.caller.is_none_or(|caller| caller == attempt.caller)
+            && attempt.fields.meet(&trigger.fields)
+    }
+}
+
+/// A number from 0 up to 1 that depends on the seed, the fault and the count alone.
+fn drawn(seed: u64, fault: usize, count: u32) -> f64 {
+    let bits = mix(mix(mix(seed) ^ fault as u64) ^ u64::from(count));
+    // 53 bits are what a double holds exactly.
+    (bits >> 11) as f64 / (1u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::{Attempts, Commit, Reply, Trigger};
+    use proptest::prelude::*;
+
+    fn fault(on: &str, attempts: Attempts) -> Fault {
+        let trigger = Trigger { on: on.to_owned(), attempts, fields: Fields::new(), caller: None, chance: None };
+        Fault { trigger, commit: Commit::Now, reply: Reply::Drop, optional: false }
+    }
+
+    fn attempt<'a>(id: u64, caller: u32, fields: &'a Fields) -> Attempt<'a> {
+        Attempt { id, operation: "payment.charge", caller, fields }
+    }
+
+    fn struck(plan: &mut Plan, attempt: &Attempt<'_>) -> Option<usize> {
+        plan.strike(attempt, |_| true).map(|(index, _)| index)
+    }
+
+    #[test]
+    fn the_number_counts_only_attempts_that_fit_the_rest() {
+        let mut second_of_caller_2 = fault("payment.charge", Attempts::These(vec![2]));
+        second_of_caller_2.trigger.caller = Some(2);
+        let mut first_for_o2 = fault("payment.charge", Attempts::These(vec![1]));
+        first_for_o2.trigger.fields = Fields::new().with("order", "o2");
+        let mut plan = Plan::new(1, vec![second_of_caller_2, first_for_o2]);
+        let (o1, o2) = (Fields::new().with("order", "o1"), Fields::new().with("order", "o2"));
+        assert_eq!(struck(&mut plan, &attempt(1, 2, &o1)), None);
+        assert_eq!(struck(&mut plan, &attempt(2, 1, &o1)), None);
+        assert_eq!(struck(&mut plan, &attempt(3, 2, &o1)), Some(0));
+        assert_eq!(struck(&mut plan, &attempt(4, 1, &o2)), Some(1));
+        assert_eq!(plan.fired().iter().map(|fired| fired.attempts.clone()).collect::<Vec<_>>(), [vec![3], vec![4]]);
+    }
+
+    #[test]
+    fn the_first_of_two_faults_on_one_attempt_strikes_and_both_count_it() {
+        let mut plan =
+            Plan::new(1, vec![fault("payment.charge", Attempts::These(vec![1])), fault("payment.charge", Attempts::Span(1, 2))]);
+        let none = Fields::new();
+        assert_eq!(struck(&mut plan, &attempt(1, 1, &none)), Some(0));
+        assert_eq!(struck(&mut plan, &attempt(2, 1, &none)), Some(1));
+        assert_eq!(struck(&mut plan, &attempt(3, 1, &none)), None);
+    }
+
+    #[test]
+    fn a_fault_that_cannot_strike_an_attempt_is_not_used_up_in_silence() {
+        let mut plan = Plan::new(1, vec![fault("payment.charge", Attempts::These(vec![1]))]);
+        let none = Fields::new();
+        assert!(plan.strike(&attempt(1, 1, &none), |_| false).is_none());
+        assert!(plan.fired()[0].attempts.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn chance_depends_on_the_seed_alone(seed: u64, chance in 0.0f64..=1.0) {
+            let mut likely = fault("payment.charge", Attempts::Every);
+            likely.trigger.chance = Some(chance);
+            let run = || {
+                let mut plan = Plan::new(seed, vec![likely.clone()]);
+                (1..=50).map(|id| struck(&mut plan, &attempt(id, 1, &Fields::new())).is_some()).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(run(), run());
+        }
+
+        #[test]
+        fn a_span_fires_as_often_as_it_is_long(first in 1u32..20, length in 0u32..20, attempts in 0u64..60) {
+            let last = first + length;
+            let mut plan = Plan::new(0, vec![fault("payment.charge", Attempts::Span(first, last))]);
+            for id in 1..=attempts {
+                plan.strike(&attempt(id, 1, &Fields::new()), |_| true);
+            }
+            let expected = attempts.min(u64::from(last)).saturating_sub(u64::from(first) - 1);
+            prop_assert_eq!(plan.fired()[0].attempts.len() as u64, expected);
+        }
+    }
+
+    #[test]
+    fn chance_comes_near_its_number() {
+        let fires = (0..10_000).filter(|count| drawn(42, 0, *count) < 0.2).count();
+        assert!((1_800..2_200).contains(&fires), "{fires}");
+    }
+}

@@ -1,0 +1,123 @@
+//! Ids that look like the service's own and come from the seed, the caller and the number of its request alone, so that what
+//! a caller sees never depends on what was committed.
+
+use sha2::{Digest, Sha256};
+
+const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// Where the ids of one request come from. Each name that is asked for gives another id; the same name gives the same one.
+#[derive(Debug, Clone, Copy)]
+pub struct Ids {
+    origin: u64,
+}
+
+impl Ids {
+    /// The ids of one delivery of one request: `delivery` is 0, and 1 for the second of a fault's `twice`.
+    #[must_use]
+    pub fn new(seed: u64, service: &str, caller: u32, request: u64, delivery: u32) -> Self {
+        let mut origin = mix(seed ^ 0x6861_7061_785f_6964);
+        for byte in service.bytes() {
+            origin = mix(origin ^ u64::from(byte));
+        }
+        Ids { origin: mix(mix(mix(origin ^ u64::from(caller)) ^ request) ^ u64::from(delivery)) }
+    }
+
+    /// `length` letters and digits behind `prefix`: `ch_3Kq…`.
+    #[must_use]
+    pub fn alphanumeric(&self, prefix: &str, length: usize) -> String {
+        self.text(prefix, prefix, length, ALPHANUMERIC)
+    }
+
+    /// `length` hexadecimal digits; `name` tells several of one request apart.
+    #[must_use]
+    pub fn hex(&self, name: &str, length: usize) -> String {
+        self.text(name, "", length, HEX)
+    }
+
+    /// A version 4 UUID.
+    #[must_use]
+    pub fn uuid(&self, name: &str) -> String {
+        let digits = self.hex(name, 32);
+        format!("{}-{}-4{}-a{}-{}", &digits[..8], &digits[8..12], &digits[13..16], &digits[17..20], &digits[20..])
+    }
+
+    /// A whole number below `limit`.
+    #[must_use]
+    pub fn number(&self, name: &str, limit: u64) -> u64 {
+        self.stream(name).0 % limit.max(1)
+    }
+
+    fn text(&self, name: &str, prefix: &str, length: usize, digits: &[u8]) -> String {
+        let mut text = String::with_capacity(prefix.len() + length);
+        text.push_str(prefix);
+        let (mut word, mut state) = self.stream(name);
+        for index in 0..length {
+            if index % 8 == 7 {
+                state = mix(state);
+                word = state;
+            }
+            text.push(char::from(digits[usize::try_from(word % digits.len() as u64).unwrap_or_default()]));
+            word /= digits.len() as u64;
+        }
+        text
+    }
+
+    fn stream(&self, name: &str) -> (u64, u64) {
+        let state = name.bytes().fold(self.origin, |state, byte| mix(state ^ u64::from(byte)));
+        (mix(state ^ 1), state)
+    }
+}
+
+/// One step of SplitMix64: every bit of the input moves every bit of the output.
+#[must_use]
+pub(crate) const fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A secret for a service's caller: long, from the seed, and of the shape that the service's clients expect.
+#[must_use]
+pub fn mint(seed: u64, service: &str, caller: u32, prefix: &str) -> String {
+    let digest =
+        Sha256::new().chain_update(seed.to_le_bytes()).chain_update(service).chain_update(caller.to_le_bytes()).finalize();
+    let mut key = prefix.to_owned();
+    key.extend(digest.iter().map(|byte| char::from(ALPHANUMERIC[usize::from(*byte) % ALPHANUMERIC.len()])));
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn ids_are_the_same_for_the_same_origin_and_differ_in_every_part_of_it() {
+        let id =
+            |seed, service, caller, request, delivery| Ids::new(seed, service, caller, request, delivery).alphanumeric("ch_", 24);
+        let ids = [
+            id(1, "payment", 1, 1, 0),
+            id(2, "payment", 1, 1, 0),
+            id(1, "email", 1, 1, 0),
+            id(1, "payment", 2, 1, 0),
+            id(1, "payment", 1, 2, 0),
+            id(1, "payment", 1, 1, 1),
+        ];
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len());
+        assert_eq!(ids[0], id(1, "payment", 1, 1, 0));
+    }
+
+    #[test]
+    fn a_hundred_thousand_requests_have_as_many_ids() {
+        let ids: HashSet<_> = (0..100_000).map(|request| Ids::new(7, "payment", 1, request, 0).alphanumeric("ch_", 24)).collect();
+        assert_eq!(ids.len(), 100_000);
+    }
+
+    #[test]
+    fn a_uuid_has_its_version_and_variant() {
+        let uuid = Ids::new(1, "email", 1, 1, 0).uuid("id");
+        assert_eq!((uuid.len(), &uuid[14..15], &uuid[19..20]), (36, "4", "a"), "{uuid}");
+    }
+}

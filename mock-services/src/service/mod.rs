@@ -1,0 +1,215 @@
+//! What a service is: a pure state machine that decides what a request would do and answer, and applies what was decided.
+//! No service knows that faults exist, has a clock or touches a socket; the engine around it has all three.
+
+mod answer;
+mod fields;
+mod ids;
+mod request;
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+pub use answer::Answer;
+pub use fields::{Fields, Value};
+pub(crate) use ids::mix;
+pub use ids::{Ids, mint};
+pub use request::{Envelope, Request, base64_decoded, percent_decoded};
+
+/// A mock service: routes, rules and answers over a state of its own.
+pub trait Service: Send + Sync + 'static {
+    /// All that the service remembers. It is the fold of [`Service::apply`] over what was committed, and nothing else.
+    type State: Default + Send + 'static;
+    /// One change of the state. Some count as effects ([`Service::describe`]), others are bookkeeping.
+    type Effect: Clone + Send + Sync + 'static;
+    /// A request that was understood.
+    type Call: Send + Sync + 'static;
+
+    /// The name under which scenarios and faults know it: `payment`.
+    fn name(&self) -> &str;
+
+    /// Everything it can do.
+    fn operations(&self) -> &[Operation];
+
+    /// Reads a request without looking at the state. An error is the true refusal: unknown path, wrong method, bad parameters.
+    fn recognise(&self, request: &Request, context: &Context) -> Result<Recognised<Self::Call>, Answer>;
+
+    /// What the call would change and answer in this state.
+    fn decide(&self, state: &Self::State, call: &Self::Call, context: &Context) -> Decision<Self::Effect>;
+
+    /// Commits one change.
+    fn apply(&self, state: &mut Self::State, effect: &Self::Effect);
+
+    /// What the ledger says of a change; `None` for bookkeeping that moves no money, delivers no mail and deploys nothing.
+    fn describe(&self, effect: &Self::Effect) -> Option<EffectFacts>;
+
+    /// What the real service answers when it fails with this status. `request` tells over which of its APIs it was asked.
+    fn failure(&self, status: u16, request: &Request, context: &Context) -> Answer;
+
+    /// The true answer to a request without a valid key.
+    fn unauthorized(&self, request: &Request, context: &Context) -> Answer;
+
+    /// Adds what the real service sends with every answer: its name, a request id, a version.
+    fn dress(&self, answer: &mut Answer, request: &Request, context: &Context);
+
+    /// How its API keys begin.
+    fn key_prefix(&self) -> &'static str {
+        ""
+    }
+}
+
+/// Something that a service can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// Its full name: `payment.charge`.
+    pub name: Cow<'static, str>,
+    /// Whether it can leave an effect.
+    pub kind: Kind,
+    /// Whether it works on a list, so that it can be done in part.
+    pub list: bool,
+    /// The fields of its requests that a fault's `where` can name. A name that ends in `.*` stands for all that begin so.
+    pub fields: Vec<Cow<'static, str>>,
+    /// The fields that identify its effect; none for a read or for bookkeeping.
+    pub identity: Vec<Cow<'static, str>>,
+}
+
+/// Whether an operation can leave an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It changes nothing.
+    Read,
+    /// It can leave an effect.
+    Write,
+}
+
+impl Operation {
+    /// An operation that changes nothing.
+    #[must_use]
+    pub fn read(name: impl Into<Cow<'static, str>>, fields: &[&'static str]) -> Self {
+        Operation { name: name.into(), kind: Kind::Read, list: false, fields: borrowed(fields), identity: Vec::new() }
+    }
+
+    /// An operation that can leave an effect, which `identity` tells from others.
+    #[must_use]
+    pub fn write(name: impl Into<Cow<'static, str>>, fields: &[&'static str], identity: &[&'static str]) -> Self {
+        Operation { name: name.into(), kind: Kind::Write, list: false, fields: borrowed(fields), identity: borrowed(identity) }
+    }
+
+    /// The same, on a list.
+    #[must_use]
+    pub fn on_list(mut self) -> Self {
+        self.list = true;
+        self
+    }
+
+    /// Whether requests of this operation can have the field.
+    #[must_use]
+    pub fn has_field(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| match field.strip_suffix('*') {
+            Some(stem) => name.starts_with(stem),
+            None => field == name,
+        })
+    }
+}
+
+fn borrowed(names: &[&'static str]) -> Vec<Cow<'static, str>> {
+    names.iter().map(|name| Cow::Borrowed(*name)).collect()
+}
+
+/// A request that the service understood.
+#[derive(Debug)]
+pub struct Recognised<Call> {
+    /// Its place in [`Service::operations`].
+    pub operation: usize,
+    /// The fields that matter: those that faults and the ledger may name.
+    pub fields: Fields,
+    /// The call itself.
+    pub call: Call,
+}
+
+/// All that a decision may know beside the state and the call.
+#[derive(Debug, Clone, Copy)]
+pub struct Context {
+    /// The time, as the engine's clock tells it.
+    pub now: Timestamp,
+    /// Where ids come from.
+    pub ids: Ids,
+}
+
+/// What a call comes to.
+#[derive(Debug)]
+pub enum Decision<Effect> {
+    /// The service refuses: its true 4xx, no effect, no attempt.
+    Refuse(Refusal),
+    /// The service accepts.
+    Accept(Accepted<Effect>),
+}
+
+/// A true refusal.
+#[derive(Debug)]
+pub struct Refusal {
+    /// What the caller is told.
+    pub answer: Answer,
+    /// Whether the call had begun to execute, so that an idempotency key keeps this answer (a declined card).
+    pub begun: bool,
+}
+
+/// An accepted call.
+#[derive(Debug)]
+pub struct Accepted<Effect> {
+    /// What it changes when it commits, in order.
+    pub effects: Vec<Effect>,
+    /// What follows by itself: a mail that is delivered a little later, the next step of a roll-out.
+    pub afterwards: Vec<(After, Effect)>,
+    /// What the caller is told.
+    pub answer: Answer,
+}
+
+/// When something that was put off happens; at the latest when the service settles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    /// When so many more requests have come to this service: they still find it undone, the next finds it done.
+    Requests(u32),
+    /// By the clock.
+    Time(Duration),
+    /// Only when the service settles.
+    Settled,
+}
+
+impl<Effect> Decision<Effect> {
+    /// Accepted, with these changes.
+    #[must_use]
+    pub fn accept(answer: Answer, effects: Vec<Effect>) -> Self {
+        Decision::Accept(Accepted { effects, afterwards: Vec::new(), answer })
+    }
+
+    /// Accepted, and nothing changes: a read.
+    #[must_use]
+    pub fn read(answer: Answer) -> Self {
+        Decision::accept(answer, Vec::new())
+    }
+
+    /// Refused before it began.
+    #[must_use]
+    pub fn refuse(answer: Answer) -> Self {
+        Decision::Refuse(Refusal { answer, begun: false })
+    }
+
+    /// Refused after it had begun, as a declined card is.
+    #[must_use]
+    pub fn refuse_begun(answer: Answer) -> Self {
+        Decision::Refuse(Refusal { answer, begun: true })
+    }
+}
+
+/// What the ledger says of an effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EffectFacts {
+    /// The effect's name, that of the operation which makes it: `payment.charge`.
+    pub effect: Cow<'static, str>,
+    /// The id that the service gave to what it made.
+    pub id: String,
+    /// What was done: amount, recipient, version, and whatever tells it from others.
+    pub fields: Fields,
+}

@@ -1,0 +1,248 @@
+//! One request as a service sees it: read whole, decoded, and free of the socket it came from.
+
+use std::ops::Range;
+
+/// A request that has come in whole. What is not UTF-8 in its head is replaced by U+FFFD; the body is bytes.
+#[derive(Debug, Clone)]
+pub struct Request {
+    head: String,
+    method: Range<usize>,
+    path: Range<usize>,
+    query: Range<usize>,
+    headers: Vec<(Range<usize>, Range<usize>)>,
+    body: Vec<u8>,
+    envelope: Option<Envelope>,
+}
+
+/// What an SMTP client said before the message: `MAIL FROM` and `RCPT TO`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envelope {
+    /// The return path; empty for a bounce.
+    pub from: String,
+    /// Everyone the message is for.
+    pub to: Vec<String>,
+}
+
+impl Request {
+    /// A request with no headers and no body: `target` is the path with its query.
+    #[must_use]
+    pub fn new(method: &str, target: &str) -> Self {
+        let head = format!("{method}{target}");
+        let target_at = method.len();
+        let path_end = target.find('?').map_or(head.len(), |at| target_at + at);
+        Request {
+            method: 0..target_at,
+            path: target_at..path_end,
+            query: (path_end + 1).min(head.len())..head.len(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            envelope: None,
+            head,
+        }
+    }
+
+    /// A message that came over SMTP.
+    #[must_use]
+    pub fn smtp(envelope: Envelope, message: Vec<u8>) -> Self {
+        Request { envelope: Some(envelope), body: message, ..Request::new("DATA", "smtp:") }
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.push_header(name, value);
+        self
+    }
+
+    /// Adds a header in place.
+    pub fn push_header(&mut self, name: &str, value: &str) {
+        let start = self.head.len();
+        self.head.push_str(name);
+        self.head.push_str(value);
+        let middle = start + name.len();
+        self.headers.push((start..middle, middle..self.head.len()));
+    }
+
+    /// Sets the body.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// `GET`, `POST`, … as sent; `DATA` over SMTP.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        &self.head[self.method.clone()]
+    }
+
+    /// The path as sent, without the query.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.head[self.path.clone()]
+    }
+
+    /// The parts of the path between its slashes, percent-decoded: `/v1/charges/ch_1` is `["v1", "charges", "ch_1"]`.
+    #[must_use]
+    pub fn segments(&self) -> Vec<String> {
+        self.path().split('/').filter(|part| !part.is_empty()).map(percent_decoded).collect()
+    }
+
+    /// What stands behind the question mark, as sent.
+    #[must_use]
+    pub fn query(&self) -> &str {
+        &self.head[self.query.clone()]
+    }
+
+    /// The decoded pairs of the query.
+    #[must_use]
+    pub fn query_pairs(&self) -> Vec<(String, String)> {
+        form_urlencoded::parse(self.query().as_bytes()).into_owned().collect()
+    }
+
+    /// The value of one name of the query.
+    #[must_use]
+    pub fn query_value(&self, name: &str) -> Option<String> {
+        form_urlencoded::parse(self.query().as_bytes()).find(|(have, _)| have == name).map(|(_, value)| value.into_owned())
+    }
+
+    /// The first value of a header, whatever the case of its name.
+    #[must_use]
+    pub fn header_value(&self, name: &str) -> Option<&str> {
+        self.headers().find(|(have, _)| have.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// All headers, in the order in which they were sent.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.headers.iter().map(|(name, value)| (&self.head[name.clone()], &self.head[value.clone()]))
+    }
+
+    /// The body.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// The envelope, where the request came over SMTP.
+    #[must_use]
+    pub fn envelope(&self) -> Option<&Envelope> {
+        self.envelope.as_ref()
+    }
+
+    /// The secret that the caller showed: a bearer token, `x-api-key`, or the user of basic authentication.
+    #[must_use]
+    pub fn credential(&self) -> Option<String> {
+        if let Some(value) = self.header_value("authorization") {
+            let (scheme, secret) = value.split_once(' ')?;
+            return match scheme.to_ascii_lowercase().as_str() {
+                "bearer" | "token" => Some(secret.trim().to_owned()),
+                "basic" => basic_secret(secret.trim()),
+                _ => None,
+            };
+        }
+        self.header_value("x-api-key").map(str::to_owned)
+    }
+
+    /// The address under which the caller reached the service, for answers that point back at it.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.header_value("host").unwrap_or("localhost"))
+    }
+}
+
+/// The user of basic authentication or, where that is empty, its password.
+fn basic_secret(encoded: &str) -> Option<String> {
+    let decoded = String::from_utf8(base64_decoded(encoded)?).ok()?;
+    let (user, password) = decoded.split_once(':')?;
+    Some(if user.is_empty() { password } else { user }.to_owned())
+}
+
+/// The bytes of standard base64; `None` where it is none.
+#[must_use]
+pub fn base64_decoded(text: &str) -> Option<Vec<u8>> {
+    const SYMBOLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let symbols = text.trim_end_matches('=').as_bytes();
+    if symbols.len() % 4 == 1 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(symbols.len() * 3 / 4);
+    for group in symbols.chunks(4) {
+        let mut word = 0u32;
+        for symbol in group {
+            let value = SYMBOLS.iter().position(|have| have == symbol)?;
+            word = word << 6 | u32::try_from(value).ok()?;
+        }
+        word <<= 6 * (4 - group.len());
+        bytes.extend_from_slice(&word.to_be_bytes()[1..group.len()]);
+    }
+    Some(bytes)
+}
+
+/// `%40` is `@`; what is no escape stays as it is.
+#[must_use]
+pub fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let escape = (bytes[at] == b'%')
+            .then(|| bytes.get(at + 1..at + 3))
+            .flatten()
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match escape {
+            Some(byte) => {
+                decoded.push(byte);
+                at += 3;
+            }
+            None => {
+                decoded.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_is_cut_into_path_and_query() {
+        let request = Request::new("GET", "/v1/charges/ch%5F1?limit=2&a%5B%5D=x+y");
+        assert_eq!((request.method(), request.path(), request.query()), ("GET", "/v1/charges/ch%5F1", "limit=2&a%5B%5D=x+y"));
+        assert_eq!(request.segments(), ["v1", "charges", "ch_1"]);
+        assert_eq!(request.query_value("a[]").as_deref(), Some("x y"));
+        assert_eq!(Request::new("GET", "/x").query(), "");
+        assert_eq!(Request::new("GET", "/x?").query(), "");
+    }
+
+    #[test]
+    fn headers_are_found_whatever_their_case() {
+        let request = Request::new("GET", "/").header("Idempotency-Key", "k1").header("X", "");
+        assert_eq!(request.header_value("idempotency-key"), Some("k1"));
+        assert_eq!(request.header_value("x"), Some(""));
+        assert_eq!(request.header_value("y"), None);
+    }
+
+    #[test]
+    fn the_secret_is_read_from_each_place_where_clients_put_it() {
+        let with = |name, value| Request::new("GET", "/").header(name, value).credential();
+        assert_eq!(with("Authorization", "Bearer sk_1").as_deref(), Some("sk_1"));
+        assert_eq!(with("Authorization", "token ghp_1").as_deref(), Some("ghp_1"));
+        assert_eq!(with("authorization", "Basic c2tfMTo=").as_deref(), Some("sk_1"));
+        assert_eq!(with("x-api-key", "k").as_deref(), Some("k"));
+        assert_eq!(with("Authorization", "Basic %%%"), None);
+        assert_eq!(with("Authorization", "nonsense"), None);
+    }
+
+    #[test]
+    fn base64_of_every_length_is_read() {
+        for (text, bytes) in [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob")] {
+            assert_eq!(base64_decoded(text).as_deref(), Some(bytes.as_bytes()));
+        }
+        assert_eq!(base64_decoded("A"), None);
+        assert_eq!(base64_decoded("A*=="), None);
+    }
+}
