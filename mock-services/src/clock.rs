@@ -1,0 +1,40 @@
+//! The only clock of the package. Services never read it: the engine hands them the time with each call.
+
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+/// Where the time comes from.
+#[derive(Debug, Clone, Copy)]
+pub enum Clock {
+    /// The machine's clocks; monotonic time counts from the given instant.
+    Machine(Instant),
+    /// A clock that stands still, for tests that compare bytes.
+    Pinned(Timestamp),
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Clock::Machine(Instant::now())
+    }
+}
+
+impl Clock {
+    /// The time of day.
+    #[must_use]
+    pub fn wall(&self) -> Timestamp {
+        match self {
+            Clock::Machine(_) => Timestamp::now(),
+            Clock::Pinned(at) => *at,
+        }
+    }
+
+    /// The time since the clock was made; it never goes back.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        match self {
+            Clock::Machine(start) => start.elapsed(),
+            Clock::Pinned(_) => Duration::ZERO,
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! What a service does when a key comes again: the profiles of real services, and the store of what each key stands for.
+//! Faults stand outside of it: the store keeps what the service decided, not what a caller saw.
+
+mod fingerprint;
+mod refusals;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::service::{After, Answer};
+pub(crate) use fingerprint::{Fingerprint, fingerprint};
+pub(crate) use refusals::KeyRefusal;
+
+/// How a service treats idempotency keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// Stripe's API v1: answers are kept and replayed, failures included.
+    Stripe,
+    /// The IETF draft: the key is required on writes; problem documents.
+    Ietf,
+    /// The Agentic Commerce Protocol: the key is required on writes.
+    Acp,
+    /// Resend: kept for a day.
+    Resend,
+    /// The key is ignored.
+    None,
+}
+
+impl Profile {
+    /// All profiles, by name.
+    pub const ALL: [Profile; 5] = [Profile::Stripe, Profile::Ietf, Profile::Acp, Profile::Resend, Profile::None];
+
+    /// Its name in scenarios and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Profile::Stripe => "stripe",
+            Profile::Ietf => "ietf",
+            Profile::Acp => "acp",
+            Profile::Resend => "resend",
+            Profile::None => "none",
+        }
+    }
+
+    /// The profile of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Profile::ALL.into_iter().find(|profile| profile.name() == name)
+    }
+
+    const fn requires_key(self) -> bool {
+        matches!(self, Profile::Ietf | Profile::Acp)
+    }
+
+    const fn longest_key(self) -> usize {
+        match self {
+            Profile::Resend => 256,
+            _ => 255,
+        }
+    }
+}
+
+/// How keys are treated, and how long they are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Idempotency {
+    /// Whose rules.
+    pub profile: Profile,
+    /// When a key may be used for a new request again.
+    pub lifetime: After,
+}
+
+impl Idempotency {
+    /// The profile with its own lifetime: a day.
+    #[must_use]
+    pub const fn new(profile: Profile) -> Self {
+        Idempotency { profile, lifetime: After::Time(Duration::from_secs(24 * 60 * 60)) }
+    }
+}
+
+/// The key of a request as it was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SentKey<'a> {
+    /// The key itself, without the quotes that the IETF draft puts around it.
+    pub(crate) key: &'a str,
+    /// Whether it stood between quotes.
+    pub(crate) quoted: bool,
+}
+
+impl<'a> SentKey<'a> {
+    pub(crate) fn new(value: &'a str, profile: Profile) -> Self {
+        let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).filter(|_| value.len() >= 2);
+        match inner {
+            Some(key) if profile == Profile::Ietf => SentKey { key, quoted: true },
+            _ => SentKey { key: value, quoted: false },
+        }
+    }
+}
+
+/// What the store says of a key.
+#[derive(Debug)]
+pub(crate) enum Found<Effect> {
+    /// The request is new: it has no key, or one that stands for nothing yet.
+    New,
+    /// The service refuses because of the key.
+    Refused(KeyRefusal),
+    /// It was answered before; `refused` where that answer was a true refusal.
+    Replay { answer: Arc<Answer>, refused: bool },
+    /// Only a part of it was done: this is the rest.
+    Rest { effects: Vec<Effect>, answer: Arc<Answer> },
+}
+
+/// What every key stands for.
+#[derive(Debug)]
+pub(crate) struct KeyStore<Effect> {
+    rules: Idempotency,
+    records: HashMap<String, Record<Effect>>,
+}
+
+#[derive(Debug)]
+struct Record<Effect> {
+    endpoint: String,
+    fingerprint: Fingerprint,
+    at: Timestamp,
+    at_request: u64,
+    what: What<Effect>,
+}
+
+#[derive(Debug)]
+enum What<Effect> {
+    InFlight,
+    Answered { answer: Arc<Answer>, refused: bool },
+    Partly { rest: Vec<Effect>, answer: Arc<Answer> },
+}
+
+/// The request that a key came with, as far as the store cares.
+#[derive(Debug, Clone)]
+pub(crate) struct Keyed {
+    pub(crate) key: String,
+    pub(crate) endpoint: String,
+    pub(crate) fingerprint: Fingerprint,
+}
+
+/// The time, in both of the ways in which a key can grow old.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Age {
+    pub(crate) now: Timestamp,
+    pub(crate) requests: u64,
+}
+
+impl<Effect: Clone> KeyStore<Effect> {
+    pub(crate) fn new(rules: Idempotency) -> Self {
+        KeyStore { rules, records: HashMap::new() }
+    }
+
+    pub(crate) fn profile(&self) -> Profile {
+        self.rules.profile
+    }
+
+    /// What a write with this key, or without one, is to this service.
+    pub(crate) fn look(&self, keyed: Option<&Keyed>, age: Age) -> Found<Effect> {
+        let profile = self.rules.profile;
+        if profile == Profile::None {
+            return Found::New;
+        }
+        let Some(keyed) = keyed else {
+            return if profile.requires_key() { Found::Refused(KeyRefusal::Missing) } else { Found::New };
+        };
+        if keyed.key.is_empty() || keyed.key.chars().count() > profile.longest_key() {
+            return Found::Refused(KeyRefusal::Length);
+        }
+        let Some(record) = self.records.get(&keyed.key).filter(|record| !self.expired(record, age)) else {
+            return Found::New;
+        };
+        if record.endpoint != keyed.endpoint {
+            return Found::Refused(KeyRefusal::OtherEndpoint { first: record.endpoint.clone() });
+        }
+        if record.fingerprint != keyed.fingerprint {
+            return Found::Refused(KeyRefusal::OtherPayload);
+        }
+        match &record.what {
+            What::InFlight => Found::Refused(KeyRefusal::InFlight),
+            What::Answered { answer, refused } => Found::Replay { answer: Arc::clone(answer), refused: *refused },
+            What::Partly { rest, answer } => Found::Rest { effects: rest.clone(), answer: Arc::clone(answer) },
+        }
+    }
+
+    pub(crate) fn in_flight(&mut self, keyed: &Keyed, age: Age) {
+        self.put(keyed, age, What::InFlight);
+    }
+
+    pub(crate) fn answered(&mut self, keyed: &Keyed, age: Age, answer: Answer, refused: bool) {
+        self.put(keyed, age, What::Answered { answer: Arc::new(answer), refused });
+    }
+
+    pub(crate) fn partly(&mut self, keyed: &Keyed, age: Age, rest: Vec<Effect>, answer: Answer) {
+        self.put(keyed, age, What::Partly { rest, answer: Arc::new(answer) });
+    }
+
+    /// The key stands for nothing any more.
+    pub(crate) fn forget(&mut self, keyed: &Keyed) {
+        self.records.remove(&keyed.key);
+    }
+
+    fn put(&mut self, keyed: &Keyed, age: Age, what: What<Effect>) {
+        if self.rules.profile != Profile::None {
+            let record = Record {
+                endpoint: keyed.endpoint.clone(),
+                fingerprint: keyed.fingerprint,
+                at: age.now,
+                at_request: age.requests,
+                what,
+            };
+            self.records.insert(keyed.key.clone(), record);
+        }
+    }
+
+    /// A key grows old from the answer on; while its request is in flight it does not.
+    fn expired(&self, record: &Record<Effect>, age: Age) -> bool {
+        if matches!(record.what, What::InFlight) {
+            return false;
+        }
+        match self.rules.lifetime {
+            After::Requests(requests) => age.requests.saturating_sub(record.at_request) > u64::from(requests),
+            After::Time(time) => age.now.duration_since(record.at).unsigned_abs() >= time && age.now >= record.at,
+            After::Settled => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

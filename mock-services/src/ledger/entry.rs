@@ -1,0 +1,221 @@
+//! What stands in a ledger: plain data, the same in memory, in the file and when it is read again.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::service::Fields;
+
+/// One line of a ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its number, from 1, without gaps.
+    pub n: u64,
+    /// Microseconds since the ledger was opened; never goes back.
+    pub at: u64,
+    /// The time of day, in milliseconds since 1970.
+    pub wall: i64,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event<'static>,
+}
+
+/// Something that happened in a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Event<'a> {
+    /// The first entry.
+    Opened {
+        /// The seed from which ids and chances come.
+        seed: u64,
+    },
+    /// An attempt came in.
+    Received(Received<'a>),
+    /// A request came in that the service itself refused, so it is no attempt.
+    Refused {
+        /// Which service.
+        service: Cow<'a, str>,
+        /// The operation, where the request was understood that far.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        operation: Option<Cow<'a, str>>,
+        /// The method.
+        method: Cow<'a, str>,
+        /// The path, without its query.
+        path: Cow<'a, str>,
+        /// The status of the refusal.
+        status: u16,
+        /// Who asked.
+        caller: u32,
+        /// Over which connection.
+        connection: u64,
+        /// The idempotency key.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Cow<'a, str>>,
+    },
+    /// A fault was put on an attempt.
+    Fault {
+        /// The attempt.
+        attempt: u64,
+        /// The fault's place in the plan, from 0.
+        fault: usize,
+        /// What is committed.
+        commit: Cow<'a, str>,
+        /// What the caller sees.
+        reply: Cow<'a, str>,
+    },
+    /// An effect was committed.
+    Committed {
+        /// The attempt that caused it.
+        attempt: u64,
+        /// Its name.
+        effect: Cow<'a, str>,
+        /// The id that the service gave it.
+        id: Cow<'a, str>,
+        /// What was done.
+        fields: Cow<'a, Fields>,
+        /// Why it was committed at this moment.
+        how: How,
+    },
+    /// A late commit came to nothing: when its time came, the service refused it.
+    Lapsed {
+        /// The attempt.
+        attempt: u64,
+        /// The status of the refusal that nobody saw.
+        status: u16,
+    },
+    /// A reply was sent, in whole, in part or not at all.
+    Replied {
+        /// The attempt that it answers.
+        attempt: u64,
+        /// What the caller was made to see: `ok`, `drop`, `status`, …
+        reply: Cow<'a, str>,
+        /// The status, where the caller was sent one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<u16>,
+        /// How many bytes were handed to the network.
+        bytes: u64,
+        /// Whether that was the whole answer.
+        whole: bool,
+        /// Whether the answer told that the key had been used before.
+        #[serde(default, skip_serializing_if = "is_false")]
+        replay: bool,
+    },
+    /// A connection ended.
+    Closed {
+        /// Which service.
+        service: Cow<'a, str>,
+        /// Which connection.
+        connection: u64,
+        /// Whose it was.
+        caller: u32,
+        /// Who ended it.
+        by: ClosedBy,
+    },
+    /// Something happened at the door.
+    Door {
+        /// The caller that it concerns.
+        caller: u32,
+        /// What happened.
+        what: AtDoor,
+    },
+    /// Something that others add: a subject started, was killed, claimed.
+    Noted {
+        /// What it is: `started`, `killed`, `claimed`.
+        name: Cow<'a, str>,
+        /// Who it concerns.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        caller: Option<u32>,
+        /// The rest.
+        #[serde(default, skip_serializing_if = "no_fields")]
+        fields: Cow<'a, Fields>,
+    },
+    /// The last entry.
+    End {
+        /// How many entries stand before it.
+        count: u64,
+    },
+}
+
+/// An attempt as it came in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Received<'a> {
+    /// Its number in the ledger, from 1.
+    pub attempt: u64,
+    /// The full name of the operation.
+    pub operation: Cow<'a, str>,
+    /// The method.
+    pub method: Cow<'a, str>,
+    /// The path, without its query.
+    pub path: Cow<'a, str>,
+    /// The fields that matter.
+    pub fields: Cow<'a, Fields>,
+    /// The idempotency key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Cow<'a, str>>,
+    /// Whether the answer to it was already kept under that key.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub replay: bool,
+    /// Who made it.
+    pub caller: u32,
+    /// Over which connection.
+    pub connection: u64,
+    /// The headers that tell the client and its retry count.
+    #[serde(default, skip_serializing_if = "no_fields")]
+    pub client: Cow<'a, Fields>,
+}
+
+/// Why an effect was committed at that moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum How {
+    /// At once.
+    Now,
+    /// The fault put it off.
+    Later,
+    /// The network delivered the request twice; this is the second.
+    Twice,
+    /// Part of a list, by a fault.
+    Part,
+    /// The rest of a list whose first part was done before under the same key.
+    Rest,
+    /// The service does it afterwards by itself: a mail that is delivered a little later.
+    Afterwards,
+}
+
+/// Who ended a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClosedBy {
+    /// The caller closed or reset it.
+    Caller,
+    /// The service closed it: a fault, or a request that could not be read.
+    Service,
+    /// The caller said nothing for too long, or too slowly.
+    Timeout,
+}
+
+/// What can happen at the door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AtDoor {
+    /// The caller's first write has come and waits.
+    Held,
+    /// The caller is let in.
+    Admitted,
+    /// The caller's client gave up while it was held.
+    GaveUp,
+    /// The caller ended without having come.
+    Absent,
+    /// The caller wrote after the door had opened without it.
+    Late,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+#[expect(clippy::ptr_arg, reason = "serde hands over the field as it is")]
+fn no_fields(fields: &Cow<'_, Fields>) -> bool {
+    fields.is_empty()
+}

@@ -1,0 +1,131 @@
+//! The file of a run: the ledgers of all its trials, streamed by a thread of its own as they grow, so that no request ever waits for
+//! the disk.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::Inner;
+
+/// Lines are written at most this often, many at a time.
+const GATHER: Duration = Duration::from_millis(5);
+
+/// A file to which ledgers are written as they grow.
+#[derive(Debug)]
+pub struct LedgerFile {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    grown: Vec<Arc<Inner>>,
+    stopping: bool,
+    /// Somebody waits for what is queued to be on disk.
+    hurry: bool,
+    writing: bool,
+    failure: Option<String>,
+}
+
+impl LedgerFile {
+    /// Creates the file; there must be none of that name.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be created.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let file = File::options().write(true).create_new(true).open(path)?;
+        let shared = Arc::new(Shared::default());
+        let for_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("ledger".to_owned()).spawn(move || write_all(&for_thread, file))?;
+        Ok(LedgerFile { shared, thread: Some(thread) })
+    }
+
+    /// Waits until all that was added so far has been handed to the operating system.
+    ///
+    /// # Errors
+    /// When a line could not be written, now or earlier.
+    pub fn flush(&self) -> io::Result<()> {
+        let mut queue = self.shared.lock();
+        queue.hurry = true;
+        self.shared.changed.notify_all();
+        while queue.failure.is_none() && (queue.writing || !queue.grown.is_empty()) {
+            queue = self.shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        queue.hurry = false;
+        match &queue.failure {
+            Some(failure) => Err(io::Error::other(failure.clone())),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+}
+
+impl Drop for LedgerFile {
+    fn drop(&mut self) {
+        let mut queue = self.shared.lock();
+        queue.stopping = true;
+        drop(queue);
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A panic of the writing thread has been told on its own.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a ledger on the list of those that have new lines.
+    pub(super) fn has_grown(&self, ledger: Arc<Inner>) {
+        self.lock().grown.push(ledger);
+        self.changed.notify_all();
+    }
+}
+
+fn write_all(shared: &Shared, mut file: File) {
+    let mut out = Vec::new();
+    loop {
+        let mut queue = shared.lock();
+        while queue.grown.is_empty() && !queue.stopping {
+            queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        let stop = queue.stopping && queue.grown.is_empty();
+        if stop {
+            return;
+        }
+        if !queue.hurry && !queue.stopping {
+            let waited = shared.changed.wait_timeout_while(queue, GATHER, |queue| !queue.hurry && !queue.stopping);
+            queue = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(queue, _)| queue);
+        }
+        let grown = std::mem::take(&mut queue.grown);
+        queue.writing = true;
+        drop(queue);
+        out.clear();
+        for ledger in grown {
+            ledger.stream(&mut out);
+        }
+        let written = file.write_all(&out);
+        let mut queue = shared.lock();
+        queue.writing = false;
+        if let Err(error) = written {
+            queue.failure.get_or_insert_with(|| error.to_string());
+        }
+        drop(queue);
+        shared.changed.notify_all();
+    }
+}

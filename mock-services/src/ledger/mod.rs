@@ -1,0 +1,258 @@
+//! The append-only record of all that happened in a trial: one order, in memory for scoring and, where a file is attached,
+//! streamed to it off the path of requests. It knows nothing of scenarios, subjects or verdicts.
+
+mod chain;
+mod entry;
+mod file;
+mod read;
+mod redact;
+mod store;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+use chain::Chain;
+pub use entry::{AtDoor, ClosedBy, Entry, Event, How, Received};
+pub use file::LedgerFile;
+pub use read::{Saved, Torn, read_ledgers};
+use redact::Redactor;
+use store::{Position, Store};
+
+/// The ledger of one trial. Clones are handles to the same one.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    trial: String,
+    clock: Clock,
+    recording: bool,
+    pages: Mutex<Pages>,
+    file: Option<Arc<file::Shared>>,
+    /// Whether the file's thread already knows that there are new lines.
+    queued: AtomicBool,
+    grown: Notify,
+}
+
+#[derive(Debug)]
+struct Pages {
+    store: Store,
+    count: u64,
+    attempts: u64,
+    last_at: u64,
+    closed: bool,
+    redactor: Redactor,
+    chain: Chain,
+    streamed: Position,
+}
+
+/// What every line begins with.
+#[derive(Serialize)]
+struct Line<'a> {
+    n: u64,
+    at: u64,
+    wall: i64,
+    #[serde(flatten)]
+    event: &'a Event<'a>,
+}
+
+impl Ledger {
+    /// A ledger in memory.
+    #[must_use]
+    pub fn new(trial: &str, seed: u64, clock: Clock) -> Self {
+        Ledger::open(trial, seed, clock, true, None)
+    }
+
+    /// A ledger in memory that is also written to the file as it grows.
+    #[must_use]
+    pub fn in_file(trial: &str, seed: u64, clock: Clock, file: &LedgerFile) -> Self {
+        Ledger::open(trial, seed, clock, true, Some(file.shared()))
+    }
+
+    /// A ledger that records nothing, to measure what recording costs.
+    #[must_use]
+    pub fn off() -> Self {
+        Ledger::open("off", 0, Clock::default(), false, None)
+    }
+
+    fn open(trial: &str, seed: u64, clock: Clock, recording: bool, file: Option<Arc<file::Shared>>) -> Self {
+        let pages = Pages {
+            store: Store::default(),
+            count: 0,
+            attempts: 0,
+            last_at: 0,
+            closed: false,
+            redactor: Redactor::default(),
+            chain: Chain::new(trial),
+            streamed: Position::default(),
+        };
+        let inner = Inner {
+            trial: trial.to_owned(),
+            clock,
+            recording,
+            pages: Mutex::new(pages),
+            file,
+            queued: AtomicBool::new(false),
+            grown: Notify::new(),
+        };
+        let ledger = Ledger { inner: Arc::new(inner) };
+        ledger.append(&Event::Opened { seed });
+        ledger
+    }
+
+    /// Adds an entry. After [`Ledger::close`] nothing is added any more.
+    pub fn append(&self, event: &Event<'_>) {
+        if !self.inner.recording {
+            return;
+        }
+        self.inner.write(&mut self.inner.pages(), event);
+        self.announce();
+    }
+
+    /// The number of the next attempt, counted over all services of the trial.
+    pub(crate) fn next_attempt(&self) -> u64 {
+        let mut pages = self.inner.pages();
+        pages.attempts += 1;
+        pages.attempts
+    }
+
+    /// Never shows this value in clear from now on: a minted key, the value of a variable that is passed on.
+    pub fn hide_value(&self, secret: &str) {
+        self.inner.pages().redactor.hide_value(secret);
+    }
+
+    /// Never shows the values of headers, fields and parameters of this name.
+    pub fn hide_name(&self, name: &str) {
+        self.inner.pages().redactor.hide_name(name);
+    }
+
+    /// Closes the ledger with an entry that counts all others.
+    pub fn close(&self) {
+        let mut pages = self.inner.pages();
+        if pages.closed || !self.inner.recording {
+            return;
+        }
+        let count = pages.count;
+        self.inner.write(&mut pages, &Event::End { count });
+        pages.closed = true;
+        drop(pages);
+        self.announce();
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.inner.pages().count
+    }
+
+    /// Whether there are none: only a ledger that is off has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All entries so far.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry> {
+        self.reader().next_entries()
+    }
+
+    /// A reader that gives the entries as they come, from the first on.
+    #[must_use]
+    pub fn reader(&self) -> LedgerReader {
+        LedgerReader { ledger: self.clone(), position: Position::default() }
+    }
+
+    fn announce(&self) {
+        self.inner.grown.notify_waiters();
+        if let Some(file) = &self.inner.file
+            && !self.inner.queued.swap(true, Ordering::AcqRel)
+        {
+            file.has_grown(Arc::clone(&self.inner));
+        }
+    }
+}
+
+impl Inner {
+    fn pages(&self) -> MutexGuard<'_, Pages> {
+        // A panic elsewhere does not make what is written less true.
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, pages: &mut Pages, event: &Event<'_>) {
+        if pages.closed {
+            return;
+        }
+        pages.count += 1;
+        // Taken under the lock and never lower than the entry before, so that order and time agree.
+        let at = u64::try_from(self.clock.elapsed().as_micros()).unwrap_or(u64::MAX).max(pages.last_at);
+        pages.last_at = at;
+        let line = Line { n: pages.count, at, wall: self.clock.wall().as_millisecond(), event };
+        let tail = pages.store.tail();
+        let start = tail.len();
+        // Plain data written into memory cannot fail.
+        let _ = serde_json::to_writer(&mut *tail, &line);
+        pages.redactor.redact(tail, start);
+        tail.push(b'\n');
+        let length = tail.len() - start;
+        let unread = self.file.is_some().then_some(pages.streamed);
+        pages.store.grown(length, unread);
+    }
+
+    /// Writes the lines that have come since the last time, sealed, to `out`.
+    pub(super) fn stream(&self, out: &mut Vec<u8>) {
+        // Cleared first: what comes from here on is announced again.
+        self.queued.store(false, Ordering::Release);
+        let mut fresh = Vec::new();
+        let mut pages = self.pages();
+        pages.streamed = pages.store.read(pages.streamed, |bytes| fresh.extend_from_slice(bytes));
+        let mut chain = pages.chain.clone();
+        drop(pages);
+        let trial = serde_json::to_string(&self.trial).unwrap_or_default();
+        for line in fresh.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            chain.seal(&trial, line, out);
+        }
+        self.pages().chain = chain;
+    }
+}
+
+/// Gives the entries of a ledger in order, each once.
+#[derive(Debug)]
+pub struct LedgerReader {
+    ledger: Ledger,
+    position: Position,
+}
+
+impl LedgerReader {
+    /// The entries that have come since the last call.
+    pub fn next_entries(&mut self) -> Vec<Entry> {
+        let mut lines = Vec::new();
+        self.position = self.ledger.inner.pages().store.read(self.position, |bytes| lines.extend_from_slice(bytes));
+        // What this ledger wrote it can read.
+        lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+
+    /// Waits until there are entries that this reader has not given.
+    pub async fn grown(&mut self) -> Vec<Entry> {
+        let inner = Arc::clone(&self.ledger.inner);
+        loop {
+            let notified = inner.grown.notified();
+            tokio::pin!(notified);
+            notified.as_mut().enable();
+            let entries = self.next_entries();
+            if !entries.is_empty() {
+                return entries;
+            }
+            notified.await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

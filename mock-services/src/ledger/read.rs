@@ -1,0 +1,118 @@
+//! Reading a saved ledger again: what is whole is given back, and what was edited, shortened or torn is noticed.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead};
+
+use serde::Deserialize;
+
+use super::chain::Chain;
+use super::entry::{Entry, Event};
+
+/// A longer line is no line of ours.
+const LONGEST_LINE: u64 = 1024 * 1024;
+
+/// The ledger of one trial as a file has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Saved {
+    /// The entries up to the first that is not to be trusted.
+    pub entries: Vec<Entry>,
+    /// Why it is not whole; `None` where it is, down to its closing entry.
+    pub torn: Option<Torn>,
+}
+
+/// What is wrong with a saved ledger.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Torn {
+    /// The last entries are missing: the run was cut off, or the file was shortened.
+    #[error("it has no closing entry: what came after entry {last} is missing")]
+    Unclosed {
+        /// The last entry that is there.
+        last: u64,
+    },
+    /// A line was changed, removed, added or cut.
+    #[error("line {line} does not continue the entries before it: the file was edited or damaged there")]
+    Broken {
+        /// The number of the line in the file, from 1.
+        line: u64,
+    },
+    /// Entries stand behind the closing entry, or its count is wrong.
+    #[error("the closing entry counts {counted} entries, but {found} are there")]
+    Miscounted {
+        /// What the closing entry says.
+        counted: u64,
+        /// How many there are.
+        found: u64,
+    },
+}
+
+#[derive(Deserialize)]
+struct Line {
+    trial: String,
+    #[serde(flatten)]
+    entry: Entry,
+}
+
+struct Reading {
+    chain: Chain,
+    saved: Saved,
+    closed: bool,
+}
+
+/// Reads all ledgers of a file, by trial.
+///
+/// # Errors
+/// When the file cannot be read; damage is no error but told in [`Saved::torn`].
+pub fn read_ledgers(mut file: impl BufRead) -> io::Result<BTreeMap<String, Saved>> {
+    let mut trials: BTreeMap<String, Reading> = BTreeMap::new();
+    let mut damaged_line = None;
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let length = io::Read::take(&mut file, LONGEST_LINE).read_until(b'\n', &mut line)?;
+        if length == 0 {
+            break;
+        }
+        let whole = line.strip_suffix(b"\n");
+        let parsed = whole.and_then(|whole| serde_json::from_slice::<Line>(whole).ok());
+        let Some((whole, Line { trial, entry })) = whole.zip(parsed) else {
+            // Nobody can tell to whom a line belongs that cannot be read.
+            damaged_line.get_or_insert(number);
+            continue;
+        };
+        let reading = trials.entry(trial).or_insert_with_key(|trial| Reading {
+            chain: Chain::new(trial),
+            saved: Saved { entries: Vec::new(), torn: None },
+            closed: false,
+        });
+        reading.take(whole, entry, number);
+    }
+    Ok(trials.into_iter().map(|(trial, reading)| (trial, reading.finish(damaged_line))).collect())
+}
+
+impl Reading {
+    fn take(&mut self, line: &[u8], entry: Entry, number: u64) {
+        if self.saved.torn.is_some() {
+            return;
+        }
+        let next = self.saved.entries.len() as u64 + 1;
+        if entry.n != next || !self.chain.verify(line) || self.closed {
+            self.saved.torn = Some(Torn::Broken { line: number });
+            return;
+        }
+        if let Event::End { count } = entry.event {
+            self.closed = true;
+            if count != next - 1 {
+                self.saved.torn = Some(Torn::Miscounted { counted: count, found: next - 1 });
+            }
+        }
+        self.saved.entries.push(entry);
+    }
+
+    fn finish(mut self, damaged_line: Option<u64>) -> Saved {
+        if self.saved.torn.is_none() && !self.closed {
+            let last = self.saved.entries.len() as u64;
+            self.saved.torn = Some(damaged_line.map_or(Torn::Unclosed { last }, |line| Torn::Broken { line }));
+        }
+        self.saved
+    }
+}

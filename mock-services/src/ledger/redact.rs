@@ -1,0 +1,333 @@
+//! Keeps secrets out of the ledger. Each entry passes here as the line that it will be, so nothing can go around it.
+//! A hidden value becomes `[redacted 1]`, another one `[redacted 2]`: the same value keeps its number, so that two keys can still
+//! be told apart, and nothing can be computed back from it.
+
+use std::collections::HashMap;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+
+/// Names whose values are never shown, as a header, a field or a parameter of a query.
+const NAMES: &[&str] = &[
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "set-cookie",
+    "x-api-key",
+    "api-key",
+    "api_key",
+    "apikey",
+    "access_token",
+    "client_secret",
+    "password",
+];
+
+/// How well-known keys begin.
+const PREFIXES: &[&str] = &[
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "rk_test_",
+    "whsec_",
+    "sk-ant-",
+    "sk-proj-",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "xoxa-",
+    "SG.",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "npm_",
+    "pypi-",
+    "hf_",
+    "eyJhbGciOi",
+];
+
+/// Shorter values are not looked for: they would hide half of every line.
+const SHORTEST_SECRET: usize = 6;
+/// A prefix alone is no key: what follows must be at least this long and have a digit in it, or ordinary words would be hidden.
+const SHORTEST_KEY_BODY: usize = 16;
+
+/// What must never stand in clear, and the numbers of what was hidden so far.
+#[derive(Debug)]
+pub(crate) struct Redactor {
+    secrets: Vec<String>,
+    names: Vec<String>,
+    patterns: AhoCorasick,
+    kinds: Vec<Kind>,
+    hidden: HashMap<Vec<u8>, usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// The match itself is the secret.
+    Secret,
+    /// The match is how a key begins.
+    Prefix(&'static str),
+    /// The match is `"name":` and what follows is the value.
+    Name,
+    /// The match is `name=` and what follows is the value.
+    Parameter,
+}
+
+impl Default for Redactor {
+    fn default() -> Self {
+        let names = NAMES.iter().map(|name| (*name).to_owned()).collect();
+        let mut redactor =
+            Redactor { secrets: Vec::new(), names, patterns: nothing(), kinds: Vec::new(), hidden: HashMap::new() };
+        redactor.rebuild();
+        redactor
+    }
+}
+
+impl Redactor {
+    /// Hides this value from now on, also where it is written with escapes.
+    pub(crate) fn hide_value(&mut self, secret: &str) {
+        if secret.len() >= SHORTEST_SECRET && !self.secrets.iter().any(|have| have == secret) {
+            self.secrets.push(secret.to_owned());
+            let escaped = serde_json::to_string(secret).unwrap_or_default();
+            let percent: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+            for variant in [escaped.trim_matches('"').to_owned(), percent] {
+                if !self.secrets.contains(&variant) {
+                    self.secrets.push(variant);
+                }
+            }
+            self.rebuild();
+        }
+    }
+
+    /// Hides the values of headers, fields and parameters of this name from now on.
+    pub(crate) fn hide_name(&mut self, name: &str) {
+        self.names.push(name.to_ascii_lowercase());
+        self.rebuild();
+    }
+
+    fn rebuild(&mut self) {
+        let mut patterns = Vec::new();
+        self.kinds.clear();
+        for secret in &self.secrets {
+            patterns.push(secret.clone());
+            self.kinds.push(Kind::Secret);
+        }
+        for prefix in PREFIXES {
+            patterns.push((*prefix).to_owned());
+            self.kinds.push(Kind::Prefix(prefix));
+        }
+        for name in &self.names {
+            patterns.push(format!("\"{name}\":"));
+            self.kinds.push(Kind::Name);
+            patterns.push(format!("{name}="));
+            self.kinds.push(Kind::Parameter);
+        }
+        self.patterns = AhoCorasickBuilder::new()
+            .match_kind(MatchKind::LeftmostLongest)
+            .ascii_case_insensitive(true)
+            .build(patterns)
+            .unwrap_or_else(|_| nothing());
+    }
+
+    /// Hides what must be hidden in the JSON line that begins at `start`.
+    pub(crate) fn redact(&mut self, buffer: &mut Vec<u8>, start: usize) {
+        let line = &buffer[start..];
+        let mut spans: Vec<(usize, usize)> = self
+            .patterns
+            .find_iter(line)
+            .filter_map(|found| span_of(self.kinds[found.pattern().as_usize()], line, found.range()))
+            .collect();
+        card_numbers(line, &mut spans);
+        if spans.is_empty() {
+            return;
+        }
+        spans.sort_unstable();
+        let line = line.to_vec();
+        buffer.truncate(start);
+        let mut at = 0;
+        for (from, to) in spans {
+            if from < at {
+                continue;
+            }
+            buffer.extend_from_slice(&line[at..from]);
+            let next = self.hidden.len() + 1;
+            let number = *self.hidden.entry(line[from..to].to_vec()).or_insert(next);
+            // A number stands bare in JSON, a text between quotes.
+            let bare = !inside_text(&line[..from]);
+            let mark = if bare { format!("\"[redacted {number}]\"") } else { format!("[redacted {number}]") };
+            buffer.extend_from_slice(mark.as_bytes());
+            at = to;
+        }
+        buffer.extend_from_slice(&line[at..]);
+    }
+}
+
+fn nothing() -> AhoCorasick {
+    // An automaton without patterns always builds.
+    AhoCorasick::new(std::iter::empty::<&str>()).unwrap_or_else(|_| unreachable!("no patterns"))
+}
+
+fn span_of(kind: Kind, line: &[u8], found: std::ops::Range<usize>) -> Option<(usize, usize)> {
+    let until =
+        |from: usize, stop: fn(u8) -> bool| line[from..].iter().position(|byte| stop(*byte)).map_or(line.len(), |at| from + at);
+    match kind {
+        Kind::Secret => Some((found.start, found.end)),
+        Kind::Prefix(prefix) => {
+            let boundary = found.start == 0 || !line[found.start - 1].is_ascii_alphanumeric();
+            let end = until(found.end, |byte| !(byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)));
+            let body = &line[found.end..end];
+            let is_key = body.len() >= SHORTEST_KEY_BODY && body.iter().any(u8::is_ascii_digit);
+            (boundary && is_key && &line[found.clone()] == prefix.as_bytes()).then_some((found.start, end))
+        }
+        Kind::Name => match line.get(found.end) {
+            Some(b'"') => Some((found.end + 1, end_of_text(line, found.end + 1))),
+            Some(b'[' | b'{') => None,
+            _ => Some((found.end, until(found.end, |byte| b",}]".contains(&byte)))),
+        },
+        Kind::Parameter => {
+            let boundary = found.start == 0 || b"?&\" ;".contains(&line[found.start - 1]);
+            boundary.then(|| (found.end, until(found.end, |byte| b"&\" ;\\".contains(&byte))))
+        }
+    }
+    .filter(|(from, to)| from < to)
+}
+
+/// Where the JSON text that begins at `from` ends.
+fn end_of_text(line: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while at < line.len() && line[at] != b'"' {
+        at += if line[at] == b'\\' { 2 } else { 1 };
+    }
+    at.min(line.len())
+}
+
+/// Whether a JSON line that was cut here was cut inside a text.
+fn inside_text(line: &[u8]) -> bool {
+    let (mut inside, mut at) = (false, 0);
+    while at < line.len() {
+        match line[at] {
+            b'\\' if inside => at += 1,
+            b'"' => inside = !inside,
+            _ => {}
+        }
+        at += 1;
+    }
+    inside
+}
+
+/// Runs of 13 to 19 digits, with single blanks or hyphens between them, that a card could have.
+fn card_numbers(line: &[u8], spans: &mut Vec<(usize, usize)>) {
+    let mut at = 0;
+    while at < line.len() {
+        if !line[at].is_ascii_digit() {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let mut end = at;
+        let mut digits = [0u8; 20];
+        let mut count = 0;
+        while at < line.len() {
+            if line[at].is_ascii_digit() {
+                if count < digits.len() {
+                    digits[count] = line[at] - b'0';
+                }
+                count += 1;
+                at += 1;
+                end = at;
+            } else if (line[at] == b' ' || line[at] == b'-') && line.get(at + 1).is_some_and(u8::is_ascii_digit) {
+                at += 1;
+            } else {
+                break;
+            }
+        }
+        let part_of_a_word = start > 0 && (line[start - 1].is_ascii_alphanumeric() || line[start - 1] == b'.');
+        if (13..=19).contains(&count) && (2..=6).contains(&digits[0]) && !part_of_a_word && luhn(&digits[..count]) {
+            spans.push((start, end));
+        }
+    }
+}
+
+fn luhn(digits: &[u8]) -> bool {
+    let sum: u32 = digits
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(place, digit)| {
+            let value = u32::from(*digit) * if place % 2 == 1 { 2 } else { 1 };
+            value / 10 + value % 10
+        })
+        .sum();
+    sum.is_multiple_of(10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redacted(redactor: &mut Redactor, line: &str) -> String {
+        let mut buffer = b"before ".to_vec();
+        let start = buffer.len();
+        buffer.extend_from_slice(line.as_bytes());
+        redactor.redact(&mut buffer, start);
+        String::from_utf8(buffer).unwrap().strip_prefix("before ").unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_line_without_secrets_stays_as_it_is() {
+        let line =
+            r#"{"n":1,"wall":1763170000123,"path":"/v1/charges","fields":{"amount":4999,"order":"ord_1001"},"key":"a1b2-9931"}"#;
+        assert_eq!(redacted(&mut Redactor::default(), line), line);
+    }
+
+    #[test]
+    fn a_minted_key_is_hidden_also_where_it_is_escaped() {
+        let mut redactor = Redactor::default();
+        redactor.hide_value("s3\"cret/+");
+        assert_eq!(
+            redacted(&mut redactor, r#"{"a":"x s3\"cret/+ y","path":"/?k=s3%22cret%2F%2B"}"#),
+            r#"{"a":"x [redacted 1] y","path":"/?k=[redacted 2]"}"#
+        );
+    }
+
+    #[test]
+    fn the_same_value_keeps_its_number_and_another_gets_another() {
+        let mut redactor = Redactor::default();
+        let line = r#"{"a":"sk_live_aaaaaaaaaaaaaaa1","b":"sk_live_bbbbbbbbbbbbbbb2","c":"sk_live_aaaaaaaaaaaaaaa1"}"#;
+        assert_eq!(redacted(&mut redactor, line), r#"{"a":"[redacted 1]","b":"[redacted 2]","c":"[redacted 1]"}"#);
+    }
+
+    #[test]
+    fn values_of_named_headers_fields_and_parameters_are_hidden() {
+        let mut redactor = Redactor::default();
+        redactor.hide_name("X-Pin");
+        let line = r#"{"client":{"Authorization":"Basic a\"b","x-pin":4711},"path":"/a?api_key=abc&b=1"}"#;
+        let expected =
+            r#"{"client":{"Authorization":"[redacted 1]","x-pin":"[redacted 2]"},"path":"/a?api_key=[redacted 3]&b=1"}"#;
+        assert_eq!(redacted(&mut redactor, line), expected);
+    }
+
+    #[test]
+    fn card_numbers_are_hidden_as_text_as_number_and_with_blanks() {
+        let line = r#"{"a":"4242424242424242","b":4242424242424242,"c":"4242 4242 4242 4242","d":"4242424242424241"}"#;
+        let expected = r#"{"a":"[redacted 1]","b":"[redacted 1]","c":"[redacted 2]","d":"4242424242424241"}"#;
+        assert_eq!(redacted(&mut Redactor::default(), line), expected);
+    }
+
+    #[test]
+    fn ordinary_words_that_begin_like_a_key_stay() {
+        let line = r#"{"environment":"ASIA-PACIFIC-SOUTHEAST","task":"npm_install_everything_first","region":"asia1-northeast-2-b-long"}"#;
+        assert_eq!(redacted(&mut Redactor::default(), line), line);
+    }
+
+    #[test]
+    fn a_short_secret_does_not_blot_out_the_ledger() {
+        let mut redactor = Redactor::default();
+        redactor.hide_value("1");
+        assert_eq!(redacted(&mut redactor, r#"{"n":1}"#), r#"{"n":1}"#);
+    }
+}

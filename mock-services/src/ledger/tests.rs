@@ -1,0 +1,138 @@
+use super::*;
+use crate::service::Fields;
+use proptest::prelude::*;
+use std::borrow::Cow;
+
+fn noted(name: &str) -> Event<'static> {
+    Event::Noted { name: Cow::Owned(name.to_owned()), caller: None, fields: Cow::Owned(Fields::new().with("x", "y")) }
+}
+
+fn saved(count: usize, close: bool) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let file = LedgerFile::create(&path).unwrap();
+    let ledger = Ledger::in_file("t1", 7, Clock::default(), &file);
+    for number in 0..count {
+        ledger.append(&noted(&format!("event {number}")));
+    }
+    if close {
+        ledger.close();
+    }
+    drop(file);
+    std::fs::read(&path).unwrap()
+}
+
+fn read(bytes: &[u8]) -> Saved {
+    read_ledgers(bytes).unwrap().remove("t1").unwrap()
+}
+
+#[test]
+fn entries_are_numbered_without_gaps_and_read_back_as_they_were_written() {
+    let ledger = Ledger::new("t", 7, Clock::default());
+    ledger.append(&noted("started"));
+    let entries = ledger.entries();
+    assert_eq!(entries.iter().map(|entry| entry.n).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(entries[1].event, noted("started"));
+    assert!(entries[1].at >= entries[0].at);
+}
+
+#[test]
+fn nothing_is_added_behind_the_closing_entry() {
+    let ledger = Ledger::new("t", 7, Clock::default());
+    ledger.close();
+    ledger.append(&noted("late"));
+    ledger.close();
+    assert_eq!(ledger.entries().last().map(|entry| entry.event.clone()), Some(Event::End { count: 1 }));
+    assert_eq!(ledger.len(), 2);
+}
+
+#[test]
+fn a_ledger_that_is_off_records_nothing() {
+    let ledger = Ledger::off();
+    ledger.append(&noted("x"));
+    ledger.close();
+    assert!(ledger.is_empty());
+}
+
+#[test]
+fn a_saved_ledger_is_whole_and_the_same_as_in_memory() {
+    let saved = read(&saved(100, true));
+    assert_eq!(saved.torn, None);
+    assert_eq!(saved.entries.len(), 102);
+    assert_eq!(saved.entries[3].event, noted("event 2"));
+}
+
+#[test]
+fn a_ledger_that_was_cut_off_is_noticed_and_what_is_whole_can_be_read() {
+    let unclosed = read(&saved(10, false));
+    assert_eq!(unclosed.torn, Some(Torn::Unclosed { last: 11 }));
+    assert_eq!(unclosed.entries.len(), 11);
+
+    let bytes = saved(10, true);
+    let torn = read(&bytes[..bytes.len() - 20]);
+    assert_eq!(torn.torn, Some(Torn::Broken { line: 12 }));
+    assert_eq!(torn.entries.len(), 11);
+}
+
+#[test]
+fn two_trials_in_one_file_have_a_chain_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let file = LedgerFile::create(&path).unwrap();
+    let (one, two) = (Ledger::in_file("one", 1, Clock::default(), &file), Ledger::in_file("two", 2, Clock::default(), &file));
+    for _ in 0..50 {
+        one.append(&noted("a"));
+        two.append(&noted("b"));
+        file.flush().unwrap();
+    }
+    one.close();
+    drop(file);
+    let trials = read_ledgers(&std::fs::read(&path).unwrap()[..]).unwrap();
+    assert_eq!(trials["one"].torn, None);
+    assert_eq!(trials["two"].torn, Some(Torn::Unclosed { last: 51 }));
+}
+
+#[test]
+fn a_file_that_exists_is_never_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    std::fs::write(&path, "mine").unwrap();
+    assert_eq!(LedgerFile::create(&path).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
+}
+
+#[test]
+fn secrets_are_hidden_in_memory_and_in_the_file() {
+    let ledger = Ledger::new("t", 7, Clock::default());
+    ledger.hide_value("hunter2secret");
+    ledger.append(&noted("my hunter2secret and 4242424242424242"));
+    let Event::Noted { name, .. } = &ledger.entries()[1].event else { panic!() };
+    assert_eq!(name, "my [redacted 1] and [redacted 2]");
+}
+
+#[tokio::test]
+async fn a_reader_gives_each_entry_once_and_waits_for_more() {
+    let ledger = Ledger::new("t", 7, Clock::default());
+    let mut reader = ledger.reader();
+    assert_eq!(reader.grown().await.len(), 1);
+    let waiting = tokio::spawn(async move { reader.grown().await });
+    ledger.append(&noted("x"));
+    assert_eq!(waiting.await.unwrap()[0].n, 2);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn any_changed_removed_doubled_or_swapped_line_is_noticed(line in 0usize..22, other in 0usize..22, how in 0u8..4, flip in any::<prop::sample::Index>()) {
+        let bytes = saved(20, true);
+        let mut lines: Vec<Vec<u8>> = bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        prop_assume!(how != 2 || line != other);
+        match how {
+            0 => { let at = flip.index(lines[line].len()); lines[line][at] ^= 1; }
+            1 => { lines.remove(line); }
+            2 => lines.swap(line, other),
+            _ => { let copy = lines[line].clone(); lines.insert(line, copy); }
+        }
+        let trials = read_ledgers(&lines.concat()[..]).unwrap();
+        prop_assert!(trials.get("t1").is_none_or(|saved| saved.torn.is_some()));
+    }
+}
