@@ -1,9 +1,15 @@
 //! Payment, email, deploy and record services on real sockets that commit and then fail, with a ledger that is the truth.
 
 mod clock;
+mod engine;
 pub mod fault;
 pub mod idempotency;
 pub mod ledger;
 pub mod service;
+mod services;
+mod wire;
 
 pub use clock::Clock;
+pub use engine::{Access, DoorOptions, Held, Listener, Moment, MomentKind};
+pub use services::{Builder, MockServices, ServiceOptions};
+pub use wire::Limits;

@@ -76,6 +76,20 @@ pub enum Commit {
     Part(f64),
 }
 
+impl Commit {
+    /// The word for it.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Commit::Now => "now",
+            Commit::Never => "never",
+            Commit::Later(_) => "later",
+            Commit::Twice => "twice",
+            Commit::Part(_) => "part",
+        }
+    }
+}
+
 /// What the caller gets to see.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
@@ -102,6 +116,25 @@ pub enum Reply {
     Status(StatusReply),
     /// The true answer to a read, from an older state.
     Stale(Lag),
+}
+
+impl Reply {
+    /// The word for it.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Reply::Ok => "ok",
+            Reply::Delay(_) => "delay",
+            Reply::Drop => "drop",
+            Reply::Reset => "reset",
+            Reply::Hang { .. } => "hang",
+            Reply::Truncate(_) => "truncate",
+            Reply::Garble => "garble",
+            Reply::Drip(_) => "drip",
+            Reply::Status(_) => "status",
+            Reply::Stale(_) => "stale",
+        }
+    }
 }
 
 /// How long a `hang` lasts where nothing else is said.

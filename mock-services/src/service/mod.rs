@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::idempotency::{Idempotency, Profile};
+
 pub use answer::Answer;
 pub use fields::{Fields, Value};
 pub(crate) use ids::mix;
@@ -53,9 +55,29 @@ pub trait Service: Send + Sync + 'static {
     /// Adds what the real service sends with every answer: its name, a request id, a version.
     fn dress(&self, answer: &mut Answer, request: &Request, context: &Context);
 
+    /// What is there before the first request, and what happens by itself afterwards.
+    fn at_start(&self) -> (Vec<Self::Effect>, Vec<(After, Self::Effect)>) {
+        (Vec::new(), Vec::new())
+    }
+
     /// How its API keys begin.
     fn key_prefix(&self) -> &'static str {
         ""
+    }
+
+    /// How it treats keys where the scenario does not say.
+    fn idempotency(&self) -> Idempotency {
+        Idempotency::new(Profile::None)
+    }
+
+    /// The header that carries the idempotency key.
+    fn key_header(&self) -> &str {
+        "idempotency-key"
+    }
+
+    /// Whether it also takes messages over SMTP, on a port of its own.
+    fn takes_smtp(&self) -> bool {
+        false
     }
 }
 

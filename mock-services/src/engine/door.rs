@@ -1,0 +1,208 @@
+//! The door: the first write of each caller waits until every caller has come or has ended, then all are let in at once.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::gone::Gone;
+use crate::ledger::{AtDoor, Event, Ledger};
+
+/// Who meets where, and for how long those who came wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoorOptions {
+    /// The operation at which the callers meet; the first write of each where there is none.
+    pub meet: Option<String>,
+    /// How long the first to come waits at most.
+    pub within: Duration,
+}
+
+impl Default for DoorOptions {
+    fn default() -> Self {
+        DoorOptions { meet: None, within: Duration::from_secs(10) }
+    }
+}
+
+/// The door of one trial, in front of all its services.
+#[derive(Debug)]
+pub(crate) struct Door {
+    options: DoorOptions,
+    ledger: Ledger,
+    hall: Mutex<Hall>,
+    opened: Notify,
+}
+
+#[derive(Debug)]
+struct Hall {
+    expected: BTreeSet<u32>,
+    come: BTreeSet<u32>,
+    ended: BTreeSet<u32>,
+    deadline: Option<Instant>,
+    open: bool,
+}
+
+impl Door {
+    pub(crate) fn new(options: DoorOptions, callers: u32, ledger: Ledger) -> Self {
+        let hall = Hall {
+            expected: (1..=callers).collect(),
+            come: BTreeSet::new(),
+            ended: BTreeSet::new(),
+            deadline: None,
+            open: false,
+        };
+        Door { options, ledger, hall: Mutex::new(hall), opened: Notify::new() }
+    }
+
+    /// A caller has ended: nobody waits for it any more.
+    pub(crate) fn ended(&self, caller: u32) {
+        let mut hall = self.hall();
+        if hall.ended.insert(caller) && !hall.come.contains(&caller) && !hall.open {
+            self.note(caller, AtDoor::Absent);
+        }
+        self.open_if_complete(&mut hall);
+    }
+
+    /// Waits where the caller has to; `false` when its client gave up meanwhile.
+    pub(crate) async fn pass(&self, caller: u32, operation: &str, is_write: bool, gone: &Gone) -> bool {
+        let concerned = self.options.meet.as_deref().map_or(is_write, |meet| meet == operation);
+        if !concerned {
+            return true;
+        }
+        let deadline = {
+            let mut hall = self.hall();
+            let is_first = hall.come.insert(caller);
+            if hall.open {
+                if is_first {
+                    self.note(caller, AtDoor::Late);
+                }
+                return true;
+            }
+            if !is_first {
+                return true;
+            }
+            self.note(caller, AtDoor::Held);
+            let within = self.options.within;
+            let deadline = *hall.deadline.get_or_insert_with(|| Instant::now() + within);
+            self.open_if_complete(&mut hall);
+            deadline
+        };
+        let still_there = tokio::select! {
+            biased;
+            () = self.wait(deadline) => true,
+            () = gone.happened() => false,
+        };
+        self.note(caller, if still_there { AtDoor::Admitted } else { AtDoor::GaveUp });
+        still_there
+    }
+
+    async fn wait(&self, deadline: Instant) {
+        loop {
+            let opened = self.opened.notified();
+            tokio::pin!(opened);
+            opened.as_mut().enable();
+            if self.hall().open {
+                return;
+            }
+            if tokio::time::timeout_at(deadline, opened).await.is_err() {
+                let mut hall = self.hall();
+                hall.open = true;
+                self.opened.notify_waiters();
+            }
+        }
+    }
+
+    fn open_if_complete(&self, hall: &mut Hall) {
+        let complete = hall.expected.iter().all(|caller| hall.come.contains(caller) || hall.ended.contains(caller));
+        if complete && !hall.open {
+            hall.open = true;
+            self.opened.notify_waiters();
+        }
+    }
+
+    fn note(&self, caller: u32, what: AtDoor) {
+        self.ledger.append(&Event::Door { caller, what });
+    }
+
+    fn hall(&self) -> MutexGuard<'_, Hall> {
+        self.hall.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use std::sync::Arc;
+
+    fn door(callers: u32, meet: Option<&str>) -> (Arc<Door>, Ledger) {
+        let ledger = Ledger::new("t", 1, Clock::default());
+        let options = DoorOptions { meet: meet.map(str::to_owned), within: Duration::from_secs(10) };
+        (Arc::new(Door::new(options, callers, ledger.clone())), ledger)
+    }
+
+    fn seen(ledger: &Ledger) -> Vec<(u32, AtDoor)> {
+        let of_door = |event| match event {
+            Event::Door { caller, what } => Some((caller, what)),
+            _ => None,
+        };
+        ledger.entries().into_iter().filter_map(|entry| of_door(entry.event)).collect()
+    }
+
+    async fn comes(door: &Arc<Door>, caller: u32) -> tokio::task::JoinHandle<bool> {
+        let door = Arc::clone(door);
+        tokio::spawn(async move { door.pass(caller, "payment.charge", true, &Gone::default()).await })
+    }
+
+    #[tokio::test]
+    async fn all_wait_for_the_last_and_retries_are_not_held() {
+        let (door, ledger) = door(3, None);
+        let (one, two) = (comes(&door, 1).await, comes(&door, 2).await);
+        while seen(&ledger).len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        assert!(!one.is_finished() && !two.is_finished());
+        assert!(comes(&door, 1).await.await.unwrap(), "a retry passes");
+        assert!(comes(&door, 3).await.await.unwrap());
+        assert!(one.await.unwrap() && two.await.unwrap());
+        let admitted = seen(&ledger).iter().filter(|(_, what)| *what == AtDoor::Admitted).count();
+        assert_eq!(admitted, 3);
+    }
+
+    #[tokio::test]
+    async fn one_who_ended_is_not_waited_for_and_is_late_if_it_writes_after_all() {
+        let (door, ledger) = door(2, None);
+        let one = comes(&door, 1).await;
+        while seen(&ledger).is_empty() {
+            tokio::task::yield_now().await;
+        }
+        door.ended(2);
+        assert!(one.await.unwrap());
+        assert!(comes(&door, 2).await.await.unwrap());
+        assert_eq!(seen(&ledger), [(1, AtDoor::Held), (2, AtDoor::Absent), (1, AtDoor::Admitted), (2, AtDoor::Late)]);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_gives_up_while_it_is_held_is_told_apart() {
+        let (door, ledger) = door(2, None);
+        let gone = Gone::default();
+        gone.set();
+        assert!(!door.pass(1, "payment.charge", true, &gone).await);
+        assert_eq!(seen(&ledger), [(1, AtDoor::Held), (1, AtDoor::GaveUp)]);
+    }
+
+    #[tokio::test]
+    async fn only_the_operation_that_is_named_is_held() {
+        let (door, ledger) = door(2, Some("payment.list"));
+        assert!(door.pass(1, "payment.charge", true, &Gone::default()).await);
+        assert!(seen(&ledger).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn those_who_came_are_let_in_when_the_time_is_over() {
+        let (door, ledger) = door(2, None);
+        assert!(door.pass(1, "payment.charge", true, &Gone::default()).await);
+        assert_eq!(seen(&ledger), [(1, AtDoor::Held), (1, AtDoor::Admitted)]);
+    }
+}

@@ -1,0 +1,92 @@
+//! One request on its way through the engine.
+
+use std::borrow::Cow;
+
+use crate::idempotency::{Keyed, Profile, SentKey, fingerprint};
+use crate::service::{Fields, Ids, Kind, Operation, Recognised, Request, Service};
+
+/// Longer values are cut in the ledger: a subject must not be able to fill it.
+const LONGEST_SHOWN: usize = 2_048;
+/// Headers that tell the client and its retry count.
+const TELLING: &[&str] = &[
+    "user-agent",
+    "x-stripe-client-user-agent",
+    "x-stripe-client-telemetry",
+    "x-stainless-lang",
+    "x-stainless-package-version",
+    "x-stainless-retry-count",
+    "x-retry-count",
+    "x-request-attempt",
+];
+
+/// Where a request came from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origin {
+    pub(crate) caller: u32,
+    pub(crate) connection: u64,
+}
+
+/// A request that the service understood, with all that is needed to decide on it, now or later.
+pub(super) struct Job<S: Service> {
+    pub(super) request: Request,
+    pub(super) recognised: Recognised<S::Call>,
+    pub(super) keyed: Option<Keyed>,
+    pub(super) origin: Origin,
+    /// The number of this request among those of its caller.
+    pub(super) number: u64,
+}
+
+impl<S: Service> Job<S> {
+    pub(super) fn new(
+        service: &S,
+        profile: Profile,
+        request: Request,
+        recognised: Recognised<S::Call>,
+        origin: Origin,
+        number: u64,
+    ) -> Self {
+        let is_write = service.operations()[recognised.operation].kind == Kind::Write;
+        let takes_keys = is_write && !matches!(request.method(), "GET" | "HEAD" | "DELETE");
+        let keyed = request.header_value(service.key_header()).filter(|_| takes_keys).map(|value| Keyed {
+            key: SentKey::new(value, profile).key.to_owned(),
+            endpoint: format!("{} {}", request.method(), request.path()),
+            fingerprint: fingerprint(&request),
+        });
+        Job { request, recognised, keyed, origin, number }
+    }
+
+    pub(super) fn operation<'s>(&self, service: &'s S) -> &'s Operation {
+        &service.operations()[self.recognised.operation]
+    }
+
+    pub(super) fn ids(&self, seed: u64, service: &str, delivery: u32) -> Ids {
+        Ids::new(seed, service, self.origin.caller, self.number, delivery)
+    }
+}
+
+/// The key as it was sent, for the ledger; whatever the profile makes of it.
+pub(super) fn shown_key<'a>(request: &'a Request, header: &str, profile: Profile) -> Option<Cow<'a, str>> {
+    request.header_value(header).map(|value| shown(SentKey::new(value, profile).key))
+}
+
+/// The headers that tell the client, and whether an IETF key came bare or quoted.
+pub(super) fn client(request: &Request, key_header: &str, profile: Profile) -> Fields {
+    let mut fields = Fields::new();
+    for (name, value) in request.headers() {
+        if let Some(telling) = TELLING.iter().find(|telling| telling.eq_ignore_ascii_case(name)) {
+            fields.set(*telling, shown(value).into_owned());
+        } else if profile == Profile::Ietf && name.eq_ignore_ascii_case(key_header) {
+            fields.set("key-form", if SentKey::new(value, profile).quoted { "quoted" } else { "bare" });
+        }
+    }
+    fields
+}
+
+/// The text, cut where it is too long to be shown.
+pub(super) fn shown(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST_SHOWN {
+        return Cow::Borrowed(text);
+    }
+    let end = (0..=LONGEST_SHOWN).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    Cow::Owned(format!("{}…", &text[..end]))
+}

@@ -1,0 +1,415 @@
+//! The engine around a service, the same for all of them: it writes the attempt down, asks the fault plan, applies what was
+//! decided now, later, twice, in part or never, and says how the answer goes to the wire.
+
+mod core;
+mod door;
+mod gate;
+mod gone;
+mod job;
+mod moments;
+mod reply;
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::task::JoinSet;
+
+use self::core::{Cause, Core, Judgement, Setting};
+use crate::clock::Clock;
+use crate::fault::{Attempt, Commit, Fault, Plan, Reply};
+use crate::idempotency::{Idempotency, Profile};
+use crate::ledger::{Event, Ledger, Received};
+use crate::service::{Answer, Context, Ids, Kind, Request, Service};
+use crate::wire::{Delivery, Manner, Ticket};
+pub(crate) use door::Door;
+pub use door::DoorOptions;
+use gate::Gate;
+pub(crate) use gone::Gone;
+use job::Job;
+pub(crate) use job::Origin;
+use moments::Moments;
+pub use moments::{Held, Listener, Moment, MomentKind};
+
+/// Which API keys a service takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access {
+    /// This one; any other is answered with the service's 401.
+    Key(String),
+    /// Any, but one must be shown.
+    AnyKey,
+}
+
+/// What an engine needs to know beside its service.
+pub(crate) struct EngineOptions {
+    pub(crate) seed: u64,
+    pub(crate) clock: Clock,
+    pub(crate) callers: u32,
+    pub(crate) access: Access,
+    pub(crate) idempotency: Idempotency,
+    pub(crate) ledger: Ledger,
+    pub(crate) plan: Arc<Mutex<Plan>>,
+    pub(crate) door: Option<Arc<Door>>,
+}
+
+/// A service at work.
+pub(crate) struct Engine<S: Service> {
+    setting: Arc<Setting<S>>,
+    access: Access,
+    profile: Profile,
+    idempotency: Idempotency,
+    plan: Arc<Mutex<Plan>>,
+    door: Option<Arc<Door>>,
+    core: Mutex<Core<S>>,
+    gate: Gate,
+    moments: Moments,
+    /// How many requests each caller has made.
+    requests: Box<[AtomicU64]>,
+    timers: Mutex<JoinSet<()>>,
+}
+
+/// An attempt that was written down, with the fault that strikes it.
+struct Struck<Effect> {
+    attempt: u64,
+    fault: Option<Fault>,
+    judgement: Judgement<Effect>,
+}
+
+enum First<Effect> {
+    Refused(Answer, Vec<Cause>),
+    /// A listener wants the service to stand still before anything is committed.
+    Standing(Struck<Effect>),
+    Done(Done),
+}
+
+struct Done {
+    attempt: u64,
+    fault: Option<Fault>,
+    answer: Answer,
+    /// Whether the true answer was a replay.
+    replay: bool,
+    /// The commits of which a listener wants to hear; the gate is closed where there are any.
+    committed: Vec<Cause>,
+}
+
+impl<S: Service> Engine<S> {
+    pub(crate) fn new(service: S, options: EngineOptions) -> Arc<Self> {
+        let EngineOptions { seed, clock, callers, access, idempotency, ledger, plan, door } = options;
+        let setting = Arc::new(Setting { service, seed, clock, ledger });
+        let engine = Arc::new(Engine {
+            core: Mutex::new(Core::new(Arc::clone(&setting), idempotency)),
+            setting,
+            access,
+            profile: idempotency.profile,
+            idempotency,
+            plan,
+            door,
+            gate: Gate::default(),
+            moments: Moments::default(),
+            requests: (0..callers).map(|_| AtomicU64::new(0)).collect(),
+            timers: Mutex::new(JoinSet::new()),
+        });
+        engine.start_timers();
+        engine
+    }
+
+    pub(crate) fn service(&self) -> &S {
+        &self.setting.service
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.setting.ledger
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.setting.clock
+    }
+
+    /// Whether this secret opens the service.
+    pub(crate) fn admits(&self, secret: Option<&str>) -> bool {
+        match &self.access {
+            Access::Key(key) => secret == Some(key.as_str()),
+            Access::AnyKey => secret.is_some_and(|secret| !secret.is_empty()),
+        }
+    }
+
+    /// Makes the service stand still at moments of this kind until the listener lets go.
+    pub(crate) fn listen(&self, kind: MomentKind) -> Listener {
+        self.moments.listen(kind)
+    }
+
+    /// Commits all that is outstanding; nothing is in flight afterwards.
+    pub(crate) async fn settle(&self) {
+        self.enter(Core::settle).await;
+        self.timers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+    }
+
+    /// Forgets everything that was committed.
+    pub(crate) async fn reset(self: &Arc<Self>) {
+        let fresh = Core::new(Arc::clone(&self.setting), self.idempotency);
+        self.timers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+        self.enter(|core| *core = fresh).await;
+        self.start_timers();
+    }
+
+    /// Takes a request all the way to what is to be sent.
+    pub(crate) async fn handle(self: &Arc<Self>, request: Request, origin: Origin, gone: &Gone) -> Delivery {
+        let service = self.service();
+        let number = self.next_number(origin.caller);
+        let context = self.context(origin, number);
+        // Over SMTP the session has asked for the secret before it took the message.
+        if request.envelope().is_none() && !self.admits(request.credential().as_deref()) {
+            let answer = service.unauthorized(&request, &context);
+            return self.refusal(None, &request, origin, &context, answer);
+        }
+        let recognised = match service.recognise(&request, &context) {
+            Ok(recognised) => recognised,
+            Err(answer) => {
+                let committed = self
+                    .enter(|core| {
+                        core.count();
+                        self.ripened(core, None)
+                    })
+                    .await;
+                self.stand_still(&committed).await;
+                return self.refusal(None, &request, origin, &context, answer);
+            }
+        };
+        let operation = &service.operations()[recognised.operation];
+        if let Some(door) = &self.door
+            && !door.pass(origin.caller, &operation.name, operation.kind == Kind::Write, gone).await
+        {
+            return Delivery::abandoned();
+        }
+        let job = Arc::new(Job::new(service, self.profile, request, recognised, origin, number));
+        let first = self.enter(|core| self.receive(core, &job)).await;
+        let done = match first {
+            First::Refused(answer, committed) => {
+                self.stand_still(&committed).await;
+                return self.refusal(Some(&operation.name), &job.request, origin, &context, answer);
+            }
+            First::Done(done) => done,
+            First::Standing(struck) => {
+                self.moments.hold(&self.moment(MomentKind::Received, cause(&job, struck.attempt))).await;
+                let done = self.while_standing(|core| {
+                    let judgement = core.judge(&job, 0);
+                    self.finish(core, &job, Struck { judgement, ..struck })
+                });
+                self.gate.open();
+                done
+            }
+        };
+        self.start_timers();
+        self.stand_still(&done.committed).await;
+        if self.moments.wanted(MomentKind::BeforeReply) {
+            self.gate.passed().await;
+            self.gate.close();
+            self.moments.hold(&self.moment(MomentKind::BeforeReply, cause(&job, done.attempt))).await;
+            self.gate.open();
+        } else {
+            self.gate.passed().await;
+        }
+        self.delivery(&job, &context, done)
+    }
+
+    /// Judges a request, writes it down and, unless a listener wants it to wait, carries it out.
+    fn receive(&self, core: &mut Core<S>, job: &Arc<Job<S>>) -> First<S::Effect> {
+        core.count();
+        let judgement = core.judge(job, 0);
+        if let Judgement::Refused { answer, begun } = judgement {
+            core.refused(job, &answer, begun);
+            return First::Refused(answer, self.ripened(core, None));
+        }
+        let service = self.service();
+        let operation = job.operation(service);
+        core.count_read(operation.kind);
+        let attempt = self.ledger().next_attempt();
+        let struck = {
+            let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+            if plan.is_empty() {
+                None
+            } else {
+                let asked = Attempt {
+                    id: attempt,
+                    operation: &operation.name,
+                    caller: job.origin.caller,
+                    fields: &job.recognised.fields,
+                };
+                // A part needs at least two, and something new: on anything else the fault has not fired.
+                plan.strike(&asked, |fault| !matches!(fault.commit, Commit::Part(_)) || core.countable(&judgement) >= 2)
+            }
+        };
+        let key_header = service.key_header();
+        self.ledger().append(&Event::Received(Received {
+            attempt,
+            operation: Cow::Borrowed(operation.name.as_ref()),
+            method: Cow::Borrowed(job.request.method()),
+            path: job::shown(job.request.path()),
+            fields: Cow::Borrowed(&job.recognised.fields),
+            key: job::shown_key(&job.request, key_header, self.profile),
+            replay: matches!(judgement, Judgement::Replay(_)),
+            caller: job.origin.caller,
+            connection: job.origin.connection,
+            client: Cow::Owned(job::client(&job.request, key_header, self.profile)),
+        }));
+        if let Some((index, fault)) = &struck {
+            self.ledger().append(&Event::Fault {
+                attempt,
+                fault: *index,
+                commit: fault.commit.word().into(),
+                reply: fault.reply.word().into(),
+            });
+        }
+        let struck = Struck { attempt, fault: struck.map(|(_, fault)| fault), judgement };
+        if self.moments.wanted(MomentKind::Received) {
+            // Closed while the core is held, so that nobody slips in between.
+            self.gate.close();
+            return First::Standing(struck);
+        }
+        First::Done(self.finish(core, job, struck))
+    }
+
+    /// Commits what is to be committed and settles which answer the caller would get.
+    fn finish(&self, core: &mut Core<S>, job: &Arc<Job<S>>, struck: Struck<S::Effect>) -> Done {
+        let Struck { attempt, fault, judgement } = struck;
+        let context = core.context(job, 0);
+        let status = match fault.as_ref().map(|fault| &fault.reply) {
+            Some(Reply::Status(status)) => Some(status),
+            _ => None,
+        };
+        let with_status =
+            |truth: &Answer| status.map(|status| reply::with_status(self.service(), status, truth, &job.request, &context));
+        let kept = match (&judgement, status) {
+            (Judgement::Fresh(accepted), Some(status)) if status.kept => with_status(&accepted.answer),
+            _ => None,
+        };
+        let commit = fault.as_ref().map_or(Commit::Now, |fault| fault.commit);
+        let carried = core.carry_out(job, cause(job, attempt), judgement, commit, kept);
+        let answer = match fault.as_ref().map(|fault| &fault.reply) {
+            Some(Reply::Stale(lag)) => core.stale(job, *lag),
+            _ => with_status(&carried.answer).unwrap_or(carried.answer),
+        };
+        let committed = self.ripened(core, carried.committed.then(|| cause(job, attempt)));
+        Done { attempt, fault, answer, replay: carried.replay, committed }
+    }
+
+    /// Commits what has become due. Where a listener wants to hear of commits, `own` among them, the gate is closed until
+    /// [`Engine::stand_still`] has told it.
+    fn ripened(&self, core: &mut Core<S>, own: Option<Cause>) -> Vec<Cause> {
+        let late = core.ripen();
+        if (own.is_none() && late.is_empty()) || !self.moments.wanted(MomentKind::Committed) {
+            return Vec::new();
+        }
+        self.gate.close();
+        own.into_iter().chain(late).collect()
+    }
+
+    /// Holds the service at each of these commits, and lets it go on.
+    async fn stand_still(&self, committed: &[Cause]) {
+        if !committed.is_empty() {
+            for cause in committed {
+                self.moments.hold(&self.moment(MomentKind::Committed, *cause)).await;
+            }
+            self.gate.open();
+        }
+    }
+
+    fn delivery(&self, job: &Job<S>, context: &Context, done: Done) -> Delivery {
+        let Done { attempt, fault, mut answer, replay, .. } = done;
+        let is_own = !matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Status(_) | Reply::Stale(_)));
+        let shows_replay = replay && is_own;
+        if shows_replay && matches!(self.profile, Profile::Stripe | Profile::Acp) {
+            answer.headers.push(("Idempotent-Replayed".into(), "true".into()));
+        }
+        self.service().dress(&mut answer, &job.request, context);
+        if matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Garble)) {
+            answer = reply::garbled(answer);
+        }
+        let (manner, word) = fault.map_or((Manner::Whole, "ok"), |fault| (reply::manner(&fault.reply), fault.reply.word()));
+        let ticket = Ticket::new(self.ledger().clone(), attempt, word, shows_replay);
+        Delivery { answer, manner, ticket: Some(ticket) }
+    }
+
+    fn refusal(
+        &self,
+        operation: Option<&Cow<'static, str>>,
+        request: &Request,
+        origin: Origin,
+        context: &Context,
+        mut answer: Answer,
+    ) -> Delivery {
+        let service = self.service();
+        service.dress(&mut answer, request, context);
+        self.ledger().append(&Event::Refused {
+            service: Cow::Borrowed(service.name()),
+            operation: operation.map(|name| Cow::Borrowed(name.as_ref())),
+            method: job::shown(request.method()),
+            path: job::shown(request.path()),
+            status: answer.status,
+            caller: origin.caller,
+            connection: origin.connection,
+            key: job::shown_key(request, service.key_header(), self.profile),
+        });
+        Delivery { answer, manner: Manner::Whole, ticket: None }
+    }
+
+    fn moment(&self, kind: MomentKind, cause: Cause) -> Moment {
+        let operation = self.service().operations()[cause.operation].name.to_string();
+        Moment { kind, operation, attempt: cause.attempt, caller: cause.caller }
+    }
+
+    fn next_number(&self, caller: u32) -> u64 {
+        // Callers are numbered from 1, and there is a port for each of them alone.
+        let index = usize::try_from(caller.saturating_sub(1)).unwrap_or_default();
+        self.requests.get(index).map_or(0, |count| count.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    fn context(&self, origin: Origin, number: u64) -> Context {
+        let setting = &self.setting;
+        Context { now: setting.clock.wall(), ids: Ids::new(setting.seed, setting.service.name(), origin.caller, number, 0) }
+    }
+
+    /// Takes the core once nobody holds the gate.
+    async fn enter<R>(&self, step: impl FnOnce(&mut Core<S>) -> R) -> R {
+        loop {
+            self.gate.passed().await;
+            let mut core = self.lock();
+            if !self.gate.is_closed() {
+                return step(&mut core);
+            }
+        }
+    }
+
+    /// Takes the core for the one who holds the gate.
+    fn while_standing<R>(&self, step: impl FnOnce(&mut Core<S>) -> R) -> R {
+        step(&mut self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Core<S>> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a timer for each thing that was put off by the clock since the last time.
+    fn start_timers(self: &Arc<Self>) {
+        for (time, id) in self.lock().take_timers() {
+            let engine = Arc::downgrade(self);
+            self.timers.lock().unwrap_or_else(PoisonError::into_inner).spawn(async move {
+                tokio::time::sleep(time).await;
+                if let Some(engine) = engine.upgrade() {
+                    let committed = engine
+                        .enter(|core| {
+                            core.rings(id);
+                            engine.ripened(core, None)
+                        })
+                        .await;
+                    engine.stand_still(&committed).await;
+                    engine.start_timers();
+                }
+            });
+        }
+    }
+}
+
+fn cause<S: Service>(job: &Job<S>, attempt: u64) -> Cause {
+    Cause { attempt, operation: job.recognised.operation, caller: job.origin.caller }
+}

@@ -1,0 +1,85 @@
+//! The moments of an attempt at which a listener can make the service stand still.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::{mpsc, oneshot};
+
+/// A point on the way of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MomentKind {
+    /// It has been written down, and nothing is committed yet.
+    Received,
+    /// What it changes has been committed, and nothing is sent yet.
+    Committed,
+    /// All that is left to do is to answer, in whatever way.
+    BeforeReply,
+}
+
+/// What has come to which point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moment {
+    /// The point.
+    pub kind: MomentKind,
+    /// The full name of the operation.
+    pub operation: String,
+    /// The attempt's number in the ledger.
+    pub attempt: u64,
+    /// Who made it.
+    pub caller: u32,
+}
+
+/// A moment at which the service stands still. It goes on when this is dropped.
+#[derive(Debug)]
+pub struct Held {
+    /// The moment.
+    pub moment: Moment,
+    _release: oneshot::Sender<()>,
+}
+
+/// Gives the moments of one service as they come.
+pub type Listener = mpsc::UnboundedReceiver<Held>;
+
+#[derive(Debug, Default)]
+pub(super) struct Moments {
+    listeners: Mutex<Vec<(MomentKind, mpsc::UnboundedSender<Held>)>>,
+    count: AtomicUsize,
+}
+
+impl Moments {
+    pub(super) fn listen(&self, kind: MomentKind) -> Listener {
+        let (sender, listener) = mpsc::unbounded_channel();
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).push((kind, sender));
+        self.count.fetch_add(1, Ordering::SeqCst);
+        listener
+    }
+
+    /// Whether anybody listens for this.
+    pub(super) fn wanted(&self, kind: MomentKind) -> bool {
+        if self.count.load(Ordering::SeqCst) == 0 {
+            return false;
+        }
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.retain(|(_, sender)| !sender.is_closed());
+        self.count.store(listeners.len(), Ordering::SeqCst);
+        listeners.iter().any(|(have, _)| *have == kind)
+    }
+
+    /// Tells all listeners, and waits until each lets go.
+    pub(super) async fn hold(&self, moment: &Moment) {
+        let mut held = Vec::new();
+        for (kind, sender) in self.listeners.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            if *kind == moment.kind {
+                let (release, released) = oneshot::channel();
+                // A listener that has left holds nothing.
+                if sender.send(Held { moment: moment.clone(), _release: release }).is_ok() {
+                    held.push(released);
+                }
+            }
+        }
+        for released in held {
+            // Letting go is dropping the sender.
+            let _ = released.await;
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The services of one trial: started together over one ledger and one fault plan, and stopped together.
+
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::clock::Clock;
+use crate::engine::{Access, Door, DoorOptions, Engine, EngineOptions, Listener, MomentKind};
+use crate::fault::{Fault, Fired, Plan};
+use crate::idempotency::Idempotency;
+use crate::ledger::Ledger;
+use crate::service::{Operation, Service, mint};
+use crate::wire::{Endpoint, Limits, Protocol, Wire};
+
+type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+type Start = Box<dyn FnOnce(Arc<Shared>) -> Boxed<'static, io::Result<Running>> + Send>;
+
+/// How the services of a trial are started.
+pub struct Builder {
+    seed: u64,
+    clock: Clock,
+    callers: u32,
+    any_key: bool,
+    ledger: Option<Ledger>,
+    faults: Vec<Fault>,
+    door: Option<DoorOptions>,
+    address: IpAddr,
+    limits: Limits,
+    services: Vec<(Vec<Operation>, Start)>,
+}
+
+/// How one service is started.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ServiceOptions {
+    /// How it treats keys; the service's own way where there is none.
+    pub idempotency: Option<Idempotency>,
+    /// The port of the first caller; the system chooses it where there is none.
+    pub port: Option<u16>,
+    /// The same for SMTP.
+    pub smtp_port: Option<u16>,
+}
+
+struct Shared {
+    seed: u64,
+    clock: Clock,
+    callers: u32,
+    any_key: bool,
+    ledger: Ledger,
+    plan: Arc<Mutex<Plan>>,
+    door: Option<Arc<Door>>,
+    wire: Arc<Wire>,
+}
+
+/// Running services. Dropping them stops them; [`MockServices::stop`] also waits until their ports are free.
+pub struct MockServices {
+    shared: Arc<Shared>,
+    running: Vec<Running>,
+}
+
+struct Running {
+    name: String,
+    key: String,
+    operations: Vec<Operation>,
+    endpoints: Vec<Endpoint>,
+    control: Arc<dyn Control>,
+}
+
+/// What can be asked of an engine whatever its service.
+trait Control: Send + Sync {
+    fn settle(&self) -> Boxed<'_, ()>;
+    fn reset(self: Arc<Self>) -> Boxed<'static, ()>;
+    fn listen(&self, kind: MomentKind) -> Listener;
+}
+
+impl<S: Service> Control for Engine<S> {
+    fn settle(&self) -> Boxed<'_, ()> {
+        Box::pin(Engine::settle(self))
+    }
+
+    fn reset(self: Arc<Self>) -> Boxed<'static, ()> {
+        Box::pin(async move { Engine::reset(&self).await })
+    }
+
+    fn listen(&self, kind: MomentKind) -> Listener {
+        Engine::listen(self, kind)
+    }
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Builder {
+            seed: 1,
+            clock: Clock::default(),
+            callers: 1,
+            any_key: false,
+            ledger: None,
+            faults: Vec::new(),
+            door: None,
+            address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            limits: Limits::default(),
+            services: Vec::new(),
+        }
+    }
+}
+
+impl Builder {
+    /// From what ids, keys and chances come.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Where the time comes from.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// How many callers there are: each has its own port for each service.
+    #[must_use]
+    pub fn callers(mut self, callers: u32) -> Self {
+        self.callers = callers.max(1);
+        self
+    }
+
+    /// Takes any API key instead of the minted ones.
+    #[must_use]
+    pub fn any_key(mut self) -> Self {
+        self.any_key = true;
+        self
+    }
+
+    /// Where everything is written down; a ledger in memory where there is none.
+    #[must_use]
+    pub fn ledger(mut self, ledger: Ledger) -> Self {
+        self.ledger = Some(ledger);
+        self
+    }
+
+    /// The faults, which must have been checked.
+    #[must_use]
+    pub fn faults(mut self, faults: Vec<Fault>) -> Self {
+        self.faults = faults;
+        self
+    }
+
+    /// Puts a door in front of the services.
+    #[must_use]
+    pub fn door(mut self, door: DoorOptions) -> Self {
+        self.door = Some(door);
+        self
+    }
+
+    /// Listens here instead of on loopback.
+    #[must_use]
+    pub fn address(mut self, address: IpAddr) -> Self {
+        self.address = address;
+        self
+    }
+
+    /// How much of a caller's hunger is borne.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Adds a service.
+    #[must_use]
+    pub fn service<S: Service>(mut self, service: S, options: ServiceOptions) -> Self {
+        let operations = service.operations().to_vec();
+        let start: Start = Box::new(move |shared| Box::pin(start(service, options, shared)));
+        self.services.push((operations, start));
+        self
+    }
+
+    /// Starts them all.
+    ///
+    /// # Errors
+    /// When a port cannot be opened.
+    pub async fn start(self) -> io::Result<MockServices> {
+        let ledger = self.ledger.unwrap_or_else(|| Ledger::new("trial", self.seed, self.clock));
+        let shared = Arc::new(Shared {
+            seed: self.seed,
+            clock: self.clock,
+            callers: self.callers,
+            any_key: self.any_key,
+            plan: Arc::new(Mutex::new(Plan::new(self.seed, self.faults))),
+            door: self.door.map(|options| Arc::new(Door::new(options, self.callers, ledger.clone()))),
+            wire: Arc::new(Wire::new(self.address, self.limits)),
+            ledger,
+        });
+        let mut running = Vec::new();
+        for (_, start) in self.services {
+            running.push(start(Arc::clone(&shared)).await?);
+        }
+        Ok(MockServices { shared, running })
+    }
+}
+
+async fn start<S: Service>(service: S, options: ServiceOptions, shared: Arc<Shared>) -> io::Result<Running> {
+    let name = service.name().to_owned();
+    let key = mint(shared.seed, &name, 0, service.key_prefix());
+    let operations = service.operations().to_vec();
+    shared.ledger.hide_value(&key);
+    let access = if shared.any_key { Access::AnyKey } else { Access::Key(key.clone()) };
+    let idempotency = options.idempotency.unwrap_or_else(|| service.idempotency());
+    let engine = Engine::new(
+        service,
+        EngineOptions {
+            seed: shared.seed,
+            clock: shared.clock,
+            callers: shared.callers,
+            access,
+            idempotency,
+            ledger: shared.ledger.clone(),
+            plan: Arc::clone(&shared.plan),
+            door: shared.door.clone(),
+        },
+    );
+    let mut endpoints = Vec::new();
+    for caller in 1..=shared.callers {
+        let port = options.port.filter(|_| caller == 1);
+        let wire = Arc::clone(&shared.wire);
+        endpoints.push(Endpoint::open(Arc::clone(&engine), wire, caller, Protocol::Http, port).await?);
+    }
+    Ok(Running { name, key, operations, endpoints, control: engine })
+}
+
+impl MockServices {
+    /// Starts to describe the services of a trial.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// The names of the services, in the order in which they were added.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.running.iter().map(|running| running.name.as_str())
+    }
+
+    /// Everything that the services can do.
+    #[must_use]
+    pub fn operations(&self) -> Vec<Operation> {
+        self.running.iter().flat_map(|running| running.operations.iter().cloned()).collect()
+    }
+
+    /// Where a caller, counted from 1, reaches a service.
+    #[must_use]
+    pub fn address(&self, service: &str, caller: u32) -> Option<SocketAddr> {
+        self.endpoint(service, caller, Protocol::Http)
+    }
+
+    /// The same as a URL.
+    #[must_use]
+    pub fn url(&self, service: &str, caller: u32) -> Option<String> {
+        self.address(service, caller).map(|address| format!("http://{address}"))
+    }
+
+    fn endpoint(&self, service: &str, caller: u32, protocol: Protocol) -> Option<SocketAddr> {
+        let running = self.running.iter().find(|running| running.name == service)?;
+        let endpoint = running.endpoints.iter().find(|endpoint| endpoint.caller == caller && endpoint.protocol == protocol)?;
+        Some(endpoint.address)
+    }
+
+    /// The API key that a service takes.
+    #[must_use]
+    pub fn key(&self, service: &str) -> Option<&str> {
+        self.running.iter().find(|running| running.name == service).map(|running| running.key.as_str())
+    }
+
+    /// The ledger.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.shared.ledger
+    }
+
+    /// Adds faults, which must have been checked, behind those that are armed.
+    pub fn arm(&self, faults: Vec<Fault>) {
+        self.plan().arm(faults);
+    }
+
+    /// Takes all faults away.
+    pub fn clear_faults(&self) {
+        self.plan().clear();
+    }
+
+    /// What each fault has done.
+    #[must_use]
+    pub fn fired(&self) -> Vec<Fired> {
+        self.plan().fired()
+    }
+
+    /// Makes a service stand still at moments of this kind until the listener lets go; `None` where there is no such service.
+    #[must_use]
+    pub fn listen(&self, service: &str, kind: MomentKind) -> Option<Listener> {
+        self.running.iter().find(|running| running.name == service).map(|running| running.control.listen(kind))
+    }
+
+    /// Tells the door that a caller has ended.
+    pub fn caller_ended(&self, caller: u32) {
+        if let Some(door) = &self.shared.door {
+            door.ended(caller);
+        }
+    }
+
+    /// Commits all that is outstanding in all services: nothing is in flight afterwards.
+    pub async fn settle(&self) {
+        for running in &self.running {
+            running.control.settle().await;
+        }
+    }
+
+    /// Forgets everything that was committed, in all services. The ledger stays.
+    pub async fn reset(&self) {
+        for running in &self.running {
+            Arc::clone(&running.control).reset().await;
+        }
+    }
+
+    /// Stops the services and waits until their ports are free.
+    pub async fn stop(mut self) {
+        for endpoint in self.running.iter_mut().flat_map(|running| &mut running.endpoints) {
+            endpoint.close().await;
+        }
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.shared.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,65 @@
+//! The ways in which a service ends a connection, and how it notices that the caller has ended it.
+
+use std::future;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// A caller that goes on sending after the end is listened to for so long, so that it can read what it was sent.
+const LINGER: Duration = Duration::from_millis(500);
+/// And for so many bytes.
+const MOST_DRAINED: usize = 4 * 1024 * 1024;
+/// So much that comes before its turn is kept for later.
+const MOST_UNREAD: usize = 256 * 1024;
+
+/// A connection over which bytes go both ways.
+pub(super) trait Line: AsyncRead + AsyncWrite + Unpin + Send {
+    /// The TCP connection underneath.
+    fn tcp(&self) -> &TcpStream;
+}
+
+impl Line for TcpStream {
+    fn tcp(&self) -> &TcpStream {
+        self
+    }
+}
+
+/// Ends the connection with a FIN. What the caller still sends is read and thrown away: a socket that is closed with
+/// unread input would send a RST instead, and could take back what was sent before.
+pub(super) async fn finish<L: Line>(line: &mut L) {
+    if line.shutdown().await.is_err() {
+        return;
+    }
+    let mut drained = 0;
+    let mut bin = [0; 4096];
+    let drain = async {
+        while drained < MOST_DRAINED {
+            match line.read(&mut bin).await {
+                Ok(0) | Err(_) => break,
+                Ok(length) => drained += length,
+            }
+        }
+    };
+    // Whether the caller closed or the time was over makes no difference.
+    let _ = tokio::time::timeout(LINGER, drain).await;
+}
+
+/// Makes the end of the connection a RST. It is sent when the line is dropped.
+pub(super) fn reset<L: Line>(line: &L) {
+    // It fails only on a socket that is already gone.
+    let _ = line.tcp().set_zero_linger();
+}
+
+/// Waits until the caller leaves; what it sends meanwhile is kept in `unread`.
+pub(super) async fn left<L: Line>(line: &mut L, unread: &mut Vec<u8>) {
+    while unread.len() < MOST_UNREAD {
+        unread.reserve(1024);
+        match line.read_buf(unread).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+    }
+    // It talks too much to be listened to; whether it leaves is seen when something is sent.
+    future::pending().await
+}

@@ -1,0 +1,264 @@
+//! One HTTP connection from its first byte to its last.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use super::body::{Chunked, Progress};
+use super::encode::{Frame, encode};
+use super::head::{BodyFraming, Head, parse};
+use crate::engine::{Engine, Gone, Origin};
+use crate::ledger::{ClosedBy, Event};
+use crate::service::{Answer, Request, Service};
+use crate::wire::close::{finish, left};
+use crate::wire::deliver::{Then, deliver};
+use crate::wire::{Limits, Manner};
+
+/// What came in next.
+enum Next {
+    Request {
+        request: Request,
+        keep_alive: bool,
+    },
+    /// Something that is no request that could be answered by the service.
+    Bad(u16),
+    Ended(ClosedBy),
+}
+
+struct Connection<'a> {
+    line: TcpStream,
+    buffer: Vec<u8>,
+    limits: &'a Limits,
+    patience: std::pin::Pin<Box<tokio::time::Sleep>>,
+}
+
+/// Serves the connection until either side ends it.
+pub(in crate::wire) async fn serve<S: Service>(
+    line: TcpStream,
+    engine: Arc<Engine<S>>,
+    origin: Origin,
+    limits: Limits,
+    mut shed: watch::Receiver<u64>,
+) {
+    // Answers are small and awaited: holding them back for more would only delay them.
+    let _ = line.set_nodelay(true);
+    let patience = Box::pin(tokio::time::sleep(limits.idle_time));
+    let mut connection = Connection { line, buffer: Vec::new(), limits: &limits, patience };
+    tokio::select! {
+        ready = connection.line.readable() => if ready.is_err() { return },
+        // Files are running short, and this one has said nothing yet.
+        _ = shed.changed() => return,
+        () = &mut connection.patience => return,
+    }
+    drop(shed);
+    let mut requests = 0u64;
+    let by = loop {
+        match connection.next().await {
+            Next::Ended(by) => break by,
+            Next::Bad(status) => {
+                requests += 1;
+                connection.refuse(&*engine, origin, status).await;
+                break if status == 408 { ClosedBy::Timeout } else { ClosedBy::Service };
+            }
+            Next::Request { request, keep_alive } => {
+                requests += 1;
+                if let Some(by) = connection.answer(&engine, origin, request, keep_alive).await {
+                    break by;
+                }
+            }
+        }
+    };
+    if requests > 0 {
+        let service = engine.service().name().into();
+        engine.ledger().append(&Event::Closed { service, connection: origin.connection, caller: origin.caller, by });
+    }
+}
+
+impl Connection<'_> {
+    /// Reads the next request, whole.
+    async fn next(&mut self) -> Next {
+        self.wait_at_most(self.limits.idle_time);
+        let head = loop {
+            if !self.buffer.is_empty() {
+                match parse(&self.buffer, self.limits.head) {
+                    Ok(Some(head)) => break head,
+                    Ok(None) => {}
+                    Err(status) => return Next::Bad(status),
+                }
+            }
+            let was_empty = self.buffer.is_empty();
+            match self.read_line().await {
+                Ok(0) | Err(None) => return Next::Ended(ClosedBy::Caller),
+                Ok(_) => {}
+                Err(Some(_)) if was_empty => return Next::Ended(ClosedBy::Timeout),
+                Err(Some(status)) => return Next::Bad(status),
+            }
+        };
+        let keep_alive = head.keep_alive;
+        match self.body(head).await {
+            Ok(request) => Next::Request { request, keep_alive },
+            Err(None) => Next::Ended(ClosedBy::Caller),
+            Err(Some(status)) => Next::Bad(status),
+        }
+    }
+
+    async fn body(&mut self, head: Head) -> Result<Request, Option<u16>> {
+        let Head { request, length, framing, expects_continue, .. } = head;
+        self.buffer.drain(..length);
+        if framing == BodyFraming::Length(0) {
+            return Ok(request);
+        }
+        if let BodyFraming::Length(length) = framing
+            && length > self.limits.body as u64
+        {
+            return Err(Some(413));
+        }
+        if expects_continue && self.line.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await.is_err() {
+            return Err(None);
+        }
+        match framing {
+            BodyFraming::Length(length) => {
+                // It is within the limit, so it fits.
+                let length = usize::try_from(length).unwrap_or(usize::MAX);
+                if self.buffer.len() < length {
+                    self.wait_at_most(self.limits.body_time);
+                }
+                while self.buffer.len() < length {
+                    if self.read().await? == 0 {
+                        return Err(None);
+                    }
+                }
+                let rest = self.buffer.split_off(length);
+                Ok(request.body(std::mem::replace(&mut self.buffer, rest)))
+            }
+            BodyFraming::Chunked => {
+                self.wait_at_most(self.limits.body_time);
+                let (mut decoder, mut body) = (Chunked::default(), Vec::new());
+                loop {
+                    match decoder.feed(&self.buffer, &mut body, self.limits.body).map_err(Some)? {
+                        Progress::Done(used) => {
+                            self.buffer.drain(..used);
+                            return Ok(request.body(body));
+                        }
+                        Progress::More(used) => {
+                            self.buffer.drain(..used);
+                            if self.read().await? == 0 {
+                                return Err(None);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads until a line of the head has ended: only then can the head have.
+    async fn read_line(&mut self) -> Result<usize, Option<u16>> {
+        loop {
+            let before = self.buffer.len();
+            let length = self.read().await?;
+            if before == 0 && length > 0 && !ends_head(&self.buffer) {
+                self.wait_at_most(self.limits.head_time);
+            }
+            if length == 0 || self.buffer[before..].contains(&b'\n') || self.buffer.len() >= self.limits.head {
+                return Ok(length);
+            }
+        }
+    }
+
+    /// Reads what comes next; the error is 408 where the caller took too long, and nothing where it left.
+    async fn read(&mut self) -> Result<usize, Option<u16>> {
+        self.buffer.reserve(4096);
+        tokio::select! {
+            biased;
+            read = self.line.read_buf(&mut self.buffer) => read.map_err(|_| None),
+            () = &mut self.patience => Err(Some(408)),
+        }
+    }
+
+    fn wait_at_most(&mut self, time: Duration) {
+        self.patience.as_mut().reset(tokio::time::Instant::now() + time);
+    }
+
+    /// Answers a request; says who ended the connection where it is at its end.
+    async fn answer<S: Service>(
+        &mut self,
+        engine: &Arc<Engine<S>>,
+        origin: Origin,
+        request: Request,
+        keep_alive: bool,
+    ) -> Option<ClosedBy> {
+        let head_only = request.method() == "HEAD";
+        let gone = Gone::default();
+        let delivery = {
+            let handled = engine.handle(request, origin, &gone);
+            tokio::pin!(handled);
+            tokio::select! {
+                biased;
+                delivery = &mut handled => delivery,
+                () = left(&mut self.line, &mut self.buffer) => {
+                    gone.set();
+                    // What a caller has asked for is done whether it waits for the answer or not.
+                    let delivery = handled.await;
+                    if let Some(ticket) = delivery.ticket {
+                        ticket.sent(delivery.answer.status, 0, false);
+                    }
+                    return Some(ClosedBy::Caller);
+                }
+            }
+        };
+        let frame = Frame { now: engine.clock().wall(), keep_alive, head_only };
+        let encoded = encode(&delivery.answer, frame, delivery.manner);
+        let sent = deliver(&mut self.line, &mut self.buffer, &encoded, delivery.manner).await;
+        if let Some(ticket) = delivery.ticket {
+            ticket.sent(delivery.answer.status, sent.bytes, sent.whole);
+        }
+        match sent.then {
+            Then::Open if keep_alive => None,
+            Then::Open => {
+                finish(&mut self.line).await;
+                Some(ClosedBy::Service)
+            }
+            Then::Ended => Some(ClosedBy::Service),
+            Then::Left => Some(ClosedBy::Caller),
+        }
+    }
+
+    /// Refuses what cannot be read, in the words of the server that stands in front of every such service.
+    async fn refuse<S: Service>(&mut self, engine: &Engine<S>, origin: Origin, status: u16) {
+        let title = match status {
+            408 => "408 Request Time-out",
+            413 => "413 Request Entity Too Large",
+            431 => "400 Request Header Or Cookie Too Large",
+            501 => "501 Not Implemented",
+            505 => "505 HTTP Version Not Supported",
+            _ => "400 Bad Request",
+        };
+        let body = format!(
+            "<html>\r\n<head><title>{title}</title></head>\r\n<body>\r\n<center><h1>{title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
+        );
+        let answer = Answer::text(status, "text/html", body).with_header("Server", "nginx");
+        engine.ledger().append(&Event::Refused {
+            service: engine.service().name().into(),
+            operation: None,
+            method: "".into(),
+            path: "".into(),
+            status,
+            caller: origin.caller,
+            connection: origin.connection,
+            key: None,
+        });
+        let frame = Frame { now: engine.clock().wall(), keep_alive: false, head_only: false };
+        let encoded = encode(&answer, frame, Manner::Whole);
+        deliver(&mut self.line, &mut self.buffer, &encoded, Manner::Whole).await;
+        finish(&mut self.line).await;
+    }
+}
+
+/// Whether the head is all there, as far as a glance can tell.
+fn ends_head(buffer: &[u8]) -> bool {
+    buffer.windows(4).any(|window| window == b"\r\n\r\n")
+}

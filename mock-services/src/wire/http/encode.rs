@@ -1,0 +1,169 @@
+//! An answer as the bytes of an HTTP/1.1 response.
+
+use std::cell::RefCell;
+
+use jiff::Timestamp;
+
+use crate::fault::Framing;
+use crate::service::Answer;
+use crate::wire::Manner;
+use crate::wire::deliver::Encoded;
+
+/// What the bytes depend on beside the answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    pub(super) now: Timestamp,
+    pub(super) keep_alive: bool,
+    /// The answer to a `HEAD`: the length of the body without the body.
+    pub(super) head_only: bool,
+}
+
+/// Encodes an answer, ready to be sent in the given manner.
+pub(super) fn encode(answer: &Answer, frame: Frame, manner: Manner) -> Encoded {
+    let chunked = manner == Manner::Truncate(Framing::Chunked);
+    let mut bytes = Vec::with_capacity(512 + answer.body.len());
+    bytes.extend_from_slice(b"HTTP/1.1 ");
+    push_number(&mut bytes, u64::from(answer.status));
+    bytes.push(b' ');
+    bytes.extend_from_slice(reason(answer.status).as_bytes());
+    bytes.extend_from_slice(b"\r\nDate: ");
+    push_date(&mut bytes, frame.now);
+    for (name, value) in &answer.headers {
+        bytes.extend_from_slice(b"\r\n");
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.extend_from_slice(b": ");
+        bytes.extend_from_slice(value.as_bytes());
+    }
+    let bodiless = matches!(answer.status, 100..=199 | 204 | 304);
+    if chunked && !bodiless {
+        bytes.extend_from_slice(b"\r\nTransfer-Encoding: chunked");
+    } else if !bodiless {
+        bytes.extend_from_slice(b"\r\nContent-Length: ");
+        push_number(&mut bytes, answer.body.len() as u64);
+    }
+    let connection: &[u8] = if frame.keep_alive { b"keep-alive" } else { b"close" };
+    bytes.extend_from_slice(b"\r\nConnection: ");
+    bytes.extend_from_slice(connection);
+    bytes.extend_from_slice(b"\r\n\r\n");
+    let body_at = bytes.len();
+    if bodiless || frame.head_only || answer.body.is_empty() {
+        // With no body to cut, the head is: the caller must see an answer that is not whole.
+        return Encoded { cut: body_at / 2, bytes, body_at };
+    }
+    let half = answer.body.len() / 2;
+    if chunked {
+        bytes.extend_from_slice(format!("{:x}\r\n", answer.body.len()).as_bytes());
+        let data_at = bytes.len();
+        bytes.extend_from_slice(&answer.body);
+        bytes.extend_from_slice(b"\r\n0\r\n\r\n");
+        return Encoded { cut: data_at + half, bytes, body_at };
+    }
+    bytes.extend_from_slice(&answer.body);
+    Encoded { cut: body_at + half, bytes, body_at }
+}
+
+fn push_number(bytes: &mut Vec<u8>, number: u64) {
+    bytes.extend_from_slice(number.to_string().as_bytes());
+}
+
+/// Writing the same second again is the common case under load.
+fn push_date(bytes: &mut Vec<u8>, now: Timestamp) {
+    thread_local! {
+        static LAST: RefCell<(i64, String)> = const { RefCell::new((i64::MIN, String::new())) };
+    }
+    LAST.with_borrow_mut(|(second, text)| {
+        if *second != now.as_second() {
+            *second = now.as_second();
+            *text = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&now).unwrap_or_default();
+        }
+        bytes.extend_from_slice(text.as_bytes());
+    });
+}
+
+/// The words behind a status.
+const fn reason(status: u16) -> &'static str {
+    match status {
+        100 => "Continue",
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        402 => "Payment Required",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        410 => "Gone",
+        411 => "Length Required",
+        412 => "Precondition Failed",
+        413 => "Content Too Large",
+        415 => "Unsupported Media Type",
+        422 => "Unprocessable Entity",
+        423 => "Locked",
+        424 => "Failed Dependency",
+        425 => "Too Early",
+        428 => "Precondition Required",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        505 => "HTTP Version Not Supported",
+        _ => "Unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame() -> Frame {
+        Frame { now: Timestamp::from_second(1_763_170_000).unwrap(), keep_alive: true, head_only: false }
+    }
+
+    fn text(encoded: &Encoded, to: usize) -> String {
+        String::from_utf8_lossy(&encoded.bytes[..to]).into_owned()
+    }
+
+    #[test]
+    fn an_answer_has_a_date_its_headers_in_order_and_its_length() {
+        let answer = Answer::json(200, &[1, 2]).with_header("Request-Id", "req_1");
+        let encoded = encode(&answer, frame(), Manner::Whole);
+        let expected = "HTTP/1.1 200 OK\r\nDate: Sat, 15 Nov 2025 01:26:40 GMT\r\nContent-Type: application/json\r\n\
+                        Request-Id: req_1\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\n[1,2]";
+        assert_eq!(text(&encoded, encoded.bytes.len()), expected);
+    }
+
+    #[test]
+    fn a_truncated_answer_declares_more_than_it_sends() {
+        let answer = Answer::json(200, &"0123456789");
+        let length = encode(&answer, frame(), Manner::Truncate(Framing::Length));
+        assert!(text(&length, length.cut).contains("Content-Length: 12\r\n") && text(&length, length.cut).ends_with("\"01234"));
+        let chunked = encode(&answer, frame(), Manner::Truncate(Framing::Chunked));
+        assert!(text(&chunked, chunked.cut).contains("Transfer-Encoding: chunked\r\n"));
+        assert!(text(&chunked, chunked.cut).ends_with("\r\n\r\nc\r\n\"01234"));
+    }
+
+    #[test]
+    fn an_answer_without_a_body_is_cut_in_its_head() {
+        let encoded = encode(&Answer::empty(202), frame(), Manner::Truncate(Framing::Length));
+        assert!(encoded.cut > 0 && encoded.cut < encoded.body_at);
+    }
+
+    #[test]
+    fn the_answer_to_a_head_has_a_length_and_no_body() {
+        let encoded = encode(&Answer::json(200, &"x"), Frame { head_only: true, ..frame() }, Manner::Whole);
+        assert!(text(&encoded, encoded.bytes.len()).ends_with("Content-Length: 3\r\nConnection: keep-alive\r\n\r\n"));
+    }
+}

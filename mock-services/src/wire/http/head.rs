@@ -1,0 +1,155 @@
+//! The head of a request: read strictly, because what two programs could read in two ways must not become evidence.
+
+use crate::service::Request;
+
+const MOST_HEADERS: usize = 100;
+
+/// A request whose body has not been read.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) request: Request,
+    /// How many bytes of the buffer it took.
+    pub(super) length: usize,
+    pub(super) framing: BodyFraming,
+    pub(super) keep_alive: bool,
+    /// The caller waits for `100 Continue` before it sends the body.
+    pub(super) expects_continue: bool,
+}
+
+/// How the end of a body is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BodyFraming {
+    Length(u64),
+    Chunked,
+}
+
+/// Parses the head at the start of the buffer. `Ok(None)`: it is not all there yet. An error is the status of the refusal.
+pub(super) fn parse(buffer: &[u8], longest: usize) -> Result<Option<Head>, u16> {
+    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut parsed = httparse::Request::new(&mut headers);
+    let length = match parsed.parse(buffer) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) if buffer.len() >= longest => return Err(431),
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(431),
+        Err(httparse::Error::Version) => return Err(505),
+        Err(_) => return Err(400),
+    };
+    if length > longest {
+        return Err(431);
+    }
+    let method = parsed.method.unwrap_or_default();
+    let target = origin_form(parsed.path.unwrap_or_default()).ok_or(400u16)?;
+    let mut request = Request::new(method, target);
+    let mut keep_alive = parsed.version == Some(1);
+    let mut content_length = None;
+    let mut chunked = false;
+    let mut expects_continue = false;
+    for header in parsed.headers.iter() {
+        let value = String::from_utf8_lossy(header.value);
+        let name = header.name;
+        if name.eq_ignore_ascii_case("content-length") {
+            let length = digits(&value).ok_or(400u16)?;
+            if content_length.is_some_and(|have| have != length) {
+                return Err(400);
+            }
+            content_length = Some(length);
+        } else if name.eq_ignore_ascii_case("transfer-encoding") {
+            if !value.trim().eq_ignore_ascii_case("chunked") {
+                return Err(501);
+            }
+            chunked = true;
+        } else if name.eq_ignore_ascii_case("connection") {
+            for token in value.split(',').map(str::trim) {
+                if token.eq_ignore_ascii_case("close") {
+                    keep_alive = false;
+                } else if token.eq_ignore_ascii_case("keep-alive") {
+                    keep_alive = true;
+                }
+            }
+        } else if name.eq_ignore_ascii_case("expect") {
+            expects_continue = value.trim().eq_ignore_ascii_case("100-continue");
+        }
+        request.push_header(name, &value);
+    }
+    let framing = match (content_length, chunked) {
+        (Some(_), true) => return Err(400),
+        (_, true) => BodyFraming::Chunked,
+        (length, false) => BodyFraming::Length(length.unwrap_or(0)),
+    };
+    Ok(Some(Head { request, length, framing, keep_alive, expects_continue }))
+}
+
+/// The path and query, also of a target that names the host, as clients send it to a proxy.
+fn origin_form(target: &str) -> Option<&str> {
+    if target.starts_with('/') || target == "*" {
+        return Some(target);
+    }
+    let rest = target.strip_prefix("http://").or_else(|| target.strip_prefix("https://"))?;
+    Some(rest.find('/').map_or("/", |at| &rest[at..]))
+}
+
+fn digits(value: &str) -> Option<u64> {
+    let value = value.trim();
+    (!value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit())).then(|| value.parse().unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parsed(text: &str) -> Result<Option<Head>, u16> {
+        parse(text.as_bytes(), 1024)
+    }
+
+    #[test]
+    fn a_head_is_read_once_it_is_whole() {
+        let text = "POST /v1/charges?x=1 HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc";
+        for end in 0..text.len() - 3 {
+            assert!(matches!(parsed(&text[..end]), Ok(None)), "{end}");
+        }
+        let head = parsed(text).unwrap().unwrap();
+        assert_eq!((head.request.method(), head.request.path(), head.request.query()), ("POST", "/v1/charges", "x=1"));
+        assert_eq!((head.framing, head.keep_alive, head.length), (BodyFraming::Length(3), true, text.len() - 3));
+    }
+
+    #[test]
+    fn what_could_be_read_in_two_ways_is_refused() {
+        let with = |headers: &str| parsed(&format!("POST / HTTP/1.1\r\n{headers}\r\n\r\n")).map(|_| ()).unwrap_err();
+        assert_eq!(with("Content-Length: 1\r\nTransfer-Encoding: chunked"), 400);
+        assert_eq!(with("Content-Length: 1\r\nContent-Length: 2"), 400);
+        assert_eq!(with("Content-Length: +1"), 400);
+        assert_eq!(with("Transfer-Encoding: gzip"), 501);
+        assert_eq!(with("no colon"), 400);
+    }
+
+    #[test]
+    fn a_head_without_end_and_too_many_headers_are_refused() {
+        assert_eq!(parsed(&format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(2000))).unwrap_err(), 431);
+        assert_eq!(parse(format!("GET / HTTP/1.1\r\n{}", "X: y\r\n".repeat(101)).as_bytes(), 65_536).unwrap_err(), 431);
+    }
+
+    #[test]
+    fn connections_are_kept_alive_as_the_version_and_the_caller_say() {
+        let keep = |version: &str, header: &str| {
+            parsed(&format!("GET / HTTP/{version}\r\n{header}\r\n\r\n")).unwrap().unwrap().keep_alive
+        };
+        assert!(keep("1.1", "A: b") && !keep("1.0", "A: b"));
+        assert!(!keep("1.1", "Connection: close") && keep("1.0", "Connection: keep-alive"));
+    }
+
+    #[test]
+    fn a_target_that_names_the_host_is_taken() {
+        let head = parsed("GET http://localhost:1/v1/x?y HTTP/1.1\r\n\r\n").unwrap().unwrap();
+        assert_eq!((head.request.path(), head.request.query()), ("/v1/x", "y"));
+        assert_eq!(parsed("CONNECT h:443 HTTP/1.1\r\n\r\n").unwrap_err(), 400);
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_are_refused_or_wanted_more_of(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = parse(&bytes, 1024);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Listening sockets: one task for each, which owns the tasks of its connections, so that stopping it stops them all.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::{Limits, http};
+use crate::engine::{Engine, Origin};
+use crate::service::Service;
+
+/// When no file is left for another connection, this long is waited for one.
+const FILES_ARE_SHORT: Duration = Duration::from_millis(20);
+
+/// What is spoken on a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Http,
+}
+
+/// What all ports of a trial share.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    pub(crate) address: IpAddr,
+    pub(crate) limits: Limits,
+    connections: AtomicU64,
+    /// Moves when silent connections are to make room.
+    shed: watch::Sender<u64>,
+}
+
+impl Wire {
+    pub(crate) fn new(address: IpAddr, limits: Limits) -> Self {
+        Wire { address, limits, connections: AtomicU64::new(0), shed: watch::Sender::new(0) }
+    }
+}
+
+/// A port of one caller.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) caller: u32,
+    pub(crate) protocol: Protocol,
+    pub(crate) address: SocketAddr,
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Endpoint {
+    /// Opens a port; the system chooses it where none is given.
+    pub(crate) async fn open<S: Service>(
+        engine: Arc<Engine<S>>,
+        wire: Arc<Wire>,
+        caller: u32,
+        protocol: Protocol,
+        port: Option<u16>,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind((wire.address, port.unwrap_or(0))).await?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = watch::channel(false);
+        let task = tokio::spawn(accept(listener, engine, wire, caller, protocol, stopped));
+        Ok(Endpoint { caller, protocol, address, stop, task })
+    }
+
+    /// Closes the port and all its connections, whatever hangs.
+    pub(crate) async fn close(&mut self) {
+        self.stop.send_replace(true);
+        // A task that panicked has ended too.
+        let _ = (&mut self.task).await;
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn accept<S: Service>(
+    listener: TcpListener,
+    engine: Arc<Engine<S>>,
+    wire: Arc<Wire>,
+    caller: u32,
+    protocol: Protocol,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((line, _)) => {
+                    let connection = wire.connections.fetch_add(1, Ordering::Relaxed) + 1;
+                    let origin = Origin { caller, connection };
+                    connections.spawn(serve(line, Arc::clone(&engine), origin, protocol, wire.limits, wire.shed.subscribe()));
+                }
+                Err(_) => {
+                    wire.shed.send_modify(|round| *round += 1);
+                    tokio::time::sleep(FILES_ARE_SHORT).await;
+                }
+            },
+            Some(_) = connections.join_next() => {}
+            _ = stopped.changed() => break,
+        }
+    }
+    drop(listener);
+    connections.shutdown().await;
+}
+
+async fn serve<S: Service>(
+    line: TcpStream,
+    engine: Arc<Engine<S>>,
+    origin: Origin,
+    protocol: Protocol,
+    limits: Limits,
+    shed: watch::Receiver<u64>,
+) {
+    match protocol {
+        Protocol::Http => http::serve(line, engine, origin, limits, shed).await,
+    }
+}

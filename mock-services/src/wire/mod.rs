@@ -1,0 +1,78 @@
+//! Sockets: how requests come in and how answers go out, in whole, in part, late or not at all. Knows bytes and connections,
+//! nothing of what a request means.
+
+mod close;
+mod deliver;
+mod http;
+mod limits;
+mod listen;
+
+use std::time::Duration;
+
+use crate::fault::Framing;
+use crate::ledger::{Event, Ledger};
+use crate::service::Answer;
+pub use limits::Limits;
+pub(crate) use listen::{Endpoint, Protocol, Wire};
+
+/// An answer and how it is to be handed over.
+#[derive(Debug)]
+pub(crate) struct Delivery {
+    pub(crate) answer: Answer,
+    pub(crate) manner: Manner,
+    /// Where the reply is written down; refusals have been.
+    pub(crate) ticket: Option<Ticket>,
+}
+
+impl Delivery {
+    /// Nothing is to be sent: the caller has left before its request was taken.
+    pub(crate) fn abandoned() -> Self {
+        Delivery { answer: Answer::empty(0), manner: Manner::Drop, ticket: None }
+    }
+}
+
+/// How the bytes of an answer are handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// As they are.
+    Whole,
+    /// As they are, after this time.
+    Delay(Duration),
+    /// Not at all: the line is closed.
+    Drop,
+    /// Not at all: the line is reset.
+    Reset,
+    /// Not at all: the line stays open for this time, silent.
+    Hang(Duration),
+    /// Up to the middle of the body, then the line is closed.
+    Truncate(Framing),
+    /// The body in small pieces over this time.
+    Drip(Duration),
+}
+
+/// The right to write one reply into the ledger.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    ledger: Ledger,
+    attempt: u64,
+    reply: &'static str,
+    replay: bool,
+}
+
+impl Ticket {
+    pub(crate) fn new(ledger: Ledger, attempt: u64, reply: &'static str, replay: bool) -> Self {
+        Ticket { ledger, attempt, reply, replay }
+    }
+
+    /// Writes down what was sent.
+    fn sent(self, status: u16, bytes: u64, whole: bool) {
+        self.ledger.append(&Event::Replied {
+            attempt: self.attempt,
+            reply: self.reply.into(),
+            status: (bytes > 0).then_some(status),
+            bytes,
+            whole,
+            replay: self.replay,
+        });
+    }
+}
