@@ -18,6 +18,7 @@ pub use flow::{write_field_name, write_flow};
 pub use map::Map;
 pub use problem::{Problem, Problems};
 pub use reader::Reader;
+pub(crate) use tree::parse_part;
 pub use tree::{MAX_BYTES, MAX_DEPTH, MAX_NODES, parse};
 pub use words::{listed, nearest, shown};
 
