@@ -8,6 +8,7 @@ pub mod ledger;
 pub mod service;
 mod services;
 mod wire;
+pub mod yaml;
 
 pub use clock::Clock;
 pub use engine::{Access, DoorOptions, Held, Listener, Moment, MomentKind};

@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::fault::{Commit, Lag};
 use crate::idempotency::{Age, Found, Idempotency, KeyRefusal, KeyStore};
 use crate::ledger::{Event, How, Ledger};
-use crate::service::{Accepted, After, Answer, Context, Decision, Kind, Service};
+use crate::service::{Accepted, After, Answer, AtStart, Context, Decision, Kind, Service};
 
 /// What is the same for all that happens in one engine.
 pub(super) struct Setting<S> {
@@ -98,7 +98,7 @@ impl<S: Service> Core<S> {
             timers: Vec::new(),
             setting,
         };
-        let (effects, afterwards) = core.setting.service.at_start();
+        let AtStart { effects, afterwards } = core.setting.service.at_start();
         for effect in effects {
             core.setting.service.apply(&mut core.state, &effect);
             core.history.push(Past { effect, reads: None, at: Duration::ZERO });

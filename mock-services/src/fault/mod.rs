@@ -1,13 +1,22 @@
 //! What becomes of an attempt: two independent choices, what is committed and what the caller gets to see, and the trigger that
 //! says which attempt is meant. Plain data; the engine carries it out.
 
+mod check;
+mod line;
 mod plan;
+mod read;
+mod read_reply;
+mod shadow;
+mod write;
 
 use std::time::Duration;
 
 pub use crate::service::After;
 use crate::service::Fields;
+pub use check::{Objection, Part, check, check_all};
+pub use line::read_line;
 pub use plan::{Attempt, Fired, Plan};
+pub use read::{Placed, Places, check_placed, read_fault, read_fault_list, read_faults, read_fields};
 
 /// One fault: which attempt, what is committed, what the caller sees.
 #[derive(Debug, Clone, PartialEq)]

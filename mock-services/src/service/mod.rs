@@ -56,8 +56,8 @@ pub trait Service: Send + Sync + 'static {
     fn dress(&self, answer: &mut Answer, request: &Request, context: &Context);
 
     /// What is there before the first request, and what happens by itself afterwards.
-    fn at_start(&self) -> (Vec<Self::Effect>, Vec<(After, Self::Effect)>) {
-        (Vec::new(), Vec::new())
+    fn at_start(&self) -> AtStart<Self::Effect> {
+        AtStart { effects: Vec::new(), afterwards: Vec::new() }
     }
 
     /// How its API keys begin.
@@ -186,6 +186,15 @@ pub struct Accepted<Effect> {
     pub afterwards: Vec<(After, Effect)>,
     /// What the caller is told.
     pub answer: Answer,
+}
+
+/// What is there before the first request.
+#[derive(Debug)]
+pub struct AtStart<Effect> {
+    /// Changes that have been made when the first request comes.
+    pub effects: Vec<Effect>,
+    /// What happens by itself afterwards.
+    pub afterwards: Vec<(After, Effect)>,
 }
 
 /// When something that was put off happens; at the latest when the service settles.

@@ -1,0 +1,239 @@
+//! Faults from YAML. What is read here is well formed; whether it makes sense for the services is for [`check`](super::check).
+
+use super::read_reply::read_reply;
+use super::{After, Attempts, Commit, Fault, Part, Reply, Trigger, check_all};
+use crate::service::{Fields, Operation, Value};
+use crate::yaml::{Kind, Node, Problems, Reader, Source, Span, parse, shown};
+
+/// A fault and where its parts stood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// The fault.
+    pub fault: Fault,
+    /// Where its parts stood.
+    pub places: Places,
+}
+
+/// Where the parts of a fault stood; a part that was not given stands where the fault does.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Places {
+    fault: Span,
+    on: Option<Span>,
+    attempt: Option<Span>,
+    fields: Vec<Span>,
+    caller: Option<Span>,
+    chance: Option<Span>,
+    commit: Option<Span>,
+    reply: Option<Span>,
+}
+
+impl Places {
+    /// Where a part stood.
+    #[must_use]
+    pub fn of(&self, part: Part) -> Span {
+        let place = match part {
+            Part::Fault => None,
+            Part::On => self.on,
+            Part::Attempt => self.attempt,
+            Part::Field(index) => self.fields.get(index).copied(),
+            Part::Caller => self.caller,
+            Part::Chance => self.chance,
+            Part::Commit => self.commit,
+            Part::Reply => self.reply,
+        };
+        place.unwrap_or(self.fault)
+    }
+}
+
+/// Reads and checks a list of faults. All that is wrong is told at once.
+pub fn read_faults(file: &Source, operations: &[Operation], callers: Option<u32>) -> Result<Vec<Fault>, Problems> {
+    let tree = parse(file)?;
+    let reader = Reader::new(file);
+    let placed = read_fault_list(&reader, &tree);
+    check_placed(&reader, &placed, operations, callers);
+    reader.finish(Some(placed.into_iter().map(|placed| placed.fault).collect()))
+}
+
+/// The faults of a list, or of a map whose only key is `faults`. Those that are malformed are reported and left out.
+#[must_use]
+pub fn read_fault_list(reader: &Reader, node: &Node) -> Vec<Placed> {
+    let list = match &node.kind {
+        Kind::Map(_) => reader.map(node, "a list of faults").and_then(|mut map| {
+            let list = map.required("faults");
+            map.finish();
+            list
+        }),
+        _ => Some(node),
+    };
+    match list.map(|list| (list, &list.kind)) {
+        Some((_, Kind::List(items))) => items.iter().filter_map(|item| read_fault(reader, item)).collect(),
+        Some((other, _)) => {
+            let help = "begin each fault with a dash: - {on: payment.charge, reply: drop}";
+            reader.report_with_help(other.span, format!("expected a list of faults, found {}", other.describe()), help);
+            Vec::new()
+        }
+        None => Vec::new(),
+    }
+}
+
+/// Reports all that is wrong with faults that were read, each at its place.
+pub fn check_placed(reader: &Reader, placed: &[Placed], operations: &[Operation], callers: Option<u32>) {
+    let faults: Vec<Fault> = placed.iter().map(|placed| placed.fault.clone()).collect();
+    for (index, objection) in check_all(&faults, operations, callers) {
+        reader.report_with_help(placed[index].places.of(objection.part), objection.message, objection.help);
+    }
+}
+
+/// Reads one fault.
+#[must_use]
+pub fn read_fault(reader: &Reader, node: &Node) -> Option<Placed> {
+    let before = reader.count();
+    let mut map = reader.map(node, "a fault")?;
+    let mut places = Places { fault: map.place(), ..Places::default() };
+    let on = map.required("on");
+    let attempt = map.optional("attempt");
+    let fields = map.optional("where");
+    let caller = map.optional("caller");
+    let chance = map.optional("chance");
+    let optional = map.optional("optional");
+    let commit = map.optional("commit");
+    let reply = map.optional("reply");
+    map.finish();
+
+    let place = |node: Option<&Node>| node.map(|node| node.span);
+    (places.on, places.attempt, places.caller) = (place(on), place(attempt), place(caller));
+    (places.chance, places.commit, places.reply) = (place(chance), place(commit), place(reply));
+    if let Some(Kind::Map(entries)) = fields.map(|node| &node.kind) {
+        places.fields = entries.iter().map(|(key, node)| key.span.to(node.span)).collect();
+    }
+    let fault = Fault {
+        trigger: Trigger {
+            on: on.and_then(|node| reader.text(node)).unwrap_or_default().to_owned(),
+            attempts: attempt
+                .map_or(Some(Attempts::These(vec![1])), |node| read_attempts(reader, node))
+                .unwrap_or(Attempts::Every),
+            fields: fields.and_then(|node| read_fields(reader, node)).unwrap_or_default(),
+            caller: caller.and_then(|node| reader.integer(node, 0..=u32::MAX)),
+            chance: chance.and_then(|node| reader.number(node)),
+        },
+        commit: commit.map_or(Some(Commit::Now), |node| read_commit(reader, node)).unwrap_or(Commit::Now),
+        reply: reply.map_or(Some(Reply::Ok), |node| read_reply(reader, node)).unwrap_or(Reply::Ok),
+        optional: optional.and_then(|node| reader.boolean(node)).unwrap_or_default(),
+    };
+    if reader.count() == before && commit.is_none() && reply.is_none() {
+        let help = "say what is committed (`commit: never`), what the caller sees (`reply: drop`), or both";
+        reader.report_with_help(places.fault, "a fault without `commit` and `reply` changes nothing", help);
+    }
+    // The stand-ins above serve to go on reading; a fault that was not read well is not handed out.
+    (reader.count() == before).then_some(Placed { fault, places })
+}
+
+fn read_attempts(reader: &Reader, node: &Node) -> Option<Attempts> {
+    let number = |node| reader.integer(node, 0..=u32::MAX);
+    match &node.kind {
+        Kind::Integer(_) => Some(Attempts::These(vec![number(node)?])),
+        Kind::List(items) => items.iter().map(number).collect::<Option<_>>().map(Attempts::These),
+        Kind::Text(text) if text == "every" => Some(Attempts::Every),
+        Kind::Text(text) if read_span(text).is_some() => read_span(text).map(|(first, last)| Attempts::Span(first, last)),
+        _ => {
+            let message = format!("expected the number of an attempt, found {}", node.describe());
+            reader.report_with_help(node.span, message, "write 1, [1, 2], 1..3 or every");
+            None
+        }
+    }
+}
+
+fn read_span(text: &str) -> Option<(u32, u32)> {
+    let (first, last) = text.split_once("..")?;
+    let number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten();
+    Some((number(first)?, number(last)?))
+}
+
+/// Names and plain values: the conditions of a `where`.
+#[must_use]
+pub fn read_fields(reader: &Reader, node: &Node) -> Option<Fields> {
+    let mut fields = Fields::new();
+    let before = reader.count();
+    for (key, node) in reader.entries(node)? {
+        match read_value(node) {
+            Some(value) => fields.set(key.name.clone(), value),
+            None => {
+                let message = format!("expected a plain value for `{}`, found {}", shown(&key.name), node.describe());
+                let help = "a field is a text, a whole number, true, false or a list of texts; a field within another has a dot: \
+                            `metadata.order: o1`";
+                reader.report_with_help(node.span, message, help);
+            }
+        }
+    }
+    (reader.count() == before).then_some(fields)
+}
+
+fn read_value(node: &Node) -> Option<Value> {
+    match &node.kind {
+        Kind::Bool(value) => Some(Value::Bool(*value)),
+        Kind::Integer(value) => Some(Value::Number(*value)),
+        Kind::Text(text) => Some(Value::Text(text.clone())),
+        Kind::List(items) => {
+            let texts = items.iter().map(|item| match read_value(item)? {
+                Value::List(_) => None,
+                single => Some(single.to_string()),
+            });
+            texts.collect::<Option<_>>().map(Value::List)
+        }
+        Kind::Null | Kind::Float(_) | Kind::Map(_) => None,
+    }
+}
+
+fn read_commit(reader: &Reader, node: &Node) -> Option<Commit> {
+    match &node.kind {
+        Kind::Map(_) => {
+            let mut map = reader.map(node, "`commit`")?;
+            let (later, part) = (map.optional("later"), map.optional("part"));
+            let place = map.place();
+            map.finish();
+            match (later, part) {
+                (Some(later), None) => read_later(reader, later),
+                (None, Some(part)) => reader.number(part).map(Commit::Part),
+                (Some(_), Some(_)) => {
+                    reader.report(place, "`commit` is either `later` or `part`, not both");
+                    None
+                }
+                (None, None) => {
+                    reader.report_with_help(place, "`commit` needs `later` or `part`", "for example {later: 2s} or {part: 0.5}");
+                    None
+                }
+            }
+        }
+        Kind::Text(text) if text == "part" => {
+            reader.report_with_help(node.span, "`part` needs to know how large a part", "write {part: 0.5}");
+            None
+        }
+        _ => {
+            let later = Commit::Later(After::Settled);
+            let words = [("now", Commit::Now), ("never", Commit::Never), ("later", later), ("twice", Commit::Twice)];
+            reader.one_of(node, &words)
+        }
+    }
+}
+
+fn read_later(reader: &Reader, node: &Node) -> Option<Commit> {
+    let after = match &node.kind {
+        Kind::Map(_) => {
+            let mut map = reader.map(node, "`later`")?;
+            let requests = map.required("requests");
+            map.finish();
+            After::Requests(reader.integer(requests?, 0..=u32::MAX)?)
+        }
+        Kind::Integer(number) => {
+            let help = format!("write {{later: {{requests: {number}}}}} or {{later: {number}s}}");
+            reader.report_with_help(node.span, "`later` needs to know what is counted: requests or seconds", help);
+            return None;
+        }
+        _ => After::Time(reader.duration(node)?),
+    };
+    Some(Commit::Later(after))
+}
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

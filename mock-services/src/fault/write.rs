@@ -1,0 +1,161 @@
+//! A fault as data: the tree that YAML and JSON have of it, and the one line that the command line has.
+
+use std::fmt;
+
+use serde::ser::{Serialize, Serializer};
+
+use super::{After, Attempts, Commit, Fault, Framing, Lag, Reply, StatusReply};
+use crate::service::{Fields, Value};
+use crate::yaml::{Key, Kind, Node, Span, write_duration, write_field_name, write_flow};
+
+fn bare(kind: Kind) -> Node {
+    Node::new(kind, Span::default())
+}
+
+fn text(text: impl Into<String>) -> Node {
+    bare(Kind::Text(text.into()))
+}
+
+fn number(number: impl Into<i64>) -> Node {
+    bare(Kind::Integer(number.into()))
+}
+
+fn map(entries: impl IntoIterator<Item = (&'static str, Node)>) -> Node {
+    named(entries.into_iter().map(|(name, node)| (name.to_owned(), node)))
+}
+
+fn named(entries: impl IntoIterator<Item = (String, Node)>) -> Node {
+    let key = |name| Key { name, span: Span::default() };
+    bare(Kind::Map(entries.into_iter().map(|(name, node)| (key(name), node)).collect()))
+}
+
+impl Fault {
+    /// The keys and values that YAML has of it.
+    fn entries(&self) -> Vec<(&'static str, Node)> {
+        let trigger = &self.trigger;
+        let mut entries = vec![("on", text(&*trigger.on)), ("attempt", trigger.attempts.node())];
+        if !trigger.fields.is_empty() {
+            entries.push(("where", fields_node(&trigger.fields)));
+        }
+        entries.extend(trigger.caller.map(|caller| ("caller", number(caller))));
+        entries.extend(trigger.chance.map(|chance| ("chance", bare(Kind::Float(chance)))));
+        if self.optional {
+            entries.push(("optional", bare(Kind::Bool(true))));
+        }
+        entries.push(("commit", self.commit.node()));
+        entries.push(("reply", self.reply.node()));
+        entries
+    }
+}
+
+impl Serialize for Fault {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        map(self.entries()).serialize(serializer)
+    }
+}
+
+/// The one-line form: `payment.charge#1 commit=now reply=drop`. [`read_line`](super::read_line) reads it again.
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let trigger = &self.trigger;
+        write!(f, "{}#{}", trigger.on, write_flow(&trigger.attempts.node()))?;
+        write!(f, " commit={} reply={}", write_flow(&self.commit.node()), write_flow(&self.reply.node()))?;
+        if trigger.fields.iter().all(|(name, _)| write_field_name(name) == name) {
+            for (name, value) in trigger.fields.iter() {
+                write!(f, " where.{name}={}", write_flow(&value_node(value)))?;
+            }
+        } else {
+            write!(f, " where={}", write_flow(&fields_node(&trigger.fields)))?;
+        }
+        if let Some(caller) = trigger.caller {
+            write!(f, " caller={caller}")?;
+        }
+        if let Some(chance) = trigger.chance {
+            write!(f, " chance={chance:?}")?;
+        }
+        if self.optional {
+            f.write_str(" optional")?;
+        }
+        Ok(())
+    }
+}
+
+impl Attempts {
+    fn node(&self) -> Node {
+        match self {
+            Attempts::Every => text("every"),
+            Attempts::These(numbers) => match numbers.as_slice() {
+                [one] => number(*one),
+                numbers => bare(Kind::List(numbers.iter().map(|one| number(*one)).collect())),
+            },
+            Attempts::Span(first, last) => text(format!("{first}..{last}")),
+        }
+    }
+}
+
+impl Commit {
+    pub(super) fn node(self) -> Node {
+        match self {
+            Commit::Now => text("now"),
+            Commit::Never => text("never"),
+            Commit::Twice => text("twice"),
+            Commit::Later(After::Settled) => text("later"),
+            Commit::Later(After::Time(time)) => map([("later", text(write_duration(time)))]),
+            Commit::Later(After::Requests(requests)) => map([("later", map([("requests", number(requests))]))]),
+            Commit::Part(fraction) => map([("part", bare(Kind::Float(fraction)))]),
+        }
+    }
+}
+
+impl Reply {
+    fn node(&self) -> Node {
+        match self {
+            Reply::Ok => text("ok"),
+            Reply::Drop => text("drop"),
+            Reply::Reset => text("reset"),
+            Reply::Garble => text("garble"),
+            Reply::Delay(time) => map([("delay", text(write_duration(*time)))]),
+            Reply::Hang { release } => map([("hang", map([("release", text(write_duration(*release)))]))]),
+            Reply::Truncate(Framing::Length) => map([("truncate", text("length"))]),
+            Reply::Truncate(Framing::Chunked) => map([("truncate", text("chunked"))]),
+            Reply::Drip(time) => map([("drip", text(write_duration(*time)))]),
+            Reply::Stale(Lag::Reads(reads)) => map([("stale", map([("reads", number(*reads))]))]),
+            Reply::Stale(Lag::Time(time)) => map([("stale", text(write_duration(*time)))]),
+            Reply::Status(reply) => reply.node(),
+        }
+    }
+}
+
+impl StatusReply {
+    fn node(&self) -> Node {
+        let mut entries = vec![("status", number(self.status))];
+        if !self.headers.is_empty() {
+            let headers = self.headers.iter().map(|(name, value)| (name.clone(), text(&**value)));
+            entries.push(("headers", named(headers)));
+        }
+        entries.extend(self.body.as_ref().map(|body| ("body", text(&**body))));
+        let seconds = self.retry_after.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
+        entries.extend(seconds.map(|seconds| ("retry_after", number(seconds))));
+        if self.kept {
+            entries.push(("kept", bare(Kind::Bool(true))));
+        }
+        map(entries)
+    }
+}
+
+fn fields_node(fields: &Fields) -> Node {
+    named(fields.iter().map(|(name, value)| (name.to_owned(), value_node(value))))
+}
+
+fn value_node(value: &Value) -> Node {
+    match value {
+        Value::Bool(value) => bare(Kind::Bool(*value)),
+        Value::Number(value) => number(*value),
+        Value::Text(value) => text(&**value),
+        Value::List(values) => bare(Kind::List(values.iter().map(|value| text(&**value)).collect())),
+    }
+}
+
+#[cfg(test)]
+#[path = "write_tests.rs"]
+mod tests;

@@ -1,0 +1,75 @@
+//! The entries of a map, asked for by name; what was not asked for is unknown.
+
+use super::{Key, Node, Problem, Reader, Span, listed, nearest, shown};
+
+/// The entries of one map while they are read. Call [`Map::finish`] when all keys that it may have were asked for.
+#[derive(Debug)]
+#[must_use = "what is missing and what is unknown is only reported by `finish`"]
+pub struct Map<'r, 'n> {
+    reader: &'r Reader,
+    span: Span,
+    entries: &'n [(Key, Node)],
+    what: &'r str,
+    asked: Vec<&'static str>,
+    missing: Vec<&'static str>,
+}
+
+impl<'r, 'n> Map<'r, 'n> {
+    pub(super) fn new(reader: &'r Reader, span: Span, entries: &'n [(Key, Node)], what: &'r str) -> Self {
+        Map { reader, span, entries, what, asked: Vec::new(), missing: Vec::new() }
+    }
+
+    /// The value of a key that must be there.
+    pub fn required(&mut self, name: &'static str) -> Option<&'n Node> {
+        let found = self.optional(name);
+        if found.is_none() {
+            self.missing.push(name);
+        }
+        found
+    }
+
+    /// The value of a key that may be there.
+    pub fn optional(&mut self, name: &'static str) -> Option<&'n Node> {
+        self.entry(name).map(|(_, node)| node)
+    }
+
+    /// A key that may be there, with its value.
+    pub fn entry(&mut self, name: &'static str) -> Option<(&'n Key, &'n Node)> {
+        self.asked.push(name);
+        self.entries.iter().find(|(key, _)| key.name == name).map(|(key, node)| (key, node))
+    }
+
+    /// Whether a key is there, without asking for it.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.entries.iter().any(|(key, _)| key.name == name)
+    }
+
+    /// Where problems with the map as a whole are shown.
+    #[must_use]
+    pub fn place(&self) -> Span {
+        self.entries.first().map_or(self.span, |(key, _)| if self.span.start < key.span.start { self.span } else { key.span })
+    }
+
+    /// Reports every key that is missing and every key that was not asked for.
+    pub fn finish(self) {
+        let mut missing = self.missing.clone();
+        for (key, _) in self.entries.iter().filter(|(key, _)| !self.asked.contains(&key.name.as_str())) {
+            let message = format!("{} has no key `{}`", self.what, shown(&key.name));
+            let allowed = listed(self.asked.iter().copied());
+            let free = self.asked.iter().copied().filter(|name| !self.has(name));
+            let help = match nearest(&key.name, free) {
+                Some(near) => {
+                    // One mistake, one problem: the key that was meant is not missing as well.
+                    missing.retain(|name| *name != near);
+                    format!("did you mean `{near}`? it can have {allowed}")
+                }
+                None => format!("it can have {allowed}"),
+            };
+            self.reader.add(Problem::new(self.reader.file(), key.span, message).with_label("unknown key").with_help(help));
+        }
+        for name in missing {
+            self.reader.report(self.place(), format!("{} needs the key `{name}`", self.what));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! YAML (and so JSON) as a tree that remembers where everything stood, and problems that point at it. It knows the shape of no
+//! file: scenarios, fault lists and service files are read on top of it.
+
+mod duration;
+mod flow;
+mod map;
+mod problem;
+mod reader;
+mod scalar;
+mod tree;
+mod words;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use duration::write_duration;
+pub use flow::{write_field_name, write_flow};
+pub use map::Map;
+pub use problem::{Problem, Problems};
+pub use reader::Reader;
+pub(crate) use tree::parse_part;
+pub use tree::{MAX_BYTES, MAX_DEPTH, MAX_NODES, parse};
+pub use words::{listed, nearest, shown};
+
+/// A text and the name under which problems speak of it. Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source(Arc<(String, String)>);
+
+impl Source {
+    /// A text with its name: a path, or where else it came from.
+    #[must_use]
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Source(Arc::new((name.into(), text.into())))
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.0
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.0.1
+    }
+}
+
+/// A range of bytes of a [`Source`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Span {
+    /// Its first byte.
+    pub start: usize,
+    /// The byte behind its last.
+    pub end: usize,
+}
+
+impl Span {
+    /// The bytes from `start` up to `end`.
+    #[must_use]
+    pub const fn new(start: usize, end: usize) -> Self {
+        Span { start, end }
+    }
+
+    /// The same as a range.
+    #[must_use]
+    pub const fn range(self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    /// From the beginning of this one to the end of the other.
+    #[must_use]
+    pub const fn to(self, other: Span) -> Self {
+        Span { start: self.start, end: other.end }
+    }
+}
+
+/// A value and where it stood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Where it stood.
+    pub span: Span,
+    /// The value.
+    pub kind: Kind,
+}
+
+/// What a value is. Words are read by the core schema of YAML 1.2: `yes`, `no`, `on` and `off` are texts.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    /// Nothing, `~` or `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// Any other number; it is finite.
+    Float(f64),
+    /// A text.
+    Text(String),
+    /// A list.
+    List(Vec<Node>),
+    /// Keys and values, in order; no key occurs twice.
+    Map(Vec<(Key, Node)>),
+}
+
+/// The key of a map's entry, as it was written: `on`, `404` and `true` are names as good as any.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// Its name.
+    pub name: String,
+    /// Where it stood.
+    pub span: Span,
+}
+
+impl Node {
+    /// A value that stands at that place.
+    #[must_use]
+    pub const fn new(kind: Kind, span: Span) -> Self {
+        Node { span, kind }
+    }
+
+    /// The text, where it is one.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value of a key, where this is a map that has it.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Node> {
+        match &self.kind {
+            Kind::Map(entries) => entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node),
+            _ => None,
+        }
+    }
+
+    /// What it is, for messages: `a list`, `the whole number 5`, `nothing`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match &self.kind {
+            Kind::Null => "nothing".to_owned(),
+            Kind::Bool(value) => format!("`{value}`"),
+            Kind::Integer(value) => format!("the whole number {value}"),
+            Kind::Float(value) => format!("the number {value:?}"),
+            Kind::Text(text) => format!("the text \"{}\"", shown(text)),
+            Kind::List(_) => "a list".to_owned(),
+            Kind::Map(_) => "a map".to_owned(),
+        }
+    }
+}

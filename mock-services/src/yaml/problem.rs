@@ -1,0 +1,187 @@
+//! Something wrong with a text: what, where, and the way out, with a picture of the line.
+
+use std::fmt;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+
+use super::words::harmless;
+use super::{Source, Span};
+
+/// How many problems are shown; a file with more has one cause.
+const MOST: usize = 100;
+
+/// One thing that is wrong in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The text in which it stands.
+    pub file: Source,
+    /// Where.
+    pub span: Span,
+    /// What is wrong.
+    pub message: String,
+    /// What is said beside the caret.
+    pub label: Option<String>,
+    /// The way out.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    /// A problem at that place.
+    #[must_use]
+    pub fn new(file: &Source, span: Span, message: impl Into<String>) -> Self {
+        Problem { file: file.clone(), span, message: message.into(), label: None, help: None }
+    }
+
+    /// Says something beside the caret.
+    #[must_use]
+    pub fn with_label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Shows the way out.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Its line and column, counted from 1; columns are characters.
+    #[must_use]
+    pub fn position(&self) -> (usize, usize) {
+        let (line, start, _) = self.line();
+        let text = self.file.text();
+        (line, text[start..floor(text, self.span.start)].chars().count() + 1)
+    }
+
+    /// The picture: the message, `file:line:column`, the line with a caret, the way out.
+    #[must_use]
+    pub fn render(&self, colour: bool) -> String {
+        let (number, start, line) = self.line();
+        let text = self.file.text();
+        // What runs over several lines is shown by the first.
+        let from = floor(text, self.span.start) - start;
+        let to = (floor(text, self.span.end).max(start) - start).clamp(from, line.len().max(from));
+        let (name, message) = (harmless(self.file.name()), harmless(&self.message));
+        let label = self.label.as_deref().map(harmless);
+        let snippet = Snippet::source(line)
+            .line_start(number)
+            .path(&name)
+            .annotation(AnnotationKind::Primary.span(from..to).label(label.as_deref()));
+        let mut group = Level::ERROR.primary_title(&message).element(snippet);
+        let help = self.help.as_deref().map(harmless);
+        if let Some(help) = &help {
+            group = group.element(Level::HELP.message(help));
+        }
+        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        renderer.term_width(140).render(&[group])
+    }
+
+    /// The number, the first byte and the text of the line in which it begins.
+    fn line(&self) -> (usize, usize, &str) {
+        let text = self.file.text();
+        let before = &text[..floor(text, self.span.start)];
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = text[start..].split('\n').next().unwrap_or_default();
+        (before.matches('\n').count() + 1, start, line.strip_suffix('\r').unwrap_or(line))
+    }
+}
+
+/// The place, or the nearest before it at which a character begins.
+fn floor(text: &str, place: usize) -> usize {
+    let mut at = place.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// All that is wrong, in the order in which it was found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Problems(Vec<Problem>);
+
+impl Problems {
+    /// Adds one.
+    pub fn push(&mut self, problem: Problem) {
+        self.0.push(problem);
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+        self.0.iter()
+    }
+
+    /// The pictures of all of them, an empty line between.
+    #[must_use]
+    pub fn render(&self, colour: bool) -> String {
+        let mut pictures: Vec<String> = self.0.iter().take(MOST).map(|problem| problem.render(colour)).collect();
+        if self.len() > MOST {
+            pictures.push(format!("and {} more", self.len() - MOST));
+        }
+        pictures.join("\n\n")
+    }
+}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Self {
+        Problems(vec![problem])
+    }
+}
+
+impl From<Vec<Problem>> for Problems {
+    fn from(problems: Vec<Problem>) -> Self {
+        Problems(problems)
+    }
+}
+
+impl Extend<Problem> for Problems {
+    fn extend<I: IntoIterator<Item = Problem>>(&mut self, problems: I) {
+        self.0.extend(problems);
+    }
+}
+
+impl IntoIterator for Problems {
+    type Item = Problem;
+    type IntoIter = std::vec::IntoIter<Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Problems {
+    type Item = &'a Problem;
+    type IntoIter = std::slice::Iter<'a, Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+
+impl std::error::Error for Problems {}

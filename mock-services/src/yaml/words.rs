@@ -1,0 +1,90 @@
+//! Words in messages: lists of names, near misses, and foreign text made harmless.
+
+/// How much of a foreign text a message shows.
+const SHOWN: usize = 60;
+
+/// A foreign text as a message may show it: control characters escaped, and cut where it is long.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    let mut out = String::new();
+    for (count, character) in text.chars().enumerate() {
+        if count == SHOWN {
+            out.push('…');
+            break;
+        }
+        push_harmless(&mut out, character);
+    }
+    out
+}
+
+/// The text with its control characters escaped, at its full length.
+pub(super) fn harmless(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut out, character| {
+        push_harmless(&mut out, character);
+        out
+    })
+}
+
+fn push_harmless(out: &mut String, character: char) {
+    // Beside control characters: those that reverse or break a line without being seen.
+    if character.is_control() || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    {
+        out.extend(character.escape_default());
+    } else {
+        out.push(character);
+    }
+}
+
+/// Names as a sentence lists them: `a, b or c`.
+#[must_use]
+pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{}`", shown(name))).collect();
+    match names.as_slice() {
+        [] => "none".to_owned(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} or {last}", most.join(", ")),
+    }
+}
+
+/// The name that was probably meant, where one is near enough.
+#[must_use]
+pub fn nearest<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Names are short; a long one is no typing error, and comparing it would take time.
+    if name.len() > 100 {
+        return None;
+    }
+    let name = name.to_lowercase();
+    among
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&name, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= (candidate.chars().count().max(name.chars().count()) / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_near_miss_is_found_and_a_far_one_is_not() {
+        assert_eq!(nearest("comit", ["commit", "reply"]), Some("commit"));
+        assert_eq!(nearest("Attempts", ["attempt", "reply"]), Some("attempt"));
+        assert_eq!(nearest("payment.chrage", ["payment.list", "payment.charge"]), Some("payment.charge"));
+        assert_eq!(nearest("colour", ["commit", "reply"]), None);
+        assert_eq!(nearest(&"x".repeat(1_000_000), ["x"]), None);
+    }
+
+    #[test]
+    fn foreign_text_is_cut_and_escaped() {
+        assert_eq!(shown("a\u{1b}[31mb\n\u{202e}"), "a\\u{1b}[31mb\\n\\u{202e}");
+        assert_eq!(shown(&"é".repeat(100)).chars().count(), 61);
+    }
+
+    #[test]
+    fn names_are_listed_as_in_a_sentence() {
+        assert_eq!(listed(["a", "b", "c"]), "`a`, `b` or `c`");
+        assert_eq!(listed(["a"]), "`a`");
+        assert_eq!(listed([]), "none");
+    }
+}
