@@ -227,6 +227,11 @@ async fn start<S: Service>(service: S, options: ServiceOptions, shared: Arc<Shar
         let port = options.port.filter(|_| caller == 1);
         let wire = Arc::clone(&shared.wire);
         endpoints.push(Endpoint::open(Arc::clone(&engine), wire, caller, Protocol::Http, port).await?);
+        if engine.service().takes_smtp() {
+            let port = options.smtp_port.filter(|_| caller == 1);
+            let wire = Arc::clone(&shared.wire);
+            endpoints.push(Endpoint::open(Arc::clone(&engine), wire, caller, Protocol::Smtp, port).await?);
+        }
     }
     Ok(Running { name, key, operations, endpoints, control: engine })
 }
@@ -259,6 +264,12 @@ impl MockServices {
     #[must_use]
     pub fn url(&self, service: &str, caller: u32) -> Option<String> {
         self.address(service, caller).map(|address| format!("http://{address}"))
+    }
+
+    /// Where a caller hands over messages by SMTP, where the service takes them.
+    #[must_use]
+    pub fn smtp_address(&self, service: &str, caller: u32) -> Option<SocketAddr> {
+        self.endpoint(service, caller, Protocol::Smtp)
     }
 
     fn endpoint(&self, service: &str, caller: u32, protocol: Protocol) -> Option<SocketAddr> {

@@ -133,6 +133,25 @@ impl<S: Service> Engine<S> {
         }
     }
 
+    /// Whether a caller must show a secret before anything else.
+    pub(crate) fn wants_minted_key(&self) -> bool {
+        matches!(self.access, Access::Key(_))
+    }
+
+    /// Writes down something that was refused before it became a request.
+    pub(crate) fn refused_on_the_wire(&self, origin: Origin, method: &str, status: u16) {
+        self.ledger().append(&Event::Refused {
+            service: self.service().name().into(),
+            operation: None,
+            method: method.into(),
+            path: "".into(),
+            status,
+            caller: origin.caller,
+            connection: origin.connection,
+            key: None,
+        });
+    }
+
     /// Makes the service stand still at moments of this kind until the listener lets go.
     pub(crate) fn listen(&self, kind: MomentKind) -> Listener {
         self.moments.listen(kind)
@@ -322,9 +341,6 @@ impl<S: Service> Engine<S> {
             answer.headers.push(("Idempotent-Replayed".into(), "true".into()));
         }
         self.service().dress(&mut answer, &job.request, context);
-        if matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Garble)) {
-            answer = reply::garbled(answer);
-        }
         let (manner, word) = fault.map_or((Manner::Whole, "ok"), |fault| (reply::manner(&fault.reply), fault.reply.word()));
         let ticket = Ticket::new(self.ledger().clone(), attempt, word, shows_replay);
         Delivery { answer, manner, ticket: Some(ticket) }

@@ -7,12 +7,13 @@ use crate::wire::Manner;
 /// How the bytes of an answer are handed over.
 pub(super) fn manner(reply: &Reply) -> Manner {
     match reply {
-        Reply::Ok | Reply::Garble | Reply::Status(_) | Reply::Stale(_) => Manner::Whole,
+        Reply::Ok | Reply::Status(_) | Reply::Stale(_) => Manner::Whole,
         Reply::Delay(time) => Manner::Delay(*time),
         Reply::Drop => Manner::Drop,
         Reply::Reset => Manner::Reset,
         Reply::Hang { release } => Manner::Hang(*release),
         Reply::Truncate(framing) => Manner::Truncate(*framing),
+        Reply::Garble => Manner::Garble,
         Reply::Drip(time) => Manner::Drip(*time),
     }
 }
@@ -40,35 +41,4 @@ pub(super) fn with_status<S: Service>(
         answer.set_header(name.clone(), value.clone());
     }
     answer
-}
-
-/// The same answer with a body of the same length that no parser accepts.
-pub(super) fn garbled(mut answer: Answer) -> Answer {
-    const NOISE: &[u8] = b"\x17\x03\x03<!\\}{";
-    if answer.body.is_empty() {
-        answer.body = NOISE.to_vec();
-    } else {
-        // The first byte spoils JSON and HTML alike, the second half whatever reads on.
-        let half = answer.body.len() / 2;
-        answer.body[0] = NOISE[0];
-        for (at, byte) in answer.body[half..].iter_mut().enumerate() {
-            *byte = NOISE[at % NOISE.len()];
-        }
-    }
-    answer
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_garbled_body_keeps_its_length_and_does_not_parse() {
-        for body in ["{}", "[]", "1", "{\"id\":\"ch_1\",\"amount\":4999}", "\"x\""] {
-            let answer = garbled(Answer::text(200, "application/json", body));
-            assert_eq!(answer.body.len(), body.len());
-            assert!(serde_json::from_slice::<serde_json::Value>(&answer.body).is_err(), "{body}");
-        }
-        assert!(!garbled(Answer::empty(202)).body.is_empty());
-    }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
 
 /// A caller that goes on sending after the end is listened to for so long, so that it can read what it was sent.
 const LINGER: Duration = Duration::from_millis(500);
@@ -22,6 +23,12 @@ pub(super) trait Line: AsyncRead + AsyncWrite + Unpin + Send {
 impl Line for TcpStream {
     fn tcp(&self) -> &TcpStream {
         self
+    }
+}
+
+impl Line for TlsStream<TcpStream> {
+    fn tcp(&self) -> &TcpStream {
+        self.get_ref().0
     }
 }
 

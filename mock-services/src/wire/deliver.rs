@@ -43,7 +43,7 @@ pub(super) enum Then {
 pub(super) async fn deliver<L: Line>(line: &mut L, unread: &mut Vec<u8>, encoded: &Encoded, manner: Manner) -> Sent {
     let mut count = 0;
     let then = match manner {
-        Manner::Whole => write(line, &encoded.bytes, &mut count).await,
+        Manner::Whole | Manner::Garble => write(line, &encoded.bytes, &mut count).await,
         Manner::Delay(time) => match wait(line, unread, time).await {
             Then::Open => write(line, &encoded.bytes, &mut count).await,
             then => then,

@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::{Limits, http};
+use super::{Limits, http, smtp};
 use crate::engine::{Engine, Origin};
 use crate::service::Service;
 
@@ -21,6 +21,7 @@ const FILES_ARE_SHORT: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Http,
+    Smtp,
 }
 
 /// What all ports of a trial share.
@@ -119,5 +120,6 @@ async fn serve<S: Service>(
 ) {
     match protocol {
         Protocol::Http => http::serve(line, engine, origin, limits, shed).await,
+        Protocol::Smtp => smtp::serve(line, engine, origin, limits, shed).await,
     }
 }

@@ -3,9 +3,12 @@
 
 mod close;
 mod deliver;
+mod garble;
 mod http;
 mod limits;
 mod listen;
+mod smtp;
+mod tls;
 
 use std::time::Duration;
 
@@ -46,6 +49,8 @@ pub(crate) enum Manner {
     Hang(Duration),
     /// Up to the middle of the body, then the line is closed.
     Truncate(Framing),
+    /// With the right status, and otherwise so that no parser accepts them.
+    Garble,
     /// The body in small pieces over this time.
     Drip(Duration),
 }

@@ -15,6 +15,7 @@ use crate::ledger::{ClosedBy, Event};
 use crate::service::{Answer, Request, Service};
 use crate::wire::close::{finish, left};
 use crate::wire::deliver::{Then, deliver};
+use crate::wire::garble::garble;
 use crate::wire::{Limits, Manner};
 
 /// What came in next.
@@ -193,7 +194,7 @@ impl Connection<'_> {
     ) -> Option<ClosedBy> {
         let head_only = request.method() == "HEAD";
         let gone = Gone::default();
-        let delivery = {
+        let mut delivery = {
             let handled = engine.handle(request, origin, &gone);
             tokio::pin!(handled);
             tokio::select! {
@@ -210,6 +211,9 @@ impl Connection<'_> {
                 }
             }
         };
+        if delivery.manner == Manner::Garble {
+            garble(&mut delivery.answer.body);
+        }
         let frame = Frame { now: engine.clock().wall(), keep_alive, head_only };
         let encoded = encode(&delivery.answer, frame, delivery.manner);
         let sent = deliver(&mut self.line, &mut self.buffer, &encoded, delivery.manner).await;
@@ -241,16 +245,7 @@ impl Connection<'_> {
             "<html>\r\n<head><title>{title}</title></head>\r\n<body>\r\n<center><h1>{title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
         );
         let answer = Answer::text(status, "text/html", body).with_header("Server", "nginx");
-        engine.ledger().append(&Event::Refused {
-            service: engine.service().name().into(),
-            operation: None,
-            method: "".into(),
-            path: "".into(),
-            status,
-            caller: origin.caller,
-            connection: origin.connection,
-            key: None,
-        });
+        engine.refused_on_the_wire(origin, "", status);
         let frame = Frame { now: engine.clock().wall(), keep_alive: false, head_only: false };
         let encoded = encode(&answer, frame, Manner::Whole);
         deliver(&mut self.line, &mut self.buffer, &encoded, Manner::Whole).await;

@@ -1,0 +1,180 @@
+//! One SMTP connection from the greeting to the end, with the same faults as HTTP on the answer to a message.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use super::{Session, SmtpOptions, Step, encode};
+use crate::engine::{Engine, Gone, Origin};
+use crate::ledger::{ClosedBy, Event};
+use crate::service::{Envelope, Request, Service};
+use crate::wire::close::{Line, finish, left};
+use crate::wire::deliver::{Encoded, Then, deliver};
+use crate::wire::garble::garble;
+use crate::wire::{Limits, Manner, tls};
+
+/// How a part of the conversation ended.
+enum End {
+    Closed(ClosedBy),
+    /// The client wants to go on over TLS.
+    StartTls,
+}
+
+struct Conversation<'a, S: Service> {
+    session: Session,
+    engine: &'a Arc<Engine<S>>,
+    origin: Origin,
+    /// How long the client may say nothing.
+    patience: Duration,
+    messages: u64,
+}
+
+/// Serves the connection until either side ends it.
+pub(in crate::wire) async fn serve<S: Service>(
+    mut line: TcpStream,
+    engine: Arc<Engine<S>>,
+    origin: Origin,
+    limits: Limits,
+    shed: watch::Receiver<u64>,
+) {
+    let _ = line.set_nodelay(true);
+    let acceptor = tls::acceptor();
+    let options = SmtpOptions {
+        hostname: "localhost".to_owned(),
+        size_limit: limits.body,
+        require_auth: engine.wants_minted_key(),
+        starttls: acceptor.is_some(),
+    };
+    let session = Session::new(options);
+    let greeting = session.greeting();
+    if line.write_all(&greeting).await.is_err() || !speaks(&line, shed, limits.idle_time).await {
+        return;
+    }
+    let mut conversation = Conversation { session, engine: &engine, origin, patience: limits.idle_time, messages: 0 };
+    let mut end = conversation.go_on(&mut line).await;
+    if let (End::StartTls, Some(acceptor)) = (&end, acceptor) {
+        end = match tokio::time::timeout(limits.head_time, acceptor.accept(line)).await {
+            Ok(Ok(mut secured)) => {
+                conversation.session.tls_started();
+                conversation.go_on(&mut secured).await
+            }
+            Ok(Err(_)) => End::Closed(ClosedBy::Caller),
+            Err(_) => End::Closed(ClosedBy::Timeout),
+        };
+    }
+    if let (End::Closed(by), true) = (end, conversation.messages > 0) {
+        let service = engine.service().name().into();
+        engine.ledger().append(&Event::Closed { service, connection: origin.connection, caller: origin.caller, by });
+    }
+}
+
+/// Waits for the first word; silent connections make room when files run short.
+async fn speaks(line: &TcpStream, mut shed: watch::Receiver<u64>, patience: Duration) -> bool {
+    tokio::select! {
+        ready = line.readable() => ready.is_ok(),
+        _ = shed.changed() => false,
+        () = tokio::time::sleep(patience) => false,
+    }
+}
+
+impl<S: Service> Conversation<'_, S> {
+    async fn go_on<L: Line>(&mut self, line: &mut L) -> End {
+        let mut buffer = Vec::with_capacity(4096);
+        let mut steps = Vec::new();
+        loop {
+            match tokio::time::timeout(self.patience, line.read_buf(&mut buffer)).await {
+                Ok(Ok(0) | Err(_)) => return End::Closed(ClosedBy::Caller),
+                Err(_) => return End::Closed(ClosedBy::Timeout),
+                Ok(Ok(_)) => {}
+            }
+            self.session.feed(&buffer, &mut steps);
+            buffer.clear();
+            let mut due: VecDeque<Step> = steps.drain(..).collect();
+            while let Some(step) = due.pop_front() {
+                if let Some(end) = self.step(line, &mut buffer, step, &mut steps).await {
+                    return end;
+                }
+                self.session.feed(&buffer, &mut steps);
+                buffer.clear();
+                due.extend(steps.drain(..));
+            }
+        }
+    }
+
+    /// Carries one step out; says how it ended where that was the end.
+    async fn step<L: Line>(&mut self, line: &mut L, buffer: &mut Vec<u8>, step: Step, next: &mut Vec<Step>) -> Option<End> {
+        match step {
+            Step::Say(bytes) => {
+                let said = line.write_all(&bytes).await.is_ok() && line.flush().await.is_ok();
+                (!said).then_some(End::Closed(ClosedBy::Caller))
+            }
+            Step::Authenticate { secret, .. } => {
+                let valid = self.engine.admits(Some(&secret));
+                if !valid {
+                    self.engine.refused_on_the_wire(self.origin, "AUTH", 535);
+                }
+                self.session.authenticated(valid, next);
+                None
+            }
+            Step::StartTls => Some(End::StartTls),
+            Step::Close => {
+                finish(line).await;
+                Some(End::Closed(ClosedBy::Service))
+            }
+            Step::Message { envelope, message } => self.message(line, buffer, envelope, message, next).await,
+        }
+    }
+
+    async fn message<L: Line>(
+        &mut self,
+        line: &mut L,
+        buffer: &mut Vec<u8>,
+        envelope: Envelope,
+        message: Vec<u8>,
+        next: &mut Vec<Step>,
+    ) -> Option<End> {
+        self.messages += 1;
+        let gone = Gone::default();
+        let delivery = {
+            let handled = self.engine.handle(Request::smtp(envelope, message), self.origin, &gone);
+            tokio::pin!(handled);
+            tokio::select! {
+                biased;
+                delivery = &mut handled => delivery,
+                () = left(line, buffer) => {
+                    gone.set();
+                    let delivery = handled.await;
+                    if let Some(ticket) = delivery.ticket {
+                        ticket.sent(delivery.answer.status, 0, false);
+                    }
+                    return Some(End::Closed(ClosedBy::Caller));
+                }
+            }
+        };
+        let mut bytes = encode(&delivery.answer);
+        if delivery.manner == Manner::Garble {
+            // An SMTP reply is little more than its code: the line as a whole must not parse.
+            let end = bytes.len().saturating_sub(2);
+            let mut line = bytes[..end].to_vec();
+            garble(&mut line);
+            bytes.splice(..end, line);
+        }
+        let encoded = Encoded { cut: bytes.len() / 2, bytes, body_at: 0 };
+        let sent = deliver(line, buffer, &encoded, delivery.manner).await;
+        if let Some(ticket) = delivery.ticket {
+            ticket.sent(delivery.answer.status, sent.bytes, sent.whole);
+        }
+        match sent.then {
+            Then::Open => {
+                self.session.message_answered(delivery.answer.status, next);
+                None
+            }
+            Then::Ended => Some(End::Closed(ClosedBy::Service)),
+            Then::Left => Some(End::Closed(ClosedBy::Caller)),
+        }
+    }
+}
