@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Clock;
 use crate::engine::{Access, Door, DoorOptions, Engine, EngineOptions, Listener, MomentKind};
-use crate::fault::{Fault, Fired, Plan};
+use crate::fault::{Fault, Fired, Objections, Plan, check_all};
 use crate::idempotency::Idempotency;
 use crate::ledger::Ledger;
 use crate::service::{Operation, Service, mint};
 use crate::wire::{Endpoint, Limits, Protocol, Wire};
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-type Start = Box<dyn FnOnce(Arc<Shared>) -> Boxed<'static, io::Result<Running>> + Send>;
+type Start = Box<dyn FnOnce(Arc<Shared>) -> Boxed<'static, Result<Running, StartError>> + Send>;
 
 /// How the services of a trial are started.
 pub struct Builder {
@@ -28,7 +28,24 @@ pub struct Builder {
     door: Option<DoorOptions>,
     address: IpAddr,
     limits: Limits,
-    services: Vec<(Vec<Operation>, Start)>,
+    operations: Vec<Operation>,
+    services: Vec<Start>,
+}
+
+/// Why services could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A fault makes no sense for these services.
+    #[error("the fault plan is refused:\n{0}")]
+    Faults(#[from] Objections),
+    /// A port could not be opened.
+    #[error("cannot open a port for the service {service}: {error}")]
+    Port {
+        /// Whose port.
+        service: String,
+        /// What the system says.
+        error: io::Error,
+    },
 }
 
 /// How one service is started.
@@ -100,6 +117,7 @@ impl Default for Builder {
             door: None,
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             limits: Limits::default(),
+            operations: Vec::new(),
             services: Vec::new(),
         }
     }
@@ -141,7 +159,7 @@ impl Builder {
         self
     }
 
-    /// The faults, which must have been checked.
+    /// The faults.
     #[must_use]
     pub fn faults(mut self, faults: Vec<Fault>) -> Self {
         self.faults = faults;
@@ -172,17 +190,17 @@ impl Builder {
     /// Adds a service.
     #[must_use]
     pub fn service<S: Service>(mut self, service: S, options: ServiceOptions) -> Self {
-        let operations = service.operations().to_vec();
-        let start: Start = Box::new(move |shared| Box::pin(start(service, options, shared)));
-        self.services.push((operations, start));
+        self.operations.extend_from_slice(service.operations());
+        self.services.push(Box::new(move |shared| Box::pin(start(service, options, shared))));
         self
     }
 
     /// Starts them all.
     ///
     /// # Errors
-    /// When a port cannot be opened.
-    pub async fn start(self) -> io::Result<MockServices> {
+    /// When a fault makes no sense for these services, or a port cannot be opened.
+    pub async fn start(self) -> Result<MockServices, StartError> {
+        checked(&self.faults, &self.operations, self.callers)?;
         let ledger = self.ledger.unwrap_or_else(|| Ledger::new("trial", self.seed, self.clock));
         let shared = Arc::new(Shared {
             seed: self.seed,
@@ -195,14 +213,14 @@ impl Builder {
             ledger,
         });
         let mut running = Vec::new();
-        for (_, start) in self.services {
+        for start in self.services {
             running.push(start(Arc::clone(&shared)).await?);
         }
         Ok(MockServices { shared, running })
     }
 }
 
-async fn start<S: Service>(service: S, options: ServiceOptions, shared: Arc<Shared>) -> io::Result<Running> {
+async fn start<S: Service>(service: S, options: ServiceOptions, shared: Arc<Shared>) -> Result<Running, StartError> {
     let name = service.name().to_owned();
     let key = mint(shared.seed, &name, 0, service.key_prefix());
     let operations = service.operations().to_vec();
@@ -222,18 +240,24 @@ async fn start<S: Service>(service: S, options: ServiceOptions, shared: Arc<Shar
             door: shared.door.clone(),
         },
     );
+    let failed = |error| StartError::Port { service: name.clone(), error };
     let mut endpoints = Vec::new();
     for caller in 1..=shared.callers {
         let port = options.port.filter(|_| caller == 1);
         let wire = Arc::clone(&shared.wire);
-        endpoints.push(Endpoint::open(Arc::clone(&engine), wire, caller, Protocol::Http, port).await?);
+        endpoints.push(Endpoint::open(Arc::clone(&engine), wire, caller, Protocol::Http, port).await.map_err(failed)?);
         if engine.service().takes_smtp() {
             let port = options.smtp_port.filter(|_| caller == 1);
             let wire = Arc::clone(&shared.wire);
-            endpoints.push(Endpoint::open(Arc::clone(&engine), wire, caller, Protocol::Smtp, port).await?);
+            endpoints.push(Endpoint::open(Arc::clone(&engine), wire, caller, Protocol::Smtp, port).await.map_err(failed)?);
         }
     }
     Ok(Running { name, key, operations, endpoints, control: engine })
+}
+
+fn checked(faults: &[Fault], operations: &[Operation], callers: u32) -> Result<(), Objections> {
+    let objections = check_all(faults, operations, Some(callers));
+    if objections.is_empty() { Ok(()) } else { Err(Objections(objections)) }
 }
 
 impl MockServices {
@@ -290,9 +314,14 @@ impl MockServices {
         &self.shared.ledger
     }
 
-    /// Adds faults, which must have been checked, behind those that are armed.
-    pub fn arm(&self, faults: Vec<Fault>) {
+    /// Adds faults behind those that are armed.
+    ///
+    /// # Errors
+    /// When one makes no sense for these services; then none is armed.
+    pub fn arm(&self, faults: Vec<Fault>) -> Result<(), Objections> {
+        checked(&faults, &self.operations(), self.shared.callers)?;
         self.plan().arm(faults);
+        Ok(())
     }
 
     /// Takes all faults away.
@@ -326,11 +355,14 @@ impl MockServices {
         }
     }
 
-    /// Forgets everything that was committed, in all services. The ledger stays.
-    pub async fn reset(&self) {
+    /// Forgets everything that was committed, in all services; faults count from the beginning, and the ledger begins anew
+    /// under the given name.
+    pub async fn reset(&self, trial: &str) {
         for running in &self.running {
             Arc::clone(&running.control).reset().await;
         }
+        self.plan().restart();
+        self.shared.ledger.restart(trial, self.shared.seed);
     }
 
     /// Stops the services and waits until their ports are free.

@@ -25,6 +25,19 @@ pub struct Objection {
     pub help: String,
 }
 
+/// What speaks against a list of faults: the number of each fault that it concerns, from 0, and the objection.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.told())]
+pub struct Objections(pub Vec<(usize, Objection)>);
+
+impl Objections {
+    fn told(&self) -> String {
+        let tell =
+            |(fault, objection): &(usize, Objection)| format!("fault {}: {}; {}", fault + 1, objection.message, objection.help);
+        self.0.iter().map(tell).collect::<Vec<_>>().join("\n")
+    }
+}
+
 /// A part of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {

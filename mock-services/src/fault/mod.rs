@@ -13,7 +13,7 @@ use std::time::Duration;
 
 pub use crate::service::After;
 use crate::service::Fields;
-pub use check::{Objection, Part, check, check_all};
+pub use check::{Objection, Objections, Part, check, check_all};
 pub use line::read_line;
 pub use plan::{Attempt, Fired, Plan};
 pub use read::{Placed, Places, check_placed, read_fault, read_fault_list, read_faults, read_fields};

@@ -60,6 +60,12 @@ impl Plan {
         self.armed.clear();
     }
 
+    /// Forgets what was counted; the faults stay armed.
+    pub fn restart(&mut self) {
+        let faults = std::mem::take(&mut self.armed);
+        self.arm(faults.into_iter().map(|armed| armed.fault).collect());
+    }
+
     /// Counts the attempt and says which fault strikes it: the first that is meant for it and that `can` strike it.
     pub fn strike(&mut self, attempt: &Attempt<'_>, can: impl Fn(&Fault) -> bool) -> Option<(usize, Fault)> {
         let seed = self.seed;

@@ -30,7 +30,6 @@ pub struct Ledger {
 
 #[derive(Debug)]
 pub(super) struct Inner {
-    trial: String,
     clock: Clock,
     recording: bool,
     pages: Mutex<Pages>,
@@ -42,6 +41,9 @@ pub(super) struct Inner {
 
 #[derive(Debug)]
 struct Pages {
+    trial: String,
+    /// Which ledger of this handle it is: a reader of an earlier one begins anew.
+    edition: u64,
     store: Store,
     count: u64,
     attempts: u64,
@@ -50,6 +52,8 @@ struct Pages {
     redactor: Redactor,
     chain: Chain,
     streamed: Position,
+    /// Sealed lines of an earlier ledger that are not in the file yet.
+    backlog: Vec<u8>,
 }
 
 /// What every line begins with.
@@ -83,6 +87,8 @@ impl Ledger {
 
     fn open(trial: &str, seed: u64, clock: Clock, recording: bool, file: Option<Arc<file::Shared>>) -> Self {
         let pages = Pages {
+            trial: trial.to_owned(),
+            edition: 1,
             store: Store::default(),
             count: 0,
             attempts: 0,
@@ -91,16 +97,10 @@ impl Ledger {
             redactor: Redactor::default(),
             chain: Chain::new(trial),
             streamed: Position::default(),
+            backlog: Vec::new(),
         };
-        let inner = Inner {
-            trial: trial.to_owned(),
-            clock,
-            recording,
-            pages: Mutex::new(pages),
-            file,
-            queued: AtomicBool::new(false),
-            grown: Notify::new(),
-        };
+        let inner =
+            Inner { clock, recording, pages: Mutex::new(pages), file, queued: AtomicBool::new(false), grown: Notify::new() };
         let ledger = Ledger { inner: Arc::new(inner) };
         ledger.append(&Event::Opened { seed });
         ledger
@@ -138,11 +138,28 @@ impl Ledger {
         if pages.closed || !self.inner.recording {
             return;
         }
-        let count = pages.count;
-        self.inner.write(&mut pages, &Event::End { count });
-        pages.closed = true;
+        self.inner.end(&mut pages);
         drop(pages);
         self.announce();
+    }
+
+    /// Closes the ledger and begins an empty one under another name, in the same file where there is one.
+    pub fn restart(&self, trial: &str, seed: u64) {
+        let mut pages = self.inner.pages();
+        self.inner.end(&mut pages);
+        let mut backlog = std::mem::take(&mut pages.backlog);
+        if self.inner.file.is_some() {
+            pages.seal_new(&mut backlog);
+        }
+        pages.backlog = backlog;
+        pages.trial = trial.to_owned();
+        pages.edition += 1;
+        pages.store = Store::default();
+        (pages.count, pages.attempts, pages.closed) = (0, 0, false);
+        pages.chain = Chain::new(trial);
+        pages.streamed = Position::default();
+        drop(pages);
+        self.append(&Event::Opened { seed });
     }
 
     /// How many entries there are.
@@ -166,7 +183,7 @@ impl Ledger {
     /// A reader that gives the entries as they come, from the first on.
     #[must_use]
     pub fn reader(&self) -> LedgerReader {
-        LedgerReader { ledger: self.clone(), position: Position::default() }
+        LedgerReader { ledger: self.clone(), edition: 0, position: Position::default() }
     }
 
     fn announce(&self) {
@@ -205,20 +222,34 @@ impl Inner {
         pages.store.grown(length, unread);
     }
 
+    fn end(&self, pages: &mut Pages) {
+        if !pages.closed && self.recording {
+            let count = pages.count;
+            self.write(pages, &Event::End { count });
+            pages.closed = true;
+        }
+    }
+
     /// Writes the lines that have come since the last time, sealed, to `out`.
     pub(super) fn stream(&self, out: &mut Vec<u8>) {
         // Cleared first: what comes from here on is announced again.
         self.queued.store(false, Ordering::Release);
-        let mut fresh = Vec::new();
         let mut pages = self.pages();
-        pages.streamed = pages.store.read(pages.streamed, |bytes| fresh.extend_from_slice(bytes));
-        let mut chain = pages.chain.clone();
-        drop(pages);
+        out.append(&mut pages.backlog);
+        pages.seal_new(out);
+    }
+}
+
+impl Pages {
+    /// Seals the lines that have come since the last time.
+    fn seal_new(&mut self, out: &mut Vec<u8>) {
         let trial = serde_json::to_string(&self.trial).unwrap_or_default();
-        for line in fresh.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            chain.seal(&trial, line, out);
-        }
-        self.pages().chain = chain;
+        let Pages { store, chain, streamed, .. } = self;
+        *streamed = store.read(*streamed, |bytes| {
+            for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                chain.seal(&trial, line, out);
+            }
+        });
     }
 }
 
@@ -226,6 +257,7 @@ impl Inner {
 #[derive(Debug)]
 pub struct LedgerReader {
     ledger: Ledger,
+    edition: u64,
     position: Position,
 }
 
@@ -233,7 +265,12 @@ impl LedgerReader {
     /// The entries that have come since the last call.
     pub fn next_entries(&mut self) -> Vec<Entry> {
         let mut lines = Vec::new();
-        self.position = self.ledger.inner.pages().store.read(self.position, |bytes| lines.extend_from_slice(bytes));
+        let pages = self.ledger.inner.pages();
+        if self.edition != pages.edition {
+            (self.edition, self.position) = (pages.edition, Position::default());
+        }
+        self.position = pages.store.read(self.position, |bytes| lines.extend_from_slice(bytes));
+        drop(pages);
         // What this ledger wrote it can read.
         lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
     }

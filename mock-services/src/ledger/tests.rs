@@ -93,6 +93,25 @@ fn two_trials_in_one_file_have_a_chain_each() {
 }
 
 #[test]
+fn a_restarted_ledger_is_a_new_one_and_the_old_one_stays_whole_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let file = LedgerFile::create(&path).unwrap();
+    let ledger = Ledger::in_file("one", 1, Clock::default(), &file);
+    let mut reader = ledger.reader();
+    ledger.append(&noted("a"));
+    reader.next_entries();
+    ledger.restart("two", 1);
+    ledger.append(&noted("b"));
+    assert_eq!(reader.next_entries().iter().map(|entry| entry.n).collect::<Vec<_>>(), [1, 2]);
+    ledger.close();
+    drop(file);
+    let trials = read_ledgers(&std::fs::read(&path).unwrap()[..]).unwrap();
+    assert_eq!((trials["one"].torn.clone(), trials["one"].entries.len()), (None, 3));
+    assert_eq!((trials["two"].torn.clone(), trials["two"].entries.len()), (None, 3));
+}
+
+#[test]
 fn a_file_that_exists_is_never_written_over() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.jsonl");
