@@ -72,6 +72,7 @@ fn unique_args(json: &str) -> Vec<(String, String)> {
 /// statuses of HTTP that mean something else there are put into its words.
 pub(super) fn failure(status: u16) -> Answer {
     match status {
+        200..=299 => reply(250, "2.0.0 Ok"),
         429 => reply(450, "4.7.1 Error: too many messages, try again later"),
         500 => reply(451, "4.3.0 Error: queue file write error"),
         502 | 503 => reply(421, "4.3.2 Service not available, closing transmission channel"),
@@ -160,6 +161,7 @@ mod tests {
             let (have, text) = told(status);
             assert_eq!((have, text.starts_with(enhanced)), (code, true), "{status}: {text}");
         }
+        assert_eq!(told(202).0, 250);
         for status in 400..600 {
             let (code, text) = told(status);
             assert!(text.starts_with(if code < 500 { "4." } else { "5." }), "{status}: {code} {text}");

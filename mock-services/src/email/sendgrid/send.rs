@@ -16,6 +16,9 @@ use crate::service::Answer;
 
 const LARGEST: usize = 30 * 1024 * 1024;
 const MOST_RECIPIENTS: usize = 1000;
+/// How large custom arguments may be, and all else that every mail of a request gets a copy of.
+const LARGEST_ARGUMENTS: usize = 10_000;
+const LARGEST_HEAD: usize = 32 * 1024;
 const INVALID: &str = "Does not contain a valid address.";
 
 /// The body of `POST /v3/mail/send`. Attachments are not looked at.
@@ -151,11 +154,24 @@ impl Body {
             let message = "The content value must be a string at least one character in length.";
             found.push(Problem::new(message, format!("content.{empty}.value"), "message.content.value"));
         }
+        if size(self.custom_args.as_ref()) > LARGEST_ARGUMENTS {
+            let message = "The total size of custom arguments must be no more than 10,000 bytes.";
+            found.push(Problem::new(message, "custom_args", "message.custom_args"));
+        }
+        if self.size_of_head() > LARGEST_HEAD {
+            found.push(Problem::new("The total size of the message headers is too large.", "headers", "message.headers"));
+        }
         let later = |at: &Option<i64>| at.is_some_and(|at| at > now.as_second());
         if later(&self.send_at) || self.personalizations.iter().any(|personal| later(&personal.send_at)) {
             found.push(Problem::new("Scheduled sending is not available for this account.", "send_at", "message.send_at"));
         }
         found
+    }
+
+    fn size_of_head(&self) -> usize {
+        let people = self.from.iter().chain(&self.reply_to).map(|person| person.name.as_ref().map_or(0, String::len));
+        let texts = self.categories.iter().chain(&self.subject).chain(&self.template_id).map(String::len);
+        people.chain(texts).sum::<usize>() + size(self.headers.as_ref())
     }
 
     fn problems_of_recipients(&self, found: &mut Vec<Problem>) {
@@ -183,7 +199,8 @@ impl Body {
 
     fn draft(&self, personal: &Personalization) -> Option<Arc<Draft>> {
         let from = personal.from.as_ref().or(self.from.as_ref())?.address()?;
-        let filled = |text: &str| personal.substitutions.as_ref().map(|values| substituted(text, values));
+        let values = personal.substitutions.as_ref().filter(|values| !values.is_empty());
+        let filled = |text: &str| values.map(|values| substituted(text, values));
         let content = |kind: &str| {
             let block = self.content.iter().find(|content| content.kind.eq_ignore_ascii_case(kind))?;
             Some(filled(&block.value.0).map_or_else(|| Arc::clone(&block.value.0), Arc::from))
@@ -246,6 +263,10 @@ impl Person {
             None => plain,
         })
     }
+}
+
+fn size(map: Option<&Map<String, Value>>) -> usize {
+    map.and_then(|map| serde_json::to_string(map).ok()).map_or(0, |json| json.len())
 }
 
 /// The arguments of all mails, and over them those of this one.

@@ -85,6 +85,8 @@ fn all_mistakes_are_told_at_once_with_their_fields() {
         ),
         (json!({"personalizations": vec![json!({"to": [{"email": "a@x.example"}]}); 1001]}), vec!["personalizations"]),
         (json!({"send_at": 1_800_000_000}), vec!["send_at"]),
+        (json!({"custom_args": {"a": "x".repeat(10_000)}}), vec!["custom_args"]),
+        (json!({"subject": "x".repeat(33_000)}), vec!["headers"]),
     ] {
         let answer = desk.commit(&mail(&change)).0;
         let body: Json = serde_json::from_slice(&answer.body).unwrap();
