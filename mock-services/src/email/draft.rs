@@ -1,0 +1,157 @@
+//! One mail as it was asked for, whichever API it was asked over, and the fields that it gives to faults and to the ledger.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::email::address::Address;
+use crate::email::text::plain;
+use crate::service::{Fields, Value};
+
+/// How many tags of a mail, or of a request, become fields.
+const MOST_TAGS: usize = 64;
+
+/// What a caller wants sent.
+#[derive(Debug, Clone)]
+pub(super) struct Draft {
+    pub(super) from: Address,
+    pub(super) to: Vec<Address>,
+    pub(super) cc: Vec<Address>,
+    pub(super) bcc: Vec<Address>,
+    pub(super) reply_to: Vec<String>,
+    pub(super) subject: String,
+    pub(super) html: Option<Arc<str>>,
+    pub(super) text: Option<Arc<str>>,
+    pub(super) metadata: Vec<(String, String)>,
+    pub(super) reference: Option<String>,
+    pub(super) categories: Vec<String>,
+    pub(super) template: Option<String>,
+    /// Everyone it goes to, each once. Set by [`Draft::finished`].
+    pub(super) recipients: Vec<String>,
+    /// The plain text that the ledger shows. Set by [`Draft::finished`].
+    pub(super) body: String,
+}
+
+impl Draft {
+    /// A mail with nothing in it yet.
+    pub(super) fn new(from: Address, subject: String) -> Self {
+        Draft {
+            from,
+            to: Vec::new(),
+            cc: Vec::new(),
+            bcc: Vec::new(),
+            reply_to: Vec::new(),
+            subject,
+            html: None,
+            text: None,
+            metadata: Vec::new(),
+            reference: None,
+            categories: Vec::new(),
+            template: None,
+            recipients: Vec::new(),
+            body: String::new(),
+        }
+    }
+
+    /// The mail with what follows from the rest of it. Somebody who is named twice gets it once.
+    pub(super) fn finished(mut self) -> Arc<Self> {
+        let mut seen = HashSet::new();
+        let everyone = self.to.iter().chain(&self.cc).chain(&self.bcc).map(|address| &address.plain);
+        self.recipients = everyone.filter(|plain| seen.insert(plain.as_str())).cloned().collect();
+        self.body = plain(self.text.as_deref(), self.html.as_deref());
+        self.metadata.truncate(MOST_TAGS);
+        Arc::new(self)
+    }
+
+    /// The order that the mail is about, where a tag names it.
+    fn order(&self) -> Option<&str> {
+        let tag = |wanted| self.metadata.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+        tag("order").or_else(|| tag("order_id"))
+    }
+
+    /// What the ledger says of this mail to this recipient.
+    pub(super) fn fields_for(&self, recipient: &str, message: &str) -> Fields {
+        let fields = Fields::new()
+            .with("to", recipient)
+            .with("from", self.from.plain.as_str())
+            .with("subject", self.subject.as_str())
+            .with("text", self.body.as_str())
+            .with("message", message)
+            .with_some("order", self.order())
+            .with_some("reference", self.reference.as_deref());
+        self.metadata.iter().fold(fields, |fields, (name, value)| fields.with(format!("metadata.{name}"), value.as_str()))
+    }
+}
+
+/// The fields of a request to send these: of what differs between them, all values.
+pub(super) fn request_fields(drafts: &[Arc<Draft>]) -> Fields {
+    let mut seen = HashSet::new();
+    let recipients = drafts.iter().flat_map(|draft| &draft.recipients).filter(|plain| seen.insert(plain.as_str()));
+    let mut fields = Fields::new().with("to", recipients.cloned().collect::<Vec<_>>());
+    let mut set = |name: String, values: &mut dyn Iterator<Item = &str>| {
+        if let Some(value) = one_or_all(values) {
+            fields.set(name, value);
+        }
+    };
+    set("from".to_owned(), &mut drafts.iter().map(|draft| draft.from.plain.as_str()));
+    set("subject".to_owned(), &mut drafts.iter().map(|draft| draft.subject.as_str()));
+    set("text".to_owned(), &mut drafts.iter().map(|draft| draft.body.as_str()));
+    set("order".to_owned(), &mut drafts.iter().filter_map(|draft| draft.order()));
+    set("reference".to_owned(), &mut drafts.iter().filter_map(|draft| draft.reference.as_deref()));
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in drafts.iter().flat_map(|draft| &draft.metadata) {
+        if names.len() < MOST_TAGS && !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    for name in names {
+        let tags = drafts.iter().flat_map(|draft| &draft.metadata);
+        set(format!("metadata.{name}"), &mut tags.filter(|(have, _)| have == name).map(|(_, value)| value.as_str()));
+    }
+    fields
+}
+
+fn one_or_all(values: &mut dyn Iterator<Item = &str>) -> Option<Value> {
+    let mut seen = HashSet::new();
+    let distinct: Vec<&str> = values.filter(|value| seen.insert(*value)).collect();
+    match distinct.as_slice() {
+        [] => None,
+        [one] => Some(Value::from(*one)),
+        all => Some(Value::from(all.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(to: &[&str], subject: &str, tags: &[(&str, &str)]) -> Draft {
+        Draft {
+            to: to.iter().map(|to| Address::bare(to)).collect(),
+            metadata: tags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            ..Draft::new(Address::bare("shop@x.example"), subject.to_owned())
+        }
+    }
+
+    #[test]
+    fn somebody_who_is_named_twice_gets_the_mail_once() {
+        let mut twice = draft(&["A@x.example", "b@x.example"], "s", &[]);
+        twice.cc = vec![Address::bare("a@X.example")];
+        assert_eq!(twice.finished().recipients, ["a@x.example", "b@x.example"]);
+    }
+
+    #[test]
+    fn an_effect_names_the_order_that_its_tags_name() {
+        let fields = draft(&["a@x.example"], "s", &[("order_id", "o2")]).finished().fields_for("a@x.example", "m1");
+        assert_eq!(fields.get("order"), Some(&Value::from("o2")));
+        assert_eq!(fields.get("metadata.order_id"), Some(&Value::from("o2")));
+        assert_eq!(fields.get("reference"), None);
+    }
+
+    #[test]
+    fn a_request_for_several_mails_names_what_is_in_any_of_them() {
+        let drafts = [draft(&["a@x.example"], "s", &[("order", "o1")]), draft(&["b@x.example"], "s", &[("order", "o2")])];
+        let fields = request_fields(&drafts.map(Draft::finished));
+        assert_eq!(fields.get("subject"), Some(&Value::from("s")));
+        assert!(fields.meet(&Fields::new().with("order", "o2").with("to", "a@x.example").with("metadata.order", "o1")));
+    }
+}

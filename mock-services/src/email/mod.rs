@@ -1,0 +1,219 @@
+//! The email service: one mailbox behind Resend's REST API, SendGrid's REST API and SMTP. A mail counts when it is delivered;
+//! accepted and bounced are states that a read shows. It knows no clock, no socket and no fault.
+
+mod address;
+mod delivery;
+mod draft;
+mod mailbox;
+mod resend;
+mod sendgrid;
+mod smtp;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::sync::Arc;
+
+use crate::service::{Accepted, Answer, Context, Decision, EffectFacts, Fields, Operation, Recognised, Request, Service};
+
+pub use delivery::{Delivery, EmailOptions};
+use draft::{Draft, request_fields};
+use mailbox::Message;
+pub use mailbox::{Effect, Mailbox};
+
+const SEND: usize = 0;
+const LIST: usize = 1;
+const GET: usize = 2;
+
+/// The email service.
+#[derive(Debug)]
+pub struct Email {
+    options: EmailOptions,
+    operations: [Operation; 3],
+}
+
+impl Email {
+    /// A service that treats its mail so.
+    #[must_use]
+    pub fn new(options: EmailOptions) -> Self {
+        let send = ["to", "from", "subject", "text", "order", "reference", "metadata.*"];
+        let list = ["limit", "after", "before", "id", "to", "from", "subject", "status", "metadata.*"];
+        let operations = [
+            Operation::write("email.send", &send, &["to", "subject"]).on_list(),
+            Operation::read("email.list", &list),
+            Operation::read("email.get", &["id"]),
+        ];
+        Email { options, operations }
+    }
+}
+
+impl Default for Email {
+    fn default() -> Self {
+        Email::new(EmailOptions::default())
+    }
+}
+
+/// Over which of its APIs the service is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Api {
+    Resend,
+    SendGrid,
+    Smtp,
+}
+
+impl Api {
+    fn of(request: &Request) -> Self {
+        match request.envelope() {
+            Some(_) => Api::Smtp,
+            None if request.path() == "/v3" || request.path().starts_with("/v3/") => Api::SendGrid,
+            None => Api::Resend,
+        }
+    }
+}
+
+/// A request that was understood.
+#[derive(Debug)]
+pub struct Call(Asked);
+
+#[derive(Debug)]
+enum Asked {
+    Send(Outgoing),
+    ResendList(resend::Page),
+    ResendGet(String),
+    SendGridList(sendgrid::Search),
+    SendGridGet(String),
+}
+
+impl Call {
+    fn list(fields: Fields, asked: Asked) -> Recognised<Call> {
+        Recognised { operation: LIST, fields, call: Call(asked) }
+    }
+
+    fn get(id: &str, asked: Asked) -> Recognised<Call> {
+        Recognised { operation: GET, fields: Fields::new().with("id", id), call: Call(asked) }
+    }
+}
+
+/// The mails of one request.
+#[derive(Debug)]
+struct Outgoing {
+    api: Api,
+    drafts: Vec<Arc<Draft>>,
+    /// Whether the caller sent a list of mails and gets a list of ids.
+    batch: bool,
+    /// Whether the mails are only checked.
+    sandbox: bool,
+}
+
+impl Outgoing {
+    fn new(api: Api, drafts: Vec<Arc<Draft>>) -> Self {
+        Outgoing { api, drafts, batch: false, sandbox: false }
+    }
+
+    fn recognised(self) -> Recognised<Call> {
+        Recognised { operation: SEND, fields: request_fields(&self.drafts), call: Call(Asked::Send(self)) }
+    }
+
+    /// The mails with their ids, which come from the request alone.
+    fn messages(&self, context: &Context) -> Vec<Arc<Message>> {
+        if self.sandbox {
+            return Vec::new();
+        }
+        let token = mailbox::token(&context.ids.uuid("message"));
+        let mut offset = 0;
+        let numbered = self.drafts.iter().enumerate().map(|(index, draft)| {
+            let id = if index == 0 { context.ids.uuid("message") } else { context.ids.uuid(&format!("message-{index}")) };
+            // Only SendGrid has one id for a whole request.
+            let (token, place) = if self.api == Api::SendGrid { (token.clone(), offset) } else { (mailbox::token(&id), 0) };
+            offset += draft.recipients.len();
+            Arc::new(Message { id, token, offset: place, api: self.api, at: context.now, draft: Arc::clone(draft) })
+        });
+        numbered.collect()
+    }
+
+    fn answer(&self, messages: &[Arc<Message>]) -> Answer {
+        match self.api {
+            Api::Resend => resend::sent(messages.iter().map(Arc::as_ref), self.batch),
+            Api::SendGrid => sendgrid::sent(messages.first().map(Arc::as_ref)),
+            Api::Smtp => {
+                let queued = messages.first().map(|message| message.told()).unwrap_or_default();
+                smtp::reply(250, &format!("2.0.0 Ok: queued as {queued}"))
+            }
+        }
+    }
+}
+
+impl Service for Email {
+    type State = Mailbox;
+    type Effect = Effect;
+    type Call = Call;
+
+    fn name(&self) -> &str {
+        "email"
+    }
+
+    fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    fn recognise(&self, request: &Request, context: &Context) -> Result<Recognised<Call>, Answer> {
+        match request.envelope() {
+            Some(envelope) => {
+                let draft = smtp::draft(envelope, request.bytes())?;
+                Ok(Outgoing::new(Api::Smtp, vec![draft]).recognised())
+            }
+            None if Api::of(request) == Api::SendGrid => sendgrid::recognise(request, context),
+            None => resend::recognise(request),
+        }
+    }
+
+    fn decide(&self, state: &Mailbox, call: &Call, context: &Context) -> Decision<Effect> {
+        match &call.0 {
+            Asked::Send(outgoing) => {
+                let messages = outgoing.messages(context);
+                let (effects, afterwards) = self.options.plan(&messages, context.now);
+                Decision::Accept(Accepted { effects, afterwards, answer: outgoing.answer(&messages) })
+            }
+            Asked::ResendList(page) => page.decide(state),
+            Asked::ResendGet(id) => resend::get(id, state),
+            Asked::SendGridList(search) => search.decide(state),
+            Asked::SendGridGet(id) => sendgrid::get(id, state),
+        }
+    }
+
+    fn apply(&self, state: &mut Mailbox, effect: &Effect) {
+        state.apply(effect);
+    }
+
+    fn describe(&self, effect: &Effect) -> Option<EffectFacts> {
+        effect.facts()
+    }
+
+    fn failure(&self, status: u16, request: &Request, _context: &Context) -> Answer {
+        match Api::of(request) {
+            Api::Resend => resend::failure(status),
+            Api::SendGrid => sendgrid::failure(status),
+            Api::Smtp => smtp::failure(status),
+        }
+    }
+
+    fn unauthorized(&self, request: &Request, _context: &Context) -> Answer {
+        match Api::of(request) {
+            Api::Resend => resend::unauthorized(request),
+            Api::SendGrid => sendgrid::unauthorized(request),
+            Api::Smtp => smtp::unauthorized(),
+        }
+    }
+
+    fn dress(&self, answer: &mut Answer, request: &Request, context: &Context) {
+        match Api::of(request) {
+            Api::Resend => resend::dress(answer, context),
+            Api::SendGrid => sendgrid::dress(answer, context),
+            Api::Smtp => {}
+        }
+    }
+
+    fn key_prefix(&self) -> &'static str {
+        "re_"
+    }
+}

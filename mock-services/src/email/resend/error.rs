@@ -1,0 +1,73 @@
+//! Resend's errors: a status, a message and a name.
+
+use serde::Serialize;
+
+use crate::service::{Answer, Request};
+
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(rename = "statusCode")]
+    status: u16,
+    message: &'a str,
+    name: &'a str,
+}
+
+/// An error as Resend writes it.
+pub(super) fn error(status: u16, name: &str, message: &str) -> Answer {
+    Answer::json(status, &Body { status, message, name })
+}
+
+/// Something in the request is not as it should be.
+pub(super) fn invalid(message: &str) -> Answer {
+    error(422, "validation_error", message)
+}
+
+/// A field is not there.
+pub(super) fn missing(field: &str) -> Answer {
+    error(422, "missing_required_field", &format!("Missing `{field}` field."))
+}
+
+/// No such endpoint.
+pub(super) fn no_endpoint() -> Answer {
+    error(404, "not_found", "The requested endpoint does not exist.")
+}
+
+/// No such mail.
+pub(super) fn no_email() -> Answer {
+    error(404, "not_found", "Email not found")
+}
+
+/// An endpoint, but not for this method.
+pub(super) fn no_method() -> Answer {
+    error(405, "method_not_allowed", "Method is not allowed for the requested path.")
+}
+
+/// What Resend answers when it fails with this status. Beyond 500 it is not Resend that answers but the network before it.
+pub(in crate::email) fn failure(status: u16) -> Answer {
+    match status {
+        400 | 422 => error(status, "validation_error", "We found an error with one or more fields in the request."),
+        401 => error(401, "restricted_api_key", "This API key is restricted to only send emails"),
+        403 => error(403, "invalid_api_key", "API key is invalid"),
+        404 => no_endpoint(),
+        405 => no_method(),
+        409 => {
+            error(409, "concurrent_idempotent_requests", "Same idempotency key used while original request is still in progress.")
+        }
+        429 => {
+            let message = "Too many requests. You can only make 2 requests per second. See rate limit response headers for more \
+                information. Or contact support to increase rate limit.";
+            error(429, "rate_limit_exceeded", message).with_header("retry-after", "1")
+        }
+        500 => error(500, "internal_server_error", "An unexpected error occurred."),
+        501..=599 => Answer::text(status, "text/plain; charset=UTF-8", format!("error code: {status}")),
+        _ => error(status, "application_error", "An unexpected error occurred."),
+    }
+}
+
+/// The true answer to a request without a valid key.
+pub(in crate::email) fn unauthorized(request: &Request) -> Answer {
+    match request.credential() {
+        None => error(401, "missing_api_key", "Missing API key in the authorization header"),
+        Some(_) => error(401, "validation_error", "API key is invalid"),
+    }
+}

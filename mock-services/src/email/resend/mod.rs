@@ -1,0 +1,72 @@
+//! Resend's REST API: which request means what, and how its answers are dressed. It reads no state; [`read`] does.
+
+mod error;
+mod read;
+mod send;
+
+use serde::Serialize;
+
+use crate::email::mailbox::Message;
+use crate::email::{Api, Asked, Call, Outgoing};
+use crate::service::{Answer, Context, Recognised, Request};
+
+pub(super) use error::{failure, unauthorized};
+pub(super) use read::{Page, get};
+pub(super) use send::reference;
+
+/// What the request asks for.
+pub(super) fn recognise(request: &Request) -> Result<Recognised<Call>, Answer> {
+    let segments = request.segments();
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    match (request.method(), segments.as_slice()) {
+        ("POST", ["emails"]) => Ok(Outgoing::new(Api::Resend, send::one(request.bytes())?).recognised()),
+        ("POST", ["emails", "batch"]) => {
+            let outgoing = Outgoing::new(Api::Resend, send::batch(request.bytes())?);
+            Ok(Outgoing { batch: true, ..outgoing }.recognised())
+        }
+        ("GET", ["emails"]) => {
+            let page = Page::parse(request)?;
+            Ok(Call::list(page.fields(), Asked::ResendList(page)))
+        }
+        ("GET", ["emails", id]) if *id != "batch" => {
+            read::check_id(id)?;
+            Ok(Call::get(id, Asked::ResendGet((*id).to_owned())))
+        }
+        ("PATCH", ["emails", id]) | ("POST", ["emails", id, "cancel"]) => {
+            read::check_id(id)?;
+            Err(error::invalid("The email is not scheduled."))
+        }
+        (_, ["emails"] | ["emails", _] | ["emails", _, "cancel"]) => Err(error::no_method()),
+        _ => Err(error::no_endpoint()),
+    }
+}
+
+#[derive(Serialize)]
+struct Sent<'a> {
+    id: &'a str,
+}
+
+#[derive(Serialize)]
+struct Batch<'a> {
+    data: Vec<Sent<'a>>,
+}
+
+/// What the sender is told.
+pub(super) fn sent<'a>(mut messages: impl Iterator<Item = &'a Message>, batch: bool) -> Answer {
+    let sent = |message: &'a Message| Sent { id: &message.id };
+    match messages.next() {
+        Some(message) if !batch => Answer::json(200, &sent(message)),
+        first => Answer::json(200, &Batch { data: first.into_iter().chain(messages).map(sent).collect() }),
+    }
+}
+
+/// What goes with every answer.
+pub(super) fn dress(answer: &mut Answer, context: &Context) {
+    let remaining = if answer.status == 429 { "0" } else { "1" };
+    answer.set_header("Server", "cloudflare");
+    answer.set_header("CF-RAY", format!("{}-FRA", context.ids.hex("ray", 16)));
+    answer.set_header("CF-Cache-Status", "DYNAMIC");
+    for (name, value) in [("limit", "2"), ("policy", "2;w=1"), ("remaining", remaining), ("reset", "1")] {
+        answer.set_header(format!("ratelimit-{name}"), value);
+    }
+}

@@ -1,0 +1,187 @@
+//! Sent mail as Resend shows it: one by its id, or page by page with the newest first.
+
+use serde::Serialize;
+
+use crate::email::mailbox::{Entry, Mailbox, Status};
+use crate::email::resend::error::{error, invalid, no_email};
+use crate::service::{Answer, Decision, Fields, Request};
+
+/// Which part of the list is asked for.
+#[derive(Debug)]
+pub(in crate::email) struct Page {
+    limit: usize,
+    after: Option<String>,
+    before: Option<String>,
+}
+
+impl Page {
+    pub(super) fn parse(request: &Request) -> Result<Self, Answer> {
+        let limit = match request.query_value("limit") {
+            None => 20,
+            Some(text) => text
+                .parse()
+                .ok()
+                .filter(|limit| (1..=100).contains(limit))
+                .ok_or_else(|| invalid("The `limit` parameter must be a number between 1 and 100."))?,
+        };
+        let (after, before) = (request.query_value("after"), request.query_value("before"));
+        if after.is_some() && before.is_some() {
+            return Err(invalid("The `after` and `before` parameters cannot be used together."));
+        }
+        for cursor in [&after, &before].into_iter().flatten() {
+            check_id(cursor)?;
+        }
+        Ok(Page { limit, after, before })
+    }
+
+    pub(super) fn fields(&self) -> Fields {
+        Fields::new()
+            .with("limit", i64::try_from(self.limit).unwrap_or_default())
+            .with_some("after", self.after.as_deref())
+            .with_some("before", self.before.as_deref())
+    }
+
+    /// The page, in this mailbox.
+    pub(in crate::email) fn decide<Effect>(&self, mailbox: &Mailbox) -> Decision<Effect> {
+        let count = mailbox.newest_first().len();
+        let Some(cursor) = self.after.as_ref().or(self.before.as_ref()) else {
+            return self.answer(mailbox, 0..self.limit.min(count), count > self.limit);
+        };
+        let Some(place) = mailbox.newest_first().position(|entry| entry.message.id == *cursor) else {
+            return Decision::refuse(no_email());
+        };
+        if self.after.is_some() {
+            let end = (place + 1).saturating_add(self.limit).min(count);
+            return self.answer(mailbox, place + 1..end, end < count);
+        }
+        let start = place.saturating_sub(self.limit);
+        self.answer(mailbox, start..place, start > 0)
+    }
+
+    fn answer<Effect>(&self, mailbox: &Mailbox, range: std::ops::Range<usize>, has_more: bool) -> Decision<Effect> {
+        let data = mailbox.newest_first().skip(range.start).take(range.len()).map(Item::of).collect();
+        Decision::read(Answer::json(200, &List { object: "list", has_more, data }))
+    }
+}
+
+/// One mail, in this mailbox.
+pub(in crate::email) fn get<Effect>(id: &str, mailbox: &Mailbox) -> Decision<Effect> {
+    match mailbox.get(id) {
+        Some(entry) => Decision::read(Answer::json(200, &Email::of(entry))),
+        None => Decision::refuse(no_email()),
+    }
+}
+
+/// An id of a mail is a UUID.
+pub(super) fn check_id(id: &str) -> Result<(), Answer> {
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let shape = id.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
+    if shape && id.split('-').all(digits) {
+        Ok(())
+    } else {
+        Err(error(422, "invalid_parameter", "The `id` must be a valid UUID."))
+    }
+}
+
+#[derive(Serialize)]
+struct List<'a> {
+    object: &'static str,
+    has_more: bool,
+    data: Vec<Item<'a>>,
+}
+
+#[derive(Serialize)]
+struct Item<'a> {
+    id: &'a str,
+    message_id: String,
+    to: Vec<&'a str>,
+    from: &'a str,
+    created_at: String,
+    subject: &'a str,
+    bcc: Option<Vec<&'a str>>,
+    cc: Option<Vec<&'a str>>,
+    reply_to: Option<Vec<&'a str>>,
+    last_event: &'static str,
+    scheduled_at: Option<()>,
+}
+
+#[derive(Serialize)]
+struct Email<'a> {
+    object: &'static str,
+    id: &'a str,
+    message_id: String,
+    to: Vec<&'a str>,
+    from: &'a str,
+    created_at: String,
+    subject: &'a str,
+    html: Option<&'a str>,
+    text: Option<&'a str>,
+    bcc: Vec<&'a str>,
+    cc: Vec<&'a str>,
+    reply_to: Vec<&'a str>,
+    last_event: &'static str,
+    scheduled_at: Option<()>,
+    tags: Vec<Tag<'a>>,
+}
+
+#[derive(Serialize)]
+struct Tag<'a> {
+    name: &'a str,
+    value: &'a str,
+}
+
+impl<'a> Item<'a> {
+    fn of(entry: &'a Entry) -> Self {
+        let email = Email::of(entry);
+        let some = |list: Vec<&'a str>| (!list.is_empty()).then_some(list);
+        Item {
+            id: email.id,
+            message_id: email.message_id,
+            to: email.to,
+            from: email.from,
+            created_at: email.created_at,
+            subject: email.subject,
+            bcc: some(email.bcc),
+            cc: some(email.cc),
+            reply_to: some(email.reply_to),
+            last_event: email.last_event,
+            scheduled_at: None,
+        }
+    }
+}
+
+impl<'a> Email<'a> {
+    fn of(entry: &'a Entry) -> Self {
+        let (message, draft) = (&entry.message, &entry.message.draft);
+        let shown = |list: &'a [crate::email::address::Address]| list.iter().map(|address| address.shown.as_str()).collect();
+        Email {
+            object: "email",
+            id: &message.id,
+            message_id: format!("<0100{:012x}-{}-000000@email.amazonses.com>", message.at.as_millisecond(), message.id),
+            to: shown(&draft.to),
+            from: &draft.from.shown,
+            created_at: message.at.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00").to_string(),
+            subject: &draft.subject,
+            html: draft.html.as_deref(),
+            text: draft.text.as_deref(),
+            bcc: shown(&draft.bcc),
+            cc: shown(&draft.cc),
+            reply_to: draft.reply_to.iter().map(String::as_str).collect(),
+            last_event: last_event(entry),
+            scheduled_at: None,
+            tags: draft.metadata.iter().map(|(name, value)| Tag { name, value }).collect(),
+        }
+    }
+}
+
+/// One word for all recipients: it is delivered when all have it, and bounced when it came back from one.
+fn last_event(entry: &Entry) -> &'static str {
+    let mut fates = entry.fates.iter().map(|(status, _)| *status);
+    if fates.clone().any(|status| status == Status::Bounced) {
+        "bounced"
+    } else if fates.all(|status| status == Status::Delivered) {
+        "delivered"
+    } else {
+        "sent"
+    }
+}

@@ -1,0 +1,217 @@
+//! A mail as Resend's clients ask for it, and the rules it has to keep.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::email::address::Address;
+use crate::email::draft::Draft;
+use crate::email::resend::error::{error, invalid, missing};
+use crate::service::Answer;
+
+const LARGEST: usize = 40 * 1024 * 1024;
+const MOST_RECIPIENTS: usize = 50;
+const MOST_TAGS: usize = 75;
+const MOST_EMAILS: usize = 100;
+
+/// One mail. Fields are taken as they come, because each that is wrong has a message of its own; attachments are not looked at.
+#[derive(Deserialize)]
+struct Body {
+    from: Option<Value>,
+    to: Option<Value>,
+    cc: Option<Value>,
+    bcc: Option<Value>,
+    reply_to: Option<Value>,
+    subject: Option<Value>,
+    html: Option<Value>,
+    text: Option<Value>,
+    tags: Option<Value>,
+    headers: Option<Map<String, Value>>,
+    template: Option<Template>,
+    scheduled_at: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Template {
+    id: String,
+}
+
+/// The mail of a `POST /emails`.
+pub(super) fn one(body: &[u8]) -> Result<Vec<Arc<Draft>>, Answer> {
+    Ok(vec![read::<Body>(body)?.draft()?])
+}
+
+/// The mails of a `POST /emails/batch`: all of them or none.
+pub(super) fn batch(body: &[u8]) -> Result<Vec<Arc<Draft>>, Answer> {
+    let bodies = read::<Vec<Body>>(body)?;
+    if bodies.is_empty() || bodies.len() > MOST_EMAILS {
+        return Err(invalid(&format!("The batch must contain between 1 and {MOST_EMAILS} emails.")));
+    }
+    bodies.into_iter().map(Body::draft).collect()
+}
+
+fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Answer> {
+    if body.len() > LARGEST {
+        return Err(error(413, "validation_error", "The email size exceeds the maximum of 40MB."));
+    }
+    serde_json::from_slice(body).map_err(|_| error(400, "validation_error", "The request body is not valid."))
+}
+
+impl Body {
+    fn draft(self) -> Result<Arc<Draft>, Answer> {
+        let from = self.from.filter(is_given).ok_or_else(|| missing("from"))?;
+        let from = from.as_str().and_then(Address::parse).ok_or_else(|| malformed("from"))?;
+        let to = addresses("to", self.to)?;
+        if to.is_empty() {
+            return Err(missing("to"));
+        }
+        let subject = text("subject", self.subject)?;
+        if subject.is_none() && self.template.is_none() {
+            return Err(missing("subject"));
+        }
+        let subject = subject.unwrap_or_default();
+        if subject.contains(['\n', '\r']) {
+            return Err(invalid("The `\\n` is not allowed in the `subject` field."));
+        }
+        let (html, text) = (text("html", self.html)?, text("text", self.text)?);
+        if html.is_none() && text.is_none() && self.template.is_none() {
+            return Err(invalid("Missing `html` or `text` field."));
+        }
+        if self.scheduled_at.is_some_and(|at| is_given(&at)) {
+            return Err(invalid("Invalid `scheduled_at` field. Scheduling is not available for this account."));
+        }
+        let mut draft = Draft::new(from, subject);
+        draft.to = to;
+        draft.cc = addresses("cc", self.cc)?;
+        draft.bcc = addresses("bcc", self.bcc)?;
+        draft.reply_to = addresses("reply_to", self.reply_to)?.into_iter().map(|address| address.shown).collect();
+        (draft.html, draft.text) = (html.map(Arc::from), text.map(Arc::from));
+        draft.metadata = tags(self.tags)?;
+        draft.reference = self.headers.as_ref().and_then(reference);
+        draft.template = self.template.map(|template| template.id);
+        Ok(draft.finished())
+    }
+}
+
+/// `null` and the empty text are as good as nothing.
+fn is_given(value: &Value) -> bool {
+    !(value.is_null() || value.as_str().is_some_and(str::is_empty))
+}
+
+fn malformed(field: &str) -> Answer {
+    invalid(&format!(
+        "Invalid `{field}` field. The email address needs to follow the `email@example.com` or `Name <email@example.com>` format."
+    ))
+}
+
+fn text(field: &str, value: Option<Value>) -> Result<Option<String>, Answer> {
+    match value.filter(is_given) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(invalid(&format!("The `{field}` field must be a `string`."))),
+    }
+}
+
+fn addresses(field: &str, value: Option<Value>) -> Result<Vec<Address>, Answer> {
+    let parsed = |value: &Value| value.as_str().and_then(Address::parse).ok_or_else(|| malformed(field));
+    match value.filter(is_given) {
+        None => Ok(Vec::new()),
+        Some(Value::Array(values)) if values.len() > MOST_RECIPIENTS => {
+            Err(invalid(&format!("The `{field}` field must not contain more than {MOST_RECIPIENTS} recipients.")))
+        }
+        Some(Value::Array(values)) => values.iter().map(parsed).collect(),
+        Some(value) => Ok(vec![parsed(&value)?]),
+    }
+}
+
+fn tags(value: Option<Value>) -> Result<Vec<(String, String)>, Answer> {
+    let Some(value) = value.filter(is_given) else { return Ok(Vec::new()) };
+    let Value::Array(tags) = value else { return Err(invalid("The `tags` field must be an `array`.")) };
+    if tags.len() > MOST_TAGS {
+        return Err(invalid(&format!("The `tags` field must not contain more than {MOST_TAGS} tags.")));
+    }
+    let plain = |text: &str| {
+        (1..=256).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+    };
+    let parsed = |tag: &Value| {
+        let (name, value) = (tag.get("name")?.as_str()?, tag.get("value")?.as_str()?);
+        (plain(name) && plain(value)).then(|| (name.to_owned(), value.to_owned()))
+    };
+    let refusal = || invalid("Tags should only contain ASCII letters, numbers, underscores, or dashes.");
+    tags.iter().map(|tag| parsed(tag).ok_or_else(refusal)).collect()
+}
+
+/// The caller's own id of a mail, among its headers.
+pub(in crate::email) fn reference(headers: &Map<String, Value>) -> Option<String> {
+    let (_, value) = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("X-Entity-Ref-ID"))?;
+    value.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn sent(change: &Value) -> Result<Arc<Draft>, (u16, String, String)> {
+        let mut body = json!({"from": "Shop <shop@x.example>", "to": "ann@x.example", "subject": "Hi", "text": "Hello"});
+        for (name, value) in change.as_object().unwrap() {
+            body[name] = value.clone();
+        }
+        one(body.to_string().as_bytes()).map(|mut drafts| drafts.remove(0)).map_err(|answer| {
+            let error: Value = serde_json::from_slice(&answer.body).unwrap();
+            assert_eq!(error["statusCode"], answer.status);
+            (answer.status, error["name"].as_str().unwrap().to_owned(), error["message"].as_str().unwrap().to_owned())
+        })
+    }
+
+    #[test]
+    fn a_mail_is_read_with_all_that_clients_put_in_it() {
+        let draft = sent(&json!({
+            "to": ["Ann@x.example", "Bob <bob@x.example>"], "cc": "c@x.example", "bcc": ["d@x.example"], "reply_to": "r@x.example",
+            "html": "<p>Hello</p>", "text": null, "tags": [{"name": "order", "value": "o1"}], "headers": {"x-entity-ref-id": "e1"},
+            "attachments": [{"filename": "a", "content": "AAAA"}],
+        }))
+        .unwrap();
+        assert_eq!(draft.recipients, ["ann@x.example", "bob@x.example", "c@x.example", "d@x.example"]);
+        assert_eq!((draft.body.as_str(), draft.reference.as_deref()), ("Hello", Some("e1")));
+        assert_eq!(draft.metadata, [("order".to_owned(), "o1".to_owned())]);
+        assert_eq!(draft.reply_to, ["r@x.example"]);
+    }
+
+    #[test]
+    fn each_mistake_is_told_by_its_name() {
+        for (change, name, message) in [
+            (json!({"from": null}), "missing_required_field", "Missing `from` field."),
+            (json!({"to": []}), "missing_required_field", "Missing `to` field."),
+            (json!({"subject": ""}), "missing_required_field", "Missing `subject` field."),
+            (json!({"text": ""}), "validation_error", "Missing `html` or `text` field."),
+            (json!({"from": "shop"}), "validation_error", "Invalid `from` field."),
+            (json!({"to": ["a@x.example", 7]}), "validation_error", "Invalid `to` field."),
+            (json!({"cc": "nobody"}), "validation_error", "Invalid `cc` field."),
+            (json!({"to": vec!["a@x.example"; 51]}), "validation_error", "The `to` field must not"),
+            (json!({"html": 7}), "validation_error", "The `html` field must be a `string`."),
+            (json!({"subject": "a\nb"}), "validation_error", "The `\\n` is not allowed"),
+            (json!({"tags": [{"name": "a b", "value": "c"}]}), "validation_error", "Tags should only contain"),
+            (json!({"scheduled_at": "in 1 hour"}), "validation_error", "Invalid `scheduled_at` field."),
+        ] {
+            let (status, have, text) = sent(&change).unwrap_err();
+            assert_eq!((status, have.as_str(), text.starts_with(message)), (422, name, true), "{change}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_template_stands_for_subject_and_body() {
+        let draft = sent(&json!({"subject": null, "text": null, "template": {"id": "t1", "variables": {"a": 1}}})).unwrap();
+        assert_eq!((draft.template.as_deref(), draft.subject.as_str()), (Some("t1"), ""));
+    }
+
+    #[test]
+    fn what_is_no_mail_at_all_is_refused() {
+        for body in [&b""[..], b"[]", b"\xff", b"{\"from\":", &b"[".repeat(100_000)] {
+            assert_eq!(one(body).unwrap_err().status, 400);
+        }
+        assert_eq!(batch(b"[]").unwrap_err().status, 422);
+        assert_eq!(batch(br#"[{"from":"a@x.example"}]"#).unwrap_err().status, 422);
+    }
+}

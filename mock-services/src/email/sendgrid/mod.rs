@@ -1,0 +1,66 @@
+//! SendGrid's REST API: which request means what, and how its answers are dressed. It reads no state; [`read`] does.
+
+mod error;
+mod query;
+mod read;
+mod send;
+#[cfg(test)]
+mod tests;
+
+use crate::email::mailbox::Message;
+use crate::email::{Api, Asked, Call, Outgoing};
+use crate::service::{Answer, Context, Recognised, Request};
+
+pub(super) use error::{failure, unauthorized};
+pub(super) use read::{Search, get};
+
+/// What the request asks for.
+pub(super) fn recognise(request: &Request, context: &Context) -> Result<Recognised<Call>, Answer> {
+    let segments = request.segments();
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    match (request.method(), segments.as_slice()) {
+        ("POST", ["v3", "mail", "send"]) => {
+            let (drafts, sandbox) = send::drafts(request.bytes(), context.now)?;
+            Ok(Outgoing { sandbox, ..Outgoing::new(Api::SendGrid, drafts) }.recognised())
+        }
+        ("GET", ["v3", "messages"]) => {
+            let search = Search::parse(request)?;
+            Ok(Call::list(search.fields(), Asked::SendGridList(search)))
+        }
+        ("GET", ["v3", "messages", id]) => Ok(Call::get(id, Asked::SendGridGet((*id).to_owned()))),
+        (_, ["v3", "mail", "send"] | ["v3", "messages"] | ["v3", "messages", _]) => Err(failure(405)),
+        _ => Err(failure(404)),
+    }
+}
+
+/// What the sender is told: nothing but an id, and in the sandbox not even that.
+pub(super) fn sent(message: Option<&Message>) -> Answer {
+    match message {
+        Some(message) => Answer::empty(202).with_header("X-Message-Id", message.token.clone()),
+        None => Answer::empty(200),
+    }
+}
+
+/// What goes with every answer.
+pub(super) fn dress(answer: &mut Answer, context: &Context) {
+    for (name, value) in [
+        ("Server", "nginx"),
+        ("Access-Control-Allow-Origin", "https://sendgrid.api-docs.io"),
+        ("Access-Control-Allow-Methods", "POST"),
+        ("Access-Control-Allow-Headers", "Authorization, Content-Type, On-behalf-of, x-sg-elas-acl"),
+        ("Access-Control-Max-Age", "600"),
+        ("X-No-CORS-Reason", "https://sendgrid.com/docs/Classroom/Basics/API/cors.html"),
+        ("Strict-Transport-Security", "max-age=31536000; includeSubDomains"),
+        ("Content-Security-Policy", "frame-ancestors 'none'"),
+        ("Cache-Control", "no-cache"),
+        ("X-Content-Type-Options", "no-sniff"),
+        ("Referrer-Policy", "strict-origin-when-cross-origin"),
+    ] {
+        answer.set_header(name, value);
+    }
+    if answer.status == 429 {
+        answer.set_header("X-RateLimit-Limit", "600");
+        answer.set_header("X-RateLimit-Remaining", "0");
+        answer.set_header("X-RateLimit-Reset", (context.now.as_second() / 60 * 60 + 60).to_string());
+    }
+}

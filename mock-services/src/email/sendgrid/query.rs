@@ -1,0 +1,267 @@
+//! The query language of SendGrid's email activity, as far as it is about messages: conditions on text, joined by AND and OR.
+
+use crate::service::Fields;
+
+const DEEPEST: usize = 16;
+const LONGEST: usize = 4096;
+
+/// What a message must be like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Condition {
+    All(Vec<Condition>),
+    Any(Vec<Condition>),
+    One { field: Field, negated: bool, values: Vec<String>, like: bool },
+}
+
+/// What a condition can be on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Field {
+    MessageId,
+    From,
+    To,
+    Subject,
+    Status,
+    Argument(String),
+}
+
+impl Condition {
+    /// `None` where it is not a query.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        if text.len() > LONGEST {
+            return None;
+        }
+        let mut parser = Parser { rest: text };
+        let condition = parser.any(0)?;
+        parser.rest.trim().is_empty().then_some(condition)
+    }
+
+    /// Whether it holds, given what each field is.
+    pub(super) fn holds(&self, value_of: &dyn Fn(&Field) -> Option<String>) -> bool {
+        match self {
+            Condition::All(conditions) => conditions.iter().all(|condition| condition.holds(value_of)),
+            Condition::Any(conditions) => conditions.iter().any(|condition| condition.holds(value_of)),
+            Condition::One { field, negated, values, like } => {
+                let folded =
+                    |text: &str| if matches!(field, Field::From | Field::To) { text.to_lowercase() } else { text.to_owned() };
+                let Some(have) = value_of(field).map(|have| folded(&have)) else { return *negated };
+                let meets = |want: &String| if *like { is_like(&have, &folded(want)) } else { have == folded(want) };
+                values.iter().any(meets) != *negated
+            }
+        }
+    }
+
+    /// The fields that every message found must have, for faults and the ledger.
+    pub(super) fn fields(&self, fields: &mut Fields) {
+        match self {
+            Condition::All(conditions) => conditions.iter().for_each(|condition| condition.fields(fields)),
+            Condition::One { field, negated: false, values, like: false } if values.len() == 1 => {
+                let name = match field {
+                    Field::MessageId => "id".to_owned(),
+                    Field::From => "from".to_owned(),
+                    Field::To => "to".to_owned(),
+                    Field::Subject => "subject".to_owned(),
+                    Field::Status => "status".to_owned(),
+                    Field::Argument(name) => format!("metadata.{name}"),
+                };
+                fields.set(name, values[0].as_str());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether the text is like the pattern, in which `%` stands for anything.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split('%');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let Some(last) = parts.next_back() else { return rest.is_empty() };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+struct Parser<'a> {
+    rest: &'a str,
+}
+
+impl Parser<'_> {
+    fn any(&mut self, depth: usize) -> Option<Condition> {
+        let mut conditions = vec![self.all(depth)?];
+        while self.word("OR") {
+            conditions.push(self.all(depth)?);
+        }
+        if conditions.len() == 1 { conditions.pop() } else { Some(Condition::Any(conditions)) }
+    }
+
+    fn all(&mut self, depth: usize) -> Option<Condition> {
+        let mut conditions = vec![self.one(depth)?];
+        while self.word("AND") {
+            conditions.push(self.one(depth)?);
+        }
+        if conditions.len() == 1 { conditions.pop() } else { Some(Condition::All(conditions)) }
+    }
+
+    fn one(&mut self, depth: usize) -> Option<Condition> {
+        if self.sign("(") {
+            let inner = if depth < DEEPEST { self.any(depth + 1)? } else { return None };
+            return self.sign(")").then_some(inner);
+        }
+        let field = self.field()?;
+        let negated = self.word("NOT");
+        if self.word("LIKE") {
+            return Some(Condition::One { field, negated, values: vec![self.text()?], like: true });
+        }
+        if self.word("IN") {
+            let mut values = Vec::new();
+            let mut open = self.sign("(");
+            while open {
+                values.push(self.text()?);
+                open = self.sign(",");
+            }
+            return (self.sign(")") && !values.is_empty()).then_some(Condition::One { field, negated, values, like: false });
+        }
+        let different = !negated && (self.sign("!=") || self.sign("<>"));
+        let operator = different || (!negated && self.sign("="));
+        let values = if operator { vec![self.text()?] } else { return None };
+        Some(Condition::One { field, negated: different, values, like: false })
+    }
+
+    fn field(&mut self) -> Option<Field> {
+        self.rest = self.rest.trim_start();
+        let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(self.rest.len());
+        let (name, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        Some(match name.to_ascii_lowercase().as_str() {
+            "msg_id" => Field::MessageId,
+            "from_email" => Field::From,
+            "to_email" => Field::To,
+            "subject" => Field::Subject,
+            "status" => Field::Status,
+            "unique_args" => {
+                let name = if self.sign("[") { self.text()? } else { return None };
+                return self.sign("]").then_some(Field::Argument(name));
+            }
+            _ => return None,
+        })
+    }
+
+    /// A text in quotes, in which a backslash takes the next character as it is.
+    fn text(&mut self) -> Option<String> {
+        self.rest = self.rest.trim_start();
+        let quote = self.rest.chars().next().filter(|quote| *quote == '"' || *quote == '\'')?;
+        let mut text = String::new();
+        let mut characters = self.rest[1..].char_indices();
+        while let Some((at, character)) = characters.next() {
+            match character {
+                '\\' => text.push(characters.next()?.1),
+                end if end == quote => {
+                    self.rest = &self.rest[at + 2..];
+                    return Some(text);
+                }
+                other => text.push(other),
+            }
+        }
+        None
+    }
+
+    fn sign(&mut self, sign: &str) -> bool {
+        let after = self.rest.trim_start().strip_prefix(sign);
+        self.rest = after.unwrap_or(self.rest);
+        after.is_some()
+    }
+
+    fn word(&mut self, word: &str) -> bool {
+        let text = self.rest.trim_start();
+        let found = text.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word))
+            && !text[word.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        if found {
+            self.rest = &text[word.len()..];
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::Value;
+    use proptest::prelude::*;
+
+    fn finds(query: &str) -> Option<bool> {
+        let value_of = |field: &Field| match field {
+            Field::MessageId => Some("tok.recvd.0".to_owned()),
+            Field::From => Some("shop@x.example".to_owned()),
+            Field::To => Some("ann@x.example".to_owned()),
+            Field::Subject => Some("Your \"order\"".to_owned()),
+            Field::Status => Some("delivered".to_owned()),
+            Field::Argument(name) => (name == "order").then(|| "o1".to_owned()),
+        };
+        Some(Condition::parse(query)?.holds(&value_of))
+    }
+
+    #[test]
+    fn conditions_are_joined_with_and_before_or() {
+        for (query, found) in [
+            ("to_email=\"Ann@x.example\"", true),
+            ("to_email = 'bob@x.example'", false),
+            ("subject=\"Your \\\"order\\\"\" AND status=\"delivered\"", true),
+            ("to_email=\"bob@x.example\" OR to_email=\"ann@x.example\" and status=\"delivered\"", true),
+            ("to_email=\"ann@x.example\" OR to_email=\"b\" AND status=\"processed\"", true),
+            ("(to_email=\"ann@x.example\" OR to_email=\"b\") AND status=\"processed\"", false),
+            ("msg_id LIKE \"tok.%\"", true),
+            ("msg_id NOT LIKE \"tok.%\"", false),
+            ("subject LIKE '%order%'", true),
+            ("status IN (\"processed\", \"delivered\")", true),
+            ("status != \"delivered\"", false),
+            ("unique_args['order']=\"o1\"", true),
+            ("unique_args['other']=\"o1\"", false),
+        ] {
+            assert_eq!(finds(query), Some(found), "{query}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_query_is_none() {
+        let deep = format!("{}to_email=\"a\"{}", "(".repeat(50), ")".repeat(50));
+        for query in [
+            "",
+            "x",
+            "to_email",
+            "to_email=",
+            "to_email=a",
+            "to_email=\"a",
+            "to_email=\"a\" AND",
+            "foo=\"a\"",
+            "(to_email=\"a\"",
+            &deep,
+        ] {
+            assert_eq!(finds(query), None, "{query}");
+        }
+    }
+
+    #[test]
+    fn only_what_all_found_messages_have_becomes_a_field() {
+        let mut fields = Fields::new();
+        Condition::parse("to_email=\"a@x.example\" AND (subject=\"a\" OR subject=\"b\") AND status!=\"x\"")
+            .unwrap()
+            .fields(&mut fields);
+        assert_eq!(fields, Fields::new().with("to", Value::from("a@x.example")));
+    }
+
+    #[test]
+    fn a_pattern_is_met_in_order_and_without_overlap() {
+        assert!(is_like("abcd", "a%c%") && is_like("abc", "%") && is_like("abc", "abc"));
+        assert!(!is_like("abc", "a%bc%bc") && !is_like("abc", "ab") && !is_like("aba", "aba%a"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_query_can_break_it(query in "[a-z_=\"'()%\\\\ é\\[\\],!ANDORLIKE]{0,80}") {
+            finds(&query);
+        }
+    }
+}

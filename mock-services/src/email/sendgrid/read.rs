@@ -1,0 +1,209 @@
+//! Sent mail as SendGrid's email activity shows it: one record for each recipient.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::email::mailbox::{Entry, Mailbox, Status};
+use crate::email::sendgrid::error::general;
+use crate::email::sendgrid::query::{Condition, Field};
+use crate::service::{Answer, Decision, Fields, Request};
+
+/// What is looked for, and how many of it.
+#[derive(Debug)]
+pub(in crate::email) struct Search {
+    condition: Option<Condition>,
+    limit: usize,
+}
+
+impl Search {
+    pub(super) fn parse(request: &Request) -> Result<Self, Answer> {
+        let limit = match request.query_value("limit") {
+            None => 10,
+            Some(text) => text
+                .parse()
+                .ok()
+                .filter(|limit| (1..=1000).contains(limit))
+                .ok_or_else(|| general(400, Some("limit"), "limit must be between 1 and 1000"))?,
+        };
+        let condition = match request.query_value("query").filter(|query| !query.is_empty()) {
+            None => None,
+            Some(query) => Some(Condition::parse(&query).ok_or_else(|| general(400, Some("query"), "invalid query"))?),
+        };
+        Ok(Search { condition, limit })
+    }
+
+    pub(super) fn fields(&self) -> Fields {
+        let mut fields = Fields::new().with("limit", i64::try_from(self.limit).unwrap_or_default());
+        if let Some(condition) = &self.condition {
+            condition.fields(&mut fields);
+        }
+        fields
+    }
+
+    /// What is found, in this mailbox.
+    pub(in crate::email) fn decide<Effect>(&self, mailbox: &Mailbox) -> Decision<Effect> {
+        let records = mailbox.newest_first().flat_map(Record::all);
+        let found = records.filter(|record| self.condition.as_ref().is_none_or(|it| it.holds(&|field| record.value(field))));
+        let messages = found.take(self.limit).map(Record::summary).collect();
+        Decision::read(Answer::json(200, &Found { messages }))
+    }
+}
+
+/// One record, in this mailbox.
+pub(in crate::email) fn get<Effect>(id: &str, mailbox: &Mailbox) -> Decision<Effect> {
+    let token = id.split('.').next().unwrap_or(id);
+    let mut records = mailbox.newest_first().filter(|entry| entry.message.token == token).flat_map(Record::all);
+    match records.find(|record| record.id() == id) {
+        Some(record) => Decision::read(Answer::json(200, &record.details())),
+        None => Decision::refuse(general(404, None, "resource not found")),
+    }
+}
+
+#[derive(Serialize)]
+struct Found {
+    messages: Vec<Summary>,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    from_email: String,
+    msg_id: String,
+    subject: String,
+    to_email: String,
+    status: &'static str,
+    opens_count: u32,
+    clicks_count: u32,
+    last_event_time: String,
+}
+
+#[derive(Serialize)]
+struct Details {
+    from_email: String,
+    msg_id: String,
+    subject: String,
+    to_email: String,
+    status: &'static str,
+    template_id: String,
+    asm_group_id: u32,
+    teammate: &'static str,
+    api_key_id: &'static str,
+    events: Vec<Event>,
+    originating_ip: &'static str,
+    categories: Vec<String>,
+    unique_args: String,
+    outbound_ip: &'static str,
+    outbound_ip_type: &'static str,
+}
+
+#[derive(Serialize)]
+struct Event {
+    event_name: &'static str,
+    processed: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bounce_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mx_server: Option<String>,
+}
+
+/// A message for one of its recipients.
+struct Record<'a> {
+    entry: &'a Entry,
+    place: usize,
+    to: &'a str,
+    status: Status,
+    at: Timestamp,
+}
+
+impl<'a> Record<'a> {
+    fn all(entry: &'a Entry) -> impl Iterator<Item = Self> {
+        let pairs = entry.message.draft.recipients.iter().zip(&entry.fates).enumerate();
+        pairs.map(move |(place, (to, (status, at)))| Record { entry, place, to, status: *status, at: *at })
+    }
+
+    /// The id of the request, the machine that took it, and the recipient's place in it.
+    fn id(&self) -> String {
+        let message = &self.entry.message;
+        let digits: String = message.id.chars().filter(char::is_ascii_hexdigit).collect();
+        let part = |range: std::ops::Range<usize>| digits.get(range).unwrap_or_default();
+        let (host, time) = (part(0..10), part(15..23).to_ascii_uppercase());
+        format!("{}.recvd-{host}-{}-1-{time}-{:X}.{}", message.token, part(10..15), self.place + 1, message.offset + self.place)
+    }
+
+    fn value(&self, field: &Field) -> Option<String> {
+        let draft = &self.entry.message.draft;
+        match field {
+            Field::MessageId => Some(self.id()),
+            Field::From => Some(draft.from.plain.clone()),
+            Field::To => Some(self.to.to_owned()),
+            Field::Subject => Some(draft.subject.clone()),
+            Field::Status => Some(self.status().to_owned()),
+            Field::Argument(name) => draft.metadata.iter().find(|(have, _)| have == name).map(|(_, value)| value.clone()),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        match self.status {
+            Status::Accepted => "processed",
+            Status::Delivered => "delivered",
+            Status::Bounced => "not_delivered",
+        }
+    }
+
+    fn summary(self) -> Summary {
+        Summary {
+            from_email: self.entry.message.draft.from.plain.clone(),
+            msg_id: self.id(),
+            subject: self.entry.message.draft.subject.clone(),
+            to_email: self.to.to_owned(),
+            status: self.status(),
+            opens_count: 0,
+            clicks_count: 0,
+            last_event_time: second(self.at),
+        }
+    }
+
+    fn details(&self) -> Details {
+        let draft = &self.entry.message.draft;
+        let arguments: serde_json::Map<String, serde_json::Value> =
+            draft.metadata.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+        Details {
+            from_email: draft.from.plain.clone(),
+            msg_id: self.id(),
+            subject: draft.subject.clone(),
+            to_email: self.to.to_owned(),
+            status: self.status(),
+            template_id: draft.template.clone().unwrap_or_default(),
+            asm_group_id: 0,
+            teammate: "",
+            api_key_id: "",
+            events: self.events(),
+            originating_ip: "198.51.100.17",
+            categories: draft.categories.clone(),
+            unique_args: serde_json::Value::Object(arguments).to_string(),
+            outbound_ip: "149.72.126.143",
+            outbound_ip_type: "shared",
+        }
+    }
+
+    fn events(&self) -> Vec<Event> {
+        let event =
+            |event_name, at| Event { event_name, processed: second(at), reason: None, bounce_type: None, mx_server: None };
+        let mx_server = self.to.rsplit_once('@').map(|(_, domain)| format!("mx.{domain}"));
+        let mut events = vec![event("processed", self.entry.message.at)];
+        match self.status {
+            Status::Accepted => {}
+            Status::Delivered => events.push(Event { mx_server, ..event("delivered", self.at) }),
+            Status::Bounced => {
+                let reason = Some("550 5.1.1 The email account that you tried to reach does not exist");
+                events.push(Event { mx_server, reason, bounce_type: Some("hard"), ..event("bounced", self.at) });
+            }
+        }
+        events
+    }
+}
+
+fn second(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -1,0 +1,277 @@
+//! A mail as SendGrid's clients ask for it: one content, and a personalization for each group of recipients.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::email::address::Address;
+use crate::email::draft::Draft;
+use crate::email::resend::reference;
+use crate::email::sendgrid::error::{Problem, problem, problems};
+use crate::email::text::substituted;
+use crate::service::Answer;
+
+const LARGEST: usize = 30 * 1024 * 1024;
+const MOST_RECIPIENTS: usize = 1000;
+/// How large custom arguments may be, and all else that every mail of a request gets a copy of.
+const LARGEST_ARGUMENTS: usize = 10_000;
+const LARGEST_HEAD: usize = 32 * 1024;
+const INVALID: &str = "Does not contain a valid address.";
+
+/// The body of `POST /v3/mail/send`. Attachments are not looked at.
+#[derive(Deserialize)]
+pub(super) struct Body {
+    from: Option<Person>,
+    reply_to: Option<Person>,
+    subject: Option<String>,
+    #[serde(default)]
+    personalizations: Vec<Personalization>,
+    #[serde(default)]
+    content: Vec<Content>,
+    template_id: Option<String>,
+    custom_args: Option<Map<String, Value>>,
+    headers: Option<Map<String, Value>>,
+    #[serde(default)]
+    categories: Vec<String>,
+    send_at: Option<i64>,
+    mail_settings: Option<Settings>,
+}
+
+#[derive(Deserialize)]
+struct Personalization {
+    from: Option<Person>,
+    #[serde(default)]
+    to: Vec<Person>,
+    #[serde(default)]
+    cc: Vec<Person>,
+    #[serde(default)]
+    bcc: Vec<Person>,
+    subject: Option<String>,
+    custom_args: Option<Map<String, Value>>,
+    headers: Option<Map<String, Value>>,
+    substitutions: Option<BTreeMap<String, String>>,
+    send_at: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct Person {
+    #[serde(default)]
+    email: String,
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    value: Shared,
+}
+
+/// A text that all mails of a request share.
+#[derive(Deserialize)]
+#[serde(from = "String")]
+struct Shared(Arc<str>);
+
+impl Default for Shared {
+    fn default() -> Self {
+        Shared(Arc::from(""))
+    }
+}
+
+impl From<String> for Shared {
+    fn from(text: String) -> Self {
+        Shared(Arc::from(text))
+    }
+}
+
+#[derive(Deserialize)]
+struct Settings {
+    sandbox_mode: Option<Switch>,
+}
+
+#[derive(Deserialize)]
+struct Switch {
+    #[serde(default)]
+    enable: bool,
+}
+
+/// The mails that the body asks for, one for each personalization, and whether they are only checked and not sent.
+pub(super) fn drafts(body: &[u8], now: Timestamp) -> Result<(Vec<Arc<Draft>>, bool), Answer> {
+    if body.len() > LARGEST {
+        return Err(problem(413, "Payload Too Large"));
+    }
+    let body: Body = serde_json::from_slice(body).map_err(|_| problem(400, "Bad Request"))?;
+    let wrong = body.problems(now);
+    if !wrong.is_empty() {
+        return Err(problems(wrong));
+    }
+    let sandbox = body.mail_settings.as_ref().and_then(|settings| settings.sandbox_mode.as_ref()).is_some_and(|mode| mode.enable);
+    Ok((body.personalizations.iter().filter_map(|personal| body.draft(personal)).collect(), sandbox))
+}
+
+impl Body {
+    fn problems(&self, now: Timestamp) -> Vec<Problem> {
+        let mut found = Vec::new();
+        match &self.from {
+            Some(from) if !from.email.is_empty() => {
+                if from.address().is_none() {
+                    found.push(Problem::new(INVALID, "from.email", "message.from"));
+                }
+            }
+            _ => found.push(Problem::new(
+                "The from object must be provided for every email send. It is an object that requires the email parameter, but may \
+                 also contain a name parameter.  e.g. {\"email\" : \"example@example.com\"}  or {\"email\" : \
+                 \"example@example.com\", \"name\" : \"Example Recipient\"}.",
+                "from.email",
+                "message.from",
+            )),
+        }
+        self.problems_of_recipients(&mut found);
+        let has_subject = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+        let subjects = has_subject(&self.subject) || self.personalizations.iter().all(|personal| has_subject(&personal.subject));
+        if !subjects && self.template_id.is_none() {
+            found.push(Problem::new(
+                "The subject is required. You can get around this requirement if you use a template with a subject defined or if \
+                 every personalization has a subject defined.",
+                "subject",
+                "message.subject",
+            ));
+        }
+        if self.content.is_empty() && self.template_id.is_none() {
+            found.push(Problem::new(
+                "Unless a valid template_id is provided, the content parameter is required. There must be at least one defined \
+                 content block. We typically suggest both text/plain and text/html blocks are included, but only one block is \
+                 required.",
+                "content",
+                "message.content",
+            ));
+        }
+        if let Some(empty) = self.content.iter().position(|content| content.value.0.is_empty()) {
+            let message = "The content value must be a string at least one character in length.";
+            found.push(Problem::new(message, format!("content.{empty}.value"), "message.content.value"));
+        }
+        if size(self.custom_args.as_ref()) > LARGEST_ARGUMENTS {
+            let message = "The total size of custom arguments must be no more than 10,000 bytes.";
+            found.push(Problem::new(message, "custom_args", "message.custom_args"));
+        }
+        if self.size_of_head() > LARGEST_HEAD {
+            found.push(Problem::new("The total size of the message headers is too large.", "headers", "message.headers"));
+        }
+        let later = |at: &Option<i64>| at.is_some_and(|at| at > now.as_second());
+        if later(&self.send_at) || self.personalizations.iter().any(|personal| later(&personal.send_at)) {
+            found.push(Problem::new("Scheduled sending is not available for this account.", "send_at", "message.send_at"));
+        }
+        found
+    }
+
+    fn size_of_head(&self) -> usize {
+        let people = self.from.iter().chain(&self.reply_to).map(|person| person.name.as_ref().map_or(0, String::len));
+        let texts = self.categories.iter().chain(&self.subject).chain(&self.template_id).map(String::len);
+        people.chain(texts).sum::<usize>() + size(self.headers.as_ref())
+    }
+
+    fn problems_of_recipients(&self, found: &mut Vec<Problem>) {
+        let (count, block) = (self.personalizations.len(), "-Personalizations-Errors");
+        let recipients: usize = self.personalizations.iter().map(|personal| personal.everyone().count()).sum();
+        if count == 0 {
+            let message = "The personalizations field is required and must have at least one personalization.";
+            found.push(Problem::new(message, "personalizations", block));
+        }
+        if count > MOST_RECIPIENTS {
+            let message = format!(
+                "The personalization block is limited to 1000 personalizations per API request. You have provided {count} \
+                 personalizations. Please consider splitting this into multiple requests and resending your request."
+            );
+            return found.push(Problem::new(message, "personalizations", block));
+        }
+        if recipients > MOST_RECIPIENTS {
+            let message = "There is a limit of 1000 total recipients (to + cc + bcc) per request.";
+            return found.push(Problem::new(message, "personalizations", block));
+        }
+        for (index, personal) in self.personalizations.iter().enumerate() {
+            personal.problems(index, found);
+        }
+    }
+
+    fn draft(&self, personal: &Personalization) -> Option<Arc<Draft>> {
+        let from = personal.from.as_ref().or(self.from.as_ref())?.address()?;
+        let values = personal.substitutions.as_ref().filter(|values| !values.is_empty());
+        let filled = |text: &str| values.map(|values| substituted(text, values));
+        let content = |kind: &str| {
+            let block = self.content.iter().find(|content| content.kind.eq_ignore_ascii_case(kind))?;
+            Some(filled(&block.value.0).map_or_else(|| Arc::clone(&block.value.0), Arc::from))
+        };
+        let addresses = |people: &[Person]| people.iter().filter_map(Person::address).collect();
+        let own_subject = personal.subject.as_deref().filter(|subject| !subject.is_empty());
+        let subject = own_subject.or(self.subject.as_deref()).unwrap_or_default();
+        let mut draft = Draft::new(from, filled(subject).unwrap_or_else(|| subject.to_owned()));
+        (draft.to, draft.cc, draft.bcc) = (addresses(&personal.to), addresses(&personal.cc), addresses(&personal.bcc));
+        draft.reply_to = self.reply_to.iter().filter_map(Person::address).map(|address| address.shown).collect();
+        (draft.text, draft.html) = (content("text/plain"), content("text/html"));
+        draft.metadata = merged(self.custom_args.as_ref(), personal.custom_args.as_ref());
+        draft.reference = personal.headers.as_ref().and_then(reference).or_else(|| self.headers.as_ref().and_then(reference));
+        draft.categories.clone_from(&self.categories);
+        draft.template.clone_from(&self.template_id);
+        Some(draft.finished())
+    }
+}
+
+impl Personalization {
+    fn everyone(&self) -> impl Iterator<Item = (&'static str, usize, &Person)> {
+        [("to", &self.to), ("cc", &self.cc), ("bcc", &self.bcc)]
+            .into_iter()
+            .flat_map(|(field, people)| people.iter().enumerate().map(move |(index, person)| (field, index, person)))
+    }
+
+    fn problems(&self, index: usize, found: &mut Vec<Problem>) {
+        if self.to.is_empty() {
+            let message = "The to array is required for all personalization objects, and must have at least one email object with a \
+                valid email address.";
+            found.push(Problem::new(message, format!("personalizations.{index}.to"), "message.personalizations.to"));
+        }
+        if self.from.as_ref().is_some_and(|from| from.address().is_none()) {
+            found.push(Problem::new(INVALID, format!("personalizations.{index}.from.email"), "message.from"));
+        }
+        let mut seen = HashSet::new();
+        for (field, place, person) in self.everyone() {
+            let help = format!("message.personalizations.{field}");
+            let Some(address) = person.address() else {
+                found.push(Problem::new(INVALID, format!("personalizations.{index}.{field}.{place}.email"), &help));
+                continue;
+            };
+            if let Some(twice) = seen.replace(address.plain) {
+                let message = format!(
+                    "Each email address in the personalization block should be unique between to, cc, and bcc. We found the first \
+                     duplicate instance of [{twice}] in the personalizations.{index}.{field} field."
+                );
+                return found.push(Problem::new(message, format!("personalizations.{index}"), "message.recipient-errors"));
+            }
+        }
+    }
+}
+
+impl Person {
+    fn address(&self) -> Option<Address> {
+        let plain = Address::parse(&self.email).filter(|_| !self.email.contains('<'))?;
+        let name = self.name.as_deref().filter(|name| !name.is_empty());
+        Some(match name {
+            Some(name) => Address { shown: format!("{name} <{}>", plain.shown), plain: plain.plain },
+            None => plain,
+        })
+    }
+}
+
+fn size(map: Option<&Map<String, Value>>) -> usize {
+    map.and_then(|map| serde_json::to_string(map).ok()).map_or(0, |json| json.len())
+}
+
+/// The arguments of all mails, and over them those of this one.
+fn merged(all: Option<&Map<String, Value>>, own: Option<&Map<String, Value>>) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let pairs = all.into_iter().chain(own).flatten().map(|(name, value)| (name.clone(), text(value)));
+    pairs.collect::<BTreeMap<_, _>>().into_iter().collect()
+}

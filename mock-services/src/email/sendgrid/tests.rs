@@ -1,0 +1,130 @@
+//! Mail over SendGrid's API, from the request to the record.
+
+use serde_json::{Value as Json, json};
+
+use crate::email::Delivery;
+use crate::email::tests::{Desk, post};
+use crate::service::{Request, Value};
+
+fn mail(change: &Json) -> Request {
+    let mut body = json!({
+        "from": {"email": "shop@x.example", "name": "Shop"}, "subject": "Hi", "custom_args": {"order": "o1"},
+        "personalizations": [{"to": [{"email": "Ann@x.example", "name": "Ann"}], "cc": [{"email": "carl@x.example"}]}],
+        "content": [{"type": "text/plain", "value": "Hello"}, {"type": "text/html", "value": "<p>Hello</p>"}],
+    });
+    for (name, value) in change.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    post("/v3/mail/send", &body)
+}
+
+#[test]
+fn a_mail_is_accepted_with_an_id_and_no_body() {
+    let mut desk = Desk::new(Delivery::Now);
+    let (answer, facts) = desk.commit(&mail(&json!({"headers": {"X-Entity-Ref-ID": "e1"}})));
+    assert_eq!((answer.status, answer.body.len(), answer.header("X-Message-Id").map(str::len)), (202, 0, Some(22)));
+    assert_eq!(
+        facts.iter().map(|facts| facts.fields.get("to").unwrap().to_string()).collect::<Vec<_>>(),
+        ["ann@x.example", "carl@x.example"]
+    );
+    assert_eq!(answer.header("X-Message-Id"), Some(facts[0].id.as_str()));
+    for (name, value) in
+        [("order", "o1"), ("metadata.order", "o1"), ("reference", "e1"), ("from", "shop@x.example"), ("text", "Hello")]
+    {
+        assert_eq!(facts[0].fields.get(name), Some(&Value::from(value)), "{name}");
+    }
+}
+
+#[test]
+fn each_personalization_has_its_own_subject_arguments_and_substitutions() {
+    let mut desk = Desk::new(Delivery::Now);
+    let (answer, facts) = desk.commit(&mail(&json!({
+        "personalizations": [
+            {"to": [{"email": "ann@x.example"}], "subject": "For -name-", "substitutions": {"-name-": "Ann"}},
+            {"to": [{"email": "bob@x.example"}], "custom_args": {"order": "o2"}},
+        ],
+        "content": [{"type": "text/plain", "value": "Dear -name-"}],
+    })));
+    let field = |index: usize, name: &str| facts[index].fields.get(name).unwrap().to_string();
+    assert_eq!((field(0, "subject"), field(0, "text"), field(0, "order")), ("For Ann".into(), "Dear Ann".into(), "o1".into()));
+    assert_eq!((field(1, "subject"), field(1, "text"), field(1, "order")), ("Hi".into(), "Dear -name-".into(), "o2".into()));
+    let token = answer.header("X-Message-Id").unwrap().to_owned();
+    assert_eq!((&facts[0].id, &facts[1].id), (&token, &token));
+    let (_, found) = desk.get(&format!("/v3/messages?limit=5&query=msg_id%20LIKE%20%22{token}%25%22"));
+    let ids: Vec<_> = found["messages"].as_array().unwrap().iter().map(|message| message["msg_id"].as_str().unwrap()).collect();
+    assert!(ids.len() == 2 && ids[0].ends_with(".1") && ids[1].ends_with(".0"), "{ids:?}");
+}
+
+#[test]
+fn a_record_shows_its_events() {
+    let mut desk = Desk::new(Delivery::Now);
+    desk.commit(&mail(&json!({})));
+    let (_, found) =
+        desk.get("/v3/messages?query=to_email%3D%22ann%40x.example%22%20AND%20unique_args%5B%27order%27%5D%3D%22o1%22");
+    let record = &found["messages"][0];
+    assert_eq!((&record["status"], &record["last_event_time"]), (&json!("delivered"), &json!("2023-11-14T22:13:20Z")));
+    let (status, details) = desk.get(&format!("/v3/messages/{}", record["msg_id"].as_str().unwrap()));
+    assert_eq!((status, &details["events"][1]["event_name"]), (200, &json!("delivered")));
+    assert_eq!(details["unique_args"], r#"{"order":"o1"}"#);
+    assert_eq!(desk.get("/v3/messages/nothing").0, 404);
+}
+
+#[test]
+fn all_mistakes_are_told_at_once_with_their_fields() {
+    let mut desk = Desk::new(Delivery::Now);
+    for (change, fields) in [
+        (json!({"from": null, "personalizations": [], "content": []}), vec!["from.email", "personalizations", "content"]),
+        (json!({"from": {"email": "shop"}}), vec!["from.email"]),
+        (json!({"subject": null}), vec!["subject"]),
+        (json!({"content": [{"type": "text/plain", "value": ""}]}), vec!["content.0.value"]),
+        (json!({"personalizations": [{"to": []}]}), vec!["personalizations.0.to"]),
+        (json!({"personalizations": [{"to": [{"email": "x"}]}]}), vec!["personalizations.0.to.0.email"]),
+        (
+            json!({"personalizations": [{"to": [{"email": "a@x.example"}], "bcc": [{"email": "A@x.example"}]}]}),
+            vec!["personalizations.0"],
+        ),
+        (json!({"personalizations": vec![json!({"to": [{"email": "a@x.example"}]}); 1001]}), vec!["personalizations"]),
+        (json!({"send_at": 1_800_000_000}), vec!["send_at"]),
+        (json!({"custom_args": {"a": "x".repeat(10_000)}}), vec!["custom_args"]),
+        (json!({"subject": "x".repeat(33_000)}), vec!["headers"]),
+    ] {
+        let answer = desk.commit(&mail(&change)).0;
+        let body: Json = serde_json::from_slice(&answer.body).unwrap();
+        let have: Vec<_> = body["errors"].as_array().unwrap().iter().map(|error| error["field"].as_str().unwrap()).collect();
+        assert_eq!((answer.status, have), (400, fields), "{body}");
+    }
+    for body in ["", "[]", "{\"from\":7}"] {
+        assert_eq!(desk.commit(&Request::new("POST", "/v3/mail/send").body(body)).0.status, 400);
+    }
+}
+
+#[test]
+fn a_template_stands_for_subject_and_content() {
+    let (answer, facts) = Desk::new(Delivery::Now).commit(&mail(&json!({"subject": null, "content": [], "template_id": "d-1"})));
+    assert_eq!((answer.status, facts.len()), (202, 2));
+}
+
+#[test]
+fn in_the_sandbox_a_mail_is_checked_and_not_sent() {
+    let mut desk = Desk::new(Delivery::Now);
+    let (answer, facts) = desk.commit(&mail(&json!({"mail_settings": {"sandbox_mode": {"enable": true}}})));
+    assert_eq!((answer.status, facts.len()), (200, 0));
+    assert_eq!(desk.get("/v3/messages").1["messages"], json!([]));
+}
+
+#[test]
+fn what_sendgrid_does_not_have_is_refused_as_it_refuses_it() {
+    let mut desk = Desk::new(Delivery::Now);
+    for (method, target, status) in [
+        ("GET", "/v3/messages?limit=0", 400),
+        ("GET", "/v3/messages?query=nonsense", 400),
+        ("GET", "/v3/mail/send", 405),
+        ("DELETE", "/v3/messages", 405),
+        ("GET", "/v3/nothing", 404),
+        ("GET", "/v3", 404),
+    ] {
+        let (answer, _) = desk.commit(&Request::new(method, target));
+        let body: Json = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!((answer.status, body["errors"].is_array()), (status, true), "{method} {target}");
+    }
+}

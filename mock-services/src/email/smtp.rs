@@ -1,0 +1,196 @@
+//! Mail over SMTP: the message behind `DATA`, and failures in the words of a mail server.
+
+use std::sync::Arc;
+
+use mail_parser::{Message, MessageParser};
+use serde::Deserialize;
+
+use crate::email::address::Address;
+use crate::email::draft::Draft;
+use crate::service::{Answer, Envelope};
+
+/// How large a message may be.
+const LARGEST: usize = 40 * 1024 * 1024;
+
+/// A reply with this code and text.
+pub(super) fn reply(code: u16, text: &str) -> Answer {
+    Answer { body: text.as_bytes().to_vec(), ..Answer::empty(code) }
+}
+
+/// The mail that came in. Who gets it stands in the envelope; of the message itself, whatever can be read is taken.
+pub(super) fn draft(envelope: &Envelope, message: &[u8]) -> Result<Arc<Draft>, Answer> {
+    if message.len() > LARGEST {
+        return Err(reply(552, "5.3.4 Message size exceeds fixed limit"));
+    }
+    if envelope.to.is_empty() {
+        return Err(reply(554, "5.5.1 Error: no valid recipients"));
+    }
+    if envelope.to.iter().any(|to| !to.contains('@')) {
+        return Err(reply(550, "5.1.3 Bad recipient address syntax"));
+    }
+    let mut draft = Draft::new(Address::bare(&envelope.from), String::new());
+    draft.to = envelope.to.iter().map(|to| Address::bare(to)).collect();
+    // What does not begin with a header is all text.
+    let first_line = message.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let parsed = first_line.contains(&b':').then(|| MessageParser::default().parse(message)).flatten();
+    match parsed.filter(|parsed| !parsed.parts.is_empty()) {
+        Some(parsed) => fill(&mut draft, &parsed),
+        None => draft.text = Some(Arc::from(String::from_utf8_lossy(message))),
+    }
+    Ok(draft.finished())
+}
+
+fn fill(draft: &mut Draft, parsed: &Message<'_>) {
+    let from = parsed.from().and_then(|from| from.first()).and_then(|from| Some((from.name(), from.address()?)));
+    if let Some((name, plain)) = from {
+        let shown = name.map_or_else(|| plain.to_owned(), |name| format!("{name} <{plain}>"));
+        draft.from = Address { shown, plain: plain.to_lowercase() };
+    }
+    let reply_to = parsed.reply_to().and_then(|all| all.first()).and_then(|one| one.address());
+    draft.reply_to = reply_to.map(str::to_owned).into_iter().collect();
+    draft.subject = parsed.subject().unwrap_or_default().to_owned();
+    draft.text = parsed.body_text(0).map(Arc::from);
+    draft.html = parsed.html_part(0).filter(|part| part.is_text_html()).and_then(|part| part.text_contents()).map(Arc::from);
+    draft.reference = header(parsed, "X-Entity-Ref-ID");
+    draft.metadata = header(parsed, "X-SMTPAPI").map(|json| unique_args(&json)).unwrap_or_default();
+}
+
+fn header(message: &Message<'_>, name: &'static str) -> Option<String> {
+    message.header_raw(name).map(|value| value.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// SendGrid's way to put custom arguments on a mail over SMTP.
+fn unique_args(json: &str) -> Vec<(String, String)> {
+    #[derive(Deserialize)]
+    struct SmtpApi {
+        unique_args: std::collections::BTreeMap<String, String>,
+    }
+    serde_json::from_str(json).map(|api: SmtpApi| api.unique_args.into_iter().collect()).unwrap_or_default()
+}
+
+/// What a mail server says when it fails as this status would have it. Codes that SMTP has are taken as they are; the
+/// statuses of HTTP that mean something else there are put into its words.
+pub(super) fn failure(status: u16) -> Answer {
+    match status {
+        200..=299 => reply(250, "2.0.0 Ok"),
+        429 => reply(450, "4.7.1 Error: too many messages, try again later"),
+        500 => reply(451, "4.3.0 Error: queue file write error"),
+        502 | 503 => reply(421, "4.3.2 Service not available, closing transmission channel"),
+        504 => reply(451, "4.4.2 Error: timeout while processing the message"),
+        401 => reply(535, "5.7.8 Error: authentication failed"),
+        403 => reply(550, "5.7.1 Error: message refused"),
+        413 => reply(552, "5.3.4 Message size exceeds fixed limit"),
+        421 => reply(421, "4.3.2 Service not available, closing transmission channel"),
+        450 => reply(450, "4.2.0 Mailbox temporarily unavailable"),
+        451 => reply(451, "4.3.0 Error: local error in processing"),
+        452 => reply(452, "4.3.1 Insufficient system storage"),
+        454 => reply(454, "4.7.0 Temporary authentication failure"),
+        530 => reply(530, "5.7.0 Authentication required"),
+        535 => reply(535, "5.7.8 Error: authentication failed"),
+        551 => reply(551, "5.1.6 User not local"),
+        552 => reply(552, "5.3.4 Message size exceeds fixed limit"),
+        553 => reply(553, "5.1.3 Mailbox name not allowed"),
+        554 => reply(554, "5.6.0 Transaction failed"),
+        500..=599 if status != 550 => reply(451, "4.3.0 Error: local error in processing"),
+        _ => reply(550, "5.7.1 Error: message refused"),
+    }
+}
+
+/// The true answer to a client that has not said who it is.
+pub(super) fn unauthorized() -> Answer {
+    reply(535, "5.7.8 Error: authentication failed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn envelope(to: &[&str]) -> Envelope {
+        Envelope { from: "bounce@shop.example".to_owned(), to: to.iter().map(|to| (*to).to_owned()).collect() }
+    }
+
+    #[test]
+    fn who_gets_it_stands_in_the_envelope_and_the_rest_in_the_message() {
+        let message = b"From: Shop <shop@shop.example>\r\nTo: somebody@else.example\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\
+            X-Entity-Ref-ID: ref-1\r\nX-SMTPAPI: {\"unique_args\":\r\n {\"order\":\"o1\"}}\r\n\
+            Content-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nHello\r\n\
+            --b\r\nContent-Type: text/html\r\n\r\n<p>Hello</p>\r\n--b--\r\n";
+        let draft = draft(&envelope(&["Ann@x.example", "bob@x.example"]), message).unwrap();
+        assert_eq!(draft.recipients, ["ann@x.example", "bob@x.example"]);
+        assert_eq!((draft.from.shown.as_str(), draft.subject.as_str()), ("Shop <shop@shop.example>", "Grüße"));
+        assert_eq!((draft.body.as_str(), draft.html.as_deref()), ("Hello", Some("<p>Hello</p>")));
+        assert_eq!(draft.reference.as_deref(), Some("ref-1"));
+        assert_eq!(draft.metadata, [("order".to_owned(), "o1".to_owned())]);
+    }
+
+    #[test]
+    fn a_message_that_is_none_is_taken_as_far_as_it_can_be_read() {
+        let empty = draft(&envelope(&["a@x.example"]), b"").unwrap();
+        assert_eq!((empty.from.plain.as_str(), empty.subject.as_str(), empty.body.as_str()), ("bounce@shop.example", "", ""));
+        let bare = draft(&envelope(&["a@x.example"]), b"no header at all").unwrap();
+        assert_eq!(bare.body, "no header at all");
+        let broken = draft(&envelope(&["a@x.example"]), b"Subject: x\r\n\r\n\xff\xfe caf\xe9\r\n").unwrap();
+        assert_eq!(broken.subject, "x");
+        assert!(broken.body.contains("caf"), "{}", broken.body);
+    }
+
+    #[test]
+    fn an_envelope_without_a_recipient_is_refused() {
+        assert_eq!(draft(&envelope(&[]), b"").unwrap_err().status, 554);
+        assert_eq!(draft(&envelope(&["nobody"]), b"").unwrap_err().status, 550);
+    }
+
+    #[test]
+    fn failures_are_put_into_the_words_of_a_mail_server() {
+        let told = |status| (failure(status).status, String::from_utf8(failure(status).body).unwrap());
+        for (status, code, enhanced) in [
+            (429, 450, "4.7.1"),
+            (500, 451, "4.3.0"),
+            (502, 421, "4.3.2"),
+            (503, 421, "4.3.2"),
+            (504, 451, "4.4.2"),
+            (401, 535, "5.7.8"),
+            (403, 550, "5.7.1"),
+            (422, 550, "5.7.1"),
+            (452, 452, "4.3.1"),
+            (550, 550, "5.7.1"),
+            (552, 552, "5.3.4"),
+            (554, 554, "5.6.0"),
+        ] {
+            let (have, text) = told(status);
+            assert_eq!((have, text.starts_with(enhanced)), (code, true), "{status}: {text}");
+        }
+        assert_eq!(told(202).0, 250);
+        for status in 400..600 {
+            let (code, text) = told(status);
+            assert!(text.starts_with(if code < 500 { "4." } else { "5." }), "{status}: {code} {text}");
+        }
+    }
+
+    fn piece() -> impl Strategy<Value = Vec<u8>> {
+        let words: Vec<&[u8]> = vec![
+            b"Subject: =?utf-8?q?=C3=?=\r\n",
+            b"From: a <b@c\r\n",
+            b"X-SMTPAPI: {\r\n",
+            b"Content-Type: multipart/mixed; boundary=b\r\n",
+            b"Content-Type: text/html; charset=x\r\n",
+            b"Content-Type: message/rfc822\r\n",
+            b"Content-Transfer-Encoding: base64\r\n",
+            b"Content-Transfer-Encoding: quoted-printable\r\n",
+            b"--b\r\n",
+            b"--b--",
+            b"\r\n",
+            b"<p>&",
+            b"=E",
+        ];
+        prop_oneof![4 => proptest::sample::select(words).prop_map(<[u8]>::to_vec), 1 => proptest::collection::vec(any::<u8>(), 0..40)]
+    }
+
+    proptest! {
+        #[test]
+        fn no_message_can_break_it(pieces in proptest::collection::vec(piece(), 0..30)) {
+            prop_assert!(draft(&envelope(&["a@x.example"]), &pieces.concat()).is_ok());
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The whole service: what it answers, what it commits, and what its reads show.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde_json::{Value as Json, json};
+
+use super::{Delivery, Effect, Email, EmailOptions, Mailbox};
+use crate::service::{Accepted, After, Answer, Context, Decision, EffectFacts, Envelope, Ids, Request, Service, Value};
+
+/// The service with its state, and a stand-in for the engine that commits all at once.
+pub(super) struct Desk {
+    pub(super) service: Email,
+    pub(super) state: Mailbox,
+    requests: u64,
+}
+
+impl Desk {
+    pub(super) fn new(delivery: Delivery) -> Self {
+        let service = Email::new(EmailOptions { delivery, addresses: Vec::new() });
+        Desk { service, state: Mailbox::default(), requests: 0 }
+    }
+
+    pub(super) fn decide(&mut self, request: &Request) -> Result<Accepted<Effect>, Answer> {
+        self.requests += 1;
+        let context = context(self.requests);
+        let recognised = self.service.recognise(request, &context)?;
+        let operation = &self.service.operations()[recognised.operation];
+        for (name, _) in recognised.fields.iter() {
+            assert!(operation.has_field(name), "{} does not declare {name}", operation.name);
+        }
+        match self.service.decide(&self.state, &recognised.call, &context) {
+            Decision::Accept(accepted) => Ok(accepted),
+            Decision::Refuse(refusal) => Err(refusal.answer),
+        }
+    }
+
+    /// The answer, and what the ledger says.
+    pub(super) fn commit(&mut self, request: &Request) -> (Answer, Vec<EffectFacts>) {
+        match self.decide(request) {
+            Ok(accepted) => {
+                accepted.effects.iter().for_each(|effect| self.service.apply(&mut self.state, effect));
+                (accepted.answer, accepted.effects.iter().filter_map(|effect| self.service.describe(effect)).collect())
+            }
+            Err(answer) => (answer, Vec::new()),
+        }
+    }
+
+    pub(super) fn get(&mut self, target: &str) -> (u16, Json) {
+        let (answer, _) = self.commit(&Request::new("GET", target));
+        (answer.status, serde_json::from_slice(&answer.body).unwrap())
+    }
+}
+
+pub(super) fn context(request: u64) -> Context {
+    Context { now: Timestamp::from_second(1_700_000_000).unwrap(), ids: Ids::new(7, "email", 1, request, 0) }
+}
+
+pub(super) fn post(path: &str, body: &Json) -> Request {
+    Request::new("POST", path).body(body.to_string())
+}
+
+fn mail(to: &[&str]) -> Json {
+    json!({"from": "Shop <shop@x.example>", "to": to, "subject": "Hi", "text": "Hello", "tags": [{"name": "order", "value": "o1"}]})
+}
+
+fn sendgrid_mail() -> Json {
+    json!({"from": {"email": "shop@x.example"}, "subject": "Hi", "personalizations": [{"to": [{"email": "ann@x.example"}]}],
+        "content": [{"type": "text/plain", "value": "Hello"}]})
+}
+
+fn id(answer: &Answer) -> String {
+    serde_json::from_slice::<Json>(&answer.body).unwrap()["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn each_recipient_that_gets_the_mail_is_one_effect_behind_the_acceptance() {
+    let mut desk = Desk::new(Delivery::Now);
+    let mut body = mail(&["Ann <Ann@x.example>", "bob@x.example"]);
+    body["bcc"] = json!("carl@x.example");
+    let accepted = desk.decide(&post("/emails", &body)).unwrap();
+    assert!(matches!(accepted.effects[0], Effect::Accepted(_)) && desk.service.describe(&accepted.effects[0]).is_none());
+    let facts: Vec<_> = accepted.effects[1..].iter().map(|effect| desk.service.describe(effect).unwrap()).collect();
+    let to: Vec<_> = facts.iter().map(|facts| facts.fields.get("to").unwrap().to_string()).collect();
+    assert_eq!(to, ["ann@x.example", "bob@x.example", "carl@x.example"]);
+    assert_eq!((facts[0].effect.as_ref(), &facts[0].id), ("email.send", &id(&accepted.answer)));
+    let fields = serde_json::to_value(&facts[0].fields).unwrap();
+    assert_eq!(
+        fields,
+        json!({"to": "ann@x.example", "from": "shop@x.example", "subject": "Hi", "text": "Hello", "message": id(&accepted.answer),
+            "order": "o1", "metadata.order": "o1"})
+    );
+}
+
+#[test]
+fn a_mail_that_is_delivered_later_is_accepted_first_and_seen_so() {
+    let mut desk = Desk::new(Delivery::After(After::Requests(1)));
+    let accepted = desk.decide(&post("/emails", &mail(&["ann@x.example"]))).unwrap();
+    assert_eq!((accepted.effects.len(), accepted.afterwards.len(), accepted.afterwards[0].0), (1, 1, After::Requests(1)));
+    desk.service.apply(&mut desk.state, &accepted.effects[0]);
+    let target = format!("/emails/{}", id(&accepted.answer));
+    assert_eq!(desk.get(&target).1["last_event"], "sent");
+    let later = &accepted.afterwards[0].1;
+    assert!(desk.service.describe(later).is_some());
+    desk.service.apply(&mut desk.state, later);
+    assert_eq!(desk.get(&target).1["last_event"], "delivered");
+}
+
+#[test]
+fn a_mail_that_is_never_delivered_or_bounces_leaves_no_effect() {
+    let mut desk = Desk::new(Delivery::Never);
+    assert!(desk.commit(&post("/emails", &mail(&["ann@x.example"]))).1.is_empty());
+    let accepted = desk.decide(&post("/emails", &mail(&["bounced@resend.dev"]))).unwrap();
+    for effect in accepted.effects.iter().chain(accepted.afterwards.iter().map(|(_, effect)| effect)) {
+        assert!(desk.service.describe(effect).is_none());
+        desk.service.apply(&mut desk.state, effect);
+    }
+    let (_, list) = desk.get("/emails");
+    assert_eq!((&list["data"][0]["last_event"], &list["data"][1]["last_event"]), (&json!("bounced"), &json!("sent")));
+    let (_, found) = desk.get("/v3/messages?query=status%3D%22not_delivered%22");
+    assert_eq!((&found["messages"][0]["to_email"], &found["messages"][1]), (&json!("bounced@resend.dev"), &Json::Null));
+}
+
+#[test]
+fn a_part_of_a_list_can_be_delivered_and_the_rest_follow() {
+    let mut desk = Desk::new(Delivery::Now);
+    let accepted = desk.decide(&post("/emails", &mail(&["ann@x.example", "bob@x.example"]))).unwrap();
+    accepted.effects[..2].iter().for_each(|effect| desk.service.apply(&mut desk.state, effect));
+    let target = format!("/emails/{}", id(&accepted.answer));
+    assert_eq!(desk.get(&target).1["last_event"], "sent");
+    for effect in [&accepted.effects[0], &accepted.effects[2]] {
+        desk.service.apply(&mut desk.state, effect);
+    }
+    assert_eq!(desk.get(&target).1["last_event"], "delivered");
+    assert_eq!(desk.get("/emails").1["data"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn the_answer_to_a_mail_does_not_depend_on_what_was_committed() {
+    for request in [
+        post("/emails", &mail(&["ann@x.example"])),
+        post("/emails/batch", &json!([mail(&["ann@x.example"]), mail(&["bob@x.example"])])),
+        post("/v3/mail/send", &sendgrid_mail()),
+        Request::smtp(
+            Envelope { from: "a@x.example".to_owned(), to: vec!["b@x.example".to_owned()] },
+            b"Subject: x\r\n\r\ny".to_vec(),
+        ),
+    ] {
+        let (mut empty, mut full) = (Desk::new(Delivery::Now), Desk::new(Delivery::Never));
+        for _ in 0..3 {
+            full.commit(&request);
+        }
+        full.requests = 0;
+        assert_eq!(empty.decide(&request).unwrap().answer, full.decide(&request).unwrap().answer);
+    }
+}
+
+#[test]
+fn a_batch_has_an_id_for_each_mail() {
+    let mut desk = Desk::new(Delivery::Now);
+    let (answer, facts) = desk.commit(&post("/emails/batch", &json!([mail(&["ann@x.example"]), mail(&["bob@x.example"])])));
+    let body: Json = serde_json::from_slice(&answer.body).unwrap();
+    let ids: BTreeSet<_> = body["data"].as_array().unwrap().iter().map(|sent| sent["id"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(ids, facts.iter().map(|facts| facts.id.clone()).collect());
+    assert_eq!(ids.len(), 2);
+    assert_eq!(desk.commit(&post("/emails/batch", &json!([mail(&["ann@x.example"])]))).0.body.get(..8), Some(&b"{\"data\":"[..]));
+}
+
+#[test]
+fn a_mail_over_smtp_is_queued_and_seen_by_all_apis() {
+    let mut desk = Desk::new(Delivery::Now);
+    let envelope = Envelope { from: "bounce@x.example".to_owned(), to: vec!["Ann@x.example".to_owned()] };
+    let (answer, facts) = desk.commit(&Request::smtp(envelope, b"From: shop@x.example\r\nSubject: Hi\r\n\r\nHello\r\n".to_vec()));
+    assert_eq!((answer.status, String::from_utf8(answer.body).unwrap()), (250, format!("2.0.0 Ok: queued as {}", facts[0].id)));
+    assert_eq!(facts[0].fields.get("text"), Some(&Value::from("Hello")));
+    let (_, list) = desk.get("/emails");
+    assert_eq!((&list["data"][0]["subject"], &list["data"][0]["last_event"]), (&json!("Hi"), &json!("delivered")));
+    let (_, found) = desk.get("/v3/messages?query=to_email%3D%22ann%40x.example%22");
+    assert_eq!(found["messages"][0]["from_email"], "shop@x.example");
+}
+
+#[test]
+fn the_list_is_paged_from_the_newest() {
+    let mut desk = Desk::new(Delivery::Now);
+    let ids: Vec<_> = (0..5).map(|_| id(&desk.commit(&post("/emails", &mail(&["ann@x.example"]))).0)).collect();
+    let mut page = |query: &str| {
+        let (status, list) = desk.get(&format!("/emails{query}"));
+        assert_eq!((status, &list["object"]), (200, &json!("list")), "{list}");
+        let places = list["data"].as_array().unwrap().iter().map(|item| ids.iter().position(|id| item["id"] == **id).unwrap());
+        (places.collect::<Vec<_>>(), list["has_more"].as_bool().unwrap())
+    };
+    assert_eq!(page(""), (vec![4, 3, 2, 1, 0], false));
+    assert_eq!(page("?limit=2"), (vec![4, 3], true));
+    assert_eq!(page(&format!("?limit=2&after={}", ids[3])), (vec![2, 1], true));
+    assert_eq!(page(&format!("?limit=2&after={}", ids[2])), (vec![1, 0], false));
+    assert_eq!(page(&format!("?limit=2&before={}", ids[1])), (vec![3, 2], true));
+    assert_eq!(page(&format!("?before={}", ids[3])), (vec![4], false));
+}
+
+#[test]
+fn what_resend_does_not_have_is_refused_as_it_refuses_it() {
+    let mut desk = Desk::new(Delivery::Now);
+    let nobody = "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794";
+    for (method, target, status, name) in [
+        ("GET", "/emails?limit=0", 422, "validation_error"),
+        ("GET", "/emails?limit=101", 422, "validation_error"),
+        ("GET", "/emails?after=x", 422, "invalid_parameter"),
+        ("GET", &format!("/emails?after={nobody}"), 404, "not_found"),
+        ("GET", &format!("/emails?after={nobody}&before={nobody}"), 422, "validation_error"),
+        ("GET", &format!("/emails/{nobody}"), 404, "not_found"),
+        ("GET", "/emails/x", 422, "invalid_parameter"),
+        ("POST", &format!("/emails/{nobody}/cancel"), 422, "validation_error"),
+        ("PATCH", &format!("/emails/{nobody}"), 422, "validation_error"),
+        ("DELETE", "/emails", 405, "method_not_allowed"),
+        ("GET", "/emails/batch", 405, "method_not_allowed"),
+        ("GET", "/nothing", 404, "not_found"),
+        ("GET", "/", 404, "not_found"),
+    ] {
+        let (answer, _) = desk.commit(&Request::new(method, target));
+        let body: Json = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(
+            (answer.status, &body["statusCode"], &body["name"]),
+            (status, &json!(status), &json!(name)),
+            "{method} {target}"
+        );
+    }
+}
+
+#[test]
+fn failures_and_refusals_are_told_in_the_words_of_the_api() {
+    let (email, context) = (Email::default(), context(1));
+    let (resend, sendgrid) = (Request::new("POST", "/emails"), Request::new("POST", "/v3/mail/send"));
+    let smtp = Request::smtp(Envelope { from: String::new(), to: Vec::new() }, Vec::new());
+    let body = |answer: Answer| String::from_utf8(answer.body).unwrap();
+    assert_eq!(email.failure(429, &resend, &context).header("retry-after"), Some("1"));
+    assert!(body(email.failure(429, &resend, &context)).contains("rate_limit_exceeded"));
+    assert!(body(email.failure(500, &resend, &context)).contains("internal_server_error"));
+    assert_eq!(body(email.failure(429, &sendgrid, &context)), r#"{"errors":[{"field":null,"message":"too many requests"}]}"#);
+    assert_eq!(email.failure(429, &smtp, &context).status, 450);
+    let keyed = sendgrid.clone().header("Authorization", "Bearer x");
+    assert!(body(email.unauthorized(&keyed, &context)).contains("The provided authorization grant is invalid"));
+    assert!(body(email.unauthorized(&resend, &context)).contains("missing_api_key"));
+    assert!(body(email.unauthorized(&resend.header("Authorization", "Bearer x"), &context)).contains("API key is invalid"));
+    assert_eq!(email.unauthorized(&smtp, &context).status, 535);
+    for status in 400..600 {
+        assert_eq!(email.failure(status, &keyed, &context).status, status);
+        assert_eq!(email.failure(status, &Request::new("POST", "/emails"), &context).status, status);
+    }
+}
+
+#[test]
+fn answers_are_dressed_as_those_of_the_real_services() {
+    let (email, context) = (Email::default(), context(1));
+    let dressed = |request: &Request, status| {
+        let mut answer = email.failure(status, request, &context);
+        email.dress(&mut answer, request, &context);
+        answer
+    };
+    let resend = dressed(&Request::new("POST", "/emails"), 429);
+    assert_eq!((resend.header("ratelimit-remaining"), resend.header("Server")), (Some("0"), Some("cloudflare")));
+    let sendgrid = dressed(&Request::new("POST", "/v3/mail/send"), 429);
+    assert_eq!((sendgrid.header("X-RateLimit-Remaining"), sendgrid.header("Server")), (Some("0"), Some("nginx")));
+    let smtp = Request::smtp(Envelope { from: String::new(), to: Vec::new() }, Vec::new());
+    assert!(dressed(&smtp, 500).headers.is_empty());
+}

@@ -1,0 +1,90 @@
+//! Bodies as plain text: what of a mail the ledger shows, whichever form it came in.
+
+use std::collections::BTreeMap;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use mail_parser::decoders::html::html_to_text;
+
+/// How much of a body the ledger shows.
+const SHOWN: usize = 2_000;
+/// How much of a body is looked at, and how long a text may grow when values are put into it.
+const LONGEST: usize = 16 * 1024;
+
+/// The plain text of a body: the text as it is, or the HTML without its tags; the first 2,000 characters.
+pub(super) fn plain(text: Option<&str>, html: Option<&str>) -> String {
+    let whole = match (text, html) {
+        (Some(text), _) if !text.is_empty() => cut(text, LONGEST).replace("\r\n", "\n"),
+        (_, Some(html)) => html_to_text(&spaced(cut(html, LONGEST))),
+        _ => String::new(),
+    };
+    cut(whole.trim(), SHOWN).to_owned()
+}
+
+/// The same HTML with a space where a block ends, so that its last word does not run into the next block.
+fn spaced(html: &str) -> String {
+    ["</h", "</div", "</li", "</td", "</th", "</tr"]
+        .iter()
+        .fold(html.to_owned(), |html, end| html.replace(end, &format!(" {end}")))
+}
+
+/// The first so many characters.
+fn cut(text: &str, characters: usize) -> &str {
+    text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Puts values in place of their tags, all at once. What comes out is bounded, because a short tag can stand for a long value.
+pub(super) fn substituted(text: &str, values: &BTreeMap<String, String>) -> String {
+    let tags: Vec<(&String, &String)> = values.iter().filter(|(tag, _)| !tag.is_empty()).collect();
+    let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(tags.iter().map(|(tag, _)| tag.as_str()));
+    let text = cut(text, LONGEST);
+    let Ok(finder) = finder else { return text.to_owned() };
+    let (mut whole, mut done) = (String::with_capacity(text.len()), 0);
+    for found in finder.find_iter(text) {
+        if whole.len() > LONGEST {
+            return cut(&whole, LONGEST).to_owned();
+        }
+        whole.push_str(&text[done..found.start()]);
+        whole.push_str(tags.get(found.pattern().as_usize()).map_or("", |(_, value)| value));
+        done = found.end();
+    }
+    whole.push_str(&text[done..]);
+    cut(&whole, LONGEST).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn html_is_shown_without_its_tags() {
+        assert_eq!(plain(None, Some("<h1>Hello</h1><p>Order &amp; <b>more</b></p>")), "Hello Order & more");
+        assert_eq!(plain(Some("as it is\r\n"), Some("<p>not this</p>")), "as it is");
+        assert_eq!(plain(None, None), "");
+    }
+
+    #[test]
+    fn a_long_body_is_cut_between_characters() {
+        assert_eq!(plain(Some(&"ä".repeat(3000)), None).chars().count(), 2000);
+    }
+
+    #[test]
+    fn values_take_the_place_of_their_tags() {
+        let values = BTreeMap::from([("-name-".to_owned(), "-order-".to_owned()), ("-order-".to_owned(), "o1".to_owned())]);
+        assert_eq!(substituted("Hi -name-, -order- is here", &values), "Hi -order-, o1 is here");
+        assert_eq!(substituted("as it is", &BTreeMap::from([(String::new(), "x".to_owned())])), "as it is");
+    }
+
+    #[test]
+    fn a_short_tag_for_a_long_value_does_not_fill_the_memory() {
+        let values = BTreeMap::from([("a".to_owned(), "x".repeat(10_000))]);
+        assert!(substituted(&"a".repeat(100_000), &values).len() <= LONGEST);
+    }
+
+    proptest! {
+        #[test]
+        fn no_html_can_break_it(html in "[<>/!a&;\" \n=pé-]{0,200}") {
+            plain(None, Some(&html));
+        }
+    }
+}
