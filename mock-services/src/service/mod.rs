@@ -35,6 +35,11 @@ pub trait Service: Send + Sync + 'static {
     /// Reads a request without looking at the state. An error is the true refusal: unknown path, wrong method, bad parameters.
     fn recognise(&self, request: &Request, context: &Context) -> Result<Recognised<Self::Call>, Answer>;
 
+    /// What is there before the first request, and what happens by itself afterwards.
+    fn at_start(&self) -> (Vec<Self::Effect>, Afterwards<Self::Effect>) {
+        (Vec::new(), Vec::new())
+    }
+
     /// What the call would change and answer in this state.
     fn decide(&self, state: &Self::State, call: &Self::Call, context: &Context) -> Decision<Self::Effect>;
 
@@ -161,10 +166,13 @@ pub struct Accepted<Effect> {
     /// What it changes when it commits, in order.
     pub effects: Vec<Effect>,
     /// What follows by itself: a mail that is delivered a little later, the next step of a roll-out.
-    pub afterwards: Vec<(After, Effect)>,
+    pub afterwards: Afterwards<Effect>,
     /// What the caller is told.
     pub answer: Answer,
 }
+
+/// What happens by itself, and when.
+pub type Afterwards<Effect> = Vec<(After, Effect)>;
 
 /// When something that was put off happens; at the latest when the service settles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
