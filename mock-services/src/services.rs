@@ -226,7 +226,6 @@ async fn start<S: Service>(service: S, options: ServiceOptions, shared: Arc<Shar
     let operations = service.operations().to_vec();
     shared.ledger.hide_value(&key);
     let access = if shared.any_key { Access::AnyKey } else { Access::Key(key.clone()) };
-    let idempotency = options.idempotency.unwrap_or_else(|| service.idempotency());
     let engine = Engine::new(
         service,
         EngineOptions {
@@ -234,7 +233,7 @@ async fn start<S: Service>(service: S, options: ServiceOptions, shared: Arc<Shar
             clock: shared.clock,
             callers: shared.callers,
             access,
-            idempotency,
+            idempotency: options.idempotency,
             ledger: shared.ledger.clone(),
             plan: Arc::clone(&shared.plan),
             door: shared.door.clone(),

@@ -14,6 +14,7 @@ mod text;
 
 use std::sync::Arc;
 
+use crate::idempotency::{Idempotency, Profile};
 use crate::service::{Accepted, Answer, Context, Decision, EffectFacts, Fields, Operation, Recognised, Request, Service};
 
 pub use delivery::{Delivery, EmailOptions};
@@ -211,6 +212,19 @@ impl Service for Email {
             Api::SendGrid => sendgrid::dress(answer, context),
             Api::Smtp => {}
         }
+    }
+
+    fn idempotency(&self) -> Idempotency {
+        Idempotency::new(Profile::Resend)
+    }
+
+    /// Neither SendGrid nor SMTP has keys.
+    fn honours_key(&self, request: &Request) -> bool {
+        Api::of(request) == Api::Resend
+    }
+
+    fn takes_smtp(&self) -> bool {
+        true
     }
 
     fn key_prefix(&self) -> &'static str {

@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::fault::{Commit, Lag};
 use crate::idempotency::{Age, Found, Idempotency, KeyRefusal, KeyStore};
 use crate::ledger::{Event, How, Ledger};
-use crate::service::{Accepted, After, Answer, AtStart, Context, Decision, Kind, Service};
+use crate::service::{Accepted, After, Afterwards, Answer, Context, Decision, Kind, Service};
 
 /// What is the same for all that happens in one engine.
 pub(super) struct Setting<S> {
@@ -98,7 +98,7 @@ impl<S: Service> Core<S> {
             timers: Vec::new(),
             setting,
         };
-        let AtStart { effects, afterwards } = core.setting.service.at_start();
+        let (effects, afterwards) = core.setting.service.at_start();
         for effect in effects {
             core.setting.service.apply(&mut core.state, &effect);
             core.history.push(Past { effect, reads: None, at: Duration::ZERO });
@@ -287,7 +287,7 @@ impl<S: Service> Core<S> {
     fn do_part(
         &mut self,
         effects: Vec<S::Effect>,
-        afterwards: Vec<(After, S::Effect)>,
+        afterwards: Afterwards<S::Effect>,
         cause: Cause,
         fraction: f64,
     ) -> Vec<S::Effect> {
@@ -349,7 +349,7 @@ impl<S: Service> Core<S> {
         self.history.push(Past { effect, reads: Some(self.reads), at: setting.clock.elapsed() });
     }
 
-    fn afterwards(&mut self, afterwards: Vec<(After, S::Effect)>, cause: Cause) {
+    fn afterwards(&mut self, afterwards: Afterwards<S::Effect>, cause: Cause) {
         for (after, effect) in afterwards {
             self.put_off(after, cause, Late::Effects { effects: vec![effect], how: How::Afterwards, key: None });
         }

@@ -37,9 +37,10 @@ pub(super) struct Job<S: Service> {
 }
 
 impl<S: Service> Job<S> {
+    /// `profile` says how keys are read; none where this request's are not looked at.
     pub(super) fn new(
         service: &S,
-        profile: Profile,
+        profile: Option<Profile>,
         request: Request,
         recognised: Recognised<S::Call>,
         origin: Origin,
@@ -47,7 +48,8 @@ impl<S: Service> Job<S> {
     ) -> Self {
         let is_write = service.operations()[recognised.operation].kind == Kind::Write;
         let takes_keys = is_write && !matches!(request.method(), "GET" | "HEAD" | "DELETE");
-        let keyed = request.header_value(service.key_header()).filter(|_| takes_keys).map(|value| Keyed {
+        let sent = profile.filter(|_| takes_keys).zip(request.header_value(service.key_header()));
+        let keyed = sent.map(|(profile, value)| Keyed {
             key: SentKey::new(value, profile).key.to_owned(),
             endpoint: format!("{} {}", request.method(), request.path()),
             fingerprint: fingerprint(&request),

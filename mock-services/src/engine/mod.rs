@@ -46,7 +46,8 @@ pub(crate) struct EngineOptions {
     pub(crate) clock: Clock,
     pub(crate) callers: u32,
     pub(crate) access: Access,
-    pub(crate) idempotency: Idempotency,
+    /// How keys are treated; the service's own way where there is none.
+    pub(crate) idempotency: Option<Idempotency>,
     pub(crate) ledger: Ledger,
     pub(crate) plan: Arc<Mutex<Plan>>,
     pub(crate) door: Option<Arc<Door>>,
@@ -56,8 +57,9 @@ pub(crate) struct EngineOptions {
 pub(crate) struct Engine<S: Service> {
     setting: Arc<Setting<S>>,
     access: Access,
-    profile: Profile,
     idempotency: Idempotency,
+    /// Whether keys are treated in the service's own way, in which not every API looks at them.
+    own_way: bool,
     plan: Arc<Mutex<Plan>>,
     door: Option<Arc<Door>>,
     core: Mutex<Core<S>>,
@@ -95,13 +97,15 @@ struct Done {
 impl<S: Service> Engine<S> {
     pub(crate) fn new(service: S, options: EngineOptions) -> Arc<Self> {
         let EngineOptions { seed, clock, callers, access, idempotency, ledger, plan, door } = options;
+        let own_way = idempotency.is_none();
+        let idempotency = idempotency.unwrap_or_else(|| service.idempotency());
         let setting = Arc::new(Setting { service, seed, clock, ledger });
         let engine = Arc::new(Engine {
             core: Mutex::new(Core::new(Arc::clone(&setting), idempotency)),
             setting,
             access,
-            profile: idempotency.profile,
             idempotency,
+            own_way,
             plan,
             door,
             gate: Gate::default(),
@@ -200,7 +204,9 @@ impl<S: Service> Engine<S> {
         {
             return Delivery::abandoned();
         }
-        let job = Arc::new(Job::new(service, self.profile, request, recognised, origin, number));
+        let looks_at_keys = !self.own_way || service.honours_key(&request);
+        let profile = Some(self.idempotency.profile).filter(|_| looks_at_keys);
+        let job = Arc::new(Job::new(service, profile, request, recognised, origin, number));
         let first = self.enter(|core| self.receive(core, &job)).await;
         let done = match first {
             First::Refused(answer, committed) => {
@@ -265,11 +271,11 @@ impl<S: Service> Engine<S> {
             method: Cow::Borrowed(job.request.method()),
             path: job::shown(job.request.path()),
             fields: Cow::Borrowed(&job.recognised.fields),
-            key: job::shown_key(&job.request, key_header, self.profile),
+            key: job::shown_key(&job.request, key_header, self.idempotency.profile),
             replay: matches!(judgement, Judgement::Replay(_)),
             caller: job.origin.caller,
             connection: job.origin.connection,
-            client: Cow::Owned(job::client(&job.request, key_header, self.profile)),
+            client: Cow::Owned(job::client(&job.request, key_header, self.idempotency.profile)),
         }));
         if let Some((index, fault)) = &struck {
             self.ledger().append(&Event::Fault {
@@ -337,7 +343,7 @@ impl<S: Service> Engine<S> {
         let Done { attempt, fault, mut answer, replay, .. } = done;
         let is_own = !matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Status(_) | Reply::Stale(_)));
         let shows_replay = replay && is_own;
-        if shows_replay && matches!(self.profile, Profile::Stripe | Profile::Acp) {
+        if shows_replay && matches!(self.idempotency.profile, Profile::Stripe | Profile::Acp) {
             answer.headers.push(("Idempotent-Replayed".into(), "true".into()));
         }
         self.service().dress(&mut answer, &job.request, context);
@@ -364,7 +370,7 @@ impl<S: Service> Engine<S> {
             status: answer.status,
             caller: origin.caller,
             connection: origin.connection,
-            key: job::shown_key(request, service.key_header(), self.profile),
+            key: job::shown_key(request, service.key_header(), self.idempotency.profile),
         });
         Delivery { answer, manner: Manner::Whole, ticket: None }
     }

@@ -37,6 +37,11 @@ pub trait Service: Send + Sync + 'static {
     /// Reads a request without looking at the state. An error is the true refusal: unknown path, wrong method, bad parameters.
     fn recognise(&self, request: &Request, context: &Context) -> Result<Recognised<Self::Call>, Answer>;
 
+    /// What is there before the first request, and what happens by itself afterwards.
+    fn at_start(&self) -> (Vec<Self::Effect>, Afterwards<Self::Effect>) {
+        (Vec::new(), Vec::new())
+    }
+
     /// What the call would change and answer in this state.
     fn decide(&self, state: &Self::State, call: &Self::Call, context: &Context) -> Decision<Self::Effect>;
 
@@ -55,11 +60,6 @@ pub trait Service: Send + Sync + 'static {
     /// Adds what the real service sends with every answer: its name, a request id, a version.
     fn dress(&self, answer: &mut Answer, request: &Request, context: &Context);
 
-    /// What is there before the first request, and what happens by itself afterwards.
-    fn at_start(&self) -> AtStart<Self::Effect> {
-        AtStart { effects: Vec::new(), afterwards: Vec::new() }
-    }
-
     /// How its API keys begin.
     fn key_prefix(&self) -> &'static str {
         ""
@@ -68,6 +68,11 @@ pub trait Service: Send + Sync + 'static {
     /// How it treats keys where the scenario does not say.
     fn idempotency(&self) -> Idempotency {
         Idempotency::new(Profile::None)
+    }
+
+    /// Whether, left to its own ways, it looks at the key of this request: not every API of a service does.
+    fn honours_key(&self, _request: &Request) -> bool {
+        true
     }
 
     /// The header that carries the idempotency key.
@@ -183,19 +188,13 @@ pub struct Accepted<Effect> {
     /// What it changes when it commits, in order.
     pub effects: Vec<Effect>,
     /// What follows by itself: a mail that is delivered a little later, the next step of a roll-out.
-    pub afterwards: Vec<(After, Effect)>,
+    pub afterwards: Afterwards<Effect>,
     /// What the caller is told.
     pub answer: Answer,
 }
 
-/// What is there before the first request.
-#[derive(Debug)]
-pub struct AtStart<Effect> {
-    /// Changes that have been made when the first request comes.
-    pub effects: Vec<Effect>,
-    /// What happens by itself afterwards.
-    pub afterwards: Vec<(After, Effect)>,
-}
+/// What happens by itself, and when.
+pub type Afterwards<Effect> = Vec<(After, Effect)>;
 
 /// When something that was put off happens; at the latest when the service settles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

