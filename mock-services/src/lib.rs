@@ -1,4 +1,5 @@
 //! Payment, email, deploy and record services on real sockets that commit and then fail, with a ledger that is the truth.
 
 pub mod fault;
+pub mod payment;
 pub mod service;
