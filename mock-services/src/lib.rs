@@ -8,6 +8,7 @@ pub mod fault;
 pub mod idempotency;
 pub mod ledger;
 pub mod records;
+pub mod payment;
 pub mod service;
 mod services;
 mod wire;
