@@ -4,6 +4,7 @@ mod clock;
 pub mod deploy;
 pub mod email;
 mod engine;
+pub mod custom;
 pub mod fault;
 pub mod idempotency;
 pub mod ledger;
