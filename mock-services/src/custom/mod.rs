@@ -17,6 +17,7 @@ mod resolve;
 mod route;
 mod template;
 
+use crate::idempotency::{Idempotency, Profile};
 use crate::service::{Answer, Context, Decision, EffectFacts, Fields, Operation, Recognised, Request, Service};
 use crate::yaml::{Node, Problems, Source};
 use failure::Failure;
@@ -33,7 +34,7 @@ pub const TICKETS: &str = include_str!("../../services/tickets.yaml");
 pub struct Custom {
     name: String,
     about: Option<String>,
-    idempotency: Option<String>,
+    profile: Profile,
     key_header: String,
     operations: Vec<Operation>,
     rules: Vec<Rule>,
@@ -95,18 +96,6 @@ impl Custom {
         self.about.as_deref()
     }
 
-    /// The name of the idempotency profile that it has unless a scenario chooses another.
-    #[must_use]
-    pub fn idempotency(&self) -> Option<&str> {
-        self.idempotency.as_deref()
-    }
-
-    /// The header that carries the idempotency key.
-    #[must_use]
-    pub fn key_header(&self) -> &str {
-        &self.key_header
-    }
-
     fn refuse(&self, status: u16, message: impl Into<String>) -> Answer {
         Failure { status, message: message.into() }.answer(self.errors.as_ref())
     }
@@ -153,6 +142,14 @@ impl Service for Custom {
 
     fn operations(&self) -> &[Operation] {
         &self.operations
+    }
+
+    fn idempotency(&self) -> Idempotency {
+        Idempotency::new(self.profile)
+    }
+
+    fn key_header(&self) -> &str {
+        &self.key_header
     }
 
     fn recognise(&self, request: &Request, _context: &Context) -> Result<Recognised<Call>, Answer> {

@@ -3,15 +3,12 @@
 use super::draft::Draft;
 use super::route::is_name;
 use super::{Custom, failure, resolve, template};
+use crate::idempotency::Profile;
 use crate::service::Operation;
 use crate::yaml::{Key, Node, Problems, Reader, Source, listed, parse, shown};
 
 /// Names that are taken: the services that are built in, and those whose variables would be mistaken for them.
 const TAKEN: [&str; 7] = ["payment", "email", "deploy", "records", "model", "smtp", "mcp"];
-
-/// The ways in which a service can treat a repeated request.
-const PROFILES: [(&str, &str); 5] =
-    [("stripe", "stripe"), ("ietf", "ietf"), ("acp", "acp"), ("resend", "resend"), ("none", "none")];
 
 pub(super) fn read(file: &Source) -> Result<Custom, Problems> {
     let tree = parse(file)?;
@@ -24,7 +21,9 @@ fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
     let mut map = reader.map(tree, "a service")?;
     let name = map.required("service").and_then(|node| read_name(reader, node));
     let about = map.optional("about").and_then(|node| reader.text(node)).map(str::to_owned);
-    let idempotency = map.optional("idempotency").and_then(|node| reader.one_of(node, &PROFILES)).map(str::to_owned);
+    let profile =
+        map.optional("idempotency").and_then(|node| reader.one_of(node, &Profile::ALL.map(|profile| (profile.name(), profile))));
+    let profile = profile.unwrap_or(Profile::None);
     let key_header = map.optional("key").map_or(Some("Idempotency-Key"), |node| read_header_name(reader, node));
     let operations = map.required("operations").and_then(|node| read_operations(reader, node));
     let errors = map.optional("errors").and_then(|node| read_errors(reader, node)).cloned();
@@ -35,7 +34,7 @@ fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
     let all: Vec<&str> = entries.iter().map(|(key, _)| key.name.as_str()).collect();
     let name = name.unwrap_or_default();
     let (operations, rules) = resolve::resolve(reader, &drafts, &all, &name).into_iter().unzip::<Operation, _, _, Vec<_>>();
-    Some(Custom { name, about, idempotency, key_header: key_header?.to_owned(), operations, rules, errors })
+    Some(Custom { name, about, profile, key_header: key_header?.to_owned(), operations, rules, errors })
 }
 
 fn read_name(reader: &Reader, node: &Node) -> Option<String> {

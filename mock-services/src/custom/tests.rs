@@ -191,7 +191,10 @@ fn what_is_not_said_has_its_default() {
         "service: shop\noperations:\n  buy: {route: 'POST /{shop}/orders', fields: {what: body.what}, effect: {identity: [what]}}\n  \
          all: {route: GET /orders, reads: buy}\n  drop: {route: 'DELETE /orders/{id}', changes: buy, set: {gone: true}, answer: {status: 204}}\n",
     );
-    assert_eq!((desk.service.key_header(), desk.service.idempotency(), desk.service.about()), ("Idempotency-Key", None, None));
+    assert_eq!(
+        (desk.service.key_header(), desk.service.idempotency().profile, desk.service.about()),
+        ("Idempotency-Key", Profile::None, None)
+    );
     let (status, order) = desk.post("/corner/orders", &json!({"what": ["tea", 2]}));
     assert_eq!((status, &order["shop"], &order["what"]), (201, &json!("corner"), &json!(["tea", 2])));
     assert_eq!(order["id"].as_str().map(str::len), Some(36), "without a prefix an id is a UUID");
@@ -205,7 +208,7 @@ fn what_is_not_said_has_its_default() {
 fn operations_are_declared_for_faults_and_scenarios() {
     let desk = Desk::new(TICKETS);
     let operation = |name: &str| desk.service.operations().iter().find(|operation| operation.name == name).unwrap().clone();
-    assert_eq!((desk.service.name(), desk.service.idempotency()), ("tickets", Some("none")));
+    assert_eq!((desk.service.name(), desk.service.idempotency().profile), ("tickets", Profile::None));
     let open = operation("tickets.open");
     assert_eq!(
         (open.kind, open.list, open.identity),

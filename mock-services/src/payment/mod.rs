@@ -31,6 +31,7 @@ pub use state::PaymentState;
 
 use calls::World;
 
+use crate::idempotency::{Idempotency, Profile};
 use crate::service::{Answer, Context, Decision, EffectFacts, Operation, Recognised, Refusal, Request, Service};
 
 /// The payment service.
@@ -97,6 +98,10 @@ impl Service for Payment {
 
     fn dress(&self, answer: &mut Answer, request: &Request, context: &Context) {
         dress::dress(answer, request, context, &self.options.api_version);
+    }
+
+    fn idempotency(&self) -> Idempotency {
+        Idempotency::new(Profile::Stripe)
     }
 
     fn key_prefix(&self) -> &'static str {
