@@ -138,7 +138,7 @@ pub(crate) fn approved(world: &World<'_>, amount: i64, currency: &'static str, c
         radar_options: Default::default(),
         receipt_email: None,
         receipt_number: (),
-        receipt_url: world.id("https://pay.stripe.com/receipts/payment/CAcaFwoVYWNjdF8x", 62),
+        receipt_url: format!("https://pay.stripe.com/receipts/payment/{}", world.id("CAca", 64)),
         refunded: false,
         review: (),
         shipping: None,
