@@ -23,7 +23,13 @@ fn main() {
         if quick { (3, Duration::from_millis(200), 1_000) } else { (11, Duration::from_millis(700), 10_000) };
     let folder = tempfile::tempdir().unwrap();
     for connections in CONNECTIONS {
-        let contenders = Contender::all(folder.path(), connections);
+        let mut contenders = Contender::all(folder.path(), connections);
+        // For a profiler: one contender alone, by its number.
+        if let Some(only) = std::env::var("BENCH_ONLY").ok().and_then(|only| only.parse::<usize>().ok()) {
+            let rate = load(&contenders.swap_remove(only), connections, slice * rounds);
+            println!("{connections} connections: {rate:.0} requests a second");
+            continue;
+        }
         let mut rates = vec![Vec::new(); contenders.len()];
         // The contenders take turns, so that whatever else the machine does falls on all of them alike.
         for _ in 0..rounds {
