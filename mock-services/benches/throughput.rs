@@ -26,8 +26,10 @@ fn main() {
         let mut contenders = Contender::all(folder.path(), connections);
         // For a profiler: one contender alone, by its number.
         if let Some(only) = std::env::var("BENCH_ONLY").ok().and_then(|only| only.parse::<usize>().ok()) {
+            let before = processor_time();
             let rate = load(&contenders.swap_remove(only), connections, slice * rounds);
-            println!("{connections} connections: {rate:.0} requests a second");
+            let processor = processor_time().saturating_sub(before).as_micros() as f64 / (rate * (slice * rounds).as_secs_f64());
+            println!("{connections} connections: {rate:.0} requests a second, {processor:.1} us of processor time each");
             continue;
         }
         let mut rates = vec![Vec::new(); contenders.len()];
@@ -52,6 +54,15 @@ fn main() {
     let effects = one_key(CALLERS, key_rounds);
     println!("\nOne key from {CALLERS} callers at a barrier, {key_rounds} rounds: {effects} rounds had exactly one effect.");
     assert_eq!(effects, key_rounds, "a key was not honoured");
+}
+
+/// What this process has used of all processors.
+fn processor_time() -> Duration {
+    const TICK: Duration = Duration::from_millis(10);
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |place: usize| fields.get(place).and_then(|field| field.parse::<u32>().ok()).unwrap_or_default();
+    TICK * (ticks(11) + ticks(12))
 }
 
 fn median(mut rates: Vec<f64>) -> f64 {

@@ -136,6 +136,22 @@ pub enum Event<'a> {
     },
 }
 
+impl Event<'_> {
+    /// Whether it holds text that did not come from the services themselves.
+    pub(super) fn has_foreign_text(&self) -> bool {
+        match self {
+            Event::Received(_) | Event::Refused { .. } | Event::Committed { .. } | Event::Noted { .. } => true,
+            Event::Opened { .. }
+            | Event::Fault { .. }
+            | Event::Lapsed { .. }
+            | Event::Replied { .. }
+            | Event::Closed { .. }
+            | Event::Door { .. }
+            | Event::End { .. } => false,
+        }
+    }
+}
+
 /// An attempt as it came in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Received<'a> {

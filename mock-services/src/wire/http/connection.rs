@@ -14,9 +14,12 @@ use crate::engine::{Engine, Gone, Origin};
 use crate::ledger::{ClosedBy, Event};
 use crate::service::{Answer, Request, Service};
 use crate::wire::close::{finish, left};
-use crate::wire::deliver::{Then, deliver};
+use crate::wire::deliver::{Sent, Then, deliver};
 use crate::wire::garble::garble;
 use crate::wire::{Limits, Manner};
+
+/// Buffers that have grown larger are given back after each answer.
+const MOST_KEPT: usize = 64 * 1024;
 
 /// What came in next.
 enum Next {
@@ -32,6 +35,9 @@ enum Next {
 struct Connection<'a> {
     line: TcpStream,
     buffer: Vec<u8>,
+    /// The body of the answer and the answer as a whole, kept for the next one.
+    body: Vec<u8>,
+    out: Vec<u8>,
     limits: &'a Limits,
     patience: std::pin::Pin<Box<tokio::time::Sleep>>,
 }
@@ -47,7 +53,7 @@ pub(in crate::wire) async fn serve<S: Service>(
     // Answers are small and awaited: holding them back for more would only delay them.
     let _ = line.set_nodelay(true);
     let patience = Box::pin(tokio::time::sleep(limits.idle_time));
-    let mut connection = Connection { line, buffer: Vec::new(), limits: &limits, patience };
+    let mut connection = Connection { line, buffer: Vec::new(), body: Vec::new(), out: Vec::new(), limits: &limits, patience };
     tokio::select! {
         ready = connection.line.readable() => if ready.is_err() { return },
         // Files are running short, and this one has said nothing yet.
@@ -82,11 +88,16 @@ impl Connection<'_> {
     /// Reads the next request, whole.
     async fn next(&mut self) -> Next {
         self.wait_at_most(self.limits.idle_time);
+        let mut begun = false;
         let head = loop {
             if !self.buffer.is_empty() {
                 match parse(&self.buffer, self.limits.head) {
                     Ok(Some(head)) => break head,
-                    Ok(None) => {}
+                    Ok(None) if begun => {}
+                    Ok(None) => {
+                        begun = true;
+                        self.wait_at_most(self.limits.head_time);
+                    }
                     Err(status) => return Next::Bad(status),
                 }
             }
@@ -132,8 +143,9 @@ impl Connection<'_> {
                         return Err(None);
                     }
                 }
-                let rest = self.buffer.split_off(length);
-                Ok(request.body(std::mem::replace(&mut self.buffer, rest)))
+                let body = self.buffer[..length].to_vec();
+                self.buffer.drain(..length);
+                Ok(request.body(body))
             }
             BodyFraming::Chunked => {
                 self.wait_at_most(self.limits.body_time);
@@ -161,10 +173,7 @@ impl Connection<'_> {
         loop {
             let before = self.buffer.len();
             let length = self.read().await?;
-            if before == 0 && length > 0 && !ends_head(&self.buffer) {
-                self.wait_at_most(self.limits.head_time);
-            }
-            if length == 0 || self.buffer[before..].contains(&b'\n') || self.buffer.len() >= self.limits.head {
+            if length == 0 || before == 0 || self.buffer[before..].contains(&b'\n') || self.buffer.len() >= self.limits.head {
                 return Ok(length);
             }
         }
@@ -194,7 +203,7 @@ impl Connection<'_> {
     ) -> Option<ClosedBy> {
         let head_only = request.method() == "HEAD";
         let gone = Gone::default();
-        let mut delivery = {
+        let delivery = {
             let handled = engine.handle(request, origin, &gone);
             tokio::pin!(handled);
             tokio::select! {
@@ -211,12 +220,8 @@ impl Connection<'_> {
                 }
             }
         };
-        if delivery.manner == Manner::Garble {
-            garble(&mut delivery.answer.body);
-        }
         let frame = Frame { now: engine.clock().wall(), keep_alive, head_only };
-        let encoded = encode(&delivery.answer, frame, delivery.manner);
-        let sent = deliver(&mut self.line, &mut self.buffer, &encoded, delivery.manner).await;
+        let sent = self.send(&delivery.answer, frame, delivery.manner).await;
         if let Some(ticket) = delivery.ticket {
             ticket.sent(delivery.answer.status, sent.bytes, sent.whole);
         }
@@ -247,13 +252,22 @@ impl Connection<'_> {
         let answer = Answer::text(status, "text/html", body).with_header("Server", "nginx");
         engine.refused_on_the_wire(origin, "", status);
         let frame = Frame { now: engine.clock().wall(), keep_alive: false, head_only: false };
-        let encoded = encode(&answer, frame, Manner::Whole);
-        deliver(&mut self.line, &mut self.buffer, &encoded, Manner::Whole).await;
+        self.send(&answer, frame, Manner::Whole).await;
         finish(&mut self.line).await;
     }
-}
 
-/// Whether the head is all there, as far as a glance can tell.
-fn ends_head(buffer: &[u8]) -> bool {
-    buffer.windows(4).any(|window| window == b"\r\n\r\n")
+    async fn send(&mut self, answer: &Answer, frame: Frame, manner: Manner) -> Sent {
+        self.body.clear();
+        answer.write_body(&mut self.body);
+        if manner == Manner::Garble {
+            garble(&mut self.body);
+        }
+        let encoded = encode(answer, &self.body, frame, manner, std::mem::take(&mut self.out));
+        let sent = deliver(&mut self.line, &mut self.buffer, &encoded, manner).await;
+        self.out = encoded.bytes;
+        for kept in [&mut self.body, &mut self.out, &mut self.buffer] {
+            kept.shrink_to(MOST_KEPT.max(kept.len()));
+        }
+        sent
+    }
 }

@@ -155,7 +155,7 @@ impl<S: Service> Conversation<'_, S> {
                 }
             }
         };
-        let mut bytes = encode(&delivery.answer);
+        let mut bytes = encode(&delivery.answer.clone().written());
         if delivery.manner == Manner::Garble {
             // An SMTP reply is little more than its code: the line as a whole must not parse.
             let end = bytes.len().saturating_sub(2);
