@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
 use super::Manner;
-use super::close::{Line, finish, left, reset};
+use super::close::{Line, left};
 
 /// A body that drips comes in so many pieces.
 const DROPS: u32 = 20;
@@ -29,17 +29,20 @@ pub(super) struct Sent {
     pub(super) then: Then,
 }
 
-/// What became of the connection.
+/// What becomes of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
     Open,
-    /// The service ended it.
-    Ended,
-    /// The caller ended it.
+    /// The service ends it with a FIN.
+    Finish,
+    /// The service ends it with a RST.
+    Reset,
+    /// The caller has ended it.
     Left,
 }
 
-/// Sends the answer, or does not.
+/// Sends the answer, or does not. Ending the connection is left to the one who holds it: the reply is written down before, so that no
+/// caller can try again ahead of it.
 pub(super) async fn deliver<L: Line>(line: &mut L, unread: &mut Vec<u8>, encoded: &Encoded, manner: Manner) -> Sent {
     let mut count = 0;
     let then = match manner {
@@ -48,31 +51,18 @@ pub(super) async fn deliver<L: Line>(line: &mut L, unread: &mut Vec<u8>, encoded
             Then::Open => write(line, &encoded.bytes, &mut count).await,
             then => then,
         },
-        Manner::Drop => {
-            finish(line).await;
-            Then::Ended
-        }
-        Manner::Reset => {
-            reset(line);
-            Then::Ended
-        }
-        Manner::Hang(release) => match wait(line, unread, release).await {
-            Then::Open => {
-                finish(line).await;
-                Then::Ended
-            }
-            then => then,
-        },
-        Manner::Truncate(_) => match write(line, &encoded.bytes[..encoded.cut], &mut count).await {
-            Then::Open => {
-                finish(line).await;
-                Then::Ended
-            }
-            then => then,
-        },
+        Manner::Drop => Then::Finish,
+        Manner::Reset => Then::Reset,
+        Manner::Hang(release) => ends(wait(line, unread, release).await),
+        Manner::Truncate(_) => ends(write(line, &encoded.bytes[..encoded.cut], &mut count).await),
         Manner::Drip(time) => drip(line, unread, encoded, time, &mut count).await,
     };
     Sent { bytes: count as u64, whole: count == encoded.bytes.len(), then }
+}
+
+/// Where the caller has not left, the service ends the connection.
+fn ends(then: Then) -> Then {
+    if then == Then::Open { Then::Finish } else { then }
 }
 
 async fn drip<L: Line>(line: &mut L, unread: &mut Vec<u8>, encoded: &Encoded, time: Duration, count: &mut usize) -> Then {

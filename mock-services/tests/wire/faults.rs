@@ -210,3 +210,22 @@ async fn only_the_connection_that_carried_the_faulted_request_is_touched() {
         assert!(!closed, "{reply}");
     }
 }
+
+#[tokio::test]
+async fn the_reply_stands_in_the_ledger_before_the_caller_can_try_again() {
+    for reply in ["drop", "reset", "{hang: {release: 1ms}}"] {
+        let (services, mut line) = struck(reply).await;
+        assert_eq!(line.to_end().await.0, b"");
+        // The first line stays open on the caller's side.
+        connected(&services, 1).await.ask(&put(&services, "a")).await;
+        let order: Vec<u64> = events(&services)
+            .into_iter()
+            .filter_map(|event| match event {
+                Event::Replied { attempt: 1, .. } => Some(1),
+                Event::Received(received) if received.attempt == 2 => Some(2),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(order, [1, 2], "{reply}");
+    }
+}

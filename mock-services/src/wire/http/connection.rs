@@ -13,7 +13,7 @@ use super::head::{BodyFraming, Head, parse};
 use crate::engine::{Engine, Gone, Origin};
 use crate::ledger::{ClosedBy, Event};
 use crate::service::{Answer, Request, Service};
-use crate::wire::close::{finish, left};
+use crate::wire::close::{finish, left, reset};
 use crate::wire::deliver::{Then, deliver};
 use crate::wire::garble::garble;
 use crate::wire::{Limits, Manner};
@@ -222,11 +222,14 @@ impl Connection<'_> {
         }
         match sent.then {
             Then::Open if keep_alive => None,
-            Then::Open => {
+            Then::Open | Then::Finish => {
                 finish(&mut self.line).await;
                 Some(ClosedBy::Service)
             }
-            Then::Ended => Some(ClosedBy::Service),
+            Then::Reset => {
+                reset(&self.line);
+                Some(ClosedBy::Service)
+            }
             Then::Left => Some(ClosedBy::Caller),
         }
     }

@@ -12,7 +12,7 @@ use super::{Session, SmtpOptions, Step, encode};
 use crate::engine::{Engine, Gone, Origin};
 use crate::ledger::{ClosedBy, Event};
 use crate::service::{Envelope, Request, Service};
-use crate::wire::close::{Line, finish, left};
+use crate::wire::close::{Line, finish, left, reset};
 use crate::wire::deliver::{Encoded, Then, deliver};
 use crate::wire::garble::garble;
 use crate::wire::{Limits, Manner, tls};
@@ -173,7 +173,14 @@ impl<S: Service> Conversation<'_, S> {
                 self.session.message_answered(delivery.answer.status, next);
                 None
             }
-            Then::Ended => Some(End::Closed(ClosedBy::Service)),
+            Then::Finish => {
+                finish(line).await;
+                Some(End::Closed(ClosedBy::Service))
+            }
+            Then::Reset => {
+                reset(line);
+                Some(End::Closed(ClosedBy::Service))
+            }
             Then::Left => Some(End::Closed(ClosedBy::Caller)),
         }
     }
