@@ -103,7 +103,7 @@ impl Line {
     }
 
     /// Reads until the connection ends.
-    pub(crate) async fn to_end(&mut self) -> (Vec<u8>, End) {
+    pub(crate) async fn rest(&mut self) -> (Vec<u8>, End) {
         loop {
             match must(self.stream.read_buf(&mut self.unread)).await {
                 Ok(0) => return (std::mem::take(&mut self.unread), End::Fin),

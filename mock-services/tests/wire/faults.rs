@@ -39,7 +39,7 @@ async fn struck(reply: &str) -> (MockServices, Line) {
 #[tokio::test]
 async fn drop_is_a_fin_with_no_byte_sent() {
     let (services, mut line) = struck("drop").await;
-    assert_eq!(line.to_end().await, (Vec::new(), End::Fin));
+    assert_eq!(line.rest().await, (Vec::new(), End::Fin));
     assert_eq!(replied(&services, 1).await, nothing("drop"));
     drop(line);
     assert_eq!(closed_by(&services).await, ClosedBy::Service);
@@ -49,7 +49,7 @@ async fn drop_is_a_fin_with_no_byte_sent() {
 #[tokio::test]
 async fn reset_is_a_rst_that_the_kernel_of_the_caller_reports() {
     let (services, mut line) = struck("reset").await;
-    assert_eq!(line.to_end().await, (Vec::new(), End::Errno(ECONNRESET)));
+    assert_eq!(line.rest().await, (Vec::new(), End::Errno(ECONNRESET)));
     assert_eq!(replied(&services, 1).await, nothing("reset"));
     assert_eq!(closed_by(&services).await, ClosedBy::Service);
     assert_eq!(commits(&services), [1]);
@@ -69,7 +69,7 @@ async fn hang_is_an_open_silent_line_that_is_let_go_when_the_caller_leaves() {
 async fn hang_is_closed_with_a_fin_when_its_release_is_over() {
     let begin = Instant::now();
     let (services, mut line) = struck("{hang: {release: 80ms}}").await;
-    assert_eq!(line.to_end().await, (Vec::new(), End::Fin));
+    assert_eq!(line.rest().await, (Vec::new(), End::Fin));
     assert!(begin.elapsed() >= Duration::from_millis(80));
     assert_eq!(replied(&services, 1).await, nothing("hang"));
     drop(line);
@@ -79,7 +79,7 @@ async fn hang_is_closed_with_a_fin_when_its_release_is_over() {
 #[tokio::test]
 async fn truncate_declares_a_length_that_it_does_not_keep() {
     let (services, mut line) = struck("truncate").await;
-    let (bytes, end) = line.to_end().await;
+    let (bytes, end) = line.rest().await;
     assert_eq!(end, End::Fin);
     let text = String::from_utf8(bytes).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
@@ -97,7 +97,7 @@ async fn truncate_declares_a_length_that_it_does_not_keep() {
 #[tokio::test]
 async fn truncate_ends_in_the_midst_of_a_chunk_where_it_is_chunked() {
     let (services, mut line) = struck("{truncate: chunked}").await;
-    let (bytes, end) = line.to_end().await;
+    let (bytes, end) = line.rest().await;
     assert_eq!(end, End::Fin);
     let text = String::from_utf8(bytes).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
@@ -215,7 +215,7 @@ async fn only_the_connection_that_carried_the_faulted_request_is_touched() {
 async fn the_reply_stands_in_the_ledger_before_the_caller_can_try_again() {
     for reply in ["drop", "reset", "{hang: {release: 1ms}}"] {
         let (services, mut line) = struck(reply).await;
-        assert_eq!(line.to_end().await.0, b"");
+        assert_eq!(line.rest().await.0, b"");
         // The first line stays open on the caller's side.
         connected(&services, 1).await.ask(&put(&services, "a")).await;
         let order: Vec<u64> = events(&services)

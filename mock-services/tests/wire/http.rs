@@ -40,7 +40,7 @@ async fn what_is_pipelined_behind_a_dropped_request_is_no_attempt() {
     let all: Vec<u8> = (0..4).flat_map(|number| put(&services, &format!("k{number}"))).collect();
     line.send(&all).await;
     assert_eq!(line.answer().await.status, 201);
-    assert_eq!(line.to_end().await, (Vec::new(), End::Fin), "unread input does not turn the FIN into a RST");
+    assert_eq!(line.rest().await, (Vec::new(), End::Fin), "unread input does not turn the FIN into a RST");
     drop(line);
     entry(&services, |event| matches!(event, Event::Closed { .. }).then_some(())).await;
     assert_eq!(attempts(&services), [1, 2]);
@@ -103,7 +103,7 @@ async fn an_old_client_gets_one_answer_and_a_fin() {
     let mut line = connected(&services, 1).await;
     let seen = line.ask(&old(&[])).await;
     assert_eq!((seen.status, header(&seen.head, "connection")), (200, Some("close")));
-    assert_eq!(line.to_end().await, (Vec::new(), End::Fin));
+    assert_eq!(line.rest().await, (Vec::new(), End::Fin));
     let mut line = connected(&services, 1).await;
     for _ in 0..2 {
         assert_eq!(header(&line.ask(&old(&["Connection: keep-alive"])).await.head, "connection"), Some("keep-alive"));
@@ -116,7 +116,7 @@ async fn a_caller_that_asks_for_it_gets_one_answer_and_a_fin() {
     let mut line = connected(&services, 1).await;
     let seen = line.ask(&request(&services, "GET", "/records", &["Connection: close"], "")).await;
     assert_eq!((seen.status, header(&seen.head, "connection")), (200, Some("close")));
-    assert_eq!(line.to_end().await, (Vec::new(), End::Fin));
+    assert_eq!(line.rest().await, (Vec::new(), End::Fin));
     drop(line);
     let by = entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
     assert_eq!(by, ClosedBy::Service);

@@ -5,5 +5,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod callers;
 mod faults;
 mod http;
+mod moments;
+mod smtp;
+mod stop;
