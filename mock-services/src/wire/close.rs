@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
 /// A caller that goes on sending after the end is listened to for so long, so that it can read what it was sent.
@@ -56,6 +57,19 @@ pub(super) async fn finish<L: Line>(line: &mut L) {
 pub(super) fn reset<L: Line>(line: &L) {
     // It fails only on a socket that is already gone.
     let _ = line.tcp().set_zero_linger();
+}
+
+/// Waits for the first byte, and does not take it. `false` where none comes: the caller leaves, says nothing for too long, or files run
+/// short, in which case those who have said nothing make room.
+pub(super) async fn speaks(line: &TcpStream, shed: &mut watch::Receiver<u64>, patience: Duration) -> bool {
+    let mut byte = [0];
+    tokio::select! {
+        // First, so that no one is sent away who has spoken. That the socket seems readable is not enough: it can seem so in vain.
+        biased;
+        peeked = line.peek(&mut byte) => matches!(peeked, Ok(1)),
+        _ = shed.changed() => false,
+        () = tokio::time::sleep(patience) => false,
+    }
 }
 
 /// Waits until the caller leaves; what it sends meanwhile is kept in `unread`.

@@ -5,6 +5,7 @@
 
 pub(crate) mod ledger;
 pub(crate) mod line;
+pub(crate) mod process;
 
 use std::future::Future;
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! Stopping: ports and tasks are free at once, whatever hangs. And many services side by side.
 
+use std::time::Duration;
+
 use mock_services::ledger::Event;
 use mock_services::records::Records;
 use mock_services::{MockServices, MomentKind, ServiceOptions};
@@ -87,6 +89,18 @@ async fn two_hundred_services_work_side_by_side() {
     for address in addresses {
         drop(std::net::TcpListener::bind(address).unwrap());
     }
+}
+
+#[tokio::test]
+async fn hundreds_may_connect_before_the_first_is_accepted() {
+    let services = started(records(&[])).await;
+    let address = services.address("records", 1).unwrap();
+    // These connect without giving the service, which runs on this very thread, a chance to accept. One for which there is no room
+    // would wait in vain.
+    let connect = |_| std::net::TcpStream::connect_timeout(&address, Duration::from_secs(60)).unwrap();
+    let waiting: Vec<_> = (0..300).map(connect).collect();
+    assert_eq!(connected(&services, 1).await.ask(&put(&services, "a")).await.status, 201);
+    drop(waiting);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use super::head::{BodyFraming, Head, parse};
 use crate::engine::{Engine, Gone, Origin};
 use crate::ledger::{ClosedBy, Event};
 use crate::service::{Answer, Request, Service};
-use crate::wire::close::{finish, left, reset};
+use crate::wire::close::{finish, left, reset, speaks};
 use crate::wire::deliver::{Then, deliver};
 use crate::wire::garble::garble;
 use crate::wire::{Limits, Manner};
@@ -46,15 +46,16 @@ pub(in crate::wire) async fn serve<S: Service>(
 ) {
     // Answers are small and awaited: holding them back for more would only delay them.
     let _ = line.set_nodelay(true);
+    if speaks(&line, &mut shed, limits.idle_time).await {
+        drop(shed);
+        // In a box of its own, so that those who say nothing take little.
+        Box::pin(converse(line, engine, origin, limits)).await;
+    }
+}
+
+async fn converse<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: Origin, limits: Limits) {
     let patience = Box::pin(tokio::time::sleep(limits.idle_time));
     let mut connection = Connection { line, buffer: Vec::new(), limits: &limits, patience };
-    tokio::select! {
-        ready = connection.line.readable() => if ready.is_err() { return },
-        // Files are running short, and this one has said nothing yet.
-        _ = shed.changed() => return,
-        () = &mut connection.patience => return,
-    }
-    drop(shed);
     let mut requests = 0u64;
     let by = loop {
         match connection.next().await {

@@ -12,7 +12,7 @@ use super::{Session, SmtpOptions, Step, encode};
 use crate::engine::{Engine, Gone, Origin};
 use crate::ledger::{ClosedBy, Event};
 use crate::service::{Envelope, Request, Service};
-use crate::wire::close::{Line, finish, left, reset};
+use crate::wire::close::{Line, finish, left, reset, speaks};
 use crate::wire::deliver::{Encoded, Then, deliver};
 use crate::wire::garble::garble;
 use crate::wire::{Limits, Manner, tls};
@@ -39,24 +39,27 @@ pub(in crate::wire) async fn serve<S: Service>(
     engine: Arc<Engine<S>>,
     origin: Origin,
     limits: Limits,
-    shed: watch::Receiver<u64>,
+    mut shed: watch::Receiver<u64>,
 ) {
     let _ = line.set_nodelay(true);
-    let acceptor = tls::acceptor();
     let options = SmtpOptions {
         hostname: "localhost".to_owned(),
         size_limit: limits.body,
         require_auth: engine.wants_minted_key(),
-        starttls: acceptor.is_some(),
+        starttls: tls::acceptor().is_some(),
     };
     let session = Session::new(options);
-    let greeting = session.greeting();
-    if line.write_all(&greeting).await.is_err() || !speaks(&line, shed, limits.idle_time).await {
-        return;
+    if line.write_all(&session.greeting()).await.is_ok() && speaks(&line, &mut shed, limits.idle_time).await {
+        drop(shed);
+        // In a box of its own, so that those who say nothing take little.
+        Box::pin(converse(line, session, engine, origin, limits)).await;
     }
+}
+
+async fn converse<S: Service>(mut line: TcpStream, session: Session, engine: Arc<Engine<S>>, origin: Origin, limits: Limits) {
     let mut conversation = Conversation { session, engine: &engine, origin, patience: limits.idle_time, messages: 0 };
     let mut end = conversation.go_on(&mut line).await;
-    if let (End::StartTls, Some(acceptor)) = (&end, acceptor) {
+    if let (End::StartTls, Some(acceptor)) = (&end, tls::acceptor()) {
         end = match tokio::time::timeout(limits.head_time, acceptor.accept(line)).await {
             Ok(Ok(mut secured)) => {
                 conversation.session.tls_started();
@@ -69,15 +72,6 @@ pub(in crate::wire) async fn serve<S: Service>(
     if let (End::Closed(by), true) = (end, conversation.messages > 0) {
         let service = engine.service().name().into();
         engine.ledger().append(&Event::Closed { service, connection: origin.connection, caller: origin.caller, by });
-    }
-}
-
-/// Waits for the first word; silent connections make room when files run short.
-async fn speaks(line: &TcpStream, mut shed: watch::Receiver<u64>, patience: Duration) -> bool {
-    tokio::select! {
-        ready = line.readable() => ready.is_ok(),
-        _ = shed.changed() => false,
-        () = tokio::time::sleep(patience) => false,
     }
 }
 
