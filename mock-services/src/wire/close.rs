@@ -8,10 +8,10 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
-/// A caller that goes on sending after the end is listened to for so long, so that it can read what it was sent.
-const LINGER: Duration = Duration::from_millis(500);
-/// And for so many bytes.
-const MOST_DRAINED: usize = 4 * 1024 * 1024;
+/// A caller that goes on sending after the end is listened to, so that it can read what it was sent: until it pauses for so long,
+const PAUSE: Duration = Duration::from_secs(2);
+/// or until this is over.
+const LINGER: Duration = Duration::from_secs(30);
 /// So much that comes before its turn is kept for later.
 const MOST_UNREAD: usize = 256 * 1024;
 
@@ -39,16 +39,8 @@ pub(super) async fn finish<L: Line>(line: &mut L) {
     if line.shutdown().await.is_err() {
         return;
     }
-    let mut drained = 0;
-    let mut bin = [0; 4096];
-    let drain = async {
-        while drained < MOST_DRAINED {
-            match line.read(&mut bin).await {
-                Ok(0) | Err(_) => break,
-                Ok(length) => drained += length,
-            }
-        }
-    };
+    let mut bin = vec![0; 16 * 1024];
+    let drain = async { while let Ok(Ok(1..)) = tokio::time::timeout(PAUSE, line.read(&mut bin)).await {} };
     // Whether the caller closed or the time was over makes no difference.
     let _ = tokio::time::timeout(LINGER, drain).await;
 }

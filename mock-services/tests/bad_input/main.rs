@@ -6,4 +6,5 @@
 mod common;
 
 mod crowd;
+mod large;
 mod part;
