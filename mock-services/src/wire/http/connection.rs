@@ -157,7 +157,8 @@ impl Connection<'_> {
         }
     }
 
-    /// Reads until a line of the head has ended: only then can the head have.
+    /// Reads until a line of the head has ended: only then can the head have. The first bytes are given at once, because they tell what
+    /// is no HTTP at all and would never end a line.
     async fn read_line(&mut self) -> Result<usize, Option<u16>> {
         loop {
             let before = self.buffer.len();
@@ -165,7 +166,8 @@ impl Connection<'_> {
             if before == 0 && length > 0 && !ends_head(&self.buffer) {
                 self.wait_at_most(self.limits.head_time);
             }
-            if length == 0 || self.buffer[before..].contains(&b'\n') || self.buffer.len() >= self.limits.head {
+            let ends_line = self.buffer[before..].contains(&b'\n');
+            if before == 0 || length == 0 || ends_line || self.buffer.len() >= self.limits.head {
                 return Ok(length);
             }
         }
@@ -240,7 +242,7 @@ impl Connection<'_> {
         let title = match status {
             408 => "408 Request Time-out",
             413 => "413 Request Entity Too Large",
-            431 => "400 Request Header Or Cookie Too Large",
+            431 => "431 Request Header Fields Too Large",
             501 => "501 Not Implemented",
             505 => "505 HTTP Version Not Supported",
             _ => "400 Bad Request",
