@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::{Session, SmtpOptions, Step, encode};
 use crate::engine::{Engine, Gone, Origin};
@@ -28,7 +29,7 @@ struct Conversation<'a, S: Service> {
     session: Session,
     engine: &'a Arc<Engine<S>>,
     origin: Origin,
-    /// How long the client may say nothing.
+    /// How long the client may say nothing, and how long a line or a message may take.
     patience: Duration,
     messages: u64,
 }
@@ -79,15 +80,23 @@ impl<S: Service> Conversation<'_, S> {
     async fn go_on<L: Line>(&mut self, line: &mut L) -> End {
         let mut buffer = Vec::with_capacity(4096);
         let mut steps = Vec::new();
+        // A line or a message that comes byte by byte has the time of one that does not come.
+        let mut deadline = Instant::now() + self.patience;
         loop {
-            match tokio::time::timeout(self.patience, line.read_buf(&mut buffer)).await {
+            match tokio::time::timeout_at(deadline, line.read_buf(&mut buffer)).await {
                 Ok(Ok(0) | Err(_)) => return End::Closed(ClosedBy::Caller),
-                Err(_) => return End::Closed(ClosedBy::Timeout),
+                Err(_) => {
+                    if line.write_all(&self.session.timed_out()).await.is_ok() {
+                        finish(line).await;
+                    }
+                    return End::Closed(ClosedBy::Timeout);
+                }
                 Ok(Ok(_)) => {}
             }
             self.session.feed(&buffer, &mut steps);
             buffer.clear();
             let mut due: VecDeque<Step> = steps.drain(..).collect();
+            let proceeds = !due.is_empty();
             while let Some(step) = due.pop_front() {
                 if let Some(end) = self.step(line, &mut buffer, step, &mut steps).await {
                     return end;
@@ -95,6 +104,9 @@ impl<S: Service> Conversation<'_, S> {
                 self.session.feed(&buffer, &mut steps);
                 buffer.clear();
                 due.extend(steps.drain(..));
+            }
+            if proceeds {
+                deadline = Instant::now() + self.patience;
             }
         }
     }
