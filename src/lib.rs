@@ -1,1 +1,4 @@
-//! x
+//! Finds out whether an agent or a tool makes each of its effects happen exactly once when the world around it fails.
+
+pub mod cli;
+pub mod serve;

@@ -1,1 +1,5 @@
-fn main() {}
+//! The command `hapax`.
+
+fn main() -> std::process::ExitCode {
+    hapax::cli::main()
+}

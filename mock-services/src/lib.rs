@@ -1,12 +1,14 @@
 //! Payment, email, deploy and record services on real sockets that commit and then fail, with a ledger that is the truth.
 
 mod clock;
+pub mod custom;
 pub mod deploy;
 pub mod email;
 mod engine;
 pub mod fault;
 pub mod idempotency;
 pub mod ledger;
+pub mod payment;
 pub mod records;
 pub mod service;
 mod services;

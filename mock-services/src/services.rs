@@ -195,6 +195,12 @@ impl Builder {
         self
     }
 
+    /// What the services that were added can do.
+    #[must_use]
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
     /// Starts them all.
     ///
     /// # Errors

@@ -1,0 +1,86 @@
+//! A service from its file: the head here, the operations one by one in `draft`, and what ties them together in `resolve`.
+
+use super::draft::Draft;
+use super::route::is_name;
+use super::{Custom, failure, resolve, template};
+use crate::idempotency::Profile;
+use crate::service::Operation;
+use crate::yaml::{Key, Node, Problems, Reader, Source, listed, parse, shown};
+
+/// Names that are taken: the services that are built in, and those whose variables would be mistaken for them.
+const TAKEN: [&str; 7] = ["payment", "email", "deploy", "records", "model", "smtp", "mcp"];
+
+pub(super) fn read(file: &Source) -> Result<Custom, Problems> {
+    let tree = parse(file)?;
+    let reader = Reader::new(file);
+    let custom = read_service(&reader, &tree);
+    reader.finish(custom)
+}
+
+fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
+    let mut map = reader.map(tree, "a service")?;
+    let name = map.required("service").and_then(|node| read_name(reader, node));
+    let about = map.optional("about").and_then(|node| reader.text(node)).map(str::to_owned);
+    let profile =
+        map.optional("idempotency").and_then(|node| reader.one_of(node, &Profile::ALL.map(|profile| (profile.name(), profile))));
+    let profile = profile.unwrap_or(Profile::None);
+    let key_header = map.optional("key").map_or(Some("Idempotency-Key"), |node| read_header_name(reader, node));
+    let operations = map.required("operations").and_then(|node| read_operations(reader, node));
+    let errors = map.optional("errors").and_then(|node| read_errors(reader, node)).cloned();
+    map.finish();
+
+    let entries = operations.unwrap_or_default();
+    let drafts: Vec<Draft<'_>> = entries.iter().filter_map(|(key, node)| Draft::read(reader, key, node)).collect();
+    let all: Vec<&str> = entries.iter().map(|(key, _)| key.name.as_str()).collect();
+    let name = name.unwrap_or_default();
+    let (operations, rules) = resolve::resolve(reader, &drafts, &all, &name).into_iter().unzip::<Operation, _, _, Vec<_>>();
+    Some(Custom { name, about, profile, key_header: key_header?.to_owned(), operations, rules, errors })
+}
+
+fn read_name(reader: &Reader, node: &Node) -> Option<String> {
+    let name = reader.text(node)?;
+    if TAKEN.contains(&name) {
+        let help = format!("choose a name other than {}", listed(TAKEN));
+        reader.report_with_help(node.span, format!("the name `{name}` is taken"), help);
+        return None;
+    }
+    if !is_name(name)
+        || !name.starts_with(|first: char| first.is_ascii_lowercase())
+        || name.contains(|c: char| c.is_ascii_uppercase())
+    {
+        let help = "a name consists of small letters, digits and underscores and begins with a letter";
+        reader.report_with_help(node.span, format!("`{}` cannot be the name of a service", shown(name)), help);
+        return None;
+    }
+    Some(name.to_owned())
+}
+
+fn read_header_name<'n>(reader: &Reader, node: &'n Node) -> Option<&'n str> {
+    let name = reader.text(node)?;
+    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+        let help = "a header's name consists of letters, digits and dashes: Idempotency-Key";
+        reader.report_with_help(node.span, format!("`{}` cannot be the name of a header", shown(name)), help);
+        return None;
+    }
+    Some(name)
+}
+
+fn read_operations<'n>(reader: &Reader, node: &'n Node) -> Option<&'n [(Key, Node)]> {
+    let entries = reader.entries(node)?;
+    if entries.is_empty() {
+        reader.report(node.span, "a service needs at least one operation");
+    }
+    Some(entries)
+}
+
+fn read_errors<'n>(reader: &Reader, node: &'n Node) -> Option<&'n Node> {
+    let mut map = reader.map(node, "`errors`")?;
+    let body = map.required("body");
+    map.finish();
+    template::check(reader, body?, &failure::NAMES);
+    body
+}
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

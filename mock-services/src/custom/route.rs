@@ -1,0 +1,164 @@
+//! Routes: a method and a path whose parts are given or named.
+
+/// The methods that a route can have.
+pub(super) const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/// A method and a path.
+#[derive(Debug, Clone)]
+pub(super) struct Route {
+    pub(super) method: &'static str,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Given(String),
+    Named(String),
+}
+
+/// What a request's method and path lead to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Route(usize),
+    OtherMethods(Vec<&'static str>),
+    Nothing,
+}
+
+impl Route {
+    /// Reads `POST /tickets/{id}/close`; an error says what is wrong with it.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let (method, path) = text.split_once(' ').ok_or("a route is a method, a space and a path")?;
+        let method = METHODS.into_iter().find(|known| *known == method).ok_or_else(|| {
+            format!("`{}` is not a method: it can be {}", crate::yaml::shown(method), crate::yaml::listed(METHODS))
+        })?;
+        let path = path.trim_start().strip_prefix('/').ok_or("a path begins with a slash")?;
+        let mut route = Route { method, parts: Vec::new() };
+        if path.is_empty() {
+            return Ok(route);
+        }
+        for part in path.split('/') {
+            let part = match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
+                Some(name) if is_name(name) && !route.names().any(|have| have == name) => Part::Named(name.to_owned()),
+                Some(_) => {
+                    return Err("each name in braces consists of letters, digits and underscores and occurs once".to_owned());
+                }
+                None if part.is_empty() => return Err("a path has no empty parts".to_owned()),
+                None if part.contains(|character: char| {
+                    character.is_whitespace() || character.is_control() || "{}?#%".contains(character)
+                }) =>
+                {
+                    return Err(format!("`{}` cannot be a part of a path", crate::yaml::shown(part)));
+                }
+                None => Part::Given(part.to_owned()),
+            };
+            route.parts.push(part);
+        }
+        Ok(route)
+    }
+
+    /// The names in its path.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Named(name) => Some(name.as_str()),
+            Part::Given(_) => None,
+        })
+    }
+
+    /// The part of a request's path that stands where the name does.
+    pub(super) fn value<'a>(&self, name: &str, segments: &'a [String]) -> Option<&'a str> {
+        let place = self.parts.iter().position(|part| matches!(part, Part::Named(have) if have == name))?;
+        segments.get(place).map(String::as_str)
+    }
+
+    /// Whether no request can tell the two apart.
+    pub(super) fn is_same(&self, other: &Route) -> bool {
+        let shape = |route: &Route| {
+            let given = |part: &Part| match part {
+                Part::Given(text) => Some(text.clone()),
+                Part::Named(_) => None,
+            };
+            route.parts.iter().map(given).collect::<Vec<_>>()
+        };
+        self.method == other.method && shape(self) == shape(other)
+    }
+
+    fn fits(&self, segments: &[String]) -> bool {
+        let one = |(part, segment): (&Part, &String)| match part {
+            Part::Given(text) => text == segment,
+            Part::Named(_) => true,
+        };
+        self.parts.len() == segments.len() && self.parts.iter().zip(segments).all(one)
+    }
+
+    /// Which of two routes that fit is meant: the one that gives more, from left to right.
+    fn given(&self) -> Vec<bool> {
+        self.parts.iter().map(|part| matches!(part, Part::Given(_))).collect()
+    }
+}
+
+/// The route for a request.
+pub(super) fn find<'a>(routes: impl Iterator<Item = &'a Route>, method: &str, segments: &[String]) -> Found {
+    let fitting: Vec<(usize, &Route)> = routes.enumerate().filter(|(_, route)| route.fits(segments)).collect();
+    if let Some((index, _)) = fitting.iter().filter(|(_, route)| route.method == method).max_by_key(|(_, route)| route.given()) {
+        return Found::Route(*index);
+    }
+    let mut methods: Vec<&'static str> = fitting.iter().map(|(_, route)| route.method).collect();
+    methods.sort_unstable();
+    methods.dedup();
+    if methods.is_empty() { Found::Nothing } else { Found::OtherMethods(methods) }
+}
+
+/// Whether a text can be a name.
+pub(super) fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 60 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(routes: &[&str], method: &str, path: &str) -> Found {
+        let routes: Vec<Route> = routes.iter().map(|route| Route::read(route).unwrap()).collect();
+        let segments: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        find(routes.iter(), method, &segments)
+    }
+
+    #[test]
+    fn a_given_part_is_preferred_to_a_named_one() {
+        let routes = ["GET /tickets/{id}", "GET /tickets/mine", "GET /{kind}/mine", "GET /"];
+        assert_eq!(found(&routes, "GET", "/tickets/mine"), Found::Route(1));
+        assert_eq!(found(&routes, "GET", "/tickets/t1"), Found::Route(0));
+        assert_eq!(found(&routes, "GET", "/notes/mine"), Found::Route(2));
+        assert_eq!(found(&routes, "GET", "/"), Found::Route(3));
+        assert_eq!(found(&routes, "GET", "/tickets"), Found::Nothing);
+        assert_eq!(found(&routes, "DELETE", "/tickets/t1"), Found::OtherMethods(vec!["GET"]));
+    }
+
+    #[test]
+    fn what_is_no_route_is_refused() {
+        for text in [
+            "",
+            "GET",
+            "/tickets",
+            "FETCH /tickets",
+            "GET tickets",
+            "GET //a",
+            "GET /a/",
+            "GET /{a}/{a}",
+            "GET /{}",
+            "GET /a{b}",
+            "GET /a?b",
+            "GET /a b",
+        ] {
+            assert!(Route::read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn routes_are_the_same_whatever_their_names_are() {
+        let same = |one: &str, other: &str| Route::read(one).unwrap().is_same(&Route::read(other).unwrap());
+        assert!(same("GET /a/{id}", "GET /a/{name}"));
+        assert!(!same("GET /a/{id}", "POST /a/{id}"));
+        assert!(!same("GET /a/{id}", "GET /a/b"));
+    }
+}

@@ -1,0 +1,182 @@
+//! Values with names in them: `"${amount}"` alone stands for the whole value, whatever its kind; within a longer text it is put in
+//! as text. `$${` stands for `${`.
+
+use crate::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
+
+/// A part of a text.
+#[derive(Debug, PartialEq, Eq)]
+enum Piece<'a> {
+    Text(&'a str),
+    Name(&'a str),
+}
+
+/// The parts of a text; `None` where a brace is not closed.
+fn pieces(text: &str) -> Option<Vec<Piece<'_>>> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        if rest[..at].ends_with('$') {
+            pieces.push(Piece::Text(&rest[..at - 1]));
+            pieces.push(Piece::Text("${"));
+            rest = &rest[at + 2..];
+            continue;
+        }
+        let close = at + rest[at..].find('}')?;
+        if at > 0 {
+            pieces.push(Piece::Text(&rest[..at]));
+        }
+        pieces.push(Piece::Name(&rest[at + 2..close]));
+        rest = &rest[close + 1..];
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Text(rest));
+    }
+    Some(pieces)
+}
+
+/// Reports every name in the value that is not among those allowed.
+pub(super) fn check(reader: &Reader, node: &Node, allowed: &[&str]) {
+    match &node.kind {
+        Kind::Text(text) => match pieces(text) {
+            Some(pieces) => {
+                for piece in pieces {
+                    if let Piece::Name(name) = piece
+                        && !allowed.contains(&name)
+                    {
+                        unknown(reader, node.span, name, allowed);
+                    }
+                }
+            }
+            None => {
+                reader.report_with_help(node.span, "`${` is not closed", "close it with `}`, or write `$${` for the characters")
+            }
+        },
+        Kind::List(items) => items.iter().for_each(|item| check(reader, item, allowed)),
+        Kind::Map(entries) => entries.iter().for_each(|(_, value)| check(reader, value, allowed)),
+        _ => {}
+    }
+}
+
+fn unknown(reader: &Reader, span: Span, name: &str, allowed: &[&str]) {
+    let all = listed(allowed.iter().copied());
+    let help = match nearest(name, allowed.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`? it can be {all}"),
+        None => format!("it can be {all}"),
+    };
+    reader.report_with_help(span, format!("`{}` is not defined here", shown(name)), help);
+}
+
+/// Names and what they stand for. The first of two equal names wins.
+#[derive(Debug, Default)]
+pub(super) struct Scope(Vec<(String, Node)>);
+
+impl Scope {
+    pub(super) fn of(values: &[(String, Node)]) -> Self {
+        Scope(values.to_vec())
+    }
+
+    pub(super) fn add(&mut self, name: &str, value: Node) -> &mut Self {
+        self.0.push((name.to_owned(), value));
+        self
+    }
+
+    fn get(&self, name: &str) -> Option<&Node> {
+        self.0.iter().find(|(have, _)| have == name).map(|(_, node)| node)
+    }
+}
+
+/// The value with its names replaced; a name without a value is nothing.
+pub(super) fn render(node: &Node, scope: &Scope) -> Node {
+    match &node.kind {
+        Kind::Text(template) => match pieces(template).as_deref() {
+            Some([Piece::Name(name)]) => scope.get(name).cloned().unwrap_or_else(|| bare(Kind::Null)),
+            Some(pieces) => text(pieces.iter().fold(String::new(), |mut out, piece| {
+                match piece {
+                    Piece::Text(text) => out.push_str(text),
+                    Piece::Name(name) => out.push_str(&scope.get(name).map(as_words).unwrap_or_default()),
+                }
+                out
+            })),
+            None => node.clone(),
+        },
+        Kind::List(items) => list(items.iter().map(|item| render(item, scope)).collect()),
+        Kind::Map(entries) => map(entries.iter().map(|(key, value)| (key.name.clone(), render(value, scope)))),
+        _ => node.clone(),
+    }
+}
+
+/// The value as text: a text as it is, nothing as nothing, and a list or a map as JSON.
+pub(super) fn as_words(node: &Node) -> String {
+    match &node.kind {
+        Kind::Null => String::new(),
+        Kind::Text(text) => text.clone(),
+        _ => serde_json::to_string(node).unwrap_or_default(),
+    }
+}
+
+/// The elements of a list, or the one value that stands alone.
+pub(super) fn elements(node: &Node) -> &[Node] {
+    match &node.kind {
+        Kind::List(items) => items,
+        _ => std::slice::from_ref(node),
+    }
+}
+
+pub(super) fn bare(kind: Kind) -> Node {
+    Node::new(kind, Span::default())
+}
+
+pub(super) fn text(text: impl Into<String>) -> Node {
+    bare(Kind::Text(text.into()))
+}
+
+pub(super) fn integer(number: i64) -> Node {
+    bare(Kind::Integer(number))
+}
+
+pub(super) fn list(items: Vec<Node>) -> Node {
+    bare(Kind::List(items))
+}
+
+pub(super) fn map(entries: impl Iterator<Item = (String, Node)>) -> Node {
+    let key = |name| Key { name, span: Span::default() };
+    bare(Kind::Map(entries.map(|(name, node)| (key(name), node)).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rendered(template: &str) -> Kind {
+        let mut scope = Scope::default();
+        scope.add("amount", integer(5)).add("name", text("Ada")).add("tags", list(vec![text("a")]));
+        render(&text(template), &scope).kind
+    }
+
+    #[test]
+    fn a_name_alone_is_the_whole_value() {
+        assert_eq!(rendered("${amount}"), Kind::Integer(5));
+        assert_eq!(rendered("${tags}"), Kind::List(vec![text("a")]));
+        assert_eq!(rendered("${absent}"), Kind::Null);
+    }
+
+    #[test]
+    fn a_name_within_a_text_is_put_in_as_text() {
+        assert_eq!(rendered("${name}: ${amount}${absent} ${tags}"), Kind::Text("Ada: 5 [\"a\"]".to_owned()));
+        assert_eq!(rendered("no name"), Kind::Text("no name".to_owned()));
+        assert_eq!(rendered("$ {a} }"), Kind::Text("$ {a} }".to_owned()));
+    }
+
+    #[test]
+    fn two_dollars_stand_for_one() {
+        assert_eq!(rendered("$${name} ${name}"), Kind::Text("${name} Ada".to_owned()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(template in ".*", marks in "[${}a]{0,12}") {
+            let _ = (rendered(&template), rendered(&marks));
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The parameters that each endpoint knows, whether or not anything here depends on them: a real call must not be refused.
+
+/// What every endpoint knows.
+pub(crate) const COMMON: &[&str] = &["expand"];
+
+/// `POST /v1/charges`.
+pub(crate) const CHARGE: &[&str] = &[
+    "amount",
+    "application_fee",
+    "application_fee_amount",
+    "capture",
+    "card",
+    "currency",
+    "customer",
+    "description",
+    "destination",
+    "metadata",
+    "on_behalf_of",
+    "radar_options",
+    "receipt_email",
+    "shipping",
+    "source",
+    "statement_descriptor",
+    "statement_descriptor_suffix",
+    "transfer_data",
+    "transfer_group",
+];
+
+/// `POST /v1/charges/{id}`.
+pub(crate) const CHARGE_UPDATE: &[&str] =
+    &["customer", "description", "fraud_details", "metadata", "receipt_email", "shipping", "transfer_group"];
+
+/// `POST /v1/charges/{id}/capture`.
+pub(crate) const CHARGE_CAPTURE: &[&str] = &[
+    "amount",
+    "application_fee",
+    "application_fee_amount",
+    "receipt_email",
+    "statement_descriptor",
+    "statement_descriptor_suffix",
+    "transfer_data",
+    "transfer_group",
+];
+
+/// What making, changing and confirming an intent have in common.
+pub(crate) const INTENT: &[&str] = &[
+    "allowed_payment_method_types",
+    "amount_details",
+    "capture_method",
+    "excluded_payment_method_types",
+    "hooks",
+    "payment_details",
+    "payment_method",
+    "payment_method_data",
+    "payment_method_options",
+    "payment_method_types",
+    "radar_options",
+    "receipt_email",
+    "setup_future_usage",
+    "shipping",
+    "source",
+];
+
+/// What making and changing an intent know beyond that.
+pub(crate) const INTENT_WRITE: &[&str] = &[
+    "amount",
+    "application_fee_amount",
+    "currency",
+    "customer",
+    "customer_account",
+    "description",
+    "metadata",
+    "payment_method_configuration",
+    "statement_descriptor",
+    "statement_descriptor_suffix",
+    "transfer_data",
+    "transfer_group",
+];
+
+/// What only making an intent knows.
+pub(crate) const INTENT_CREATE: &[&str] = &["automatic_payment_methods", "confirm", "confirmation_method", "on_behalf_of"];
+
+/// What confirming an intent knows, at once or later.
+pub(crate) const INTENT_CONFIRM: &[&str] =
+    &["confirmation_token", "error_on_requires_action", "mandate", "mandate_data", "off_session", "return_url", "use_stripe_sdk"];
+
+/// `POST /v1/payment_intents/{id}/capture`.
+pub(crate) const INTENT_CAPTURE: &[&str] = &[
+    "amount_details",
+    "amount_to_capture",
+    "application_fee_amount",
+    "final_capture",
+    "hooks",
+    "metadata",
+    "payment_details",
+    "statement_descriptor",
+    "statement_descriptor_suffix",
+    "transfer_data",
+];
+
+/// `POST /v1/payment_intents/{id}/cancel`.
+pub(crate) const INTENT_CANCEL: &[&str] = &["cancellation_reason"];
+
+/// `POST /v1/refunds`.
+pub(crate) const REFUND: &[&str] = &[
+    "amount",
+    "charge",
+    "currency",
+    "customer",
+    "instructions_email",
+    "metadata",
+    "origin",
+    "payment_intent",
+    "reason",
+    "refund_application_fee",
+    "reverse_transfer",
+];
+
+/// `POST /v1/customers` and `POST /v1/customers/{id}`.
+pub(crate) const CUSTOMER: &[&str] = &[
+    "address",
+    "balance",
+    "business_name",
+    "cash_balance",
+    "default_source",
+    "description",
+    "email",
+    "individual_name",
+    "invoice_prefix",
+    "invoice_settings",
+    "metadata",
+    "name",
+    "next_invoice_sequence",
+    "payment_method",
+    "phone",
+    "preferred_locales",
+    "shipping",
+    "source",
+    "tax",
+    "tax_exempt",
+    "tax_id_data",
+    "test_clock",
+    "validate",
+];
+
+/// `POST /v1/subscriptions` and `POST /v1/subscriptions/{id}`.
+pub(crate) const SUBSCRIPTION: &[&str] = &[
+    "add_invoice_items",
+    "application_fee_percent",
+    "automatic_tax",
+    "backdate_start_date",
+    "billing_cycle_anchor",
+    "billing_cycle_anchor_config",
+    "billing_mode",
+    "billing_schedules",
+    "billing_thresholds",
+    "cancel_at",
+    "cancel_at_period_end",
+    "cancellation_details",
+    "collection_method",
+    "currency",
+    "customer",
+    "customer_account",
+    "days_until_due",
+    "default_payment_method",
+    "default_source",
+    "default_tax_rates",
+    "description",
+    "discounts",
+    "invoice_settings",
+    "items",
+    "metadata",
+    "off_session",
+    "on_behalf_of",
+    "pause_collection",
+    "payment_behavior",
+    "payment_settings",
+    "pending_invoice_item_interval",
+    "proration_behavior",
+    "proration_date",
+    "transfer_data",
+    "trial_end",
+    "trial_from_plan",
+    "trial_period_days",
+    "trial_settings",
+];
+
+/// `DELETE /v1/subscriptions/{id}`.
+pub(crate) const UNSUBSCRIBE: &[&str] = &["cancellation_details", "invoice_now", "prorate"];
+
+/// Every list.
+pub(crate) const LIST: &[&str] = &["created", "ending_before", "limit", "starting_after"];
+
+/// Every search.
+pub(crate) const SEARCH: &[&str] = &["limit", "page", "query"];

@@ -1,0 +1,140 @@
+//! `POST /v1/customers`, `POST /v1/customers/{id}` and `DELETE /v1/customers/{id}`: bookkeeping.
+
+use std::sync::Arc;
+
+use super::{Call, Outcome, World, set};
+use crate::payment::allowed;
+use crate::payment::answers;
+use crate::payment::effects::Change;
+use crate::payment::errors::{Refused, not_found};
+use crate::payment::metadata::MetadataChange;
+use crate::payment::objects::{Address, Customer, Shipping};
+use crate::payment::params::Params;
+use crate::payment::source::{self, Instrument, declined};
+use crate::service::Fields;
+
+/// A customer that is to be made or, with an id, changed.
+#[derive(Debug)]
+pub(crate) struct Save {
+    id: Option<String>,
+    balance: Option<i64>,
+    description: Option<Option<String>>,
+    email: Option<Option<String>>,
+    name: Option<Option<String>>,
+    phone: Option<Option<String>>,
+    address: Option<Address>,
+    shipping: Option<Shipping>,
+    preferred_locales: Vec<String>,
+    tax_exempt: Option<&'static str>,
+    source: Option<Instrument>,
+    default_method: Option<Instrument>,
+    metadata: MetadataChange,
+}
+
+impl Save {
+    /// Reads the parameters.
+    pub(crate) fn read(id: Option<String>, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
+        params.check(&[allowed::CUSTOMER, allowed::COMMON])?;
+        if let Some(method) = params.text("payment_method")? {
+            source::method(method, "payment_method")?;
+        }
+        let invoices = params.inside("invoice_settings").find(|(name, ..)| *name == "default_payment_method");
+        let default_method = invoices
+            .filter(|(_, _, value)| !value.is_empty())
+            .map(|(_, _, value)| source::method(value, "invoice_settings[default_payment_method]"))
+            .transpose()?;
+        let call = Save {
+            id,
+            balance: params.integer("balance")?,
+            description: params.clearable("description")?,
+            email: params.clearable("email")?,
+            name: params.clearable("name")?,
+            phone: params.clearable("phone")?,
+            address: Address::read(params),
+            shipping: Shipping::read(params),
+            preferred_locales: params.inside("preferred_locales").map(|(_, _, locale)| locale.to_owned()).collect(),
+            tax_exempt: params.choice("tax_exempt", &["none", "exempt", "reverse"])?,
+            source: Instrument::of_source(params)?,
+            default_method,
+            metadata: MetadataChange::read(params)?,
+        };
+        if let Some(id) = &call.id {
+            fields.set("customer", id.as_str());
+        }
+        for (name, value) in [("email", &call.email), ("name", &call.name), ("description", &call.description)] {
+            if let Some(Some(value)) = value {
+                fields.set(name, value.as_str());
+            }
+        }
+        call.metadata.describe(fields);
+        Ok(call)
+    }
+
+    fn fill(&self, customer: &mut Customer, world: &World<'_>) -> Result<(), Refused> {
+        customer.balance = self.balance.unwrap_or(customer.balance);
+        set(&mut customer.description, &self.description);
+        set(&mut customer.email, &self.email);
+        set(&mut customer.name, &self.name);
+        set(&mut customer.phone, &self.phone);
+        customer.address = self.address.clone().or(customer.address.take());
+        customer.shipping = self.shipping.clone().or(customer.shipping.take());
+        if !self.preferred_locales.is_empty() {
+            customer.preferred_locales.clone_from(&self.preferred_locales);
+        }
+        customer.tax_exempt = self.tax_exempt.unwrap_or(customer.tax_exempt);
+        customer.metadata = self.metadata.over(&customer.metadata)?;
+        if let Some(method) = &self.default_method {
+            customer.invoice_settings.default_payment_method = Some(method.id(&world.context.ids, "pm_1"));
+            customer.card = Some(method.card);
+        }
+        if let Some(source) = &self.source {
+            if let Some(reason) = source.card.unsavable() {
+                return Err(Box::new(declined(reason)));
+            }
+            customer.default_source = Some(source.id(&world.context.ids, "card_1"));
+            customer.card = Some(source.card);
+        }
+        Ok(())
+    }
+}
+
+impl Call for Save {
+    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
+        let mut customer = match &self.id {
+            None => Customer::bare(&world.id("cus_", 14), world.now()),
+            Some(id) => Customer::clone(&*present(id, world)?),
+        };
+        self.fill(&mut customer, world)?;
+        let answer = answers::ok(&customer);
+        Ok(Outcome { answer, changes: vec![Change::CustomerSaved(Arc::new(customer))] })
+    }
+}
+
+fn present(id: &str, world: &World<'_>) -> Result<Arc<Customer>, Refused> {
+    let customer = world.state.customer(world.options, id).filter(|customer| !customer.deleted);
+    customer.ok_or_else(|| not_found("customer", id))
+}
+
+/// A customer that is to go.
+#[derive(Debug)]
+pub(crate) struct Delete {
+    id: String,
+}
+
+impl Delete {
+    /// Reads the parameters, of which there are none.
+    pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
+        params.check(&[])?;
+        fields.set("customer", id.as_str());
+        Ok(Delete { id })
+    }
+}
+
+impl Call for Delete {
+    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
+        let mut customer = present(&self.id, world)?;
+        Arc::make_mut(&mut customer).deleted = true;
+        let answer = answers::ok(&customer.view());
+        Ok(Outcome { answer, changes: vec![Change::CustomerSaved(customer)] })
+    }
+}

@@ -1,0 +1,245 @@
+//! What moves an intent on: `/confirm`, `/capture` and `/cancel` behind `POST /v1/payment_intents/{id}`.
+
+use std::sync::Arc;
+
+use super::charge::{approved, capturable, decline};
+use super::expand::{Expand, Expands, Fresh};
+use super::intent::{attach, saved};
+use super::{Call, Outcome, World};
+use crate::payment::allowed;
+use crate::payment::answers;
+use crate::payment::cards::{Card, Decline};
+use crate::payment::effects::Change;
+use crate::payment::errors::{Refused, doc_url, not_found, unexpected_state};
+use crate::payment::metadata::MetadataChange;
+use crate::payment::objects::{Charge, Expandable, Intent, LastPaymentError, PaymentMethod, Shipping, Status};
+use crate::payment::params::Params;
+use crate::payment::source::{Instrument, declined};
+use crate::service::Fields;
+
+/// A confirmation: the money is taken, or held.
+#[derive(Debug)]
+pub(crate) struct Confirm {
+    id: String,
+    method: Option<Instrument>,
+    capture_method: Option<&'static str>,
+    receipt_email: Option<String>,
+    shipping: Option<Shipping>,
+    expand: Expand,
+}
+
+impl Confirm {
+    /// Reads the parameters.
+    pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
+        params.check(&[allowed::INTENT, allowed::INTENT_CONFIRM, &["amount_to_confirm"], allowed::COMMON])?;
+        fields.set("payment_intent", id.as_str());
+        Ok(Confirm {
+            id,
+            method: Instrument::of_method(params)?,
+            capture_method: params.choice("capture_method", &["automatic", "automatic_async", "manual"])?,
+            receipt_email: params.owned("receipt_email")?,
+            shipping: Shipping::read(params),
+            expand: params.expand().into(),
+        })
+    }
+}
+
+impl Call for Confirm {
+    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
+        let old = world.state.intents.get(&self.id).ok_or_else(|| not_found("payment_intent", &self.id))?;
+        if old.status == Status::Succeeded {
+            let message =
+                "You cannot confirm this PaymentIntent because it has already succeeded after being previously confirmed.";
+            return Err(unexpected_state(message, old));
+        }
+        if !old.status.is_open() {
+            let message = format!(
+                "You cannot confirm this PaymentIntent because it has a status of {}. Only a PaymentIntent with one of the \
+                 following statuses may be confirmed: requires_confirmation, requires_payment_method, requires_action.",
+                old.status.word()
+            );
+            return Err(unexpected_state(message, old));
+        }
+        let mut intent = Intent::clone(old);
+        if let Some(method) = &self.method {
+            attach(&mut intent, method, world);
+        }
+        intent.capture_method = self.capture_method.unwrap_or(intent.capture_method);
+        intent.receipt_email = self.receipt_email.clone().or(intent.receipt_email);
+        intent.shipping = self.shipping.clone().or(intent.shipping);
+        confirmed(intent, &self.expand, world)
+    }
+}
+
+/// Confirms an intent that can be: asks the bank, and takes or holds the money.
+pub(crate) fn confirmed(mut intent: Intent, expand: &Expand, world: &World<'_>) -> Result<Outcome, Refused> {
+    // As of old, a customer's default source stands in where no payment method is named.
+    if intent.card.is_none()
+        && let Some(wallet) = intent.customer().and_then(|customer| world.state.wallet(world.options, customer))
+        && let Some((id, card)) = wallet.card
+    {
+        intent.payment_method = Some(id);
+        intent.card = Some(card);
+    }
+    let (Some(card), Some(method)) = (intent.card, intent.payment_method.clone()) else {
+        let message = "You cannot confirm this PaymentIntent because it's missing a payment method. You can either update the \
+                       PaymentIntent with a payment method and then confirm it again, or confirm it again directly with a payment \
+                       method or ConfirmationToken.";
+        return Err(unexpected_state(message, &intent));
+    };
+    if let Some(reason) = decline(card, intent.customer(), world) {
+        return Err(turned_down(intent, reason, card, method, world));
+    }
+    let mut charge = Charge {
+        application_fee_amount: intent.application_fee_amount,
+        customer: intent.customer().map(|id| Expandable::Id(id.to_owned())),
+        description: intent.description.clone(),
+        metadata: intent.metadata.clone(),
+        on_behalf_of: intent.on_behalf_of.clone(),
+        payment_intent: Some(Expandable::Id(intent.id.clone())),
+        receipt_email: intent.receipt_email.clone(),
+        shipping: intent.shipping.clone(),
+        statement_descriptor: intent.statement_descriptor.clone(),
+        statement_descriptor_suffix: intent.statement_descriptor_suffix.clone(),
+        transfer_group: intent.transfer_group.clone(),
+        ..approved(world, intent.amount, intent.currency, card, method)
+    };
+    let hold = intent.capture_method == "manual";
+    if hold {
+        intent.status = Status::RequiresCapture;
+        intent.amount_capturable = intent.amount;
+    } else {
+        intent.status = Status::Succeeded;
+        intent.amount_received = intent.amount;
+        charge.capture(intent.amount, world.id("txn_3", 23));
+    }
+    intent.last_payment_error = None;
+    intent.latest_charge = Some(Expandable::Id(charge.id.clone()));
+    Ok(moved(charge, intent, !hold, expand, world))
+}
+
+fn moved(charge: Charge, intent: Intent, money_moved: bool, expand: &Expand, world: &World<'_>) -> Outcome {
+    let (charge, intent) = (Arc::new(charge), Arc::new(intent));
+    let fresh = Fresh { charge: Some(Arc::clone(&charge)) };
+    let answer = answers::ok(&*Arc::clone(&intent).expanded(expand, world, &fresh));
+    let charged = if money_moved { Change::Charged(charge) } else { Change::ChargeSaved(charge) };
+    Outcome { answer, changes: vec![charged, Change::IntentSaved(intent)] }
+}
+
+/// The refusal of a declined card, with the intent as Stripe leaves it.
+fn turned_down(mut intent: Intent, reason: Decline, card: Card, method: String, world: &World<'_>) -> Refused {
+    let charge = world.id("ch_3", 23);
+    let (code, decline_code, message) = reason.words();
+    let customer = intent.customer().map(str::to_owned);
+    let method = PaymentMethod { id: method, card, created: world.now(), customer };
+    intent.last_payment_error = Some(LastPaymentError {
+        charge: charge.clone(),
+        code,
+        decline_code,
+        doc_url: doc_url(code),
+        message,
+        param: reason.param(),
+        payment_method: method.clone(),
+        r#type: "card_error",
+    });
+    intent.latest_charge = Some(Expandable::Id(charge.clone()));
+    intent.payment_method = None;
+    intent.status = Status::RequiresPaymentMethod;
+    Box::new(declined(reason).charge(&charge).intent(intent).method(method))
+}
+
+/// Taking what an intent holds.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    id: String,
+    amount: Option<i64>,
+    metadata: MetadataChange,
+    expand: Expand,
+}
+
+impl Capture {
+    /// Reads the parameters.
+    pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
+        params.check(&[allowed::INTENT_CAPTURE, allowed::COMMON])?;
+        let (amount, metadata) = (params.integer("amount_to_capture")?, MetadataChange::read(params)?);
+        fields.set("payment_intent", id.as_str());
+        if let Some(amount) = amount {
+            fields.set("amount", amount);
+        }
+        metadata.describe(fields);
+        Ok(Capture { id, amount, metadata, expand: params.expand().into() })
+    }
+}
+
+impl Call for Capture {
+    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
+        let old = world.state.intents.get(&self.id).ok_or_else(|| not_found("payment_intent", &self.id))?;
+        let held = old.latest_charge.as_ref().and_then(|charge| world.state.charges.get(charge.id()));
+        let (Status::RequiresCapture, Some(held)) = (old.status, held) else {
+            let why = if old.status == Status::Succeeded && old.capture_method == "manual" {
+                "it has already been captured.".to_owned()
+            } else {
+                format!(
+                    "it has a status of {}. Only a PaymentIntent with one of the following statuses may be captured: \
+                     requires_capture.",
+                    old.status.word()
+                )
+            };
+            return Err(unexpected_state(format!("This PaymentIntent could not be captured because {why}"), old));
+        };
+        let amount = capturable(self.amount, old.amount_capturable, old.currency, "amount_to_capture")?;
+        let (mut charge, mut intent) = (Charge::clone(held), Intent::clone(old));
+        charge.capture(amount, world.id("txn_3", 23));
+        intent.status = Status::Succeeded;
+        intent.amount_capturable = 0;
+        intent.amount_received = amount;
+        intent.metadata = self.metadata.over(&intent.metadata)?;
+        Ok(moved(charge, intent, true, &self.expand, world))
+    }
+}
+
+/// Giving an intent up.
+#[derive(Debug)]
+pub(crate) struct Cancel {
+    id: String,
+    reason: Option<&'static str>,
+    expand: Expand,
+}
+
+impl Cancel {
+    /// Reads the parameters.
+    pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
+        params.check(&[allowed::INTENT_CANCEL, allowed::COMMON])?;
+        fields.set("payment_intent", id.as_str());
+        let reasons = &["duplicate", "fraudulent", "requested_by_customer", "abandoned"];
+        Ok(Cancel { id, reason: params.choice("cancellation_reason", reasons)?, expand: params.expand().into() })
+    }
+}
+
+impl Call for Cancel {
+    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
+        let old = world.state.intents.get(&self.id).ok_or_else(|| not_found("payment_intent", &self.id))?;
+        if matches!(old.status, Status::Succeeded | Status::Canceled) {
+            let message = format!(
+                "You cannot cancel this PaymentIntent because it has a status of {}. Only a PaymentIntent with one of the \
+                 following statuses may be canceled: requires_payment_method, requires_capture, requires_reauthorization, \
+                 requires_confirmation, requires_action, processing.",
+                old.status.word()
+            );
+            return Err(unexpected_state(message, old));
+        }
+        let mut intent = Intent::clone(old);
+        intent.status = Status::Canceled;
+        intent.amount_capturable = 0;
+        intent.canceled_at = Some(world.now());
+        intent.cancellation_reason = self.reason;
+        let held = old.latest_charge.as_ref().and_then(|charge| world.state.charges.get(charge.id()));
+        let mut outcome = saved(intent, &self.expand, world);
+        if let Some(held) = held.filter(|held| !held.captured) {
+            let mut charge = Charge::clone(held);
+            charge.refund(held.amount);
+            outcome.changes.push(Change::ChargeSaved(Arc::new(charge)));
+        }
+        Ok(outcome)
+    }
+}

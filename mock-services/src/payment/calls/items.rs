@@ -1,0 +1,139 @@
+//! `items[…]` of a subscription: what a request asks for, and what comes of it on the items that are there.
+
+use std::collections::BTreeMap;
+
+use super::World;
+use crate::payment::errors::{Problem, Refused, no_such};
+use crate::payment::objects::Item;
+use crate::payment::params::{self, Params};
+
+/// Stripe's limit.
+const MOST_ITEMS: usize = 20;
+
+/// One item as a request describes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    id: Option<String>,
+    pub(crate) price: Option<String>,
+    pub(crate) quantity: Option<i64>,
+    deleted: bool,
+}
+
+/// Reads all items, in the order of their numbers.
+pub(crate) fn read(params: &Params<'_>) -> Result<Vec<Asked>, Refused> {
+    let mut asked: BTreeMap<usize, Asked> = BTreeMap::new();
+    for (index, rest, value) in params.inside("items") {
+        let name = format!("items[{index}]{rest}");
+        let Ok(place) = index.parse::<usize>() else {
+            return Err(Box::new(Problem::invalid("Invalid array").param("items")));
+        };
+        if asked.len() >= MOST_ITEMS && !asked.contains_key(&place) {
+            let message = format!("A subscription can have up to {MOST_ITEMS} items.");
+            return Err(Box::new(Problem::invalid(message).param("items")));
+        }
+        let item = asked.entry(place).or_default();
+        match rest {
+            "[id]" => item.id = Some(value.to_owned()),
+            "[price]" | "[plan]" if is_price(value) => item.price = Some(value.to_owned()),
+            "[price]" | "[plan]" => return Err(no_such("price", value, name)),
+            "[quantity]" => item.quantity = Some(count(value, name)?),
+            "[deleted]" => item.deleted = value == "true",
+            // Discounts, tax rates and the like change nothing here.
+            _ => {}
+        }
+    }
+    Ok(asked.into_values().collect())
+}
+
+fn count(value: &str, name: String) -> Result<i64, Refused> {
+    let quantity = params::integer(value, name.clone())?;
+    if quantity < 0 {
+        let message = "This value must be greater than or equal to 0.";
+        return Err(Box::new(Problem::invalid(message).code("parameter_invalid_integer").param(name)));
+    }
+    Ok(quantity)
+}
+
+/// Prices have ids of their own choice as long as they were plans.
+fn is_price(id: &str) -> bool {
+    !id.is_empty() && id.len() <= 255 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+}
+
+/// What comes of the request: the items afterwards.
+pub(crate) fn over(old: &[Item], asked: &[Asked], world: &World<'_>) -> Result<Vec<Item>, Refused> {
+    let mut items = old.to_vec();
+    for (place, ask) in asked.iter().enumerate() {
+        match &ask.id {
+            Some(id) => {
+                let at = items
+                    .iter()
+                    .position(|item| item.id == *id)
+                    .ok_or_else(|| no_such("subscription_item", id, format!("items[{place}][id]")))?;
+                if ask.deleted {
+                    items.remove(at);
+                } else if let Some(item) = items.get_mut(at) {
+                    item.price = ask.price.clone().unwrap_or_else(|| item.price.clone());
+                    item.quantity = ask.quantity.unwrap_or(item.quantity);
+                }
+            }
+            None => items.push(added(place, ask, &items, world)?),
+        }
+    }
+    if items.is_empty() {
+        return Err(Box::new(Problem::invalid("A subscription must have at least one active plan.").param("items")));
+    }
+    Ok(items)
+}
+
+fn added(place: usize, ask: &Asked, items: &[Item], world: &World<'_>) -> Result<Item, Refused> {
+    let Some(price) = &ask.price else {
+        let name = format!("items[{place}][price]");
+        let message = format!("Missing required param: {name}.");
+        return Err(Box::new(Problem::invalid(message).code("parameter_missing").param(name)));
+    };
+    if items.iter().any(|item| item.price == *price) {
+        let message = format!("Cannot add multiple subscription items with the same plan: {price}");
+        return Err(Box::new(Problem::invalid(message).param(format!("items[{place}][price]"))));
+    }
+    // The place tells several new items of one request apart.
+    let name = format!("si_{place}_");
+    let id = world.id(&name, 14).replacen(&name, "si_", 1);
+    Ok(Item { id, created: world.now(), price: price.clone(), quantity: ask.quantity.unwrap_or(1) })
+}
+
+/// The first item that is not as it was, or that is new or gone.
+pub(crate) fn changed(old: &[Item], new: &[Item]) -> Option<Item> {
+    let fresh = new.iter().find(|item| !old.contains(item));
+    let gone = || old.iter().find(|item| !new.iter().any(|have| have.id == item.id));
+    fresh.cloned().or_else(|| gone().map(|item| Item { quantity: 0, ..item.clone() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::Request;
+
+    fn item(id: &str, price: &str, quantity: i64) -> Item {
+        Item { id: id.to_owned(), created: 1, price: price.to_owned(), quantity }
+    }
+
+    #[test]
+    fn items_are_read_in_the_order_of_their_numbers() {
+        let request = Request::new("POST", "/").body("items[1][price]=b&items[0][price]=a&items[0][quantity]=2&items[0][x][y]=z");
+        let asked = read(&Params::read(&request).unwrap()).unwrap();
+        assert_eq!(asked[0], Asked { price: Some("a".to_owned()), quantity: Some(2), ..Asked::default() });
+        assert_eq!(asked[1].price.as_deref(), Some("b"));
+        for body in ["items[x][price]=a", "items[0][price]=", "items[0][quantity]=-1", "items[0][quantity]=x", "items[]=1"] {
+            let request = Request::new("POST", "/").body(body);
+            assert!(read(&Params::read(&request).unwrap()).is_err(), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_change_is_seen_whether_an_item_is_new_other_or_gone() {
+        let old = [item("si_1", "a", 1), item("si_2", "b", 1)];
+        assert_eq!(changed(&old, &old), None);
+        assert_eq!(changed(&old, &[item("si_1", "a", 3), item("si_2", "b", 1)]), Some(item("si_1", "a", 3)));
+        assert_eq!(changed(&old, &old[..1]), Some(item("si_2", "b", 0)));
+    }
+}

@@ -1,0 +1,70 @@
+//! Each call in a file of its own: how it is read from parameters, and what it comes to in a state.
+
+pub(crate) mod charge;
+pub(crate) mod customer;
+pub(crate) mod expand;
+pub(crate) mod intent;
+pub(crate) mod intent_steps;
+pub(crate) mod items;
+pub(crate) mod read;
+pub(crate) mod refund;
+pub(crate) mod search;
+pub(crate) mod subscription;
+pub(crate) mod unsubscribe;
+
+use super::effects::Change;
+use super::errors::Refused;
+use super::options::PaymentOptions;
+use super::state::PaymentState;
+use crate::service::{Answer, Context};
+
+/// A request that was understood.
+#[derive(Debug)]
+pub struct PaymentCall(pub(super) Box<dyn Call>);
+
+/// What a call can do: say what it would change and answer.
+pub(crate) trait Call: std::fmt::Debug + Send + Sync {
+    /// What it comes to in this world.
+    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused>;
+}
+
+/// All that a call may look at.
+#[derive(Clone, Copy)]
+pub(crate) struct World<'a> {
+    pub(crate) state: &'a PaymentState,
+    pub(crate) options: &'a PaymentOptions,
+    pub(crate) context: &'a Context,
+}
+
+impl World<'_> {
+    /// The time in seconds.
+    pub(crate) fn now(&self) -> i64 {
+        self.context.now.as_second()
+    }
+
+    /// An id with its prefix.
+    pub(crate) fn id(&self, prefix: &str, length: usize) -> String {
+        self.context.ids.alphanumeric(prefix, length)
+    }
+}
+
+/// An answer and what is committed with it.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) answer: Answer,
+    pub(crate) changes: Vec<Change>,
+}
+
+impl Outcome {
+    /// An answer that changes nothing.
+    pub(crate) fn read(answer: Answer) -> Self {
+        Outcome { answer, changes: Vec::new() }
+    }
+}
+
+/// Sets what a request sets or unsets, and leaves what it does not name.
+fn set(slot: &mut Option<String>, asked: &Option<Option<String>>) {
+    if let Some(value) = asked {
+        slot.clone_from(value);
+    }
+}

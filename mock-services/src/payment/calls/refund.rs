@@ -1,0 +1,157 @@
+//! `POST /v1/refunds`.
+
+use std::sync::Arc;
+
+use super::expand::{Expand, Expands, Fresh};
+use super::{Call, Outcome, World};
+use crate::payment::allowed;
+use crate::payment::answers;
+use crate::payment::effects::{Change, GivenBack};
+use crate::payment::errors::{Problem, Refused, no_such};
+use crate::payment::metadata::MetadataChange;
+use crate::payment::money::{Currency, at_least_one};
+use crate::payment::objects::{CardDestination, Charge, DestinationDetails, Expandable, Refund};
+use crate::payment::params::Params;
+use crate::service::Fields;
+
+const REASONS: &[&str] = &["duplicate", "fraudulent", "requested_by_customer"];
+
+/// A refund that is to be made.
+#[derive(Debug)]
+pub(crate) struct Create {
+    of: Of,
+    amount: Option<i64>,
+    reason: Option<&'static str>,
+    metadata: MetadataChange,
+    expand: Expand,
+}
+
+/// What is refunded.
+#[derive(Debug)]
+enum Of {
+    Charge(String),
+    Intent(String),
+}
+
+impl Create {
+    /// Reads the parameters.
+    pub(crate) fn read(params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
+        params.check(&[allowed::REFUND, allowed::COMMON])?;
+        let of = match (params.owned("charge")?, params.owned("payment_intent")?) {
+            (Some(charge), None) => {
+                fields.set("charge", charge.as_str());
+                Of::Charge(charge)
+            }
+            (None, Some(intent)) => {
+                fields.set("payment_intent", intent.as_str());
+                Of::Intent(intent)
+            }
+            (Some(_), Some(_)) => {
+                let message = "You may only specify one of these parameters: charge, payment_intent.";
+                return Err(Box::new(Problem::invalid(message).param("charge")));
+            }
+            (None, None) => {
+                let message = "One of the following params should be provided for this request: payment_intent or charge.";
+                return Err(Box::new(Problem::invalid(message).code("parameter_missing")));
+            }
+        };
+        let amount = params.integer("amount")?;
+        if amount.is_some_and(|amount| amount < 1) {
+            return Err(Box::new(at_least_one("amount")));
+        }
+        let (reason, metadata) = (params.choice("reason", REASONS)?, MetadataChange::read(params)?);
+        if let Some(amount) = amount {
+            fields.set("amount", amount);
+        }
+        if let Some(reason) = reason {
+            fields.set("reason", reason);
+        }
+        metadata.describe(fields);
+        Ok(Create { of, amount, reason, metadata, expand: params.expand().into() })
+    }
+
+    fn charge<'a>(&self, world: &World<'a>) -> Result<&'a Arc<Charge>, Refused> {
+        match &self.of {
+            Of::Charge(id) => {
+                let charge = world.state.charges.get(id).ok_or_else(|| no_such("charge", id, "charge"))?;
+                match charge.payment_intent().filter(|_| !charge.captured && !charge.refunded) {
+                    None => Ok(charge),
+                    Some(intent) => {
+                        let message = format!(
+                            "Charge {id} has not been captured. You can cancel the PaymentIntent {intent} instead of refunding it."
+                        );
+                        Err(Box::new(Problem::invalid(message).param("charge").begun()))
+                    }
+                }
+            }
+            Of::Intent(id) => {
+                let intent = world.state.intents.get(id).ok_or_else(|| no_such("payment_intent", id, "payment_intent"))?;
+                let charge = intent.latest_charge.as_ref().and_then(|charge| world.state.charges.get(charge.id()));
+                charge.filter(|charge| charge.captured).ok_or_else(|| {
+                    let message = format!("This PaymentIntent ({id}) does not have a successful charge to refund.");
+                    Box::new(Problem::invalid(message).param("payment_intent").begun())
+                })
+            }
+        }
+    }
+}
+
+/// How much goes back.
+fn owed(charge: &Charge, asked: Option<i64>) -> Result<i64, Refused> {
+    let left = charge.refundable();
+    if charge.refunded || left == 0 {
+        let message = format!("Charge {} has already been refunded.", charge.id);
+        return Err(Box::new(Problem::invalid(message).code("charge_already_refunded").begun()));
+    }
+    match asked {
+        Some(amount) if amount > left => {
+            let currency = Currency::known(charge.currency);
+            let than = if charge.amount_refunded > 0 { "unrefunded amount on charge" } else { "charge amount" };
+            let message = format!("Refund amount ({}) is greater than {than} ({})", currency.show(amount), currency.show(left));
+            Err(Box::new(Problem::invalid(message).param("amount").begun()))
+        }
+        Some(amount) if amount < left && !charge.captured => {
+            let message = "You cannot partially refund an uncaptured charge. Instead, capture the charge for an amount less than \
+                           the original amount";
+            Err(Box::new(Problem::invalid(message).param("amount").begun()))
+        }
+        Some(amount) => Ok(amount),
+        None => Ok(left),
+    }
+}
+
+impl Call for Create {
+    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
+        let charge = self.charge(world)?;
+        let amount = owed(charge, self.amount)?;
+        let card = CardDestination { reference_status: "pending", reference_type: "acquirer_reference_number", r#type: "refund" };
+        let refund = Arc::new(Refund {
+            id: world.id("re_3", 23),
+            object: "refund",
+            amount,
+            balance_transaction: charge.captured.then(|| world.id("txn_3", 23)),
+            charge: Expandable::Id(charge.id.clone()),
+            created: world.now(),
+            currency: charge.currency,
+            destination_details: DestinationDetails { card, r#type: "card" },
+            metadata: self.metadata.fresh(),
+            payment_intent: charge.payment_intent().map(|id| Expandable::Id(id.to_owned())),
+            reason: self.reason,
+            receipt_number: (),
+            source_transfer_reversal: (),
+            status: "succeeded",
+            transfer_reversal: (),
+        });
+        let mut after = Charge::clone(charge);
+        after.refund(amount);
+        let fresh = Fresh { charge: Some(Arc::new(after)) };
+        let answer = answers::ok(&*Arc::clone(&refund).expanded(&self.expand, world, &fresh));
+        let back = Arc::new(GivenBack {
+            refund,
+            order: charge.metadata.order().map(str::to_owned),
+            customer: charge.customer().map(str::to_owned),
+        });
+        let change = if charge.captured { Change::Refunded(back) } else { Change::Released(back) };
+        Ok(Outcome { answer, changes: vec![change] })
+    }
+}

@@ -1,0 +1,187 @@
+//! Metadata: a caller's own names and values on an object, within Stripe's limits.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::errors::{Problem, Refused};
+use super::params::Params;
+use crate::service::Fields;
+
+const KEYS: usize = 50;
+const KEY_LENGTH: usize = 40;
+const VALUE_LENGTH: usize = 500;
+
+/// The metadata of an object, in the order in which it was set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Metadata(Vec<(String, String)>);
+
+/// What a request says about metadata.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct MetadataChange {
+    clear: bool,
+    set: Vec<(String, String)>,
+}
+
+impl MetadataChange {
+    /// Reads `metadata[name]=value`; an empty value takes the name away, an empty `metadata` all of them.
+    pub(crate) fn read(params: &Params<'_>) -> Result<Self, Refused> {
+        let mut change = MetadataChange::default();
+        match params.raw("metadata") {
+            Some("") => change.clear = true,
+            Some(_) => return Err(invalid("Invalid object".to_owned())),
+            None => {}
+        }
+        for (name, rest, value) in params.inside("metadata") {
+            if name.is_empty() || !rest.is_empty() {
+                return Err(invalid(format!("Metadata values must be strings, but the value of key '{name}' is not one.")));
+            }
+            let (length, most) = (name.chars().count(), KEY_LENGTH);
+            if length > most {
+                return Err(invalid(format!(
+                    "Metadata keys can have up to {most} characters, but you passed in a key that is {length} characters. Invalid \
+                     key: {name}"
+                )));
+            }
+            let (length, most) = (value.chars().count(), VALUE_LENGTH);
+            if length > most {
+                return Err(invalid(format!(
+                    "Metadata values can have up to {most} characters, but you passed in a value that is {length} characters. \
+                     Invalid value: {value}"
+                )));
+            }
+            put(&mut change.set, name, value);
+            check_count(change.set.len())?;
+        }
+        Ok(change)
+    }
+
+    /// What comes of it on an object that has none.
+    pub(crate) fn fresh(&self) -> Metadata {
+        Metadata(self.set.iter().filter(|(_, value)| !value.is_empty()).cloned().collect())
+    }
+
+    /// What comes of it on an object that may have some.
+    pub(crate) fn over(&self, old: &Metadata) -> Result<Metadata, Refused> {
+        let mut entries = if self.clear { Vec::new() } else { old.0.clone() };
+        for (name, value) in &self.set {
+            if value.is_empty() {
+                entries.retain(|(have, _)| have != name);
+            } else {
+                put(&mut entries, name, value);
+            }
+        }
+        check_count(entries.len())?;
+        Ok(Metadata(entries))
+    }
+
+    /// Adds what is set to the fields of a request.
+    pub(crate) fn describe(&self, fields: &mut Fields) {
+        describe(&self.set, fields);
+    }
+}
+
+impl Metadata {
+    /// The value of a name.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        get(&self.0, name)
+    }
+
+    /// The order that it names.
+    pub(crate) fn order(&self) -> Option<&str> {
+        order(&self.0)
+    }
+
+    /// Adds every entry, and the order that they name, to the fields of an effect.
+    pub(crate) fn describe(&self, fields: &mut Fields) {
+        describe(&self.0, fields);
+    }
+}
+
+fn get<'a>(entries: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    entries.iter().find(|(have, _)| have == name).map(|(_, value)| value.as_str())
+}
+
+fn order(entries: &[(String, String)]) -> Option<&str> {
+    ["order", "order_id"].iter().find_map(|name| get(entries, name)).filter(|order| !order.is_empty())
+}
+
+fn describe(entries: &[(String, String)], fields: &mut Fields) {
+    if let Some(order) = order(entries) {
+        fields.set("order", order);
+    }
+    for (name, value) in entries {
+        fields.set(format!("metadata.{name}"), value.as_str());
+    }
+}
+
+fn put(entries: &mut Vec<(String, String)>, name: &str, value: &str) {
+    match entries.iter_mut().find(|(have, _)| have == name) {
+        Some(slot) => value.clone_into(&mut slot.1),
+        None => entries.push((name.to_owned(), value.to_owned())),
+    }
+}
+
+fn check_count(count: usize) -> Result<(), Refused> {
+    if count <= KEYS {
+        return Ok(());
+    }
+    Err(invalid(format!(
+        "Metadata can have up to {KEYS} keys, but you've set {count}. Email us at support+metadata@stripe.com for more information."
+    )))
+}
+
+fn invalid(message: String) -> Refused {
+    Box::new(Problem::invalid(message).param("metadata"))
+}
+
+impl Serialize for Metadata {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::{Request, Value};
+
+    fn read(body: &str) -> Result<MetadataChange, Refused> {
+        let request = Request::new("POST", "/").body(body);
+        MetadataChange::read(&Params::read(&request)?)
+    }
+
+    #[test]
+    fn the_order_is_taken_from_either_name() {
+        let mut fields = Fields::new();
+        read("metadata[order_id]=o2&metadata[a]=b").unwrap().describe(&mut fields);
+        assert_eq!(fields.get("order"), Some(&Value::from("o2")));
+        assert_eq!(fields.get("metadata.a"), Some(&Value::from("b")));
+        assert_eq!(read("metadata[order_id]=o2&metadata[order]=o1").unwrap().fresh().order(), Some("o1"));
+    }
+
+    #[test]
+    fn an_update_sets_takes_away_and_clears() {
+        let old = read("metadata[a]=1&metadata[b]=2").unwrap().fresh();
+        let new = read("metadata[a]=&metadata[c]=3").unwrap().over(&old).unwrap();
+        assert_eq!((new.get("a"), new.get("b"), new.get("c")), (None, Some("2"), Some("3")));
+        assert_eq!(read("metadata=").unwrap().over(&old).unwrap(), Metadata::default());
+    }
+
+    #[test]
+    fn the_limits_are_kept() {
+        let many = |count: usize| (0..count).map(|index| format!("metadata[k{index}]=v&")).collect::<String>();
+        assert!(read(&many(50)).is_ok());
+        assert!(read(&many(51)).is_err());
+        assert!(read(&format!("metadata[{}]=v", "k".repeat(40))).is_ok());
+        assert!(read(&format!("metadata[{}]=v", "k".repeat(41))).is_err());
+        assert!(read(&format!("metadata[k]={}", "v".repeat(500))).is_ok());
+        assert!(read(&format!("metadata[k]={}", "v".repeat(501))).is_err());
+        assert!(read("metadata[a][b]=1").is_err());
+        assert!(read("metadata=text").is_err());
+        let full = read(&many(50)).unwrap().fresh();
+        assert!(read("metadata[more]=1").unwrap().over(&full).is_err());
+    }
+}

@@ -1,0 +1,110 @@
+//! The payment service: Stripe's REST API as its clients speak it. Charges, intents, refunds, customers and subscriptions; money
+//! moves when it really would. Knows neither faults nor idempotency keys, which the engine puts around it.
+
+mod allowed;
+mod answers;
+mod calls;
+mod cards;
+mod dress;
+mod effects;
+mod errors;
+mod failures;
+mod form;
+mod list;
+mod metadata;
+mod money;
+mod objects;
+mod operations;
+mod options;
+mod params;
+mod route;
+mod search;
+mod source;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use calls::PaymentCall;
+pub use effects::PaymentEffect;
+pub use options::{Customers, PaymentOptions};
+pub use state::PaymentState;
+
+use calls::World;
+
+use crate::idempotency::{Idempotency, Profile};
+use crate::service::{Answer, Context, Decision, EffectFacts, Operation, Recognised, Refusal, Request, Service};
+
+/// The payment service.
+#[derive(Debug)]
+pub struct Payment {
+    options: PaymentOptions,
+    operations: Vec<Operation>,
+}
+
+impl Payment {
+    /// A payment service with these settings.
+    #[must_use]
+    pub fn new(options: PaymentOptions) -> Self {
+        Payment { options, operations: operations::all() }
+    }
+}
+
+impl Default for Payment {
+    fn default() -> Self {
+        Payment::new(PaymentOptions::default())
+    }
+}
+
+impl Service for Payment {
+    type State = PaymentState;
+    type Effect = PaymentEffect;
+    type Call = PaymentCall;
+
+    fn name(&self) -> &str {
+        "payment"
+    }
+
+    fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    fn recognise(&self, request: &Request, context: &Context) -> Result<Recognised<PaymentCall>, Answer> {
+        let routed = route::route(request).map_err(|problem| problem.answer(context))?;
+        Ok(Recognised { operation: routed.operation as usize, fields: routed.fields, call: PaymentCall(routed.call) })
+    }
+
+    fn decide(&self, state: &PaymentState, call: &PaymentCall, context: &Context) -> Decision<PaymentEffect> {
+        match call.0.decide(&World { state, options: &self.options, context }) {
+            Ok(outcome) => Decision::accept(outcome.answer, outcome.changes.into_iter().map(PaymentEffect).collect()),
+            Err(problem) => Decision::Refuse(Refusal { begun: problem.has_begun(), answer: problem.answer(context) }),
+        }
+    }
+
+    fn apply(&self, state: &mut PaymentState, effect: &PaymentEffect) {
+        effect.0.apply(state);
+    }
+
+    fn describe(&self, effect: &PaymentEffect) -> Option<EffectFacts> {
+        effect.0.describe()
+    }
+
+    fn failure(&self, status: u16, _request: &Request, context: &Context) -> Answer {
+        failures::failure(status, context)
+    }
+
+    fn unauthorized(&self, request: &Request, context: &Context) -> Answer {
+        failures::unauthorized(request, context)
+    }
+
+    fn dress(&self, answer: &mut Answer, request: &Request, context: &Context) {
+        dress::dress(answer, request, context, &self.options.api_version);
+    }
+
+    fn idempotency(&self) -> Idempotency {
+        Idempotency::new(Profile::Stripe)
+    }
+
+    fn key_prefix(&self) -> &'static str {
+        "sk_test_"
+    }
+}

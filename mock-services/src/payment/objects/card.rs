@@ -1,0 +1,280 @@
+//! A card in the three shapes in which Stripe shows it: as a source, as the details of a charge, and as a payment method.
+//! Only the card itself is stored; the many keys around it are put there when it is sent.
+
+use serde::{Serialize, Serializer};
+
+use super::{BillingDetails, Null};
+use crate::payment::cards::Card;
+use crate::payment::metadata::Metadata;
+
+const EXP_MONTH: u8 = 8;
+const EXP_YEAR: u16 = 2030;
+
+/// A card as the `source` of a charge.
+#[derive(Debug, Clone)]
+pub(crate) struct CardSource {
+    /// The card's id.
+    pub(crate) id: String,
+    /// Whose it is.
+    pub(crate) customer: Option<String>,
+    /// Which card.
+    pub(crate) card: Card,
+}
+
+/// How a charge was paid.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PaymentMethodDetails {
+    /// Which card.
+    pub(crate) card: Card,
+    /// How much was authorised.
+    pub(crate) amount: i64,
+}
+
+/// A payment method that an error names.
+#[derive(Debug, Clone)]
+pub(crate) struct PaymentMethod {
+    /// Its id.
+    pub(crate) id: String,
+    /// Which card.
+    pub(crate) card: Card,
+    /// When it was made.
+    pub(crate) created: i64,
+    /// Whose it is.
+    pub(crate) customer: Option<String>,
+}
+
+/// How a card's network is written, and a fingerprint for its cards.
+fn network(card: Card) -> (&'static str, &'static str) {
+    match card.brand {
+        "visa" => ("Visa", "Xt5EWLLDS7FJjR1c"),
+        "mastercard" => ("MasterCard", "BL35fEFVcTTS5wpE"),
+        "amex" => ("American Express", "8Yd1hlP6JlRhMX2K"),
+        "discover" => ("Discover", "4zxDX6Jm4uK6cKs2"),
+        "diners" => ("Diners Club", "hX2fMbBw1fJYl1kd"),
+        "jcb" => ("JCB", "t1Nb8kQp8lKJcb2V"),
+        "unionpay" => ("UnionPay", "q9Un1onPayFJ3kLw"),
+        _ => ("Unknown", "Zk3wQmN0dVr7sT1y"),
+    }
+}
+
+impl Serialize for CardSource {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shown<'a> {
+            id: &'a str,
+            object: &'static str,
+            address_city: Null,
+            address_country: Null,
+            address_line1: Null,
+            address_line1_check: Null,
+            address_line2: Null,
+            address_state: Null,
+            address_zip: Null,
+            address_zip_check: Null,
+            allow_redisplay: &'static str,
+            brand: &'static str,
+            country: &'static str,
+            customer: Option<&'a str>,
+            cvc_check: Null,
+            dynamic_last4: Null,
+            exp_month: u8,
+            exp_year: u16,
+            fingerprint: &'static str,
+            funding: &'static str,
+            last4: &'a str,
+            metadata: Metadata,
+            name: Null,
+            regulated_status: &'static str,
+            tokenization_method: Null,
+            wallet: Null,
+        }
+        let (brand, fingerprint) = network(self.card);
+        Shown {
+            id: &self.id,
+            object: "card",
+            address_city: (),
+            address_country: (),
+            address_line1: (),
+            address_line1_check: (),
+            address_line2: (),
+            address_state: (),
+            address_zip: (),
+            address_zip_check: (),
+            allow_redisplay: "unspecified",
+            brand,
+            country: "US",
+            customer: self.customer.as_deref(),
+            cvc_check: (),
+            dynamic_last4: (),
+            exp_month: EXP_MONTH,
+            exp_year: EXP_YEAR,
+            fingerprint,
+            funding: "credit",
+            last4: self.card.last4(),
+            metadata: Metadata::default(),
+            name: (),
+            regulated_status: "unregulated",
+            tokenization_method: (),
+            wallet: (),
+        }
+        .serialize(serializer)
+    }
+}
+
+#[derive(Serialize)]
+struct Checks {
+    address_line1_check: Null,
+    address_postal_code_check: Null,
+    cvc_check: Null,
+}
+
+const UNCHECKED: Checks = Checks { address_line1_check: (), address_postal_code_check: (), cvc_check: () };
+
+#[derive(Serialize)]
+struct Offer {
+    status: &'static str,
+}
+
+const UNAVAILABLE: Offer = Offer { status: "unavailable" };
+
+impl Serialize for PaymentMethodDetails {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shown<'a> {
+            card: Details<'a>,
+            r#type: &'static str,
+        }
+        #[derive(Serialize)]
+        struct Details<'a> {
+            amount_authorized: i64,
+            authorization_code: Null,
+            brand: &'static str,
+            checks: Checks,
+            country: &'static str,
+            exp_month: u8,
+            exp_year: u16,
+            extended_authorization: Offer,
+            fingerprint: &'static str,
+            funding: &'static str,
+            incremental_authorization: Offer,
+            installments: Null,
+            last4: &'a str,
+            mandate: Null,
+            multicapture: Offer,
+            network: &'static str,
+            network_token: Token,
+            network_transaction_id: &'static str,
+            overcapture: Overcapture,
+            regulated_status: &'static str,
+            three_d_secure: Null,
+            wallet: Null,
+        }
+        #[derive(Serialize)]
+        struct Token {
+            used: bool,
+        }
+        #[derive(Serialize)]
+        struct Overcapture {
+            maximum_amount_capturable: i64,
+            status: &'static str,
+        }
+        let card = Details {
+            amount_authorized: self.amount,
+            authorization_code: (),
+            brand: self.card.brand,
+            checks: UNCHECKED,
+            country: "US",
+            exp_month: EXP_MONTH,
+            exp_year: EXP_YEAR,
+            extended_authorization: Offer { status: "disabled" },
+            fingerprint: network(self.card).1,
+            funding: "credit",
+            incremental_authorization: UNAVAILABLE,
+            installments: (),
+            last4: self.card.last4(),
+            mandate: (),
+            multicapture: UNAVAILABLE,
+            network: self.card.brand,
+            network_token: Token { used: false },
+            network_transaction_id: "104102967012971",
+            overcapture: Overcapture { maximum_amount_capturable: self.amount, status: "unavailable" },
+            regulated_status: "unregulated",
+            three_d_secure: (),
+            wallet: (),
+        };
+        Shown { card, r#type: "card" }.serialize(serializer)
+    }
+}
+
+impl Serialize for PaymentMethod {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shown<'a> {
+            id: &'a str,
+            object: &'static str,
+            allow_redisplay: &'static str,
+            billing_details: BillingDetails,
+            card: Details<'a>,
+            created: i64,
+            customer: Option<&'a str>,
+            livemode: bool,
+            metadata: Metadata,
+            r#type: &'static str,
+        }
+        #[derive(Serialize)]
+        struct Details<'a> {
+            brand: &'static str,
+            checks: Checks,
+            country: &'static str,
+            display_brand: &'static str,
+            exp_month: u8,
+            exp_year: u16,
+            fingerprint: &'static str,
+            funding: &'static str,
+            generated_from: Null,
+            last4: &'a str,
+            networks: Networks,
+            regulated_status: &'static str,
+            three_d_secure_usage: Supported,
+            wallet: Null,
+        }
+        #[derive(Serialize)]
+        struct Networks {
+            available: [&'static str; 1],
+            preferred: Null,
+        }
+        #[derive(Serialize)]
+        struct Supported {
+            supported: bool,
+        }
+        let card = Details {
+            brand: self.card.brand,
+            checks: UNCHECKED,
+            country: "US",
+            display_brand: self.card.brand,
+            exp_month: EXP_MONTH,
+            exp_year: EXP_YEAR,
+            fingerprint: network(self.card).1,
+            funding: "credit",
+            generated_from: (),
+            last4: self.card.last4(),
+            networks: Networks { available: [self.card.brand], preferred: () },
+            regulated_status: "unregulated",
+            three_d_secure_usage: Supported { supported: true },
+            wallet: (),
+        };
+        Shown {
+            id: &self.id,
+            object: "payment_method",
+            allow_redisplay: "unspecified",
+            billing_details: BillingDetails::default(),
+            card,
+            created: self.created,
+            customer: self.customer.as_deref(),
+            livemode: false,
+            metadata: Metadata::default(),
+            r#type: "card",
+        }
+        .serialize(serializer)
+    }
+}

@@ -1,0 +1,145 @@
+//! A charge: money taken from a card, or held on it until it is captured.
+
+use serde::Serialize;
+
+use super::{Address, CardSource, Customer, Expandable, Intent, Null, Object, PaymentMethodDetails, Shipping};
+use crate::payment::metadata::Metadata;
+
+/// A charge.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Charge {
+    pub(crate) id: String,
+    pub(crate) object: &'static str,
+    pub(crate) amount: i64,
+    pub(crate) amount_captured: i64,
+    pub(crate) amount_refunded: i64,
+    pub(crate) application: Null,
+    pub(crate) application_fee: Null,
+    pub(crate) application_fee_amount: Option<i64>,
+    pub(crate) balance_transaction: Option<String>,
+    pub(crate) billing_details: BillingDetails,
+    pub(crate) calculated_statement_descriptor: Option<&'static str>,
+    pub(crate) captured: bool,
+    pub(crate) created: i64,
+    pub(crate) currency: &'static str,
+    pub(crate) customer: Option<Expandable<Customer>>,
+    pub(crate) description: Option<String>,
+    pub(crate) destination: Null,
+    pub(crate) dispute: Null,
+    pub(crate) disputed: bool,
+    pub(crate) failure_balance_transaction: Null,
+    pub(crate) failure_code: Null,
+    pub(crate) failure_message: Null,
+    pub(crate) fraud_details: Nothing,
+    pub(crate) invoice: Null,
+    pub(crate) livemode: bool,
+    pub(crate) metadata: Metadata,
+    pub(crate) on_behalf_of: Option<String>,
+    pub(crate) order: Null,
+    pub(crate) outcome: Outcome,
+    pub(crate) paid: bool,
+    pub(crate) payment_intent: Option<Expandable<Intent>>,
+    pub(crate) payment_method: String,
+    pub(crate) payment_method_details: PaymentMethodDetails,
+    pub(crate) radar_options: Nothing,
+    pub(crate) receipt_email: Option<String>,
+    pub(crate) receipt_number: Null,
+    pub(crate) receipt_url: String,
+    pub(crate) refunded: bool,
+    pub(crate) review: Null,
+    pub(crate) shipping: Option<Shipping>,
+    pub(crate) source: Option<CardSource>,
+    pub(crate) source_transfer: Null,
+    pub(crate) statement_descriptor: Option<String>,
+    pub(crate) statement_descriptor_suffix: Option<String>,
+    pub(crate) status: &'static str,
+    pub(crate) transfer_data: Null,
+    pub(crate) transfer_group: Option<String>,
+}
+
+/// An object without keys.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(crate) struct Nothing {}
+
+/// Who pays, as far as the card says.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct BillingDetails {
+    address: Address,
+    email: Null,
+    name: Null,
+    phone: Null,
+    tax_id: Null,
+}
+
+/// What the bank said.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Outcome {
+    advice_code: Null,
+    network_advice_code: Null,
+    network_decline_code: Null,
+    network_status: &'static str,
+    reason: Null,
+    risk_level: &'static str,
+    risk_score: u8,
+    seller_message: &'static str,
+    r#type: &'static str,
+}
+
+impl Outcome {
+    /// The bank agreed.
+    pub(crate) const APPROVED: Outcome = Outcome {
+        advice_code: (),
+        network_advice_code: (),
+        network_decline_code: (),
+        network_status: "approved_by_network",
+        reason: (),
+        risk_level: "normal",
+        risk_score: 32,
+        seller_message: "Payment complete.",
+        r#type: "authorized",
+    };
+}
+
+impl Object for Charge {
+    const KIND: &'static str = "charge";
+    const URL: &'static str = "/v1/charges";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn created(&self) -> i64 {
+        self.created
+    }
+}
+
+impl Charge {
+    /// Whose card it was.
+    pub(crate) fn customer(&self) -> Option<&str> {
+        self.customer.as_ref().map(Expandable::id)
+    }
+
+    /// The intent that it belongs to.
+    pub(crate) fn payment_intent(&self) -> Option<&str> {
+        self.payment_intent.as_ref().map(Expandable::id)
+    }
+
+    /// Takes what is held, or a part of it; the rest is released.
+    pub(crate) fn capture(&mut self, amount: i64, balance_transaction: String) {
+        self.captured = true;
+        self.amount_captured = amount;
+        self.amount_refunded = self.amount.saturating_sub(amount);
+        self.balance_transaction = Some(balance_transaction);
+    }
+
+    /// What can still be given back.
+    pub(crate) fn refundable(&self) -> i64 {
+        self.amount.saturating_sub(self.amount_refunded)
+    }
+
+    /// Gives back.
+    pub(crate) fn refund(&mut self, amount: i64) {
+        self.amount_refunded = self.amount_refunded.saturating_add(amount).min(self.amount);
+        self.refunded = self.amount_refunded == self.amount;
+    }
+}

@@ -1,0 +1,140 @@
+//! A customer.
+
+use serde::Serialize;
+
+use super::{Address, Null, Object, Shipping};
+use crate::payment::cards::Card;
+use crate::payment::metadata::Metadata;
+
+/// A customer. Those that exist before any is created are made up when they are asked for.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Customer {
+    pub(crate) id: String,
+    pub(crate) object: &'static str,
+    pub(crate) address: Option<Address>,
+    pub(crate) balance: i64,
+    pub(crate) business_name: Null,
+    pub(crate) created: i64,
+    pub(crate) currency: Null,
+    pub(crate) customer_account: Null,
+    pub(crate) default_source: Option<String>,
+    pub(crate) delinquent: bool,
+    pub(crate) description: Option<String>,
+    pub(crate) discount: Null,
+    pub(crate) email: Option<String>,
+    pub(crate) individual_name: Null,
+    pub(crate) invoice_prefix: String,
+    pub(crate) invoice_settings: InvoiceSettings,
+    pub(crate) livemode: bool,
+    pub(crate) metadata: Metadata,
+    pub(crate) name: Option<String>,
+    pub(crate) next_invoice_sequence: i64,
+    pub(crate) phone: Option<String>,
+    pub(crate) preferred_locales: Vec<String>,
+    pub(crate) shipping: Option<Shipping>,
+    pub(crate) tax_exempt: &'static str,
+    pub(crate) test_clock: Null,
+    /// Whether it is gone; then only its id is left.
+    #[serde(skip)]
+    pub(crate) deleted: bool,
+    /// The card that is charged where a request names none.
+    #[serde(skip)]
+    pub(crate) card: Option<Card>,
+}
+
+/// What invoices are paid with.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct InvoiceSettings {
+    pub(crate) custom_fields: Null,
+    pub(crate) default_payment_method: Option<String>,
+    pub(crate) footer: Null,
+    pub(crate) rendering_options: Null,
+}
+
+/// What is left of a customer that was deleted.
+#[derive(Debug, Serialize)]
+pub(crate) struct DeletedCustomer<'a> {
+    id: &'a str,
+    object: &'static str,
+    deleted: bool,
+}
+
+/// A customer as a read shows it.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum CustomerView<'a> {
+    /// One that is there.
+    Present(&'a Customer),
+    /// One that is gone.
+    Deleted(DeletedCustomer<'a>),
+}
+
+impl Customer {
+    /// A customer with an id and nothing else.
+    pub(crate) fn bare(id: &str, created: i64) -> Self {
+        Customer {
+            id: id.to_owned(),
+            object: "customer",
+            address: None,
+            balance: 0,
+            business_name: (),
+            created,
+            currency: (),
+            customer_account: (),
+            default_source: None,
+            delinquent: false,
+            description: None,
+            discount: (),
+            email: None,
+            individual_name: (),
+            invoice_prefix: prefix(id),
+            invoice_settings: InvoiceSettings::default(),
+            livemode: false,
+            metadata: Metadata::default(),
+            name: None,
+            next_invoice_sequence: 1,
+            phone: None,
+            preferred_locales: Vec::new(),
+            shipping: None,
+            tax_exempt: "none",
+            test_clock: (),
+            deleted: false,
+            card: None,
+        }
+    }
+
+    /// The same with a default card.
+    pub(crate) fn with_card(mut self, id: String, card: Card) -> Self {
+        self.default_source = Some(id);
+        self.card = Some(card);
+        self
+    }
+
+    /// What a read shows.
+    pub(crate) fn view(&self) -> CustomerView<'_> {
+        if self.deleted {
+            CustomerView::Deleted(DeletedCustomer { id: &self.id, object: "customer", deleted: true })
+        } else {
+            CustomerView::Present(self)
+        }
+    }
+}
+
+/// Eight digits that go with the id.
+fn prefix(id: &str) -> String {
+    let hash = id.bytes().fold(0, |hash, byte| crate::service::mix(hash ^ u64::from(byte)));
+    format!("{:08X}", hash >> 32)
+}
+
+impl Object for Customer {
+    const KIND: &'static str = "customer";
+    const URL: &'static str = "/v1/customers";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn created(&self) -> i64 {
+        self.created
+    }
+}

@@ -1,0 +1,161 @@
+//! A payment intent: what is to be paid, and how far that has come.
+
+use serde::Serialize;
+
+use super::{Charge, Customer, Expandable, Null, Object, PaymentMethod, Shipping};
+use crate::payment::cards::Card;
+use crate::payment::metadata::Metadata;
+
+/// A payment intent.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Intent {
+    pub(crate) id: String,
+    pub(crate) object: &'static str,
+    pub(crate) amount: i64,
+    pub(crate) amount_capturable: i64,
+    pub(crate) amount_details: AmountDetails,
+    pub(crate) amount_received: i64,
+    pub(crate) application: Null,
+    pub(crate) application_fee_amount: Option<i64>,
+    pub(crate) automatic_payment_methods: Option<AutomaticPaymentMethods>,
+    pub(crate) canceled_at: Option<i64>,
+    pub(crate) cancellation_reason: Option<&'static str>,
+    pub(crate) capture_method: &'static str,
+    pub(crate) client_secret: String,
+    pub(crate) confirmation_method: &'static str,
+    pub(crate) created: i64,
+    pub(crate) currency: &'static str,
+    pub(crate) customer: Option<Expandable<Customer>>,
+    pub(crate) customer_account: Null,
+    pub(crate) description: Option<String>,
+    pub(crate) excluded_payment_method_types: Null,
+    pub(crate) last_payment_error: Option<LastPaymentError>,
+    pub(crate) latest_charge: Option<Expandable<Charge>>,
+    pub(crate) livemode: bool,
+    pub(crate) metadata: Metadata,
+    pub(crate) next_action: Null,
+    pub(crate) on_behalf_of: Option<String>,
+    pub(crate) payment_method: Option<String>,
+    pub(crate) payment_method_configuration_details: Null,
+    pub(crate) payment_method_options: PaymentMethodOptions,
+    pub(crate) payment_method_types: Vec<String>,
+    pub(crate) processing: Null,
+    pub(crate) receipt_email: Option<String>,
+    pub(crate) review: Null,
+    pub(crate) setup_future_usage: Option<&'static str>,
+    pub(crate) shipping: Option<Shipping>,
+    pub(crate) source: Null,
+    pub(crate) statement_descriptor: Option<String>,
+    pub(crate) statement_descriptor_suffix: Option<String>,
+    pub(crate) status: Status,
+    pub(crate) transfer_data: Null,
+    pub(crate) transfer_group: Option<String>,
+    /// The card behind the payment method; Stripe does not show it here.
+    #[serde(skip)]
+    pub(crate) card: Option<Card>,
+}
+
+/// How far an intent has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Status {
+    /// It has no payment method, or its last one was declined.
+    RequiresPaymentMethod,
+    /// It can be confirmed.
+    RequiresConfirmation,
+    /// The money is held, not taken.
+    RequiresCapture,
+    /// The money is taken.
+    Succeeded,
+    /// It was given up.
+    Canceled,
+}
+
+impl Status {
+    /// The word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Status::RequiresPaymentMethod => "requires_payment_method",
+            Status::RequiresConfirmation => "requires_confirmation",
+            Status::RequiresCapture => "requires_capture",
+            Status::Succeeded => "succeeded",
+            Status::Canceled => "canceled",
+        }
+    }
+
+    /// Whether it can still be confirmed.
+    pub(crate) fn is_open(self) -> bool {
+        matches!(self, Status::RequiresPaymentMethod | Status::RequiresConfirmation)
+    }
+}
+
+/// What the amount is made of.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(crate) struct AmountDetails {
+    tip: Tip,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+struct Tip {}
+
+/// Whether Stripe chooses the payment methods.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct AutomaticPaymentMethods {
+    pub(crate) allow_redirects: &'static str,
+    pub(crate) enabled: bool,
+}
+
+/// How each kind of payment method is to be used.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(crate) struct PaymentMethodOptions {
+    card: CardOptions,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+struct CardOptions {
+    installments: Null,
+    mandate_options: Null,
+    network: Null,
+    request_three_d_secure: &'static str,
+}
+
+impl Default for CardOptions {
+    fn default() -> Self {
+        CardOptions { installments: (), mandate_options: (), network: (), request_three_d_secure: "automatic" }
+    }
+}
+
+/// Why the last confirmation failed.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct LastPaymentError {
+    pub(crate) charge: String,
+    pub(crate) code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) decline_code: Option<&'static str>,
+    pub(crate) doc_url: String,
+    pub(crate) message: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) param: Option<&'static str>,
+    pub(crate) payment_method: PaymentMethod,
+    pub(crate) r#type: &'static str,
+}
+
+impl Object for Intent {
+    const KIND: &'static str = "payment_intent";
+    const URL: &'static str = "/v1/payment_intents";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn created(&self) -> i64 {
+        self.created
+    }
+}
+
+impl Intent {
+    /// Who is to pay.
+    pub(crate) fn customer(&self) -> Option<&str> {
+        self.customer.as_ref().map(Expandable::id)
+    }
+}

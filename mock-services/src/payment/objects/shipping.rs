@@ -1,0 +1,92 @@
+//! Addresses, and where goods are sent.
+
+use serde::Serialize;
+
+use crate::payment::params::Params;
+
+/// A postal address.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Address {
+    pub(crate) city: Option<String>,
+    pub(crate) country: Option<String>,
+    pub(crate) line1: Option<String>,
+    pub(crate) line2: Option<String>,
+    pub(crate) postal_code: Option<String>,
+    pub(crate) state: Option<String>,
+}
+
+/// Where goods are sent.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Shipping {
+    address: Address,
+    carrier: Option<String>,
+    name: Option<String>,
+    phone: Option<String>,
+    tracking_number: Option<String>,
+}
+
+impl Address {
+    /// Reads what stands under `address`.
+    pub(crate) fn read(params: &Params<'_>) -> Option<Self> {
+        let mut address = Address::default();
+        let mut any = false;
+        for (name, rest, value) in params.inside("address") {
+            any |= rest.is_empty() && address.set(name, value);
+        }
+        any.then_some(address)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> bool {
+        let slot = match name {
+            "city" => &mut self.city,
+            "country" => &mut self.country,
+            "line1" => &mut self.line1,
+            "line2" => &mut self.line2,
+            "postal_code" => &mut self.postal_code,
+            "state" => &mut self.state,
+            _ => return false,
+        };
+        *slot = (!value.is_empty()).then(|| value.to_owned());
+        true
+    }
+}
+
+impl Shipping {
+    /// Reads what stands under `shipping`.
+    pub(crate) fn read(params: &Params<'_>) -> Option<Self> {
+        let mut shipping = Shipping::default();
+        let mut any = false;
+        for (name, rest, value) in params.inside("shipping") {
+            any = true;
+            let slot = match (name, rest) {
+                ("carrier", "") => &mut shipping.carrier,
+                ("name", "") => &mut shipping.name,
+                ("phone", "") => &mut shipping.phone,
+                ("tracking_number", "") => &mut shipping.tracking_number,
+                ("address", _) => {
+                    let line = rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or_default();
+                    shipping.address.set(line, value);
+                    continue;
+                }
+                _ => continue,
+            };
+            *slot = (!value.is_empty()).then(|| value.to_owned());
+        }
+        any.then_some(shipping)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::Request;
+
+    #[test]
+    fn an_address_is_read_at_both_depths() {
+        let request =
+            Request::new("POST", "/").body("shipping[name]=A&shipping[address][city]=Ulm&address[city]=Bonn&address[x]=1");
+        let params = Params::read(&request).unwrap();
+        assert_eq!(Address::read(&params).unwrap().city.as_deref(), Some("Bonn"));
+        assert_eq!(Shipping::read(&params).unwrap().address.city.as_deref(), Some("Ulm"));
+    }
+}

@@ -1,0 +1,332 @@
+//! A subscription with its items. Prices are made up from their ids: monthly, and the same for all.
+
+use serde::{Serialize, Serializer};
+
+use super::charge::Nothing;
+use super::{Customer, Expandable, Null, Object};
+use crate::payment::metadata::Metadata;
+
+/// What a unit of any price costs a month, in the smallest unit of the currency.
+const UNIT_AMOUNT: i64 = 2000;
+/// When prices were made.
+const PRICED_AT: i64 = 1_735_689_600;
+/// A month as billing counts it here.
+const PERIOD: i64 = 30 * 24 * 60 * 60;
+
+/// A subscription.
+#[derive(Debug, Clone)]
+pub(crate) struct Subscription {
+    pub(crate) id: String,
+    pub(crate) cancel_at_period_end: bool,
+    pub(crate) canceled_at: Option<i64>,
+    pub(crate) cancellation_reason: Option<&'static str>,
+    pub(crate) collection_method: &'static str,
+    pub(crate) created: i64,
+    pub(crate) currency: &'static str,
+    pub(crate) customer: Expandable<Customer>,
+    pub(crate) days_until_due: Option<i64>,
+    pub(crate) default_payment_method: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) items: Vec<Item>,
+    pub(crate) latest_invoice: String,
+    pub(crate) metadata: Metadata,
+    pub(crate) period_start: i64,
+    pub(crate) status: &'static str,
+    pub(crate) trial_end: Option<i64>,
+}
+
+/// One position of a subscription.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Item {
+    pub(crate) id: String,
+    pub(crate) created: i64,
+    pub(crate) price: String,
+    pub(crate) quantity: i64,
+}
+
+/// A price that an item names.
+#[derive(Debug, Serialize)]
+struct Price<'a> {
+    id: &'a str,
+    object: &'static str,
+    active: bool,
+    billing_scheme: &'static str,
+    created: i64,
+    currency: &'static str,
+    custom_unit_amount: Null,
+    livemode: bool,
+    lookup_key: Null,
+    metadata: Nothing,
+    nickname: Null,
+    product: String,
+    recurring: Recurring,
+    tax_behavior: &'static str,
+    tiers_mode: Null,
+    transform_quantity: Null,
+    r#type: &'static str,
+    unit_amount: i64,
+    unit_amount_decimal: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Recurring {
+    interval: &'static str,
+    interval_count: u8,
+    meter: Null,
+    trial_period_days: Null,
+    usage_type: &'static str,
+}
+
+impl<'a> Price<'a> {
+    fn of(id: &'a str, currency: &'static str) -> Self {
+        Price {
+            id,
+            object: "price",
+            active: true,
+            billing_scheme: "per_unit",
+            created: PRICED_AT,
+            currency,
+            custom_unit_amount: (),
+            livemode: false,
+            lookup_key: (),
+            metadata: Nothing {},
+            nickname: (),
+            product: format!("prod_{}", id.strip_prefix("price_").unwrap_or(id)),
+            recurring: Recurring {
+                interval: "month",
+                interval_count: 1,
+                meter: (),
+                trial_period_days: (),
+                usage_type: "licensed",
+            },
+            tax_behavior: "unspecified",
+            tiers_mode: (),
+            transform_quantity: (),
+            r#type: "recurring",
+            unit_amount: UNIT_AMOUNT,
+            unit_amount_decimal: UNIT_AMOUNT.to_string(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct ItemView<'a> {
+    id: &'a str,
+    object: &'static str,
+    billing_thresholds: Null,
+    created: i64,
+    current_period_end: i64,
+    current_period_start: i64,
+    discounts: [Null; 0],
+    metadata: Nothing,
+    price: Price<'a>,
+    quantity: i64,
+    subscription: &'a str,
+    tax_rates: [Null; 0],
+}
+
+#[derive(Debug, Serialize)]
+struct Items<'a> {
+    object: &'static str,
+    data: Vec<ItemView<'a>>,
+    has_more: bool,
+    total_count: usize,
+    url: String,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct AutomaticTax {
+    disabled_reason: Null,
+    enabled: bool,
+    liability: Null,
+}
+
+#[derive(Debug, Serialize)]
+struct BillingMode {
+    flexible: Null,
+    r#type: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct CancellationDetails {
+    comment: Null,
+    feedback: Null,
+    reason: Option<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct Issuer {
+    r#type: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct InvoiceSettings {
+    account_tax_ids: Null,
+    issuer: Issuer,
+}
+
+#[derive(Debug, Serialize)]
+struct PaymentSettings {
+    payment_method_options: Null,
+    payment_method_types: Null,
+    save_default_payment_method: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct TrialSettings {
+    end_behavior: EndBehavior,
+}
+
+#[derive(Debug, Serialize)]
+struct EndBehavior {
+    missing_payment_method: &'static str,
+}
+
+/// A subscription as Stripe shows it.
+#[derive(Debug, Serialize)]
+struct SubscriptionView<'a> {
+    id: &'a str,
+    object: &'static str,
+    application: Null,
+    application_fee_percent: Null,
+    automatic_tax: AutomaticTax,
+    billing_cycle_anchor: i64,
+    billing_cycle_anchor_config: Null,
+    billing_mode: BillingMode,
+    billing_thresholds: Null,
+    cancel_at: Option<i64>,
+    cancel_at_period_end: bool,
+    canceled_at: Option<i64>,
+    cancellation_details: CancellationDetails,
+    collection_method: &'static str,
+    created: i64,
+    currency: &'static str,
+    customer: &'a Expandable<Customer>,
+    customer_account: Null,
+    days_until_due: Option<i64>,
+    default_payment_method: Option<&'a str>,
+    default_source: Null,
+    default_tax_rates: [Null; 0],
+    description: Option<&'a str>,
+    discounts: [Null; 0],
+    ended_at: Option<i64>,
+    invoice_settings: InvoiceSettings,
+    items: Items<'a>,
+    latest_invoice: &'a str,
+    livemode: bool,
+    metadata: &'a Metadata,
+    next_pending_invoice_item_invoice: Null,
+    on_behalf_of: Null,
+    pause_collection: Null,
+    payment_settings: PaymentSettings,
+    pending_invoice_item_interval: Null,
+    pending_setup_intent: Null,
+    pending_update: Null,
+    schedule: Null,
+    start_date: i64,
+    status: &'static str,
+    test_clock: Null,
+    transfer_data: Null,
+    trial_end: Option<i64>,
+    trial_settings: TrialSettings,
+    trial_start: Option<i64>,
+}
+
+impl Subscription {
+    /// When what was paid for ends.
+    fn period_end(&self) -> i64 {
+        self.trial_end.unwrap_or_else(|| self.period_start.saturating_add(PERIOD))
+    }
+
+    fn view(&self) -> SubscriptionView<'_> {
+        let data = self.items.iter().map(|item| self.item_view(item)).collect();
+        let url = format!("/v1/subscription_items?subscription={}", self.id);
+        SubscriptionView {
+            id: &self.id,
+            object: "subscription",
+            application: (),
+            application_fee_percent: (),
+            automatic_tax: AutomaticTax::default(),
+            billing_cycle_anchor: self.period_start,
+            billing_cycle_anchor_config: (),
+            billing_mode: BillingMode { flexible: (), r#type: "classic" },
+            billing_thresholds: (),
+            cancel_at: self.cancel_at_period_end.then(|| self.period_end()),
+            cancel_at_period_end: self.cancel_at_period_end,
+            canceled_at: self.canceled_at,
+            cancellation_details: CancellationDetails { comment: (), feedback: (), reason: self.cancellation_reason },
+            collection_method: self.collection_method,
+            created: self.created,
+            currency: self.currency,
+            customer: &self.customer,
+            customer_account: (),
+            days_until_due: self.days_until_due,
+            default_payment_method: self.default_payment_method.as_deref(),
+            default_source: (),
+            default_tax_rates: [],
+            description: self.description.as_deref(),
+            discounts: [],
+            ended_at: self.canceled_at.filter(|_| self.status == "canceled"),
+            invoice_settings: InvoiceSettings { account_tax_ids: (), issuer: Issuer { r#type: "self" } },
+            items: Items { object: "list", total_count: self.items.len(), data, has_more: false, url },
+            latest_invoice: &self.latest_invoice,
+            livemode: false,
+            metadata: &self.metadata,
+            next_pending_invoice_item_invoice: (),
+            on_behalf_of: (),
+            pause_collection: (),
+            payment_settings: PaymentSettings {
+                payment_method_options: (),
+                payment_method_types: (),
+                save_default_payment_method: "off",
+            },
+            pending_invoice_item_interval: (),
+            pending_setup_intent: (),
+            pending_update: (),
+            schedule: (),
+            start_date: self.period_start,
+            status: self.status,
+            test_clock: (),
+            transfer_data: (),
+            trial_end: self.trial_end,
+            trial_settings: TrialSettings { end_behavior: EndBehavior { missing_payment_method: "create_invoice" } },
+            trial_start: self.trial_end.map(|_| self.period_start),
+        }
+    }
+
+    fn item_view<'a>(&'a self, item: &'a Item) -> ItemView<'a> {
+        ItemView {
+            id: &item.id,
+            object: "subscription_item",
+            billing_thresholds: (),
+            created: item.created,
+            current_period_end: self.period_end(),
+            current_period_start: self.period_start,
+            discounts: [],
+            metadata: Nothing {},
+            price: Price::of(&item.price, self.currency),
+            quantity: item.quantity,
+            subscription: &self.id,
+            tax_rates: [],
+        }
+    }
+}
+
+impl Serialize for Subscription {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.view().serialize(serializer)
+    }
+}
+
+impl Object for Subscription {
+    const KIND: &'static str = "subscription";
+    const URL: &'static str = "/v1/subscriptions";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn created(&self) -> i64 {
+        self.created
+    }
+}

@@ -1,0 +1,79 @@
+//! What the service can do, by name.
+
+use crate::service::Operation;
+
+/// One of the service's operations; its number is its place in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Op {
+    /// Money is taken, or held.
+    Charge,
+    /// Money that is held is taken.
+    Capture,
+    /// An intent is made, changed or given up; no money moves.
+    Intent,
+    /// Money goes back.
+    Refund,
+    /// A customer is made, changed or deleted.
+    Customer,
+    /// A subscription begins.
+    Subscribe,
+    /// A subscription changes.
+    Upgrade,
+    /// A subscription ends.
+    Unsubscribe,
+    /// One charge, intent or refund, or the balance, is read.
+    Get,
+    /// Charges, intents or refunds are listed.
+    List,
+    /// Charges or intents are searched.
+    Search,
+    /// Customers are read.
+    Customers,
+    /// Subscriptions are read.
+    Subscriptions,
+}
+
+/// All operations, each in the place that its number says.
+pub(crate) fn all() -> Vec<Operation> {
+    const CHARGE: &[&str] =
+        &["amount", "currency", "customer", "description", "order", "payment_intent", "charge", "capture_method", "metadata.*"];
+    const IDENTITY: &[&str] = &["order", "customer", "amount", "currency"];
+    const SUBSCRIPTION: &[&str] = &["subscription", "customer", "price", "quantity", "order", "metadata.*"];
+    vec![
+        Operation::write("payment.charge", CHARGE, IDENTITY),
+        Operation::write("payment.capture", &["payment_intent", "charge", "amount", "order", "metadata.*"], IDENTITY),
+        Operation::write("payment.intent", CHARGE, &[]),
+        Operation::write(
+            "payment.refund",
+            &["charge", "payment_intent", "amount", "reason", "order", "metadata.*"],
+            &["charge", "amount", "order"],
+        ),
+        Operation::write("payment.customer", &["customer", "email", "name", "description", "order", "metadata.*"], &[]),
+        Operation::write("payment.subscribe", SUBSCRIPTION, &["customer", "price", "quantity"]),
+        Operation::write("payment.upgrade", SUBSCRIPTION, &["subscription", "price", "quantity"]),
+        Operation::write("payment.unsubscribe", &["subscription"], &["subscription"]),
+        Operation::read("payment.get", &["object", "id"]),
+        Operation::read("payment.list", &["object", "customer", "payment_intent", "charge"]),
+        Operation::read("payment.search", &["object", "query"]),
+        Operation::read("payment.customers", &["object", "id", "email", "query"]),
+        Operation::read("payment.subscriptions", &["object", "id", "customer", "price", "status", "query"]),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::Kind;
+
+    #[test]
+    fn each_operation_stands_in_its_place() {
+        let all = all();
+        assert_eq!(all[Op::Charge as usize].name, "payment.charge");
+        assert_eq!(all[Op::Unsubscribe as usize].name, "payment.unsubscribe");
+        assert_eq!(all[Op::Subscriptions as usize].name, "payment.subscriptions");
+        assert_eq!(all.len(), Op::Subscriptions as usize + 1);
+        let reads: Vec<_> =
+            all.iter().filter(|operation| operation.kind == Kind::Read).map(|operation| &*operation.name).collect();
+        assert_eq!(reads, ["payment.get", "payment.list", "payment.search", "payment.customers", "payment.subscriptions"]);
+    }
+}

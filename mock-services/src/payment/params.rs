@@ -1,0 +1,205 @@
+//! The parameters of one request: read once, checked against the names that its endpoint knows, and given out by kind.
+
+use std::borrow::Cow;
+
+use super::errors::{Problem, Refused, missing, not_a_form};
+use super::form::{self, Pair};
+use crate::service::Request;
+
+/// The parameters of one request.
+#[derive(Debug)]
+pub(crate) struct Params<'a> {
+    pairs: Vec<Pair<'a>>,
+}
+
+impl<'a> Params<'a> {
+    /// Reads the query and, of a POST, the body.
+    pub(crate) fn read(request: &'a Request) -> Result<Self, Refused> {
+        let mut pairs = Vec::with_capacity(8);
+        form::read(request.query().as_bytes(), &mut pairs).map_err(|_| not_a_form())?;
+        if request.method() == "POST" && !request.bytes().is_empty() {
+            let kind = request.header_value("content-type").unwrap_or("application/x-www-form-urlencoded");
+            if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+                return Err(not_a_form());
+            }
+            form::read(request.bytes(), &mut pairs).map_err(|_| not_a_form())?;
+        }
+        Ok(Params { pairs })
+    }
+
+    /// Refuses names that the endpoint does not know.
+    pub(crate) fn check(&self, allowed: &[&[&str]]) -> Result<(), Refused> {
+        let known = |name: &str| {
+            let root = form::root(name);
+            allowed.iter().any(|names| names.contains(&root)) && form::is_well_formed(name)
+        };
+        let mut unknown: Vec<&str> = self.pairs.iter().map(|(name, _)| &**name).filter(|name| !known(name)).collect();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        for name in &mut unknown {
+            if form::is_well_formed(name) {
+                *name = form::root(name);
+            }
+        }
+        unknown.dedup();
+        let plural = if unknown.len() > 1 { "s" } else { "" };
+        let message = format!("Received unknown parameter{plural}: {}", unknown.join(", "));
+        Err(Box::new(Problem::invalid(message).code("parameter_unknown").param(unknown[0].to_owned())))
+    }
+
+    /// The value under exactly this name; the last of several.
+    pub(crate) fn raw(&self, name: &str) -> Option<&str> {
+        self.pairs.iter().rev().find(|(have, _)| have == name).map(|(_, value)| &**value)
+    }
+
+    /// Whether anything stands under this name, plain or in brackets.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.pairs.iter().any(|(have, _)| form::root(have) == name)
+    }
+
+    /// What stands in brackets behind `root`: the first bracket, what follows it, and the value.
+    pub(crate) fn inside<'s>(&'s self, root: &'s str) -> impl Iterator<Item = (&'s str, &'s str, &'s str)> {
+        self.pairs.iter().filter_map(move |(name, value)| {
+            let (first, rest) = form::inner(name, root)?;
+            Some((first, rest, &**value))
+        })
+    }
+
+    /// A text; nothing and the empty text are told apart by a refusal.
+    pub(crate) fn text(&self, name: &'static str) -> Result<Option<&str>, Refused> {
+        match self.plain(name)? {
+            Some("") => Err(Box::new(
+                Problem::invalid(format!(
+                    "You passed an empty string for '{name}'. We assume empty values are an attempt to unset a field; however \
+                     '{name}' cannot be unset. You should remove '{name}' from your request or supply a non-empty value."
+                ))
+                .code("parameter_invalid_empty")
+                .param(name),
+            )),
+            value => Ok(value),
+        }
+    }
+
+    /// A text that the empty text unsets: `Some(None)` where it does.
+    pub(crate) fn clearable(&self, name: &'static str) -> Result<Option<Option<String>>, Refused> {
+        Ok(self.plain(name)?.map(|value| (!value.is_empty()).then(|| value.to_owned())))
+    }
+
+    /// A text of its own, where there is one.
+    pub(crate) fn owned(&self, name: &'static str) -> Result<Option<String>, Refused> {
+        Ok(self.text(name)?.map(str::to_owned))
+    }
+
+    /// A text that must be there.
+    pub(crate) fn required(&self, name: &'static str) -> Result<&str, Refused> {
+        self.text(name)?.ok_or_else(|| missing(name))
+    }
+
+    /// A whole number.
+    pub(crate) fn integer(&self, name: &'static str) -> Result<Option<i64>, Refused> {
+        self.text(name)?.map(|text| integer(text, name)).transpose()
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn boolean(&self, name: &'static str) -> Result<Option<bool>, Refused> {
+        match self.text(name)? {
+            None => Ok(None),
+            Some("true") => Ok(Some(true)),
+            Some("false") => Ok(Some(false)),
+            Some(other) => {
+                Err(Box::new(Problem::invalid(format!("Invalid boolean: {other}")).code("parameter_invalid_boolean").param(name)))
+            }
+        }
+    }
+
+    /// One of a few words.
+    pub(crate) fn choice(&self, name: &'static str, words: &[&'static str]) -> Result<Option<&'static str>, Refused> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        match words.iter().find(|word| **word == text) {
+            Some(word) => Ok(Some(word)),
+            None => Err(Box::new(Problem::invalid(format!("Invalid {name}: must be one of {}", any_of(words))).param(name))),
+        }
+    }
+
+    /// The paths of `expand[]`.
+    pub(crate) fn expand(&self) -> Vec<String> {
+        self.inside("expand").map(|(_, _, path)| path.to_owned()).collect()
+    }
+
+    fn plain(&self, name: &'static str) -> Result<Option<&str>, Refused> {
+        let mut found = None;
+        for (have, value) in &self.pairs {
+            match have.strip_prefix(name) {
+                Some("") => found = Some(&**value),
+                Some(rest) if rest.starts_with('[') => {
+                    let inside = form::inner(have, name).map_or("", |(first, _)| first);
+                    let message = format!("Invalid string: {{\"{inside}\"=>\"{value}\"}}");
+                    return Err(Box::new(Problem::invalid(message).param(name)));
+                }
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A whole number from its text.
+pub(crate) fn integer(text: &str, param: impl Into<Cow<'static, str>>) -> Result<i64, Refused> {
+    text.parse().map_err(|_| {
+        Box::new(Problem::invalid(format!("Invalid integer: {text}")).code("parameter_invalid_integer").param(param))
+    })
+}
+
+fn any_of(words: &[&str]) -> String {
+    match words {
+        [rest @ .., last] if !rest.is_empty() => format!("{}, or {last}", rest.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn post(body: &str) -> Request {
+        Request::new("POST", "/v1/charges").body(body)
+    }
+
+    #[test]
+    fn the_last_of_two_equal_names_counts() {
+        let request = post("amount=1&amount=2");
+        assert_eq!(Params::read(&request).unwrap().integer("amount").unwrap(), Some(2));
+    }
+
+    #[test]
+    fn unknown_names_are_refused_and_known_ones_are_not() {
+        let request = post("amount=1&metadata[order]=o1&expand[]=x");
+        let params = Params::read(&request).unwrap();
+        assert!(params.check(&[&["amount", "metadata"], &["expand"]]).is_ok());
+        assert!(params.check(&[&["amount"]]).is_err());
+        let request = post("metadata[order=o1");
+        assert!(Params::read(&request).unwrap().check(&[&["metadata"]]).is_err());
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_refused() {
+        let request = post("amount=1.5&flag=yes&customer[x]=1&empty=&reason=other");
+        let params = Params::read(&request).unwrap();
+        assert!(params.integer("amount").is_err());
+        assert!(params.boolean("flag").is_err());
+        assert!(params.text("customer").is_err());
+        assert!(params.text("empty").is_err());
+        assert_eq!(params.clearable("empty").unwrap(), Some(None));
+        assert!(params.choice("reason", &["duplicate", "fraudulent"]).is_err());
+        assert!(params.required("absent").is_err());
+    }
+
+    #[test]
+    fn a_body_of_another_kind_is_no_form() {
+        let json = post("{\"amount\":1}").header("Content-Type", "application/json");
+        assert!(Params::read(&json).is_err());
+        let form = post("amount=1").header("content-type", "application/x-www-form-urlencoded; charset=utf-8");
+        assert!(Params::read(&form).is_ok());
+    }
+}

@@ -1,0 +1,144 @@
+//! All that the service remembers: each kind of object in the order in which it was made, found by id without a scan.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::cards::Card;
+use super::objects::{Charge, Customer, Intent, Object, Refund, Subscription};
+use super::options::{Customers, PaymentOptions};
+use crate::service::Ids;
+
+/// When customers were made that exist before any is created.
+const GIVEN_AT: i64 = 1_735_689_600;
+
+/// Everything that was committed.
+#[derive(Debug, Default)]
+pub struct PaymentState {
+    pub(super) charges: Table<Charge>,
+    pub(super) intents: Table<Intent>,
+    pub(super) refunds: Table<Refund>,
+    pub(super) customers: Table<Customer>,
+    pub(super) subscriptions: Table<Subscription>,
+}
+
+/// Objects of one kind, oldest first.
+#[derive(Debug)]
+pub(crate) struct Table<T> {
+    rows: Vec<Arc<T>>,
+    places: HashMap<String, usize>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table { rows: Vec::new(), places: HashMap::new() }
+    }
+}
+
+impl<T: Object> Table<T> {
+    /// The object with this id.
+    pub(crate) fn get(&self, id: &str) -> Option<&Arc<T>> {
+        self.rows.get(*self.places.get(id)?)
+    }
+
+    /// Adds an object, or puts it in the place of the one with its id.
+    pub(crate) fn put(&mut self, object: Arc<T>) {
+        let place = match self.places.get(object.id()) {
+            Some(place) => *place,
+            None => {
+                self.places.insert(object.id().to_owned(), self.rows.len());
+                self.rows.push(object);
+                return;
+            }
+        };
+        if let Some(row) = self.rows.get_mut(place) {
+            *row = object;
+        }
+    }
+
+    /// All objects, oldest first.
+    pub(crate) fn rows(&self) -> &[Arc<T>] {
+        &self.rows
+    }
+}
+
+impl<T: Object + Clone> Table<T> {
+    /// Changes the object with this id, where there is one.
+    pub(crate) fn change(&mut self, id: &str, how: impl FnOnce(&mut T)) {
+        let row = self.places.get(id).and_then(|place| self.rows.get_mut(*place));
+        if let Some(row) = row {
+            how(Arc::make_mut(row));
+        }
+    }
+}
+
+/// How a customer pays where a request names nothing.
+#[derive(Debug, Clone)]
+pub(crate) struct Wallet {
+    /// The default card with its id.
+    pub(crate) card: Option<(String, Card)>,
+}
+
+impl PaymentState {
+    /// How a customer pays; `None` where there is no such customer.
+    pub(super) fn wallet(&self, options: &PaymentOptions, id: &str) -> Option<Wallet> {
+        match self.customers.get(id) {
+            Some(customer) if customer.deleted => None,
+            Some(customer) => {
+                let name = customer.default_source.as_ref().or(customer.invoice_settings.default_payment_method.as_ref());
+                Some(Wallet { card: name.cloned().zip(customer.card) })
+            }
+            None => options.is_given(id).then(|| Wallet { card: Some((given_card(id), Card::VISA)) }),
+        }
+    }
+
+    /// The customer, even one that was deleted.
+    pub(super) fn customer(&self, options: &PaymentOptions, id: &str) -> Option<Arc<Customer>> {
+        self.customers.get(id).cloned().or_else(|| options.is_given(id).then(|| Arc::new(given(id))))
+    }
+
+    /// All customers that a list shows, oldest first.
+    pub(super) fn all_customers(&self, options: &PaymentOptions) -> Vec<Arc<Customer>> {
+        let ids: &[String] = match &options.customers {
+            Customers::Any => &[],
+            Customers::Only(ids) => ids,
+        };
+        let given = ids.iter().filter(|id| self.customers.get(id).is_none()).map(|id| Arc::new(given(id)));
+        given.chain(self.customers.rows().iter().filter(|customer| !customer.deleted).cloned()).collect()
+    }
+}
+
+fn given(id: &str) -> Customer {
+    Customer::bare(id, GIVEN_AT).with_card(given_card(id), Card::VISA)
+}
+
+fn given_card(customer: &str) -> String {
+    Ids::new(0, customer, 0, 0, 0).alphanumeric("card_1", 23)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_keeps_its_place_when_it_changes() {
+        let mut table = Table::default();
+        table.put(Arc::new(Customer::bare("cus_1", 1)));
+        table.put(Arc::new(Customer::bare("cus_2", 2)));
+        table.put(Arc::new(Customer { balance: 7, ..Customer::bare("cus_1", 1) }));
+        table.change("cus_2", |customer| customer.balance = 8);
+        table.change("cus_3", |customer| customer.balance = 9);
+        assert_eq!(table.rows().iter().map(|row| (row.id(), row.balance)).collect::<Vec<_>>(), [("cus_1", 7), ("cus_2", 8)]);
+        assert_eq!(table.get("cus_1").unwrap().balance, 7);
+    }
+
+    #[test]
+    fn a_given_customer_can_pay_and_a_deleted_one_cannot() {
+        let options = PaymentOptions::default();
+        let mut state = PaymentState::default();
+        assert_eq!(state.wallet(&options, "cus_1").unwrap().card.unwrap().1, Card::VISA);
+        assert!(state.wallet(&options, "nobody").is_none());
+        state.customers.put(Arc::new(Customer { deleted: true, ..Customer::bare("cus_1", 1) }));
+        assert!(state.wallet(&options, "cus_1").is_none());
+        assert!(state.customer(&options, "cus_1").unwrap().deleted);
+    }
+}

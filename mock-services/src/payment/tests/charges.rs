@@ -1,0 +1,135 @@
+//! Charges, and what is held until it is captured.
+
+use super::*;
+use crate::service::Fields;
+
+const CHARGE: &str = "amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001&description=Boots";
+
+#[test]
+fn a_charge_moves_money_and_says_for_what() {
+    let mut desk = Desk::new();
+    let reply = desk.post("/v1/charges", CHARGE).ok();
+    assert_eq!(reply.operation.as_deref(), Some("payment.charge"));
+    let (name, fields) = reply.effect();
+    assert_eq!(name, "payment.charge");
+    let expected = Fields::new()
+        .with("amount", 4999)
+        .with("currency", "usd")
+        .with("customer", "cus_42")
+        .with("description", "Boots")
+        .with("charge", reply.id())
+        .with("order", "ord_1001")
+        .with("metadata.order", "ord_1001");
+    assert_eq!(*fields, expected);
+    assert!(reply.fields.meet(&Fields::new().with("amount", 4999).with("order", "ord_1001").with("customer", "cus_42")));
+    for (key, value) in [("object", "charge"), ("status", "succeeded"), ("currency", "usd"), ("customer", "cus_42")] {
+        assert_eq!(reply.body[key], value);
+    }
+    assert_eq!((&reply.body["paid"], &reply.body["captured"]), (&true.into(), &true.into()));
+    assert_eq!(reply.body["payment_method_details"]["card"]["last4"], "4242");
+    assert_eq!(reply.body["metadata"]["order"], "ord_1001");
+    assert_eq!(reply.body["source"]["object"], "card");
+}
+
+#[test]
+fn the_answer_is_indented_and_begins_with_the_id() {
+    let payment = Payment::default();
+    let request = Request::new("POST", "/v1/charges").body(CHARGE);
+    let context = Context { now: jiff::Timestamp::UNIX_EPOCH, ids: Ids::new(1, "payment", 1, 1, 0) };
+    let call = payment.recognise(&request, &context).unwrap().call;
+    let Decision::Accept(accepted) = payment.decide(&PaymentState::default(), &call, &context) else { panic!("refused") };
+    let body = String::from_utf8(accepted.answer.body).unwrap();
+    assert!(body.starts_with("{\n  \"id\": \"ch_3") && body.ends_with("\n}"), "{body}");
+    assert_eq!(accepted.answer.headers[0], ("Content-Type".into(), "application/json".into()));
+}
+
+#[test]
+fn what_the_caller_sees_does_not_depend_on_what_was_committed() {
+    let (mut before, mut after) = (Desk::new(), Desk::new());
+    before.send(&Request::new("POST", "/v1/charges").body(CHARGE), false);
+    after.send(&Request::new("POST", "/v1/charges").body(CHARGE), true);
+    assert_eq!(before.post("/v1/charges", CHARGE).body, after.post("/v1/charges", CHARGE).body);
+}
+
+#[test]
+fn two_charges_have_two_ids() {
+    let mut desk = Desk::new();
+    assert_ne!(desk.post("/v1/charges", CHARGE).id(), desk.post("/v1/charges", CHARGE).id());
+}
+
+#[test]
+fn a_declined_card_moves_no_money() {
+    let mut desk = Desk::new();
+    for (source, code, decline_code) in [
+        ("source=tok_chargeDeclined", "card_declined", Some("generic_decline")),
+        ("source=tok_chargeDeclinedInsufficientFunds", "card_declined", Some("insufficient_funds")),
+        ("source[object]=card&source[number]=4000000000009987", "card_declined", Some("lost_card")),
+        ("card[number]=4000000000009979", "card_declined", Some("stolen_card")),
+        ("source=tok_chargeDeclinedExpiredCard", "expired_card", None),
+        ("source=tok_chargeDeclinedIncorrectCvc", "incorrect_cvc", None),
+        ("source=tok_chargeDeclinedProcessingError", "processing_error", None),
+    ] {
+        let reply = desk.post("/v1/charges", &format!("amount=500&currency=usd&{source}"));
+        reply.refused(402, Some(code));
+        assert_eq!(reply.body["error"]["type"], "card_error");
+        assert_eq!(reply.body["error"]["decline_code"].as_str(), decline_code);
+        assert!(reply.body["error"]["charge"].as_str().unwrap().starts_with("ch_"));
+        assert!(reply.begun, "a key keeps a decline");
+    }
+    assert_eq!(desk.get("/v1/charges").body["data"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_declining_customer_is_declined_with_any_card() {
+    let options = PaymentOptions { declining_customers: vec!["cus_poor".to_owned()], ..PaymentOptions::default() };
+    let mut desk = Desk::with(options);
+    desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_poor").refused(402, Some("card_declined"));
+    desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_rich").ok();
+}
+
+#[test]
+fn card_numbers_and_tokens_are_in_no_field_and_no_answer() {
+    let mut desk = Desk::new();
+    for source in ["source[number]=4242424242424242&source[cvc]=987", "source=tok_visa"] {
+        let reply = desk.post("/v1/charges", &format!("amount=500&currency=usd&{source}")).ok();
+        let seen = format!("{:?}{:?}{}", reply.fields, reply.effects, reply.body);
+        assert!(!seen.contains("4242424242424242") && !seen.contains("987\"") && !seen.contains("tok_visa"), "{seen}");
+    }
+}
+
+#[test]
+fn a_held_charge_moves_money_when_it_is_captured_and_only_once() {
+    let mut desk = Desk::new();
+    let held = desk.post("/v1/charges", &format!("{CHARGE}&capture=false")).ok();
+    assert!(held.effects.is_empty());
+    assert_eq!(held.body["captured"], false);
+    let path = format!("/v1/charges/{}/capture", held.id());
+    desk.post(&path, "amount=5000").refused(400, Some("amount_too_large"));
+    let captured = desk.post(&path, "amount=4000").ok();
+    assert_eq!(captured.operation.as_deref(), Some("payment.capture"));
+    let (name, fields) = captured.effect();
+    assert_eq!(name, "payment.charge");
+    assert!(fields.meet(&Fields::new().with("amount", 4000).with("order", "ord_1001").with("charge", held.id())));
+    assert_eq!(captured.body["amount_captured"], 4000);
+    assert_eq!(captured.body["amount_refunded"], 999);
+    desk.post(&path, "").refused(400, Some("charge_already_captured"));
+}
+
+#[test]
+fn the_papers_of_a_charge_change_without_an_effect() {
+    let mut desk = Desk::new();
+    let id = desk.post("/v1/charges", CHARGE).id();
+    let reply = desk.post(&format!("/v1/charges/{id}"), "metadata[note]=x&description=").ok();
+    assert!(reply.effects.is_empty());
+    let found = desk.get(&format!("/v1/charges/{id}")).ok();
+    assert_eq!((&found.body["metadata"]["note"], &found.body["description"]), (&"x".into(), &Value::Null));
+}
+
+#[test]
+fn a_valid_but_rare_parameter_is_not_refused() {
+    let rare = "receipt_email=a@b.c&statement_descriptor_suffix=X&transfer_group=g&on_behalf_of=acct_1&radar_options[session]=s\
+                &shipping[name]=Ann&shipping[address][line1]=Street&application_fee_amount=1&expand[]=customer";
+    let reply = Desk::new().post("/v1/charges", &format!("{CHARGE}&{rare}")).ok();
+    assert_eq!(reply.body["shipping"]["address"]["line1"], "Street");
+    assert_eq!(reply.body["customer"]["object"], "customer");
+}

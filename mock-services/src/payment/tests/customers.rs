@@ -1,0 +1,58 @@
+//! Customers, given and made.
+
+use super::*;
+use crate::payment::Customers;
+
+#[test]
+fn a_customer_is_made_changed_read_and_deleted_without_an_effect() {
+    let mut desk = Desk::new();
+    let made = desk.post("/v1/customers", "email=ann@example.com&name=Ann&metadata[k]=v&source=tok_mastercard").ok();
+    assert_eq!((made.operation.as_deref(), made.effects.len()), (Some("payment.customer"), 0));
+    let path = format!("/v1/customers/{}", made.id());
+    let changed = desk.post(&path, "name=&phone=1&address[city]=Ulm&balance=5").ok();
+    assert_eq!((&changed.body["name"], &changed.body["address"]["city"]), (&Value::Null, &"Ulm".into()));
+    assert_eq!(desk.get(&path).ok().body["email"], "ann@example.com");
+    assert_eq!(desk.get("/v1/customers?email=ann@example.com").ok().body["data"].as_array().unwrap().len(), 1);
+    assert_eq!(desk.get("/v1/customers?email=bob@example.com").ok().body["data"].as_array().unwrap().len(), 0);
+    let charge = desk.post("/v1/charges", &format!("amount=500&currency=usd&customer={}", made.id())).ok();
+    assert_eq!(charge.body["source"]["brand"], "MasterCard");
+    assert_eq!(desk.delete(&path).ok().body["deleted"], true);
+    assert_eq!(desk.get(&path).ok().body["deleted"], true);
+    desk.delete(&path).refused(404, Some("resource_missing"));
+    desk.post(&path, "name=x").refused(404, Some("resource_missing"));
+    let charge = desk.post("/v1/charges", &format!("amount=500&currency=usd&customer={}", made.id()));
+    charge.refused(400, Some("resource_missing"));
+}
+
+#[test]
+fn a_customer_without_a_card_cannot_be_charged() {
+    let mut desk = Desk::new();
+    let id = desk.post("/v1/customers", "").id();
+    desk.post("/v1/charges", &format!("amount=500&currency=usd&customer={id}")).refused(402, Some("missing"));
+    desk.post("/v1/customers", "source=tok_chargeDeclined").refused(402, Some("card_declined"));
+    let fails_later = desk.post("/v1/customers", "source=tok_chargeCustomerFail").ok().id();
+    desk.post("/v1/charges", &format!("amount=500&currency=usd&customer={fails_later}")).refused(402, Some("card_declined"));
+}
+
+#[test]
+fn given_customers_exist_and_keep_what_is_changed() {
+    let mut desk = Desk::new();
+    assert_eq!(desk.get("/v1/customers/cus_42").ok().body["id"], "cus_42");
+    desk.post("/v1/customers/cus_42", "metadata[tier]=gold").ok();
+    assert_eq!(desk.get("/v1/customers/cus_42").ok().body["metadata"]["tier"], "gold");
+    desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_42").ok();
+    desk.get("/v1/customers/nobody").refused(404, Some("resource_missing"));
+}
+
+#[test]
+fn where_customers_are_listed_no_other_exists() {
+    let only = Customers::Only(vec!["cus_a".to_owned(), "cus_b".to_owned()]);
+    let mut desk = Desk::with(PaymentOptions { customers: only, ..PaymentOptions::default() });
+    desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_c").refused(400, Some("resource_missing"));
+    desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_a").ok();
+    desk.post("/v1/customers/cus_a", "name=Ann").ok();
+    let listed = desk.get("/v1/customers").ok();
+    let ids: Vec<_> = listed.body["data"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["cus_a", "cus_b"]);
+    assert_eq!(desk.get("/v1/customers/search?query=name:'ann'").ok().body["data"][0]["id"], "cus_a");
+}

@@ -1,0 +1,78 @@
+//! Refunds, whole and in parts.
+
+use super::*;
+
+fn charged(desk: &mut Desk) -> String {
+    desk.post("/v1/charges", "amount=1000&currency=usd&customer=cus_42&metadata[order]=ord_1").ok().id()
+}
+
+#[test]
+fn a_full_refund_gives_everything_back_once() {
+    let mut desk = Desk::new();
+    let charge = charged(&mut desk);
+    let body = format!("charge={charge}&reason=duplicate&expand[]=charge");
+    let reply = desk.post("/v1/refunds", &body).ok();
+    let (name, fields) = reply.effect();
+    assert_eq!(name, "payment.refund");
+    let expected = Fields::new().with("charge", charge.as_str()).with("amount", 1000).with("reason", "duplicate");
+    assert!(fields.meet(&expected.with("order", "ord_1").with("customer", "cus_42")), "{fields:?}");
+    assert_eq!(reply.body["charge"]["refunded"], true);
+    let again = desk.post("/v1/refunds", &body);
+    again.refused(400, Some("charge_already_refunded"));
+    assert!(again.begun);
+    assert_eq!(desk.get(&format!("/v1/charges/{charge}")).body["amount_refunded"], 1000);
+}
+
+#[test]
+fn parts_are_given_back_until_nothing_is_left() {
+    let mut desk = Desk::new();
+    let charge = charged(&mut desk);
+    let too_much = desk.post("/v1/refunds", &format!("charge={charge}&amount=1001"));
+    too_much.refused(400, None);
+    assert_eq!(too_much.body["error"]["message"], "Refund amount ($10.01) is greater than charge amount ($10.00)");
+    assert_eq!(desk.post("/v1/refunds", &format!("charge={charge}&amount=600")).ok().body["amount"], 600);
+    let too_much = desk.post("/v1/refunds", &format!("charge={charge}&amount=600"));
+    assert_eq!(too_much.body["error"]["message"], "Refund amount ($6.00) is greater than unrefunded amount on charge ($4.00)");
+    assert_eq!(desk.get(&format!("/v1/charges/{charge}")).body["refunded"], false);
+    assert_eq!(desk.post("/v1/refunds", &format!("charge={charge}")).ok().body["amount"], 400);
+    desk.post("/v1/refunds", &format!("charge={charge}&amount=1")).refused(400, Some("charge_already_refunded"));
+}
+
+#[test]
+fn a_refund_is_found_by_the_intent_of_its_charge() {
+    let mut desk = Desk::new();
+    let body = "amount=1000&currency=usd&customer=cus_42&confirm=true&metadata[order]=ord_1";
+    let intent = desk.post("/v1/payment_intents", body).id();
+    let reply = desk.post("/v1/refunds", &format!("payment_intent={intent}&metadata[order]=other")).ok();
+    let (_, fields) = reply.effect();
+    assert!(fields.meet(&Fields::new().with("payment_intent", intent.as_str()).with("order", "other")), "{fields:?}");
+    let listed = desk.get(&format!("/v1/refunds?payment_intent={intent}")).ok();
+    assert_eq!(listed.body["data"][0]["id"], reply.id());
+    assert_eq!(desk.get(&format!("/v1/refunds/{}", reply.id())).ok().body["status"], "succeeded");
+}
+
+#[test]
+fn what_was_never_taken_is_let_go_and_not_given_back() {
+    let mut desk = Desk::new();
+    let held = desk.post("/v1/charges", "amount=1000&currency=usd&source=tok_visa&capture=false").id();
+    desk.post("/v1/refunds", &format!("charge={held}&amount=1")).refused(400, None);
+    assert!(desk.post("/v1/refunds", &format!("charge={held}")).ok().effects.is_empty());
+    desk.post(&format!("/v1/charges/{held}/capture"), "").refused(400, Some("charge_already_refunded"));
+    let intent = desk.post("/v1/payment_intents", "amount=1000&currency=usd&customer=cus_1").id();
+    desk.post("/v1/refunds", &format!("payment_intent={intent}")).refused(400, None);
+    let held =
+        desk.post("/v1/payment_intents", "amount=1000&currency=usd&customer=cus_1&confirm=true&capture_method=manual").ok();
+    let charge = held.body["latest_charge"].as_str().unwrap();
+    desk.post("/v1/refunds", &format!("charge={charge}")).refused(400, None);
+}
+
+#[test]
+fn a_refund_of_nothing_is_refused() {
+    let mut desk = Desk::new();
+    desk.post("/v1/refunds", "").refused(400, Some("parameter_missing"));
+    desk.post("/v1/refunds", "charge=ch_1&payment_intent=pi_1").refused(400, None);
+    desk.post("/v1/refunds", "charge=ch_1").refused(400, Some("resource_missing"));
+    desk.post("/v1/refunds", "payment_intent=pi_1").refused(400, Some("resource_missing"));
+    desk.post("/v1/refunds", "charge=ch_1&amount=0").refused(400, Some("parameter_invalid_integer"));
+    desk.post("/v1/refunds", "charge=ch_1&reason=because").refused(400, None);
+}

@@ -1,0 +1,73 @@
+//! What Stripe refuses, in its words.
+
+use super::*;
+
+const GOOD: &str = "amount=500&currency=usd&customer=cus_1";
+
+#[test]
+fn bad_parameters_are_refused_before_anything_begins() {
+    let mut desk = Desk::new();
+    for (body, code, param) in [
+        (format!("{GOOD}&shoe=1"), Some("parameter_unknown"), Some("shoe")),
+        (format!("{GOOD}&metadata[order=1"), Some("parameter_unknown"), Some("metadata[order")),
+        ("currency=usd&customer=cus_1".to_owned(), Some("parameter_missing"), Some("amount")),
+        ("amount=500&customer=cus_1".to_owned(), Some("parameter_missing"), Some("currency")),
+        ("amount=500&currency=usd".to_owned(), Some("parameter_missing"), None),
+        ("amount=5.00&currency=usd&customer=cus_1".to_owned(), Some("parameter_invalid_integer"), Some("amount")),
+        ("amount=-5&currency=usd&customer=cus_1".to_owned(), Some("parameter_invalid_integer"), Some("amount")),
+        (format!("amount=1{}&currency=usd&customer=cus_1", "0".repeat(40)), Some("parameter_invalid_integer"), Some("amount")),
+        ("amount=49&currency=usd&customer=cus_1".to_owned(), Some("amount_too_small"), Some("amount")),
+        ("amount=100000000&currency=usd&customer=cus_1".to_owned(), Some("amount_too_large"), Some("amount")),
+        ("amount=500&currency=xyz&customer=cus_1".to_owned(), None, Some("currency")),
+        ("amount=&currency=usd&customer=cus_1".to_owned(), Some("parameter_invalid_empty"), Some("amount")),
+        ("amount[a]=1&currency=usd&customer=cus_1".to_owned(), None, Some("amount")),
+        ("amount=500&currency=usd&customer=nobody".to_owned(), Some("resource_missing"), Some("customer")),
+        (format!("{GOOD}&capture=maybe"), Some("parameter_invalid_boolean"), Some("capture")),
+    ] {
+        let reply = desk.post("/v1/charges", &body);
+        reply.refused(400, code);
+        assert_eq!(reply.body["error"]["param"].as_str(), param, "{body}");
+        assert_eq!(reply.body["error"]["type"], "invalid_request_error");
+        assert!(!reply.begun, "{body}");
+    }
+}
+
+#[test]
+fn an_error_says_where_to_read_on() {
+    let error = Desk::new().post("/v1/charges", &format!("{GOOD}&shoe=1")).body["error"].clone();
+    assert_eq!(error["message"], "Received unknown parameter: shoe");
+    assert_eq!(error["doc_url"], "https://stripe.com/docs/error-codes/parameter-unknown");
+    let log = error["request_log_url"].as_str().unwrap();
+    assert!(log.starts_with("https://dashboard.stripe.com/test/logs/req_") && log.ends_with("?t=1800000001"), "{log}");
+}
+
+#[test]
+fn a_body_that_is_no_form_is_refused() {
+    let mut desk = Desk::new();
+    for body in [&b"amount=%zz"[..], b"amount=\xff\xfe", b"amount=%f", b"%=1"] {
+        desk.send(&Request::new("POST", "/v1/charges").body(body), true).refused(400, None);
+    }
+    let json = Request::new("POST", "/v1/charges").header("Content-Type", "application/json").body("{\"amount\":500}");
+    desk.send(&json, true).refused(400, None);
+}
+
+#[test]
+fn unknown_paths_and_methods_are_told_as_stripe_tells_them() {
+    let mut desk = Desk::new();
+    for (method, path) in [
+        ("GET", "/v1/x"),
+        ("GET", "/"),
+        ("PUT", "/v1/charges"),
+        ("DELETE", "/v1/charges/ch_1"),
+        ("POST", "/v1/charges/ch_1/refund/now"),
+        ("POST", "/v1/payment_intents/pi_1/explode"),
+        ("GET", "/v2/charges"),
+    ] {
+        let reply = desk.send(&Request::new(method, path), true);
+        reply.refused(404, None);
+        let message = reply.body["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with(&format!("Unrecognized request URL ({method}: {path}).")), "{message}");
+    }
+    let reply = desk.get("/v1/charges/");
+    assert!(reply.body["error"]["message"].as_str().unwrap().contains("remove the trailing slash"));
+}

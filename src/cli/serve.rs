@@ -1,0 +1,162 @@
+//! `hapax serve`: mock services to try things on, until Ctrl-C.
+
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use anstream::{eprintln, stdout};
+use mock_services::idempotency::Profile;
+
+use super::ExitStatus;
+use crate::serve::{Options, ServeError, Serving, show, summary};
+
+/// Start mock services that commit and then fail, and show what happens to them.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  hapax serve
+      All services, no faults.
+  hapax serve payment --fault 'payment.charge#1 commit=now reply=drop'
+      The first charge goes through and its reply is lost.
+  hapax serve email --fault 'email.send#1..3 reply={status: 429, retry_after: 2}'
+      Three answers 429, though each mail was sent.
+  hapax serve --service tickets.yaml --faults faults.yaml --ledger ledger.jsonl
+      Your own service, faults from a file, and the ledger kept.
+
+A fault is OPERATION#ATTEMPT commit=COMMIT reply=REPLY [where.FIELD=VALUE] [caller=N] [chance=0.2]
+  ATTEMPT  1, 1..3, [1, 4], every
+  COMMIT   now, never, later, {later: {requests: 2}}, {later: 2s}, twice, {part: 0.5}
+  REPLY    ok, drop, reset, hang, truncate, garble, drip, {delay: 800ms}, {status: 503, retry_after: 2}, {stale: {reads: 1}}")]
+pub(super) struct ServeArgs {
+    /// Services to start: payment, email, deploy, records, tickets [default: all of them]
+    #[arg(value_name = "SERVICE")]
+    services: Vec<String>,
+
+    /// Put a fault on an attempt; can be given more than once
+    #[arg(long = "fault", value_name = "FAULT")]
+    faults: Vec<String>,
+
+    /// Take faults from a YAML or JSON file
+    #[arg(long = "faults", value_name = "FILE")]
+    fault_file: Option<PathBuf>,
+
+    /// Start your own service, declared in a YAML file; can be given more than once
+    #[arg(long = "service", value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// How a service treats idempotency keys: stripe, ietf, acp, resend or none
+    #[arg(long, value_name = "SERVICE=PROFILE", value_parser = profile)]
+    idempotency: Vec<(String, Profile)>,
+
+    /// The port of a service [default: the system chooses]
+    #[arg(long, value_name = "SERVICE=PORT", value_parser = port)]
+    port: Vec<(String, u16)>,
+
+    /// How many callers there are; each has its own port for each service, over one state
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    callers: u32,
+
+    /// Where ids and chances come from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// The address to listen on; any but a loopback address needs --token
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    listen: IpAddr,
+
+    /// The token of the admin API [default: one is made up and shown]
+    #[arg(long, value_name = "TOKEN", env = "HAPAX_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+
+    /// The port of the admin API [default: the system chooses]
+    #[arg(long, value_name = "PORT")]
+    admin_port: Option<u16>,
+
+    /// Write the ledger to this file, which must not exist, as it happens
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+
+    /// Print the entries of the ledger as JSON lines, for machines
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+
+    /// Do not show what happens
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+fn pair(text: &str) -> Result<(&str, &str), String> {
+    text.split_once('=').ok_or_else(|| format!("write it as SERVICE=VALUE, not `{text}`"))
+}
+
+fn profile(text: &str) -> Result<(String, Profile), String> {
+    let (service, name) = pair(text)?;
+    let profile = Profile::named(name).ok_or_else(|| format!("`{name}` is none of stripe, ietf, acp, resend, none"))?;
+    Ok((service.to_owned(), profile))
+}
+
+fn port(text: &str) -> Result<(String, u16), String> {
+    let (service, number) = pair(text)?;
+    Ok((service.to_owned(), number.parse().map_err(|_| format!("`{number}` is no port"))?))
+}
+
+pub(super) fn run(args: ServeArgs) -> ExitStatus {
+    let (json, quiet) = (args.json, args.quiet);
+    let options = Options {
+        services: args.services,
+        files: args.files,
+        faults: args.faults,
+        fault_file: args.fault_file,
+        idempotency: args.idempotency,
+        ports: args.port,
+        callers: args.callers,
+        seed: args.seed,
+        address: args.listen,
+        token: args.token,
+        admin_port: args.admin_port,
+        ledger: args.ledger,
+    };
+    let outcome = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(ServeError::Runtime)
+        .and_then(|runtime| runtime.block_on(serve(options, json, quiet)));
+    match outcome {
+        Ok(()) => ExitStatus::Success,
+        // Whoever read the output has seen enough.
+        Err(ServeError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitStatus::Success,
+        Err(error) => {
+            eprintln!("{}", error.advice());
+            ExitStatus::Usage
+        }
+    }
+}
+
+async fn serve(options: Options, json: bool, quiet: bool) -> Result<(), ServeError> {
+    let stopped = crate::serve::stop_signal()?;
+    let serving = Serving::start(options).await?;
+    let mut out = stdout();
+    if json {
+        eprintln!("{}", serving.banner());
+    } else {
+        write!(out, "{}", serving.banner()).and_then(|()| out.flush()).map_err(ServeError::Output)?;
+    }
+    let mut reader = serving.services().ledger().reader();
+    tokio::pin!(stopped);
+    loop {
+        let entries = tokio::select! {
+            entries = reader.grown() => entries,
+            () = &mut stopped => break,
+        };
+        for entry in entries {
+            let line = if json { serde_json::to_string(&entry).ok() } else { show::line(&entry).filter(|_| !quiet) };
+            if let Some(line) = line {
+                writeln!(out, "{line}").map_err(ServeError::Output)?;
+            }
+        }
+        out.flush().map_err(ServeError::Output)?;
+    }
+    let ended = serving.end().await?;
+    let text = summary::render(&ended);
+    if json { write!(anstream::stderr(), "{text}") } else { write!(out, "{text}") }.map_err(ServeError::Output)
+}

@@ -1,0 +1,124 @@
+//! What the admin API answers with.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use mock_services::fault::{Fault, Fired};
+use mock_services::ledger::Entry;
+use mock_services::service::{Fields, Kind, Operation};
+use mock_services::yaml::Problems;
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub(super) struct Services {
+    pub(super) services: Vec<OneService>,
+}
+
+#[derive(Serialize)]
+pub(super) struct OneService {
+    pub(super) name: String,
+    /// The URL of each caller, the first one first.
+    pub(super) urls: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) smtp: Vec<String>,
+    pub(super) operations: Vec<OneOperation>,
+}
+
+#[derive(Serialize)]
+pub(super) struct OneOperation {
+    name: String,
+    kind: &'static str,
+    list: bool,
+    identity: Vec<String>,
+}
+
+impl From<&Operation> for OneOperation {
+    fn from(operation: &Operation) -> Self {
+        OneOperation {
+            name: operation.name.to_string(),
+            kind: match operation.kind {
+                Kind::Read => "read",
+                Kind::Write => "write",
+            },
+            list: operation.list,
+            identity: operation.identity.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Faults {
+    pub(super) faults: Vec<OneFault>,
+}
+
+#[derive(Serialize)]
+pub(super) struct OneFault {
+    fault: Fault,
+    /// The same on one line, as `--fault` takes it.
+    line: String,
+    /// How many attempts fitted it.
+    seen: u32,
+    /// The attempts that it struck.
+    fired: Vec<u64>,
+}
+
+impl From<Fired> for OneFault {
+    fn from(fired: Fired) -> Self {
+        OneFault { line: fired.fault.to_string(), fault: fired.fault, seen: fired.seen, fired: fired.attempts }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct LedgerPage {
+    pub(super) entries: Vec<Entry>,
+    /// How many entries there are in all.
+    pub(super) count: u64,
+}
+
+#[derive(Serialize)]
+pub(super) struct Effects {
+    pub(super) effects: Vec<OneEffect>,
+}
+
+#[derive(Serialize)]
+pub(super) struct OneEffect {
+    pub(super) effect: String,
+    pub(super) identity: Fields,
+    pub(super) times: usize,
+    pub(super) attempts: Vec<u64>,
+}
+
+#[derive(Serialize)]
+struct Refusal<'a> {
+    error: &'a str,
+    help: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<OneProblem>,
+}
+
+#[derive(Serialize)]
+struct OneProblem {
+    message: String,
+    line: usize,
+    column: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<String>,
+    /// The picture that a terminal would show.
+    text: String,
+}
+
+pub(super) fn refusal(status: StatusCode, error: &str, help: &str) -> Response {
+    (status, Json(Refusal { error, help, problems: Vec::new() })).into_response()
+}
+
+/// Everything that is wrong with what was sent, each at its place.
+pub(super) fn problems(found: &Problems) -> Response {
+    let one = |problem: &mock_services::yaml::Problem| {
+        let (line, column) = problem.position();
+        let (message, help) = (problem.message.clone(), problem.help.clone());
+        OneProblem { message, line, column, help, text: problem.render(false) }
+    };
+    let problems = found.iter().map(one).collect();
+    let refusal = Refusal { error: "the faults cannot be armed; none was", help: "mend what `problems` lists", problems };
+    (StatusCode::UNPROCESSABLE_ENTITY, Json(refusal)).into_response()
+}

@@ -1,0 +1,92 @@
+//! The admin API: arms and clears faults, reads and resets the ledger, from a test in any language. It stands on a port of its
+//! own and asks for a token.
+
+mod answers;
+mod routes;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::{get, post};
+use mock_services::MockServices;
+use tokio::net::TcpListener;
+
+use super::ServeError;
+use answers::refusal;
+
+/// The description of this API, as it is served and as it stands in the documentation.
+const OPENAPI: &str = include_str!("../../../docs/openapi.json");
+/// A list of faults is small.
+const LONGEST_BODY: usize = 1024 * 1024;
+
+struct Admin {
+    services: Arc<MockServices>,
+    token: String,
+    /// How often the services were reset; it tells their ledgers apart.
+    resets: AtomicU64,
+}
+
+/// Opens the admin API and serves it until the process ends.
+pub(super) async fn open(
+    services: Arc<MockServices>,
+    token: String,
+    address: IpAddr,
+    port: Option<u16>,
+) -> Result<SocketAddr, ServeError> {
+    let listener = TcpListener::bind((address, port.unwrap_or(0))).await.map_err(ServeError::Admin)?;
+    let bound = listener.local_addr().map_err(ServeError::Admin)?;
+    let admin = Arc::new(Admin { services, token, resets: AtomicU64::new(0) });
+    tokio::spawn(async move { axum::serve(listener, router(admin)).await });
+    Ok(bound)
+}
+
+fn router(admin: Arc<Admin>) -> Router {
+    let guarded = Router::new()
+        .route("/v1/services", get(routes::services))
+        .route("/v1/faults", get(routes::faults).post(routes::arm).delete(routes::clear))
+        .route("/v1/ledger", get(routes::ledger).delete(routes::reset))
+        .route("/v1/effects", get(routes::effects))
+        .route("/v1/settle", post(routes::settle))
+        .route_layer(middleware::from_fn_with_state(Arc::clone(&admin), guard));
+    Router::new()
+        .route("/openapi.json", get(|| async { ([(header::CONTENT_TYPE, "application/json")], OPENAPI) }))
+        .merge(guarded)
+        .fallback(|| async { refusal(StatusCode::NOT_FOUND, "there is no such path", "GET /openapi.json lists what there is") })
+        .method_not_allowed_fallback(|| async {
+            refusal(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "this path does not take that method",
+                "GET /openapi.json lists what there is",
+            )
+        })
+        .layer(DefaultBodyLimit::max(LONGEST_BODY))
+        .with_state(admin)
+}
+
+/// Lets in who shows the token.
+async fn guard(State(admin): State<Arc<Admin>>, request: Request, next: Next) -> Response {
+    let shown = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let token = shown.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
+    if same(token.as_bytes(), admin.token.as_bytes()) {
+        return next.run(request).await;
+    }
+    refusal(
+        StatusCode::UNAUTHORIZED,
+        "the token is missing or wrong",
+        "send `Authorization: Bearer TOKEN` with the token that `hapax serve` shows when it starts",
+    )
+}
+
+/// Compares without telling by its time how much was right.
+fn same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests;

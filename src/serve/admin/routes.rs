@@ -1,0 +1,111 @@
+//! What each path of the admin API does.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use mock_services::fault::read_faults;
+use mock_services::yaml::Source;
+use serde::Deserialize;
+
+use super::Admin;
+use super::answers::{Effects, Faults, LedgerPage, OneEffect, OneService, Services, problems, refusal};
+use crate::serve::{TRIAL, summary};
+
+type Shared = State<Arc<Admin>>;
+
+/// How many entries of the ledger one answer holds unless it is asked for fewer.
+const PAGE: usize = 10_000;
+
+pub(super) async fn services(State(admin): Shared) -> Json<Services> {
+    let services = &admin.services;
+    let operations = services.operations();
+    let one = |name: &str| OneService {
+        name: name.to_owned(),
+        urls: (1..).map_while(|caller| services.url(name, caller)).collect(),
+        smtp: (1..).map_while(|caller| services.smtp_address(name, caller)).map(|address| format!("smtp://{address}")).collect(),
+        operations: operations
+            .iter()
+            .filter(|operation| operation.name.split('.').next() == Some(name))
+            .map(Into::into)
+            .collect(),
+    };
+    Json(Services { services: services.names().map(one).collect() })
+}
+
+pub(super) async fn faults(State(admin): Shared) -> Json<Faults> {
+    Json(Faults { faults: admin.services.fired().into_iter().map(Into::into).collect() })
+}
+
+/// Arms what the body lists, behind what is armed already: a list of faults, or `{"faults": […]}`, as JSON or YAML.
+pub(super) async fn arm(State(admin): Shared, body: String) -> Response {
+    let services = &admin.services;
+    let callers = (1..).map_while(|caller| services.names().next().and_then(|name| services.url(name, caller))).count();
+    let source = Source::new("body", body);
+    match read_faults(&source, &services.operations(), u32::try_from(callers).ok()) {
+        Ok(read) => match services.arm(read) {
+            Ok(()) => (StatusCode::CREATED, faults(State(admin)).await).into_response(),
+            Err(objections) => {
+                refusal(StatusCode::UNPROCESSABLE_ENTITY, &objections.to_string(), "change the faults that are named")
+            }
+        },
+        Err(found) => problems(&found),
+    }
+}
+
+pub(super) async fn clear(State(admin): Shared) -> StatusCode {
+    admin.services.clear_faults();
+    StatusCode::NO_CONTENT
+}
+
+#[derive(Deserialize)]
+pub(super) struct Page {
+    /// Entries up to and with this number are left out.
+    #[serde(default)]
+    after: u64,
+    limit: Option<usize>,
+}
+
+pub(super) async fn ledger(
+    State(admin): Shared,
+    page: Result<Query<Page>, axum::extract::rejection::QueryRejection>,
+) -> Response {
+    let Ok(Query(page)) = page else {
+        return refusal(
+            StatusCode::BAD_REQUEST,
+            "`after` and `limit` are whole numbers",
+            "for example /v1/ledger?after=20&limit=10",
+        );
+    };
+    let limit = page.limit.unwrap_or(PAGE).min(PAGE);
+    let all = admin.services.ledger().entries();
+    let count = all.len() as u64;
+    let entries = all.into_iter().filter(|entry| entry.n > page.after).take(limit).collect();
+    Json(LedgerPage { entries, count }).into_response()
+}
+
+/// Forgets what was committed and begins a new ledger; the faults stay armed and count from the beginning.
+pub(super) async fn reset(State(admin): Shared) -> StatusCode {
+    let number = admin.resets.fetch_add(1, Ordering::SeqCst) + 2;
+    admin.services.reset(&format!("{TRIAL}-{number}")).await;
+    StatusCode::NO_CONTENT
+}
+
+pub(super) async fn effects(State(admin): Shared) -> Json<Effects> {
+    let groups = summary::groups(&admin.services.ledger().entries(), &admin.services.operations());
+    let one = |group: summary::Group| OneEffect {
+        effect: group.effect,
+        identity: group.identity,
+        times: group.times,
+        attempts: group.attempts,
+    };
+    Json(Effects { effects: groups.into_iter().map(one).collect() })
+}
+
+pub(super) async fn settle(State(admin): Shared) -> StatusCode {
+    admin.services.settle().await;
+    StatusCode::NO_CONTENT
+}

@@ -1,0 +1,192 @@
+//! Mock services for people and for tests in any language: started from the command line, steered through an admin API.
+
+mod admin;
+mod banner;
+mod error;
+mod options;
+pub mod show;
+pub mod summary;
+
+use std::future::Future;
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use mock_services::custom::{Custom, TICKETS};
+use mock_services::deploy::Deploy;
+use mock_services::email::Email;
+use mock_services::fault::{Fault, Fired, read_faults, read_line};
+use mock_services::ledger::{Entry, Ledger, LedgerFile};
+use mock_services::payment::Payment;
+use mock_services::records::Records;
+use mock_services::service::{Operation, Service, mint};
+use mock_services::yaml::{MAX_BYTES, Problems, Source};
+use mock_services::{Clock, MockServices};
+
+pub use error::ServeError;
+pub use options::Options;
+
+/// The services that come with hapax.
+pub const SHIPPED: [&str; 5] = ["payment", "email", "deploy", "records", "tickets"];
+/// The name of the first ledger; after a reset it has a number behind it.
+const TRIAL: &str = "serve";
+
+/// Services at work, and the admin API beside them.
+pub struct Serving {
+    services: Arc<MockServices>,
+    operations: Vec<Operation>,
+    file: Option<LedgerFile>,
+    admin: SocketAddr,
+    token: String,
+    callers: u32,
+}
+
+/// What is left when they have been stopped.
+#[derive(Debug)]
+pub struct Ended {
+    /// The ledger.
+    pub entries: Vec<Entry>,
+    /// What each fault did.
+    pub fired: Vec<Fired>,
+    /// What the services could do.
+    pub operations: Vec<Operation>,
+}
+
+impl Serving {
+    /// Starts what the options ask for.
+    ///
+    /// # Errors
+    /// When a name, a file or a fault is wrong, or a port cannot be opened. Nothing runs then.
+    pub async fn start(options: Options) -> Result<Self, ServeError> {
+        let token = options.checked_token()?;
+        let own = options.files.iter().map(|path| read_source(path)).collect::<Result<Vec<_>, _>>()?;
+        let customs = read_customs(&own)?;
+        let names = options.checked_names(&customs.iter().map(Service::name).collect::<Vec<_>>())?;
+        let mut builder = MockServices::builder().seed(options.seed).callers(options.callers).any_key().address(options.address);
+        for name in names {
+            let settings = options.of_service(name);
+            builder = match name {
+                "payment" => builder.service(Payment::default(), settings),
+                "email" => builder.service(Email::default(), settings),
+                "deploy" => builder.service(Deploy::default(), settings),
+                "records" => builder.service(Records::default(), settings),
+                _ => builder.service(shipped_tickets()?, settings),
+            };
+        }
+        for custom in customs {
+            let settings = options.of_service(custom.name());
+            builder = builder.service(custom, settings);
+        }
+        let faults = options.read_faults(builder.operations())?;
+        let file = options
+            .ledger
+            .as_ref()
+            .map(|path| LedgerFile::create(path).map_err(|error| ServeError::Ledger { path: path.clone(), error }));
+        let file = file.transpose()?;
+        let clock = Clock::default();
+        let ledger = match &file {
+            Some(file) => Ledger::in_file(TRIAL, options.seed, clock, file),
+            None => Ledger::new(TRIAL, options.seed, clock),
+        };
+        ledger.hide_value(&token);
+        let services = Arc::new(builder.clock(clock).ledger(ledger).faults(faults).start().await?);
+        let admin = admin::open(Arc::clone(&services), token.clone(), options.address, options.admin_port).await?;
+        Ok(Serving { operations: services.operations(), services, file, admin, token, callers: options.callers })
+    }
+
+    /// The services.
+    #[must_use]
+    pub fn services(&self) -> &MockServices {
+        &self.services
+    }
+
+    /// What a user needs to know to begin: addresses and lines to paste.
+    #[must_use]
+    pub fn banner(&self) -> String {
+        banner::render(&self.services, self.callers, self.admin, &self.token)
+    }
+
+    /// Settles the services and closes the ledger.
+    ///
+    /// # Errors
+    /// When the ledger could not be written to its file.
+    pub async fn end(self) -> Result<Ended, ServeError> {
+        self.services.settle().await;
+        let ledger = self.services.ledger();
+        let entries = ledger.entries();
+        ledger.close();
+        if let Some(file) = &self.file {
+            file.flush().map_err(ServeError::Output)?;
+        }
+        Ok(Ended { entries, fired: self.services.fired(), operations: self.operations })
+    }
+}
+
+/// Completes at Ctrl-C or when the process is asked to end.
+///
+/// # Errors
+/// When the system does not let the process listen for signals.
+pub fn stop_signal() -> Result<impl Future<Output = ()>, ServeError> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let stop = |kind| signal(kind).map_err(ServeError::Runtime);
+    // Signals can only be listened for inside the runtime, and must be before the first address is printed.
+    let (mut interrupt, mut terminate) = (stop(SignalKind::interrupt())?, stop(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+fn shipped_tickets() -> Result<Custom, ServeError> {
+    Ok(Custom::from_source(&Source::new("tickets.yaml", TICKETS))?)
+}
+
+fn read_customs(sources: &[Source]) -> Result<Vec<Custom>, ServeError> {
+    let mut problems = Problems::default();
+    let mut customs = Vec::new();
+    for source in sources {
+        match Custom::from_source(source) {
+            Ok(custom) => customs.push(custom),
+            Err(found) => found.iter().for_each(|problem| problems.push(problem.clone())),
+        }
+    }
+    if problems.is_empty() { Ok(customs) } else { Err(problems.into()) }
+}
+
+/// Reads a file from a user, but no more of it than the parser would take.
+fn read_source(path: &std::path::Path) -> Result<Source, ServeError> {
+    let failed = |error| ServeError::File { path: path.to_owned(), error };
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(MAX_BYTES as u64 + 1).read_to_string(&mut text).map_err(failed)?;
+    Ok(Source::new(path.display().to_string(), text))
+}
+
+impl Options {
+    fn read_faults(&self, operations: &[Operation]) -> Result<Vec<Fault>, ServeError> {
+        let mut problems = Problems::default();
+        let mut faults = Vec::new();
+        for line in &self.faults {
+            match read_line(&Source::new("--fault", line), operations, Some(self.callers)) {
+                Ok(fault) => faults.push(fault),
+                Err(found) => found.iter().for_each(|problem| problems.push(problem.clone())),
+            }
+        }
+        if let Some(path) = &self.fault_file {
+            match read_faults(&read_source(path)?, operations, Some(self.callers)) {
+                Ok(read) => faults.extend(read),
+                Err(found) => found.iter().for_each(|problem| problems.push(problem.clone())),
+            }
+        }
+        if problems.is_empty() { Ok(faults) } else { Err(problems.into()) }
+    }
+}
+
+/// A token that nobody can guess.
+fn fresh_token() -> io::Result<String> {
+    let mut bytes = [0; 8];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(mint(u64::from_le_bytes(bytes), "admin", std::process::id(), "hapax_"))
+}

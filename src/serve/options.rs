@@ -1,0 +1,85 @@
+//! What `serve` is asked for, resolved.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use mock_services::ServiceOptions;
+use mock_services::idempotency::{Idempotency, Profile};
+use mock_services::yaml::{listed, nearest};
+
+use super::{SHIPPED, ServeError, fresh_token};
+
+const SHORTEST_TOKEN: usize = 16;
+
+/// What to start, and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The names of shipped services; all of them where there is none and no file.
+    pub services: Vec<String>,
+    /// Files that declare services.
+    pub files: Vec<PathBuf>,
+    /// Faults, each on one line.
+    pub faults: Vec<String>,
+    /// A file of faults.
+    pub fault_file: Option<PathBuf>,
+    /// How services treat keys, where not in their own way.
+    pub idempotency: Vec<(String, Profile)>,
+    /// The ports of services, where not chosen by the system; `smtp` is that of the email service for SMTP.
+    pub ports: Vec<(String, u16)>,
+    /// How many callers there are.
+    pub callers: u32,
+    /// Where ids and chances come from.
+    pub seed: u64,
+    /// Where to listen.
+    pub address: IpAddr,
+    /// The token of the admin API; one is made up where there is none.
+    pub token: Option<String>,
+    /// The port of the admin API.
+    pub admin_port: Option<u16>,
+    /// Where the ledger is written.
+    pub ledger: Option<PathBuf>,
+}
+
+impl Options {
+    /// The shipped services to start, each once.
+    pub(super) fn checked_names(&self, own: &[&str]) -> Result<Vec<&'static str>, ServeError> {
+        let unknown = |name: &str, known: Vec<&str>| {
+            let help = match nearest(name, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("it is one of {}; your own come with --service FILE", listed(known)),
+            };
+            ServeError::UnknownService { name: name.to_owned(), help }
+        };
+        for name in &self.services {
+            if !SHIPPED.contains(&name.as_str()) {
+                return Err(unknown(name, SHIPPED.to_vec()));
+            }
+        }
+        let all = self.services.is_empty() && self.files.is_empty();
+        let is_wanted = |name: &&str| (all || self.services.iter().any(|wanted| wanted == name)) && !own.contains(name);
+        let names: Vec<&'static str> = SHIPPED.into_iter().filter(is_wanted).collect();
+        let started = || names.iter().copied().chain(own.iter().copied());
+        let named = self.idempotency.iter().map(|(name, _)| name).chain(self.ports.iter().map(|(name, _)| name));
+        for name in named {
+            if !started().chain(["smtp"]).any(|known| known == name) {
+                return Err(unknown(name, started().collect()));
+            }
+        }
+        Ok(names)
+    }
+
+    pub(super) fn of_service(&self, name: &str) -> ServiceOptions {
+        let port_of = |wanted: &str| self.ports.iter().find(|(service, _)| service == wanted).map(|(_, port)| *port);
+        let profile = self.idempotency.iter().find(|(service, _)| service == name).map(|(_, profile)| *profile);
+        ServiceOptions { idempotency: profile.map(Idempotency::new), port: port_of(name), smtp_port: port_of("smtp") }
+    }
+
+    pub(super) fn checked_token(&self) -> Result<String, ServeError> {
+        match &self.token {
+            Some(token) if token.chars().count() < SHORTEST_TOKEN => Err(ServeError::TokenShort),
+            Some(token) => Ok(token.clone()),
+            None if !self.address.is_loopback() => Err(ServeError::TokenNeeded(self.address)),
+            None => fresh_token().map_err(ServeError::Runtime),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! One entry of the ledger as a line that a person reads. Everything that a caller said is made harmless first.
+
+use anstyle::{AnsiColor, Style};
+use mock_services::ledger::{AtDoor, ClosedBy, Entry, Event, How};
+use mock_services::service::Fields;
+use mock_services::yaml::shown;
+
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+const FAINT: Style = Style::new().dimmed();
+
+/// The line of an entry; `None` for entries that only machines need.
+#[must_use]
+pub fn line(entry: &Entry) -> Option<String> {
+    let (style, what, rest) = match &entry.event {
+        Event::Received(received) => {
+            let key = received.key.as_ref().map(|key| format!("  key {}", shown(key))).unwrap_or_default();
+            let replay = if received.replay { "  (answered before under this key)" } else { "" };
+            let fields = fields(&received.fields);
+            let caller = received.caller;
+            let who = format!("attempt {}  caller {caller}  {}{fields}{key}{replay}", received.attempt, received.operation);
+            (Style::new(), "received", who)
+        }
+        Event::Refused { service, method, path, status, caller, .. } => {
+            let request = if method.is_empty() { "unreadable".to_owned() } else { format!("{} {}", shown(method), shown(path)) };
+            (FAINT, "refused", format!("{service}  caller {caller}  {request}  {status}"))
+        }
+        Event::Fault { attempt, commit, reply, fault } => {
+            (BAD, "fault", format!("attempt {attempt}  fault {}: commit {commit}, reply {reply}", fault + 1))
+        }
+        Event::Committed { attempt, effect, id, fields: about, how } => {
+            let by = if *attempt == 0 { "by itself".to_owned() } else { format!("attempt {attempt}") };
+            (GOOD, "committed", format!("{by}  {effect} {}{}{}", shown(id), fields(about), how_words(*how)))
+        }
+        Event::Lapsed { attempt, status } => {
+            (FAINT, "lapsed", format!("attempt {attempt}  when its time came, the service refused it with {status}"))
+        }
+        Event::Replied { attempt, reply, status, bytes, whole, replay } => {
+            let status = status.map(|status| format!(" {status}")).unwrap_or_default();
+            let part = if *whole { "" } else { ", not whole" };
+            let replay = if *replay { ", replayed" } else { "" };
+            let style = if *whole { FAINT } else { BAD };
+            (style, "replied", format!("attempt {attempt}  {reply}{status}, {bytes} bytes{part}{replay}"))
+        }
+        Event::Closed { connection, by, .. } => {
+            let by = match by {
+                ClosedBy::Caller => "the caller",
+                ClosedBy::Service => "the service",
+                ClosedBy::Timeout => "a time-out",
+            };
+            (FAINT, "closed", format!("connection {connection} by {by}"))
+        }
+        Event::Door { caller, what } => {
+            let what = match what {
+                AtDoor::Held => "waits at the door",
+                AtDoor::Admitted => "is let in",
+                AtDoor::GaveUp => "gave up at the door",
+                AtDoor::Absent => "ended without having come to the door",
+                AtDoor::Late => "wrote after the door had opened without it",
+            };
+            (FAINT, "door", format!("caller {caller} {what}"))
+        }
+        Event::Noted { name, caller, fields: about } => {
+            let who = caller.map(|caller| format!("caller {caller}  ")).unwrap_or_default();
+            (Style::new(), "noted", format!("{who}{}{}", shown(name), fields(about)))
+        }
+        Event::Opened { .. } | Event::End { .. } => return None,
+    };
+    let seconds = entry.at as f64 / 1_000_000.0;
+    Some(format!("{seconds:>9.3}  {style}{what:<9}{style:#}  {rest}"))
+}
+
+fn how_words(how: How) -> &'static str {
+    match how {
+        How::Now => "",
+        How::Later => "  (later)",
+        How::Twice => "  (delivered twice)",
+        How::Part => "  (part of a list)",
+        How::Rest => "  (the rest of a list)",
+        How::Afterwards => "  (afterwards)",
+    }
+}
+
+/// Fields as `name=value`, each behind two blanks.
+pub(super) fn fields(fields: &Fields) -> String {
+    fields.iter().map(|(name, value)| format!("  {}={}", shown(name), shown(&value.to_string()))).collect()
+}
