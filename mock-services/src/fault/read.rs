@@ -5,6 +5,9 @@ use super::{After, Attempts, Commit, Fault, Part, Reply, Trigger, check_all};
 use crate::service::{Fields, Operation, Value};
 use crate::yaml::{Kind, Node, Problems, Reader, Source, Span, parse, shown};
 
+/// How many faults a list can have; each is compared with all before it.
+const MOST: usize = 1000;
+
 /// A fault and where its parts stood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
@@ -66,6 +69,11 @@ pub fn read_fault_list(reader: &Reader, node: &Node) -> Vec<Placed> {
         _ => Some(node),
     };
     match list.map(|list| (list, &list.kind)) {
+        Some((list, Kind::List(items))) if items.len() > MOST => {
+            let message = format!("there are {} faults here, and at most {MOST} are read", items.len());
+            reader.report_with_help(list.span, message, "let one fault stand for many: `attempt: 1..3`, `every`, `chance`");
+            Vec::new()
+        }
         Some((_, Kind::List(items))) => items.iter().filter_map(|item| read_fault(reader, item)).collect(),
         Some((other, _)) => {
             let help = "begin each fault with a dash: - {on: payment.charge, reply: drop}";
