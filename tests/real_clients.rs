@@ -4,6 +4,9 @@
 
 // Says to clippy that all of it is a test.
 #[cfg(test)]
+#[path = "clients/program.rs"]
+mod program;
+#[cfg(test)]
 #[path = "clients/rig.rs"]
 mod rig;
 

@@ -2,10 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::LazyLock;
-use std::time::Duration;
 
 use mock_services::deploy::Deploy;
 use mock_services::email::Email;
@@ -16,7 +12,8 @@ use mock_services::records::Records;
 use mock_services::yaml::Source;
 use mock_services::{MockServices, ServiceOptions};
 use serde::Deserialize;
-use tokio::process::Command;
+
+use crate::program::last_line;
 
 /// What meets the first attempt of the client's main write.
 const FAULTS: [(&str, &str); 5] = [
@@ -26,9 +23,6 @@ const FAULTS: [(&str, &str); 5] = [
     ("429", "commit=now reply={status: 429, retry_after: 1}"),
     ("lie", "commit=never reply=ok"),
 ];
-
-/// A client may wait before it tries again, and the machine may be busy; one that takes longer than this hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A client, and which operation its main write is.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +38,6 @@ pub(crate) struct Client {
 impl Client {
     /// The table of what happened, one row for each fault.
     pub(crate) async fn table(self) -> String {
-        LazyLock::force(&INSTALLED);
         let runs = FAULTS.map(|(name, fault)| (name, tokio::spawn(self.meets(fault))));
         let mut table = row(["fault", "attempts", "effects", "keys", "client says", "finds its id", "sees"]);
         for (name, run) in runs {
@@ -100,25 +93,8 @@ impl Client {
     }
 
     async fn run(self, services: &MockServices) -> Told {
-        let clients = clients();
-        let script = clients.join(self.script);
-        let installed = installed();
-        let mut command = match script.extension().and_then(|extension| extension.to_str()) {
-            Some("py") => Command::new(installed.join("python/bin/python")),
-            Some("mjs") => Command::new(installed.join("node")),
-            _ => Command::new("bash"),
-        };
-        command.arg(&script).args(self.arguments).env_clear();
-        command.envs(["PATH", "HOME"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
-        command.env("PYTHONDONTWRITEBYTECODE", "1").envs(addresses(services));
-        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true).spawn();
-        let output = child.expect("the client should start").wait_with_output();
-        let output = tokio::time::timeout(PATIENCE, output).await.expect("the client should end in time");
-        let output = output.expect("the client's output should be read");
-        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "{} ended with {}:\n{out}{err}", self.script, output.status);
-        let last = out.lines().last().unwrap_or_default();
-        serde_json::from_str(last).unwrap_or_else(|error| panic!("{} said {last:?}: {error}\n{err}", self.script))
+        let last = last_line(self.script, self.arguments, services).await;
+        serde_json::from_str(&last).unwrap_or_else(|error| panic!("{} said {last:?}: {error}", self.script))
     }
 }
 
@@ -173,28 +149,3 @@ async fn started() -> MockServices {
         .service(Records::default(), options());
     builder.start().await.expect("the services should start")
 }
-
-fn addresses(services: &MockServices) -> Vec<(String, String)> {
-    let smtp = services.smtp_address("email", 1).expect("email should take SMTP");
-    let mut variables = vec![("HAPAX_SMTP_URL".to_owned(), format!("smtp://{smtp}"))];
-    for name in services.names() {
-        let (url, key) = services.url(name, 1).zip(services.key(name)).expect("each service should have an address and a key");
-        let prefix = format!("HAPAX_{}", name.to_uppercase());
-        variables.extend([(format!("{prefix}_URL"), url), (format!("{prefix}_KEY"), key.to_owned())]);
-    }
-    variables
-}
-
-fn clients() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
-}
-
-fn installed() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients")
-}
-
-/// Done once for all tests of this process; the script itself waits for those of others.
-static INSTALLED: LazyLock<()> = LazyLock::new(|| {
-    let done = std::process::Command::new(clients().join("install")).status().expect("tests/clients/install should start");
-    assert!(done.success(), "tests/clients/install failed; what it said stands above");
-});

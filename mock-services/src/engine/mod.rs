@@ -227,8 +227,8 @@ impl<S: Service> Engine<S> {
         self.start_timers();
         self.stand_still(&done.committed).await;
         if self.moments.wanted(MomentKind::BeforeReply) {
-            self.gate.passed().await;
-            self.gate.close();
+            // Closed while the core is held, so that nobody slips in between.
+            self.enter(|_| self.gate.close()).await;
             self.moments.hold(&self.moment(MomentKind::BeforeReply, cause(&job, done.attempt))).await;
             self.gate.open();
         } else {
@@ -348,7 +348,7 @@ impl<S: Service> Engine<S> {
         }
         self.service().dress(&mut answer, &job.request, context);
         let (manner, word) = fault.map_or((Manner::Whole, "ok"), |fault| (reply::manner(&fault.reply), fault.reply.word()));
-        let ticket = Ticket::new(self.ledger().clone(), attempt, word, shows_replay);
+        let ticket = Ticket::new(self.ledger().clone(), attempt, word, answer.status, shows_replay);
         Delivery { answer, manner, ticket: Some(ticket) }
     }
 

@@ -83,7 +83,15 @@ pub enum Event<'a> {
         /// The status of the refusal that nobody saw.
         status: u16,
     },
-    /// A reply was sent, in whole, in part or not at all.
+    /// The network did not take all of a reply: the caller had left. Corrects the entry that told of it.
+    Unsent {
+        /// The attempt that it would have answered.
+        attempt: u64,
+        /// How many bytes were taken.
+        bytes: u64,
+    },
+    /// A reply is sent, in whole, in part or not at all. Written before its last byte leaves, so that whatever the caller does next
+    /// stands behind it.
     Replied {
         /// The attempt that it answers.
         attempt: u64,
@@ -144,6 +152,7 @@ impl Event<'_> {
             Event::Opened { .. }
             | Event::Fault { .. }
             | Event::Lapsed { .. }
+            | Event::Unsent { .. }
             | Event::Replied { .. }
             | Event::Closed { .. }
             | Event::Door { .. }

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
-/// A caller that goes on sending after the end is listened to for so long, so that it can read what it was sent.
-const LINGER: Duration = Duration::from_millis(500);
-/// And for so many bytes.
-const MOST_DRAINED: usize = 4 * 1024 * 1024;
+/// A caller that goes on sending after the end is listened to, so that it can read what it was sent: until it pauses for so long,
+const PAUSE: Duration = Duration::from_secs(2);
+/// or until this is over.
+const LINGER: Duration = Duration::from_secs(30);
 /// So much that comes before its turn is kept for later.
 const MOST_UNREAD: usize = 256 * 1024;
 
@@ -38,16 +39,8 @@ pub(super) async fn finish<L: Line>(line: &mut L) {
     if line.shutdown().await.is_err() {
         return;
     }
-    let mut drained = 0;
-    let mut bin = [0; 4096];
-    let drain = async {
-        while drained < MOST_DRAINED {
-            match line.read(&mut bin).await {
-                Ok(0) | Err(_) => break,
-                Ok(length) => drained += length,
-            }
-        }
-    };
+    let mut bin = vec![0; 16 * 1024];
+    let drain = async { while let Ok(Ok(1..)) = tokio::time::timeout(PAUSE, line.read(&mut bin)).await {} };
     // Whether the caller closed or the time was over makes no difference.
     let _ = tokio::time::timeout(LINGER, drain).await;
 }
@@ -56,6 +49,19 @@ pub(super) async fn finish<L: Line>(line: &mut L) {
 pub(super) fn reset<L: Line>(line: &L) {
     // It fails only on a socket that is already gone.
     let _ = line.tcp().set_zero_linger();
+}
+
+/// Waits for the first byte, and does not take it. `false` where none comes: the caller leaves, says nothing for too long, or files run
+/// short, in which case those who have said nothing make room.
+pub(super) async fn speaks(line: &TcpStream, shed: &mut watch::Receiver<u64>, patience: Duration) -> bool {
+    let mut byte = [0];
+    tokio::select! {
+        // First, so that no one is sent away who has spoken. That the socket seems readable is not enough: it can seem so in vain.
+        biased;
+        peeked = line.peek(&mut byte) => matches!(peeked, Ok(1)),
+        _ = shed.changed() => false,
+        () = tokio::time::sleep(patience) => false,
+    }
 }
 
 /// Waits until the caller leaves; what it sends meanwhile is kept in `unread`.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 
-use super::Manner;
-use super::close::{Line, finish, left, reset};
+use super::close::{Line, left};
+use super::{Manner, Ticket};
 
 /// A body that drips comes in so many pieces.
 const DROPS: u32 = 20;
@@ -21,71 +21,88 @@ pub(super) struct Encoded {
     pub(super) cut: usize,
 }
 
-/// What became of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sent {
-    pub(super) bytes: u64,
-    pub(super) whole: bool,
-    pub(super) then: Then,
-}
-
-/// What became of the connection.
+/// What becomes of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
     Open,
-    /// The service ended it.
-    Ended,
-    /// The caller ended it.
+    /// The service ends it with a FIN.
+    Finish,
+    /// The service ends it with a RST.
+    Reset,
+    /// The caller has ended it.
     Left,
 }
 
-/// Sends the answer, or does not.
-pub(super) async fn deliver<L: Line>(line: &mut L, unread: &mut Vec<u8>, encoded: &Encoded, manner: Manner) -> Sent {
-    let mut count = 0;
-    let then = match manner {
-        Manner::Whole | Manner::Garble => write(line, &encoded.bytes, &mut count).await,
+/// Sends the answer, or does not. The reply is written down before its last byte leaves, and before the connection ends, which is left to
+/// the one who holds it: whatever the caller does next stands behind it in the ledger.
+pub(super) async fn deliver<L: Line>(
+    line: &mut L,
+    unread: &mut Vec<u8>,
+    encoded: &Encoded,
+    manner: Manner,
+    ticket: Option<&Ticket>,
+) -> Then {
+    let all = encoded.bytes.as_slice();
+    match manner {
+        Manner::Whole | Manner::Garble => write_last(line, all, 0, true, ticket).await,
         Manner::Delay(time) => match wait(line, unread, time).await {
-            Then::Open => write(line, &encoded.bytes, &mut count).await,
-            then => then,
+            Then::Open => write_last(line, all, 0, true, ticket).await,
+            then => noted(then, 0, ticket),
         },
-        Manner::Drop => {
-            finish(line).await;
-            Then::Ended
-        }
-        Manner::Reset => {
-            reset(line);
-            Then::Ended
-        }
-        Manner::Hang(release) => match wait(line, unread, release).await {
-            Then::Open => {
-                finish(line).await;
-                Then::Ended
-            }
-            then => then,
-        },
-        Manner::Truncate(_) => match write(line, &encoded.bytes[..encoded.cut], &mut count).await {
-            Then::Open => {
-                finish(line).await;
-                Then::Ended
-            }
-            then => then,
-        },
-        Manner::Drip(time) => drip(line, unread, encoded, time, &mut count).await,
-    };
-    Sent { bytes: count as u64, whole: count == encoded.bytes.len(), then }
+        Manner::Drop => noted(Then::Finish, 0, ticket),
+        Manner::Reset => noted(Then::Reset, 0, ticket),
+        Manner::Hang(release) => noted(ends(wait(line, unread, release).await), 0, ticket),
+        Manner::Truncate(_) => ends(write_last(line, &all[..encoded.cut], 0, false, ticket).await),
+        Manner::Drip(time) => drip(line, unread, encoded, time, ticket).await,
+    }
 }
 
-async fn drip<L: Line>(line: &mut L, unread: &mut Vec<u8>, encoded: &Encoded, time: Duration, count: &mut usize) -> Then {
+/// Writes down a reply of which nothing more is sent.
+fn noted(then: Then, bytes: usize, ticket: Option<&Ticket>) -> Then {
+    if let Some(ticket) = ticket {
+        ticket.sends(bytes, false);
+    }
+    then
+}
+
+/// Writes down the reply, `before` being the bytes that were sent of it, and writes the last of it.
+async fn write_last<L: Line>(line: &mut L, bytes: &[u8], before: usize, whole: bool, ticket: Option<&Ticket>) -> Then {
+    if let Some(ticket) = ticket {
+        ticket.sends(before + bytes.len(), whole);
+    }
+    let mut count = 0;
+    let then = write(line, bytes, &mut count).await;
+    if let Some(ticket) = ticket.filter(|_| count < bytes.len()) {
+        ticket.fell_short(before + count);
+    }
+    then
+}
+
+/// Where the caller has not left, the service ends the connection.
+fn ends(then: Then) -> Then {
+    if then == Then::Open { Then::Finish } else { then }
+}
+
+async fn drip<L: Line>(line: &mut L, unread: &mut Vec<u8>, encoded: &Encoded, time: Duration, ticket: Option<&Ticket>) -> Then {
     let (head, body) = encoded.bytes.split_at(encoded.body_at);
-    let mut then = write(line, head, count).await;
+    let mut count = 0;
+    let mut then = write(line, head, &mut count).await;
     let size = body.len().div_ceil(DROPS as usize).max(1);
-    for piece in body.chunks(size) {
+    for (number, piece) in body.chunks(size).enumerate() {
         if then == Then::Open {
             then = wait(line, unread, time / DROPS).await;
         }
-        if then == Then::Open {
-            then = write(line, piece, count).await;
+        if then != Then::Open {
+            return noted(then, count, ticket);
         }
+        if (number + 1) * size >= body.len() {
+            return write_last(line, piece, count, true, ticket).await;
+        }
+        then = write(line, piece, &mut count).await;
+    }
+    // There was no body.
+    if let Some(ticket) = ticket {
+        ticket.sends(count, count == encoded.bytes.len());
     }
     then
 }

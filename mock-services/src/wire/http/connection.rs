@@ -13,10 +13,10 @@ use super::head::{BodyFraming, Head, parse};
 use crate::engine::{Engine, Gone, Origin};
 use crate::ledger::{ClosedBy, Event};
 use crate::service::{Answer, Request, Service};
-use crate::wire::close::{finish, left};
-use crate::wire::deliver::{Sent, Then, deliver};
+use crate::wire::close::{finish, left, reset, speaks};
+use crate::wire::deliver::{Then, deliver};
 use crate::wire::garble::garble;
-use crate::wire::{Limits, Manner};
+use crate::wire::{Limits, Manner, Ticket};
 
 /// Buffers that have grown larger are given back after each answer.
 const MOST_KEPT: usize = 64 * 1024;
@@ -52,15 +52,16 @@ pub(in crate::wire) async fn serve<S: Service>(
 ) {
     // Answers are small and awaited: holding them back for more would only delay them.
     let _ = line.set_nodelay(true);
+    if speaks(&line, &mut shed, limits.idle_time).await {
+        drop(shed);
+        // In a box of its own, so that those who say nothing take little.
+        Box::pin(converse(line, engine, origin, limits)).await;
+    }
+}
+
+async fn converse<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: Origin, limits: Limits) {
     let patience = Box::pin(tokio::time::sleep(limits.idle_time));
     let mut connection = Connection { line, buffer: Vec::new(), body: Vec::new(), out: Vec::new(), limits: &limits, patience };
-    tokio::select! {
-        ready = connection.line.readable() => if ready.is_err() { return },
-        // Files are running short, and this one has said nothing yet.
-        _ = shed.changed() => return,
-        () = &mut connection.patience => return,
-    }
-    drop(shed);
     let mut requests = 0u64;
     let by = loop {
         match connection.next().await {
@@ -168,12 +169,14 @@ impl Connection<'_> {
         }
     }
 
-    /// Reads until a line of the head has ended: only then can the head have.
+    /// Reads until a line of the head has ended: only then can the head have. The first bytes are given at once, because they tell what
+    /// is no HTTP at all and would never end a line.
     async fn read_line(&mut self) -> Result<usize, Option<u16>> {
         loop {
             let before = self.buffer.len();
             let length = self.read().await?;
-            if length == 0 || before == 0 || self.buffer[before..].contains(&b'\n') || self.buffer.len() >= self.limits.head {
+            let ends_line = self.buffer[before..].contains(&b'\n');
+            if before == 0 || length == 0 || ends_line || self.buffer.len() >= self.limits.head {
                 return Ok(length);
             }
         }
@@ -214,24 +217,23 @@ impl Connection<'_> {
                     // What a caller has asked for is done whether it waits for the answer or not.
                     let delivery = handled.await;
                     if let Some(ticket) = delivery.ticket {
-                        ticket.sent(delivery.answer.status, 0, false);
+                        ticket.sends(0, false);
                     }
                     return Some(ClosedBy::Caller);
                 }
             }
         };
         let frame = Frame { now: engine.clock().wall(), keep_alive, head_only };
-        let sent = self.send(&delivery.answer, frame, delivery.manner).await;
-        if let Some(ticket) = delivery.ticket {
-            ticket.sent(delivery.answer.status, sent.bytes, sent.whole);
-        }
-        match sent.then {
+        match self.send(&delivery.answer, frame, delivery.manner, delivery.ticket.as_ref()).await {
             Then::Open if keep_alive => None,
-            Then::Open => {
+            Then::Open | Then::Finish => {
                 finish(&mut self.line).await;
                 Some(ClosedBy::Service)
             }
-            Then::Ended => Some(ClosedBy::Service),
+            Then::Reset => {
+                reset(&self.line);
+                Some(ClosedBy::Service)
+            }
             Then::Left => Some(ClosedBy::Caller),
         }
     }
@@ -241,7 +243,7 @@ impl Connection<'_> {
         let title = match status {
             408 => "408 Request Time-out",
             413 => "413 Request Entity Too Large",
-            431 => "400 Request Header Or Cookie Too Large",
+            431 => "431 Request Header Fields Too Large",
             501 => "501 Not Implemented",
             505 => "505 HTTP Version Not Supported",
             _ => "400 Bad Request",
@@ -252,22 +254,22 @@ impl Connection<'_> {
         let answer = Answer::text(status, "text/html", body).with_header("Server", "nginx");
         engine.refused_on_the_wire(origin, "", status);
         let frame = Frame { now: engine.clock().wall(), keep_alive: false, head_only: false };
-        self.send(&answer, frame, Manner::Whole).await;
+        self.send(&answer, frame, Manner::Whole, None).await;
         finish(&mut self.line).await;
     }
 
-    async fn send(&mut self, answer: &Answer, frame: Frame, manner: Manner) -> Sent {
+    async fn send(&mut self, answer: &Answer, frame: Frame, manner: Manner, ticket: Option<&Ticket>) -> Then {
         self.body.clear();
         answer.write_body(&mut self.body);
         if manner == Manner::Garble {
             garble(&mut self.body);
         }
         let encoded = encode(answer, &self.body, frame, manner, std::mem::take(&mut self.out));
-        let sent = deliver(&mut self.line, &mut self.buffer, &encoded, manner).await;
+        let then = deliver(&mut self.line, &mut self.buffer, &encoded, manner, ticket).await;
         self.out = encoded.bytes;
         for kept in [&mut self.body, &mut self.out, &mut self.buffer] {
             kept.shrink_to(MOST_KEPT.max(kept.len()));
         }
-        sent
+        then
     }
 }

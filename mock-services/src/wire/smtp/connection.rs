@@ -7,12 +7,13 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::{Session, SmtpOptions, Step, encode};
 use crate::engine::{Engine, Gone, Origin};
 use crate::ledger::{ClosedBy, Event};
 use crate::service::{Envelope, Request, Service};
-use crate::wire::close::{Line, finish, left};
+use crate::wire::close::{Line, finish, left, reset, speaks};
 use crate::wire::deliver::{Encoded, Then, deliver};
 use crate::wire::garble::garble;
 use crate::wire::{Limits, Manner, tls};
@@ -28,7 +29,7 @@ struct Conversation<'a, S: Service> {
     session: Session,
     engine: &'a Arc<Engine<S>>,
     origin: Origin,
-    /// How long the client may say nothing.
+    /// How long the client may say nothing, and how long a line or a message may take.
     patience: Duration,
     messages: u64,
 }
@@ -39,24 +40,27 @@ pub(in crate::wire) async fn serve<S: Service>(
     engine: Arc<Engine<S>>,
     origin: Origin,
     limits: Limits,
-    shed: watch::Receiver<u64>,
+    mut shed: watch::Receiver<u64>,
 ) {
     let _ = line.set_nodelay(true);
-    let acceptor = tls::acceptor();
     let options = SmtpOptions {
         hostname: "localhost".to_owned(),
         size_limit: limits.body,
         require_auth: engine.wants_minted_key(),
-        starttls: acceptor.is_some(),
+        starttls: tls::acceptor().is_some(),
     };
     let session = Session::new(options);
-    let greeting = session.greeting();
-    if line.write_all(&greeting).await.is_err() || !speaks(&line, shed, limits.idle_time).await {
-        return;
+    if line.write_all(&session.greeting()).await.is_ok() && speaks(&line, &mut shed, limits.idle_time).await {
+        drop(shed);
+        // In a box of its own, so that those who say nothing take little.
+        Box::pin(converse(line, session, engine, origin, limits)).await;
     }
+}
+
+async fn converse<S: Service>(mut line: TcpStream, session: Session, engine: Arc<Engine<S>>, origin: Origin, limits: Limits) {
     let mut conversation = Conversation { session, engine: &engine, origin, patience: limits.idle_time, messages: 0 };
     let mut end = conversation.go_on(&mut line).await;
-    if let (End::StartTls, Some(acceptor)) = (&end, acceptor) {
+    if let (End::StartTls, Some(acceptor)) = (&end, tls::acceptor()) {
         end = match tokio::time::timeout(limits.head_time, acceptor.accept(line)).await {
             Ok(Ok(mut secured)) => {
                 conversation.session.tls_started();
@@ -72,28 +76,27 @@ pub(in crate::wire) async fn serve<S: Service>(
     }
 }
 
-/// Waits for the first word; silent connections make room when files run short.
-async fn speaks(line: &TcpStream, mut shed: watch::Receiver<u64>, patience: Duration) -> bool {
-    tokio::select! {
-        ready = line.readable() => ready.is_ok(),
-        _ = shed.changed() => false,
-        () = tokio::time::sleep(patience) => false,
-    }
-}
-
 impl<S: Service> Conversation<'_, S> {
     async fn go_on<L: Line>(&mut self, line: &mut L) -> End {
         let mut buffer = Vec::with_capacity(4096);
         let mut steps = Vec::new();
+        // A line or a message that comes byte by byte has the time of one that does not come.
+        let mut deadline = Instant::now() + self.patience;
         loop {
-            match tokio::time::timeout(self.patience, line.read_buf(&mut buffer)).await {
+            match tokio::time::timeout_at(deadline, line.read_buf(&mut buffer)).await {
                 Ok(Ok(0) | Err(_)) => return End::Closed(ClosedBy::Caller),
-                Err(_) => return End::Closed(ClosedBy::Timeout),
+                Err(_) => {
+                    if line.write_all(&self.session.timed_out()).await.is_ok() {
+                        finish(line).await;
+                    }
+                    return End::Closed(ClosedBy::Timeout);
+                }
                 Ok(Ok(_)) => {}
             }
             self.session.feed(&buffer, &mut steps);
             buffer.clear();
             let mut due: VecDeque<Step> = steps.drain(..).collect();
+            let proceeds = !due.is_empty();
             while let Some(step) = due.pop_front() {
                 if let Some(end) = self.step(line, &mut buffer, step, &mut steps).await {
                     return end;
@@ -101,6 +104,9 @@ impl<S: Service> Conversation<'_, S> {
                 self.session.feed(&buffer, &mut steps);
                 buffer.clear();
                 due.extend(steps.drain(..));
+            }
+            if proceeds {
+                deadline = Instant::now() + self.patience;
             }
         }
     }
@@ -149,7 +155,7 @@ impl<S: Service> Conversation<'_, S> {
                     gone.set();
                     let delivery = handled.await;
                     if let Some(ticket) = delivery.ticket {
-                        ticket.sent(delivery.answer.status, 0, false);
+                        ticket.sends(0, false);
                     }
                     return Some(End::Closed(ClosedBy::Caller));
                 }
@@ -164,16 +170,19 @@ impl<S: Service> Conversation<'_, S> {
             bytes.splice(..end, line);
         }
         let encoded = Encoded { cut: bytes.len() / 2, bytes, body_at: 0 };
-        let sent = deliver(line, buffer, &encoded, delivery.manner).await;
-        if let Some(ticket) = delivery.ticket {
-            ticket.sent(delivery.answer.status, sent.bytes, sent.whole);
-        }
-        match sent.then {
+        match deliver(line, buffer, &encoded, delivery.manner, delivery.ticket.as_ref()).await {
             Then::Open => {
                 self.session.message_answered(delivery.answer.status, next);
                 None
             }
-            Then::Ended => Some(End::Closed(ClosedBy::Service)),
+            Then::Finish => {
+                finish(line).await;
+                Some(End::Closed(ClosedBy::Service))
+            }
+            Then::Reset => {
+                reset(line);
+                Some(End::Closed(ClosedBy::Service))
+            }
             Then::Left => Some(End::Closed(ClosedBy::Caller)),
         }
     }
