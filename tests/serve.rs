@@ -13,7 +13,7 @@ fn a_lost_reply_is_shown_as_it_happens_and_summed_up_at_the_end() {
     assert_eq!(serve.post("payment", "/v1/charges", CHARGE, &[]), None, "the reply is lost");
     let (status, _) = serve.post("payment", "/v1/charges", CHARGE, &[]).unwrap();
     assert_eq!(status, 200);
-    serve.wait_for("replied    attempt 2");
+    serve.wait_for("closed     connection 2");
     insta::assert_snapshot!(plain(&serve.interrupt()));
 }
 

@@ -19,7 +19,7 @@ use self::core::{Cause, Core, Judgement, Setting};
 use crate::clock::Clock;
 use crate::fault::{Attempt, Commit, Fault, Plan, Reply};
 use crate::idempotency::{Idempotency, Profile};
-use crate::ledger::{Event, Ledger, Received};
+use crate::ledger::{ClosedBy, Event, Ledger, Received};
 use crate::service::{Answer, Context, Ids, Kind, Request, Service};
 use crate::wire::{Delivery, Manner, Ticket};
 pub(crate) use door::Door;
@@ -154,6 +154,12 @@ impl<S: Service> Engine<S> {
             connection: origin.connection,
             key: None,
         });
+    }
+
+    /// Writes down that a connection which carried requests ends.
+    pub(crate) fn closed(&self, origin: Origin, by: ClosedBy) {
+        let Origin { caller, connection } = origin;
+        self.ledger().append(&Event::Closed { service: self.service().name().into(), connection, caller, by });
     }
 
     /// Makes the service stand still at moments of this kind until the listener lets go.

@@ -8,6 +8,8 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
+use crate::ledger::ClosedBy;
+
 /// A caller that goes on sending after the end is listened to, so that it can read what it was sent: until it pauses for so long,
 const PAUSE: Duration = Duration::from_secs(2);
 /// or until this is over.
@@ -33,9 +35,45 @@ impl Line for TlsStream<TcpStream> {
     }
 }
 
+/// How a connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The caller has left.
+    Left,
+    /// The service closes it.
+    Finish,
+    /// The service resets it.
+    Reset,
+    /// The caller took too long, and was told so.
+    TimedOut,
+    /// The caller said nothing for too long.
+    Silent,
+}
+
+impl End {
+    /// Whose doing it is.
+    pub(super) fn by(self) -> ClosedBy {
+        match self {
+            End::Left => ClosedBy::Caller,
+            End::Finish | End::Reset => ClosedBy::Service,
+            End::TimedOut | End::Silent => ClosedBy::Timeout,
+        }
+    }
+
+    /// Does what is left to do. It has been written down before, so that whatever the caller does next stands behind it.
+    pub(super) async fn carry_out<L: Line>(self, line: &mut L) {
+        match self {
+            End::Finish | End::TimedOut => finish(line).await,
+            // It fails only on a socket that is already gone. The RST is sent when the line is dropped.
+            End::Reset => drop(line.tcp().set_zero_linger()),
+            End::Left | End::Silent => {}
+        }
+    }
+}
+
 /// Ends the connection with a FIN. What the caller still sends is read and thrown away: a socket that is closed with
 /// unread input would send a RST instead, and could take back what was sent before.
-pub(super) async fn finish<L: Line>(line: &mut L) {
+async fn finish<L: Line>(line: &mut L) {
     if line.shutdown().await.is_err() {
         return;
     }
@@ -43,12 +81,6 @@ pub(super) async fn finish<L: Line>(line: &mut L) {
     let drain = async { while let Ok(Ok(1..)) = tokio::time::timeout(PAUSE, line.read(&mut bin)).await {} };
     // Whether the caller closed or the time was over makes no difference.
     let _ = tokio::time::timeout(LINGER, drain).await;
-}
-
-/// Makes the end of the connection a RST. It is sent when the line is dropped.
-pub(super) fn reset<L: Line>(line: &L) {
-    // It fails only on a socket that is already gone.
-    let _ = line.tcp().set_zero_linger();
 }
 
 /// Waits for the first byte, and does not take it. `false` where none comes: the caller leaves, says nothing for too long, or files run

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 
-use super::close::{Line, left};
+use super::close::{End, Line, left};
 use super::{Manner, Ticket};
 
 /// A body that drips comes in so many pieces.
@@ -21,36 +21,24 @@ pub(super) struct Encoded {
     pub(super) cut: usize,
 }
 
-/// What becomes of the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Then {
-    Open,
-    /// The service ends it with a FIN.
-    Finish,
-    /// The service ends it with a RST.
-    Reset,
-    /// The caller has ended it.
-    Left,
-}
-
-/// Sends the answer, or does not. The reply is written down before its last byte leaves, and before the connection ends, which is left to
-/// the one who holds it: whatever the caller does next stands behind it in the ledger.
+/// Sends the answer, or does not, and says how the connection ends where it does. The reply is written down before its last byte leaves,
+/// and ending the connection is left to the one who holds it: whatever the caller does next stands behind both in the ledger.
 pub(super) async fn deliver<L: Line>(
     line: &mut L,
     unread: &mut Vec<u8>,
     encoded: &Encoded,
     manner: Manner,
     ticket: Option<&Ticket>,
-) -> Then {
+) -> Option<End> {
     let all = encoded.bytes.as_slice();
     match manner {
         Manner::Whole | Manner::Garble => write_last(line, all, 0, true, ticket).await,
         Manner::Delay(time) => match wait(line, unread, time).await {
-            Then::Open => write_last(line, all, 0, true, ticket).await,
-            then => noted(then, 0, ticket),
+            None => write_last(line, all, 0, true, ticket).await,
+            left => noted(left, 0, ticket),
         },
-        Manner::Drop => noted(Then::Finish, 0, ticket),
-        Manner::Reset => noted(Then::Reset, 0, ticket),
+        Manner::Drop => noted(Some(End::Finish), 0, ticket),
+        Manner::Reset => noted(Some(End::Reset), 0, ticket),
         Manner::Hang(release) => noted(ends(wait(line, unread, release).await), 0, ticket),
         Manner::Truncate(_) => ends(write_last(line, &all[..encoded.cut], 0, false, ticket).await),
         Manner::Drip(time) => drip(line, unread, encoded, time, ticket).await,
@@ -58,69 +46,75 @@ pub(super) async fn deliver<L: Line>(
 }
 
 /// Writes down a reply of which nothing more is sent.
-fn noted(then: Then, bytes: usize, ticket: Option<&Ticket>) -> Then {
+fn noted(end: Option<End>, bytes: usize, ticket: Option<&Ticket>) -> Option<End> {
     if let Some(ticket) = ticket {
         ticket.sends(bytes, false);
     }
-    then
+    end
 }
 
 /// Writes down the reply, `before` being the bytes that were sent of it, and writes the last of it.
-async fn write_last<L: Line>(line: &mut L, bytes: &[u8], before: usize, whole: bool, ticket: Option<&Ticket>) -> Then {
+async fn write_last<L: Line>(line: &mut L, bytes: &[u8], before: usize, whole: bool, ticket: Option<&Ticket>) -> Option<End> {
     if let Some(ticket) = ticket {
         ticket.sends(before + bytes.len(), whole);
     }
     let mut count = 0;
-    let then = write(line, bytes, &mut count).await;
+    let end = write(line, bytes, &mut count).await;
     if let Some(ticket) = ticket.filter(|_| count < bytes.len()) {
         ticket.fell_short(before + count);
     }
-    then
+    end
 }
 
 /// Where the caller has not left, the service ends the connection.
-fn ends(then: Then) -> Then {
-    if then == Then::Open { Then::Finish } else { then }
+fn ends(left: Option<End>) -> Option<End> {
+    left.or(Some(End::Finish))
 }
 
-async fn drip<L: Line>(line: &mut L, unread: &mut Vec<u8>, encoded: &Encoded, time: Duration, ticket: Option<&Ticket>) -> Then {
+async fn drip<L: Line>(
+    line: &mut L,
+    unread: &mut Vec<u8>,
+    encoded: &Encoded,
+    time: Duration,
+    ticket: Option<&Ticket>,
+) -> Option<End> {
     let (head, body) = encoded.bytes.split_at(encoded.body_at);
     let mut count = 0;
-    let mut then = write(line, head, &mut count).await;
+    let mut left = write(line, head, &mut count).await;
     let size = body.len().div_ceil(DROPS as usize).max(1);
     for (number, piece) in body.chunks(size).enumerate() {
-        if then == Then::Open {
-            then = wait(line, unread, time / DROPS).await;
+        if left.is_none() {
+            left = wait(line, unread, time / DROPS).await;
         }
-        if then != Then::Open {
-            return noted(then, count, ticket);
+        if left.is_some() {
+            return noted(left, count, ticket);
         }
         if (number + 1) * size >= body.len() {
             return write_last(line, piece, count, true, ticket).await;
         }
-        then = write(line, piece, &mut count).await;
+        left = write(line, piece, &mut count).await;
     }
     // There was no body.
     if let Some(ticket) = ticket {
         ticket.sends(count, count == encoded.bytes.len());
     }
-    then
+    left
 }
 
 /// Waits for the time, unless the caller leaves before.
-async fn wait<L: Line>(line: &mut L, unread: &mut Vec<u8>, time: Duration) -> Then {
+async fn wait<L: Line>(line: &mut L, unread: &mut Vec<u8>, time: Duration) -> Option<End> {
     match tokio::time::timeout(time, left(line, unread)).await {
-        Ok(()) => Then::Left,
-        Err(_) => Then::Open,
+        Ok(()) => Some(End::Left),
+        Err(_) => None,
     }
 }
 
 /// Writes all, counting what the network took.
-async fn write<L: Line>(line: &mut L, bytes: &[u8], count: &mut usize) -> Then {
+async fn write<L: Line>(line: &mut L, bytes: &[u8], count: &mut usize) -> Option<End> {
     let mut rest = bytes;
     while !rest.is_empty() {
         match line.write(rest).await {
-            Ok(0) | Err(_) => return Then::Left,
+            Ok(0) | Err(_) => return Some(End::Left),
             Ok(length) => {
                 *count += length;
                 rest = &rest[length..];
@@ -128,7 +122,7 @@ async fn write<L: Line>(line: &mut L, bytes: &[u8], count: &mut usize) -> Then {
         }
     }
     match line.flush().await {
-        Ok(()) => Then::Open,
-        Err(_) => Then::Left,
+        Ok(()) => None,
+        Err(_) => Some(End::Left),
     }
 }

@@ -11,10 +11,9 @@ use super::body::{Chunked, Progress};
 use super::encode::{Frame, encode};
 use super::head::{BodyFraming, Head, parse};
 use crate::engine::{Engine, Gone, Origin};
-use crate::ledger::{ClosedBy, Event};
 use crate::service::{Answer, Request, Service};
-use crate::wire::close::{finish, left, reset, speaks};
-use crate::wire::deliver::{Then, deliver};
+use crate::wire::close::{End, left, speaks};
+use crate::wire::deliver::deliver;
 use crate::wire::garble::garble;
 use crate::wire::{Limits, Manner, Ticket};
 
@@ -29,7 +28,7 @@ enum Next {
     },
     /// Something that is no request that could be answered by the service.
     Bad(u16),
-    Ended(ClosedBy),
+    Ended(End),
 }
 
 struct Connection<'a> {
@@ -63,26 +62,25 @@ async fn converse<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: O
     let patience = Box::pin(tokio::time::sleep(limits.idle_time));
     let mut connection = Connection { line, buffer: Vec::new(), body: Vec::new(), out: Vec::new(), limits: &limits, patience };
     let mut requests = 0u64;
-    let by = loop {
+    let end = loop {
         match connection.next().await {
-            Next::Ended(by) => break by,
+            Next::Ended(end) => break end,
             Next::Bad(status) => {
                 requests += 1;
-                connection.refuse(&*engine, origin, status).await;
-                break if status == 408 { ClosedBy::Timeout } else { ClosedBy::Service };
+                break connection.refuse(&*engine, origin, status).await;
             }
             Next::Request { request, keep_alive } => {
                 requests += 1;
-                if let Some(by) = connection.answer(&engine, origin, request, keep_alive).await {
-                    break by;
+                if let Some(end) = connection.answer(&engine, origin, request, keep_alive).await {
+                    break end;
                 }
             }
         }
     };
     if requests > 0 {
-        let service = engine.service().name().into();
-        engine.ledger().append(&Event::Closed { service, connection: origin.connection, caller: origin.caller, by });
+        engine.closed(origin, end.by());
     }
+    end.carry_out(&mut connection.line).await;
 }
 
 impl Connection<'_> {
@@ -104,16 +102,16 @@ impl Connection<'_> {
             }
             let was_empty = self.buffer.is_empty();
             match self.read_line().await {
-                Ok(0) | Err(None) => return Next::Ended(ClosedBy::Caller),
+                Ok(0) | Err(None) => return Next::Ended(End::Left),
                 Ok(_) => {}
-                Err(Some(_)) if was_empty => return Next::Ended(ClosedBy::Timeout),
+                Err(Some(_)) if was_empty => return Next::Ended(End::Silent),
                 Err(Some(status)) => return Next::Bad(status),
             }
         };
         let keep_alive = head.keep_alive;
         match self.body(head).await {
             Ok(request) => Next::Request { request, keep_alive },
-            Err(None) => Next::Ended(ClosedBy::Caller),
+            Err(None) => Next::Ended(End::Left),
             Err(Some(status)) => Next::Bad(status),
         }
     }
@@ -196,14 +194,14 @@ impl Connection<'_> {
         self.patience.as_mut().reset(tokio::time::Instant::now() + time);
     }
 
-    /// Answers a request; says who ended the connection where it is at its end.
+    /// Answers a request; says how the connection ends where it does.
     async fn answer<S: Service>(
         &mut self,
         engine: &Arc<Engine<S>>,
         origin: Origin,
         request: Request,
         keep_alive: bool,
-    ) -> Option<ClosedBy> {
+    ) -> Option<End> {
         let head_only = request.method() == "HEAD";
         let gone = Gone::default();
         let delivery = {
@@ -219,27 +217,17 @@ impl Connection<'_> {
                     if let Some(ticket) = delivery.ticket {
                         ticket.sends(0, false);
                     }
-                    return Some(ClosedBy::Caller);
+                    return Some(End::Left);
                 }
             }
         };
         let frame = Frame { now: engine.clock().wall(), keep_alive, head_only };
-        match self.send(&delivery.answer, frame, delivery.manner, delivery.ticket.as_ref()).await {
-            Then::Open if keep_alive => None,
-            Then::Open | Then::Finish => {
-                finish(&mut self.line).await;
-                Some(ClosedBy::Service)
-            }
-            Then::Reset => {
-                reset(&self.line);
-                Some(ClosedBy::Service)
-            }
-            Then::Left => Some(ClosedBy::Caller),
-        }
+        let end = self.send(&delivery.answer, frame, delivery.manner, delivery.ticket.as_ref()).await;
+        end.or((!keep_alive).then_some(End::Finish))
     }
 
     /// Refuses what cannot be read, in the words of the server that stands in front of every such service.
-    async fn refuse<S: Service>(&mut self, engine: &Engine<S>, origin: Origin, status: u16) {
+    async fn refuse<S: Service>(&mut self, engine: &Engine<S>, origin: Origin, status: u16) -> End {
         let title = match status {
             408 => "408 Request Time-out",
             413 => "413 Request Entity Too Large",
@@ -254,22 +242,22 @@ impl Connection<'_> {
         let answer = Answer::text(status, "text/html", body).with_header("Server", "nginx");
         engine.refused_on_the_wire(origin, "", status);
         let frame = Frame { now: engine.clock().wall(), keep_alive: false, head_only: false };
-        self.send(&answer, frame, Manner::Whole, None).await;
-        finish(&mut self.line).await;
+        let ends = if status == 408 { End::TimedOut } else { End::Finish };
+        self.send(&answer, frame, Manner::Whole, None).await.unwrap_or(ends)
     }
 
-    async fn send(&mut self, answer: &Answer, frame: Frame, manner: Manner, ticket: Option<&Ticket>) -> Then {
+    async fn send(&mut self, answer: &Answer, frame: Frame, manner: Manner, ticket: Option<&Ticket>) -> Option<End> {
         self.body.clear();
         answer.write_body(&mut self.body);
         if manner == Manner::Garble {
             garble(&mut self.body);
         }
         let encoded = encode(answer, &self.body, frame, manner, std::mem::take(&mut self.out));
-        let then = deliver(&mut self.line, &mut self.buffer, &encoded, manner, ticket).await;
+        let end = deliver(&mut self.line, &mut self.buffer, &encoded, manner, ticket).await;
         self.out = encoded.bytes;
         for kept in [&mut self.body, &mut self.out, &mut self.buffer] {
             kept.shrink_to(MOST_KEPT.max(kept.len()));
         }
-        then
+        end
     }
 }
