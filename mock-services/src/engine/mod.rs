@@ -171,7 +171,12 @@ impl<S: Service> Engine<S> {
     pub(crate) async fn reset(self: &Arc<Self>) {
         let fresh = Core::new(Arc::clone(&self.setting), self.idempotency);
         self.timers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
-        self.enter(|core| *core = fresh).await;
+        self.enter(|core| {
+            *core = fresh;
+            // Ids begin anew, too: the same requests are answered as they were the first time.
+            self.requests.iter().for_each(|count| count.store(0, Ordering::Relaxed));
+        })
+        .await;
         self.start_timers();
     }
 
