@@ -4,6 +4,7 @@ use mock_services::custom::{Custom, TICKETS};
 use mock_services::deploy::Deploy;
 use mock_services::email::Email;
 use mock_services::fault::{Fault, read_fault, read_line};
+use mock_services::idempotency::Idempotency;
 use mock_services::ledger::{Event, Ledger};
 use mock_services::payment::Payment;
 use mock_services::records::Records;
@@ -36,6 +37,18 @@ pub(crate) fn everything(seed: u64) -> Builder {
 /// The same at a moment that does not pass.
 pub(crate) fn pinned(seed: u64) -> Builder {
     everything(seed).clock(Clock::Pinned("2026-11-15T10:00:00.25Z".parse().unwrap()))
+}
+
+/// All services with the keys of one profile.
+pub(crate) fn keyed(idempotency: Idempotency) -> Builder {
+    let options = ServiceOptions { idempotency: Some(idempotency), ..ServiceOptions::default() };
+    MockServices::builder()
+        .callers(3)
+        .service(Payment::default(), options)
+        .service(Email::default(), options)
+        .service(Deploy::default(), options)
+        .service(Records::default(), options)
+        .service(tickets(), options)
 }
 
 /// The service of a file.
