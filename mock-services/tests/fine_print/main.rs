@@ -1,0 +1,11 @@
+//! The fine print of the design, sentence by sentence: each test is one of them, over sockets and with the ledger as the witness.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod callers;
+mod keys;
+mod profiles;
+mod reads;
+mod refusals;
+mod triggers;
