@@ -188,20 +188,11 @@ impl<S: Service> Engine<S> {
         // Over SMTP the session has asked for the secret before it took the message.
         if request.envelope().is_none() && !self.admits(request.credential().as_deref()) {
             let answer = service.unauthorized(&request, &context);
-            return self.refusal(None, &request, origin, &context, answer);
+            return self.turned_away(&request, origin, &context, answer).await;
         }
         let recognised = match service.recognise(&request, &context) {
             Ok(recognised) => recognised,
-            Err(answer) => {
-                let committed = self
-                    .enter(|core| {
-                        core.count();
-                        self.ripened(core, None)
-                    })
-                    .await;
-                self.stand_still(&committed).await;
-                return self.refusal(None, &request, origin, &context, answer);
-            }
+            Err(answer) => return self.turned_away(&request, origin, &context, answer).await,
         };
         let operation = &service.operations()[recognised.operation];
         if let Some(door) = &self.door
@@ -240,6 +231,18 @@ impl<S: Service> Engine<S> {
             self.gate.passed().await;
         }
         self.delivery(&job, &context, done)
+    }
+
+    /// Refuses a request before the state is looked at. It has come all the same, so whatever waits for requests counts it.
+    async fn turned_away(&self, request: &Request, origin: Origin, context: &Context, answer: Answer) -> Delivery {
+        let committed = self
+            .enter(|core| {
+                core.count();
+                self.ripened(core, None)
+            })
+            .await;
+        self.stand_still(&committed).await;
+        self.refusal(None, request, origin, context, answer)
     }
 
     /// Judges a request, writes it down and, unless a listener wants it to wait, carries it out.

@@ -4,6 +4,7 @@
 mod support;
 
 mod callers;
+mod commits;
 mod keys;
 mod profiles;
 mod reads;
