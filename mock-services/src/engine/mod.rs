@@ -78,7 +78,7 @@ struct Struck<Effect> {
 }
 
 enum First<Effect> {
-    Refused(Answer, Vec<Cause>),
+    Refused(Delivery, Vec<Cause>),
     /// A listener wants the service to stand still before anything is committed.
     Standing(Struck<Effect>),
     Done(Done),
@@ -205,9 +205,9 @@ impl<S: Service> Engine<S> {
         let job = Arc::new(Job::new(service, profile, request, recognised, origin, number));
         let first = self.enter(|core| self.receive(core, &job)).await;
         let done = match first {
-            First::Refused(answer, committed) => {
+            First::Refused(delivery, committed) => {
                 self.stand_still(&committed).await;
-                return self.refusal(Some(&operation.name), &job.request, origin, &context, answer);
+                return delivery;
             }
             First::Done(done) => done,
             First::Standing(struck) => {
@@ -235,14 +235,15 @@ impl<S: Service> Engine<S> {
 
     /// Refuses a request before the state is looked at. It has come all the same, so whatever waits for requests counts it.
     async fn turned_away(&self, request: &Request, origin: Origin, context: &Context, answer: Answer) -> Delivery {
-        let committed = self
+        let (delivery, committed) = self
             .enter(|core| {
                 core.count();
-                self.ripened(core, None)
+                // Written down before what it makes due: it still found that undone.
+                (self.refusal(None, request, origin, context, answer), self.ripened(core, None))
             })
             .await;
         self.stand_still(&committed).await;
-        self.refusal(None, request, origin, context, answer)
+        delivery
     }
 
     /// Judges a request, writes it down and, unless a listener wants it to wait, carries it out.
@@ -251,7 +252,10 @@ impl<S: Service> Engine<S> {
         let judgement = core.judge(job, 0);
         if let Judgement::Refused { answer, begun } = judgement {
             core.refused(job, &answer, begun);
-            return First::Refused(answer, self.ripened(core, None));
+            let context = core.context(job, 0);
+            let operation = &job.operation(self.service()).name;
+            let delivery = self.refusal(Some(operation), &job.request, job.origin, &context, answer);
+            return First::Refused(delivery, self.ripened(core, None));
         }
         let service = self.service();
         let operation = job.operation(service);

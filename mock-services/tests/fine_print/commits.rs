@@ -4,7 +4,7 @@ use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::ledger::{Event, How};
 
 use crate::support::ask::Ask;
-use crate::support::ledger::{lapsed, refused};
+use crate::support::ledger::{events, lapsed, refused};
 use crate::support::operation::{charge, put};
 use crate::support::world::{World, keyed};
 
@@ -72,6 +72,20 @@ async fn so_many_requests_still_find_it_undone_whoever_makes_them_and_whatever_c
     assert!(is_empty(3).await, "the fifth request still finds it undone");
     assert_eq!(world.count(), 1);
     assert!(!is_empty(1).await, "the sixth finds it done");
+}
+
+#[tokio::test]
+async fn a_request_stands_in_the_ledger_before_the_late_commit_that_it_makes_due() {
+    let refusals =
+        [Ask::get("/v1/charges").secret(""), Ask::get("/v1/none"), Ask::get("/v1/charges/ch_none"), charge("o2").key("")];
+    for ask in refusals {
+        let world = World::with(&["payment.charge commit={later: {requests: 1}} reply=drop"]).await;
+        world.send("payment", &charge("o1")).await;
+        world.send("payment", &ask).await;
+        let kept = |event: &Event<'_>| matches!(event, Event::Refused { .. } | Event::Committed { .. });
+        let order: Vec<_> = events(world.ledger()).into_iter().filter(kept).collect();
+        assert!(matches!(order[..], [Event::Refused { .. }, Event::Committed { .. }]), "{order:?}");
+    }
 }
 
 #[tokio::test]
