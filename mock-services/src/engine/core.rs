@@ -191,7 +191,7 @@ impl<S: Service> Core<S> {
                 Carried { answer, replay: false, committed: false }
             }
             Judgement::Replay(answer) => Carried { answer: Answer::clone(&answer), replay: true, committed: false },
-            Judgement::Rest { effects, answer } => self.do_rest(job, cause, effects, &answer, commit),
+            Judgement::Rest { effects, answer } => self.do_rest(job, cause, (effects, &answer), commit, kept),
             Judgement::Fresh(accepted) => self.do_fresh(job, cause, accepted, commit, kept),
         }
     }
@@ -231,29 +231,33 @@ impl<S: Service> Core<S> {
             Commit::Part(fraction) => {
                 committed = true;
                 let rest = self.do_part(effects, afterwards, cause, fraction);
-                match (&job.keyed, kept) {
-                    (Some(_), Some(kept)) => self.keep(job, &kept),
-                    (Some(keyed), None) => {
-                        let age = self.age();
-                        self.keys.partly(keyed, age, rest, answer.clone());
-                    }
-                    (None, _) => {}
-                }
+                self.keep_part(job, rest, &answer, kept);
             }
         }
         Carried { answer, replay: false, committed }
     }
 
     /// The rest of a list, under the key of its first part.
-    fn do_rest(&mut self, job: &Arc<Job<S>>, cause: Cause, effects: Vec<S::Effect>, answer: &Answer, commit: Commit) -> Carried {
+    fn do_rest(
+        &mut self,
+        job: &Arc<Job<S>>,
+        cause: Cause,
+        (effects, answer): (Vec<S::Effect>, &Answer),
+        commit: Commit,
+        kept: Option<Answer>,
+    ) -> Carried {
         let mut committed = false;
         match commit {
             Commit::Now | Commit::Twice => {
                 committed = !effects.is_empty();
                 self.commit_all(effects, cause, How::Rest);
-                self.keep(job, answer);
+                self.keep(job, kept.as_ref().unwrap_or(answer));
             }
-            Commit::Never => {}
+            Commit::Never => {
+                if let Some(kept) = &kept {
+                    self.keep(job, kept);
+                }
+            }
             Commit::Later(after) => {
                 if let Some(keyed) = &job.keyed {
                     let age = self.age();
@@ -265,10 +269,7 @@ impl<S: Service> Core<S> {
             Commit::Part(fraction) => {
                 committed = true;
                 let rest = self.do_part(effects, Vec::new(), cause, fraction);
-                if let Some(keyed) = &job.keyed {
-                    let age = self.age();
-                    self.keys.partly(keyed, age, rest, answer.clone());
-                }
+                self.keep_part(job, rest, answer, kept);
             }
         }
         Carried { answer: answer.clone(), replay: false, committed }
@@ -296,13 +297,12 @@ impl<S: Service> Core<S> {
         let all = effects.iter().chain(afterwards.iter().map(|(_, effect)| effect)).filter(|effect| counts(effect)).count();
         let mut left = share(all, fraction);
         let (mut now, mut rest, mut then) = (Vec::new(), Vec::new(), Vec::new());
-        // Bookkeeping that belongs to no single effect is done with the first part.
+        // The list is cut once: bookkeeping that stands behind the cut belongs to the rest.
         for effect in effects {
             match (counts(&effect), left) {
-                (false, _) => now.push(effect),
-                (true, 0) => rest.push(effect),
-                (true, _) => {
-                    left -= 1;
+                (_, 0) => rest.push(effect),
+                (is_counted, _) => {
+                    left -= usize::from(is_counted);
                     now.push(effect);
                 }
             }
@@ -319,6 +319,18 @@ impl<S: Service> Core<S> {
         self.commit_all(now, cause, How::Part);
         self.afterwards(then, cause);
         rest
+    }
+
+    /// Keeps what is left of a list under its key, unless the service is finished with it.
+    fn keep_part(&mut self, job: &Job<S>, rest: Vec<S::Effect>, answer: &Answer, kept: Option<Answer>) {
+        match (&job.keyed, kept) {
+            (Some(_), Some(kept)) => self.keep(job, &kept),
+            (Some(keyed), None) => {
+                let age = self.age();
+                self.keys.partly(keyed, age, rest, answer.clone());
+            }
+            (None, _) => {}
+        }
     }
 
     fn keep(&mut self, job: &Job<S>, answer: &Answer) {

@@ -318,6 +318,7 @@ impl<S: Service> Engine<S> {
             |truth: &Answer| status.map(|status| reply::with_status(self.service(), status, truth, &job.request, &context));
         let kept = match (&judgement, status) {
             (Judgement::Fresh(accepted), Some(status)) if status.kept => with_status(&accepted.answer),
+            (Judgement::Rest { answer, .. }, Some(status)) if status.kept => with_status(answer),
             _ => None,
         };
         let commit = fault.as_ref().map_or(Commit::Now, |fault| fault.commit);

@@ -6,6 +6,7 @@ mod support;
 mod callers;
 mod commits;
 mod keys;
+mod lists;
 mod profiles;
 mod reads;
 mod refusals;
