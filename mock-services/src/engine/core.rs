@@ -392,7 +392,13 @@ impl<S: Service> Core<S> {
             return Vec::new();
         }
         let requests = self.requests;
-        self.commit_outstanding(|outstanding| outstanding.at_request.is_some_and(|due| due <= requests))
+        let is_due = |outstanding: &Outstanding<S>| outstanding.at_request.is_some_and(|due| due <= requests);
+        let mut causes = Vec::new();
+        // What was put off can be followed at once by something else: a late mail by its delivery.
+        while self.outstanding.iter().any(is_due) {
+            causes.extend(self.commit_outstanding(is_due));
+        }
+        causes
     }
 
     /// A timer rings: what waited for it is due.

@@ -7,6 +7,7 @@ mod callers;
 mod commits;
 mod keys;
 mod lists;
+mod money;
 mod profiles;
 mod reads;
 mod refusals;
