@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::job::Job;
+use super::reply::mark_replayed;
 use crate::clock::Clock;
 use crate::fault::{Commit, Lag};
 use crate::idempotency::{Age, Found, Idempotency, KeyRefusal, KeyStore};
@@ -137,7 +138,9 @@ impl<S: Service> Core<S> {
                 Found::New => {}
                 Found::Refused(refusal) => return Judgement::Refused { answer: self.key_refused(job, &refusal), begun: false },
                 Found::Replay { answer, refused: true } => {
-                    return Judgement::Refused { answer: Answer::clone(&answer), begun: false };
+                    let mut answer = Answer::clone(&answer);
+                    mark_replayed(&mut answer, self.keys.profile());
+                    return Judgement::Refused { answer, begun: false };
                 }
                 Found::Replay { answer, refused: false } => return Judgement::Replay(answer),
                 Found::Rest { effects, answer } => return Judgement::Rest { effects, answer },
@@ -157,7 +160,7 @@ impl<S: Service> Core<S> {
     /// Keeps a refusal under its key where the service had begun.
     pub(super) fn refused(&mut self, job: &Job<S>, answer: &Answer, begun: bool) {
         if let Some(keyed) = job.keyed.as_ref().filter(|_| begun) {
-            self.keys.answered(keyed, self.age(), answer.clone(), true);
+            self.keys.answered(keyed, self.age(), self.to_keep(job, answer), true);
         }
     }
 
@@ -335,9 +338,15 @@ impl<S: Service> Core<S> {
 
     fn keep(&mut self, job: &Job<S>, answer: &Answer) {
         if let Some(keyed) = &job.keyed {
-            let age = self.age();
-            self.keys.answered(keyed, age, answer.clone(), false);
+            self.keys.answered(keyed, self.age(), self.to_keep(job, answer), false);
         }
+    }
+
+    /// The answer with what its replays say beside it.
+    fn to_keep(&self, job: &Job<S>, answer: &Answer) -> Answer {
+        let mut answer = answer.clone();
+        self.setting.service.mark_kept(&mut answer, &self.context(job, 0));
+        answer
     }
 
     fn commit_all(&mut self, effects: Vec<S::Effect>, cause: Cause, how: How) {

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use self::core::{Cause, Core, Judgement, Setting};
 use crate::clock::Clock;
 use crate::fault::{Attempt, Commit, Fault, Plan, Reply};
-use crate::idempotency::{Idempotency, Profile};
+use crate::idempotency::Idempotency;
 use crate::ledger::{Event, Ledger, Received};
 use crate::service::{Answer, Context, Ids, Kind, Request, Service};
 use crate::wire::{Delivery, Manner, Ticket};
@@ -356,8 +356,8 @@ impl<S: Service> Engine<S> {
         let Done { attempt, fault, mut answer, replay, .. } = done;
         let is_own = !matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Status(_) | Reply::Stale(_)));
         let shows_replay = replay && is_own;
-        if shows_replay && matches!(self.idempotency.profile, Profile::Stripe | Profile::Acp) {
-            answer.headers.push(("Idempotent-Replayed".into(), "true".into()));
+        if shows_replay {
+            reply::mark_replayed(&mut answer, self.idempotency.profile);
         }
         self.service().dress(&mut answer, &job.request, context);
         let (manner, word) = fault.map_or((Manner::Whole, "ok"), |fault| (reply::manner(&fault.reply), fault.reply.word()));

@@ -11,4 +11,5 @@ mod money;
 mod profiles;
 mod reads;
 mod refusals;
+mod stripe;
 mod triggers;
