@@ -10,6 +10,7 @@ mod lists;
 mod money;
 mod profiles;
 mod reads;
+mod redaction;
 mod refusals;
 mod stripe;
 mod triggers;
