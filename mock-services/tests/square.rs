@@ -1,6 +1,8 @@
 //! Every cell of the square: whatever is committed, whatever the caller sees, on every write for which it makes sense, over
 //! sockets. What a raw client sees, what is committed before and after the services settle, and what the ledger says of it.
 
+#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "a proof that cannot go on has failed")]
+
 mod support;
 
 use mock_services::ledger::{Event, How};

@@ -1,6 +1,8 @@
 //! Same view, different world: for one reply a caller reads the same bytes whatever was committed, and nothing in any answer tells
 //! that it was faked. The clock stands still and the callers name one host, so that nothing else can differ.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a proof that cannot go on has failed")]
+
 mod support;
 
 use mock_services::email::Email;
