@@ -88,6 +88,15 @@ pub(super) struct Carried {
 
 impl<S: Service> Core<S> {
     pub(super) fn new(setting: Arc<Setting<S>>, idempotency: Idempotency) -> Self {
+        Core::begin(setting, idempotency, 0)
+    }
+
+    /// Forgets everything. Timers of what was outstanding may still ring, so their numbers are not used again.
+    pub(super) fn restart(&mut self, idempotency: Idempotency) {
+        *self = Core::begin(Arc::clone(&self.setting), idempotency, self.last_id);
+    }
+
+    fn begin(setting: Arc<Setting<S>>, idempotency: Idempotency, last_id: u64) -> Self {
         let mut core = Core {
             state: S::State::default(),
             history: Vec::new(),
@@ -95,7 +104,7 @@ impl<S: Service> Core<S> {
             requests: 0,
             reads: 0,
             outstanding: Vec::new(),
-            last_id: 0,
+            last_id,
             timers: Vec::new(),
             setting,
         };
@@ -431,28 +440,34 @@ impl<S: Service> Core<S> {
         self.outstanding = green;
         let ripe: Vec<Outstanding<S>> = ripe;
         ripe.into_iter()
-            .map(|outstanding| {
-                self.commit_late(outstanding.what, outstanding.cause);
-                outstanding.cause
+            .filter_map(|Outstanding { what, cause, .. }| {
+                let committed = self.commit_late(what, cause);
+                // What the world does by itself is nobody's attempt.
+                (committed && cause.attempt != Cause::NOBODY.attempt).then_some(cause)
             })
             .collect()
     }
 
-    fn commit_late(&mut self, what: Late<S>, cause: Cause) {
+    /// Commits what was put off; says whether there was anything to commit.
+    fn commit_late(&mut self, what: Late<S>, cause: Cause) -> bool {
         match what {
             Late::Effects { effects, how, key } => {
+                let committed = !effects.is_empty();
                 self.commit_all(effects, cause, how);
                 if let Some((job, answer)) = key {
                     self.keep(&job, &answer);
                 }
+                committed
             }
             Late::Request(job) => {
                 let context = self.context(&job, 0);
                 match self.setting.service.decide(&self.state, &job.recognised.call, &context) {
                     Decision::Accept(accepted) => {
+                        let committed = !accepted.effects.is_empty();
                         self.commit_all(accepted.effects, cause, How::Later);
                         self.afterwards(accepted.afterwards, cause);
                         self.keep(&job, &accepted.answer);
+                        committed
                     }
                     Decision::Refuse(refusal) => {
                         self.setting.ledger.append(&Event::Lapsed { attempt: cause.attempt, status: refusal.answer.status });
@@ -460,6 +475,7 @@ impl<S: Service> Core<S> {
                             self.keys.forget(keyed);
                         }
                         self.refused(&job, &refusal.answer, refusal.begun);
+                        false
                     }
                 }
             }

@@ -169,14 +169,14 @@ impl<S: Service> Engine<S> {
 
     /// Forgets everything that was committed.
     pub(crate) async fn reset(self: &Arc<Self>) {
-        let fresh = Core::new(Arc::clone(&self.setting), self.idempotency);
-        self.timers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
         self.enter(|core| {
-            *core = fresh;
+            core.restart(self.idempotency);
             // Ids begin anew, too: the same requests are answered as they were the first time.
             self.requests.iter().for_each(|count| count.store(0, Ordering::Relaxed));
         })
         .await;
+        // Not before: a timer that has rung may hold the gate.
+        self.timers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
         self.start_timers();
     }
 

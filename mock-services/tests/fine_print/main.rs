@@ -9,6 +9,7 @@ mod callers;
 mod commits;
 mod keys;
 mod lists;
+mod moments;
 mod money;
 mod profiles;
 mod reads;
