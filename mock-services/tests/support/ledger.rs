@@ -1,5 +1,7 @@
 //! Questions to a ledger.
 
+use std::time::Duration;
+
 use mock_services::ledger::{Event, How, Ledger, Received};
 use mock_services::service::Fields;
 
@@ -60,12 +62,30 @@ pub(crate) fn lapsed(ledger: &Ledger) -> Vec<(u64, u16)> {
     events(ledger).into_iter().filter_map(of).collect()
 }
 
+/// Longer than anything takes; only a proof that fails waits for it.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// Waits until the ledger has an entry like this, and gives the first.
 pub(crate) async fn until(ledger: &Ledger, like: impl Fn(&Event<'_>) -> bool) -> Event<'static> {
+    until_so_many(ledger, 1, like).await
+}
+
+/// Waits until the ledger has so many entries like this, and gives the last.
+pub(crate) async fn until_so_many(ledger: &Ledger, count: usize, like: impl Fn(&Event<'_>) -> bool) -> Event<'static> {
     let mut reader = ledger.reader();
-    loop {
-        if let Some(entry) = reader.grown().await.into_iter().find(|entry| like(&entry.event)) {
-            return entry.event;
+    let mut have = 0;
+    let come = async {
+        loop {
+            for entry in reader.grown().await {
+                have += usize::from(like(&entry.event));
+                if have == count {
+                    return entry.event;
+                }
+            }
         }
+    };
+    match tokio::time::timeout(PATIENCE, come).await {
+        Ok(event) => event,
+        Err(_) => panic!("it never came: {:#?}", events(ledger)),
     }
 }

@@ -124,12 +124,7 @@ impl World {
 
     /// Waits until so many effects are there.
     pub(crate) async fn until_effects(&self, count: usize) {
-        let mut reader = self.ledger().reader();
-        let mut have = 0;
-        while have < count {
-            let entries = reader.grown().await;
-            have += entries.iter().filter(|entry| matches!(entry.event, Event::Committed { .. })).count();
-        }
+        ledger::until_so_many(self.ledger(), count, |event| matches!(event, Event::Committed { .. })).await;
     }
 
     pub(crate) async fn settle(&self) {
