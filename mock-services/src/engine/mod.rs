@@ -428,7 +428,10 @@ impl<S: Service> Engine<S> {
     fn start_timers(self: &Arc<Self>) {
         for (time, id) in self.lock().take_timers() {
             let engine = Arc::downgrade(self);
-            self.timers.lock().unwrap_or_else(PoisonError::into_inner).spawn(async move {
+            let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);
+            // Those that have rung are let go, or a service that runs for long would keep them all.
+            while timers.try_join_next().is_some() {}
+            timers.spawn(async move {
                 tokio::time::sleep(time).await;
                 if let Some(engine) = engine.upgrade() {
                     let committed = engine
