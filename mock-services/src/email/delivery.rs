@@ -44,11 +44,12 @@ impl EmailOptions {
         }
     }
 
-    /// What happens at once, and what follows by itself.
+    /// What happens at once, and what follows by itself. Each mail is accepted just before it is delivered, so that where the list is
+    /// cut nothing is seen of the mails behind the cut.
     pub(super) fn plan(&self, messages: &[Arc<Message>], now: Timestamp) -> (Vec<Effect>, Vec<(After, Effect)>) {
-        let mut effects: Vec<Effect> = messages.iter().map(|message| Effect::Accepted(Arc::clone(message))).collect();
-        let mut afterwards = Vec::new();
+        let (mut effects, mut afterwards) = (Vec::new(), Vec::new());
         for message in messages {
+            effects.push(Effect::Accepted(Arc::clone(message)));
             for (recipient, plain) in message.draft.recipients.iter().enumerate() {
                 let message = Arc::clone(message);
                 match self.delivery_to(plain) {

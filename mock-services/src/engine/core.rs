@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::job::Job;
+use super::reply::mark_replayed;
 use crate::clock::Clock;
 use crate::fault::{Commit, Lag};
 use crate::idempotency::{Age, Found, Idempotency, KeyRefusal, KeyStore};
@@ -87,6 +88,15 @@ pub(super) struct Carried {
 
 impl<S: Service> Core<S> {
     pub(super) fn new(setting: Arc<Setting<S>>, idempotency: Idempotency) -> Self {
+        Core::begin(setting, idempotency, 0)
+    }
+
+    /// Forgets everything. Timers of what was outstanding may still ring, so their numbers are not used again.
+    pub(super) fn restart(&mut self, idempotency: Idempotency) {
+        *self = Core::begin(Arc::clone(&self.setting), idempotency, self.last_id);
+    }
+
+    fn begin(setting: Arc<Setting<S>>, idempotency: Idempotency, last_id: u64) -> Self {
         let mut core = Core {
             state: S::State::default(),
             history: Vec::new(),
@@ -94,7 +104,7 @@ impl<S: Service> Core<S> {
             requests: 0,
             reads: 0,
             outstanding: Vec::new(),
-            last_id: 0,
+            last_id,
             timers: Vec::new(),
             setting,
         };
@@ -137,7 +147,9 @@ impl<S: Service> Core<S> {
                 Found::New => {}
                 Found::Refused(refusal) => return Judgement::Refused { answer: self.key_refused(job, &refusal), begun: false },
                 Found::Replay { answer, refused: true } => {
-                    return Judgement::Refused { answer: Answer::clone(&answer), begun: false };
+                    let mut answer = Answer::clone(&answer);
+                    mark_replayed(&mut answer, self.keys.profile());
+                    return Judgement::Refused { answer, begun: false };
                 }
                 Found::Replay { answer, refused: false } => return Judgement::Replay(answer),
                 Found::Rest { effects, answer } => return Judgement::Rest { effects, answer },
@@ -157,7 +169,7 @@ impl<S: Service> Core<S> {
     /// Keeps a refusal under its key where the service had begun.
     pub(super) fn refused(&mut self, job: &Job<S>, answer: &Answer, begun: bool) {
         if let Some(keyed) = job.keyed.as_ref().filter(|_| begun) {
-            self.keys.answered(keyed, self.age(), answer.clone(), true);
+            self.keys.answered(keyed, self.age(), self.to_keep(job, answer), true);
         }
     }
 
@@ -191,7 +203,7 @@ impl<S: Service> Core<S> {
                 Carried { answer, replay: false, committed: false }
             }
             Judgement::Replay(answer) => Carried { answer: Answer::clone(&answer), replay: true, committed: false },
-            Judgement::Rest { effects, answer } => self.do_rest(job, cause, effects, &answer, commit),
+            Judgement::Rest { effects, answer } => self.do_rest(job, cause, (effects, &answer), commit, kept),
             Judgement::Fresh(accepted) => self.do_fresh(job, cause, accepted, commit, kept),
         }
     }
@@ -231,29 +243,33 @@ impl<S: Service> Core<S> {
             Commit::Part(fraction) => {
                 committed = true;
                 let rest = self.do_part(effects, afterwards, cause, fraction);
-                match (&job.keyed, kept) {
-                    (Some(_), Some(kept)) => self.keep(job, &kept),
-                    (Some(keyed), None) => {
-                        let age = self.age();
-                        self.keys.partly(keyed, age, rest, answer.clone());
-                    }
-                    (None, _) => {}
-                }
+                self.keep_part(job, rest, &answer, kept);
             }
         }
         Carried { answer, replay: false, committed }
     }
 
     /// The rest of a list, under the key of its first part.
-    fn do_rest(&mut self, job: &Arc<Job<S>>, cause: Cause, effects: Vec<S::Effect>, answer: &Answer, commit: Commit) -> Carried {
+    fn do_rest(
+        &mut self,
+        job: &Arc<Job<S>>,
+        cause: Cause,
+        (effects, answer): (Vec<S::Effect>, &Answer),
+        commit: Commit,
+        kept: Option<Answer>,
+    ) -> Carried {
         let mut committed = false;
         match commit {
             Commit::Now | Commit::Twice => {
                 committed = !effects.is_empty();
                 self.commit_all(effects, cause, How::Rest);
-                self.keep(job, answer);
+                self.keep(job, kept.as_ref().unwrap_or(answer));
             }
-            Commit::Never => {}
+            Commit::Never => {
+                if let Some(kept) = &kept {
+                    self.keep(job, kept);
+                }
+            }
             Commit::Later(after) => {
                 if let Some(keyed) = &job.keyed {
                     let age = self.age();
@@ -265,10 +281,7 @@ impl<S: Service> Core<S> {
             Commit::Part(fraction) => {
                 committed = true;
                 let rest = self.do_part(effects, Vec::new(), cause, fraction);
-                if let Some(keyed) = &job.keyed {
-                    let age = self.age();
-                    self.keys.partly(keyed, age, rest, answer.clone());
-                }
+                self.keep_part(job, rest, answer, kept);
             }
         }
         Carried { answer: answer.clone(), replay: false, committed }
@@ -296,13 +309,12 @@ impl<S: Service> Core<S> {
         let all = effects.iter().chain(afterwards.iter().map(|(_, effect)| effect)).filter(|effect| counts(effect)).count();
         let mut left = share(all, fraction);
         let (mut now, mut rest, mut then) = (Vec::new(), Vec::new(), Vec::new());
-        // Bookkeeping that belongs to no single effect is done with the first part.
+        // The list is cut once: bookkeeping that stands behind the cut belongs to the rest.
         for effect in effects {
             match (counts(&effect), left) {
-                (false, _) => now.push(effect),
-                (true, 0) => rest.push(effect),
-                (true, _) => {
-                    left -= 1;
+                (_, 0) => rest.push(effect),
+                (is_counted, _) => {
+                    left -= usize::from(is_counted);
                     now.push(effect);
                 }
             }
@@ -321,11 +333,29 @@ impl<S: Service> Core<S> {
         rest
     }
 
+    /// Keeps what is left of a list under its key, unless the service is finished with it.
+    fn keep_part(&mut self, job: &Job<S>, rest: Vec<S::Effect>, answer: &Answer, kept: Option<Answer>) {
+        match (&job.keyed, kept) {
+            (Some(_), Some(kept)) => self.keep(job, &kept),
+            (Some(keyed), None) => {
+                let age = self.age();
+                self.keys.partly(keyed, age, rest, answer.clone());
+            }
+            (None, _) => {}
+        }
+    }
+
     fn keep(&mut self, job: &Job<S>, answer: &Answer) {
         if let Some(keyed) = &job.keyed {
-            let age = self.age();
-            self.keys.answered(keyed, age, answer.clone(), false);
+            self.keys.answered(keyed, self.age(), self.to_keep(job, answer), false);
         }
+    }
+
+    /// The answer with what its replays say beside it.
+    fn to_keep(&self, job: &Job<S>, answer: &Answer) -> Answer {
+        let mut answer = answer.clone();
+        self.setting.service.mark_kept(&mut answer, &self.context(job, 0));
+        answer
     }
 
     fn commit_all(&mut self, effects: Vec<S::Effect>, cause: Cause, how: How) {
@@ -380,7 +410,13 @@ impl<S: Service> Core<S> {
             return Vec::new();
         }
         let requests = self.requests;
-        self.commit_outstanding(|outstanding| outstanding.at_request.is_some_and(|due| due <= requests))
+        let is_due = |outstanding: &Outstanding<S>| outstanding.at_request.is_some_and(|due| due <= requests);
+        let mut causes = Vec::new();
+        // What was put off can be followed at once by something else: a late mail by its delivery.
+        while self.outstanding.iter().any(is_due) {
+            causes.extend(self.commit_outstanding(is_due));
+        }
+        causes
     }
 
     /// A timer rings: what waited for it is due.
@@ -404,28 +440,34 @@ impl<S: Service> Core<S> {
         self.outstanding = green;
         let ripe: Vec<Outstanding<S>> = ripe;
         ripe.into_iter()
-            .map(|outstanding| {
-                self.commit_late(outstanding.what, outstanding.cause);
-                outstanding.cause
+            .filter_map(|Outstanding { what, cause, .. }| {
+                let committed = self.commit_late(what, cause);
+                // What the world does by itself is nobody's attempt.
+                (committed && cause.attempt != Cause::NOBODY.attempt).then_some(cause)
             })
             .collect()
     }
 
-    fn commit_late(&mut self, what: Late<S>, cause: Cause) {
+    /// Commits what was put off; says whether there was anything to commit.
+    fn commit_late(&mut self, what: Late<S>, cause: Cause) -> bool {
         match what {
             Late::Effects { effects, how, key } => {
+                let committed = !effects.is_empty();
                 self.commit_all(effects, cause, how);
                 if let Some((job, answer)) = key {
                     self.keep(&job, &answer);
                 }
+                committed
             }
             Late::Request(job) => {
                 let context = self.context(&job, 0);
                 match self.setting.service.decide(&self.state, &job.recognised.call, &context) {
                     Decision::Accept(accepted) => {
+                        let committed = !accepted.effects.is_empty();
                         self.commit_all(accepted.effects, cause, How::Later);
                         self.afterwards(accepted.afterwards, cause);
                         self.keep(&job, &accepted.answer);
+                        committed
                     }
                     Decision::Refuse(refusal) => {
                         self.setting.ledger.append(&Event::Lapsed { attempt: cause.attempt, status: refusal.answer.status });
@@ -433,6 +475,7 @@ impl<S: Service> Core<S> {
                             self.keys.forget(keyed);
                         }
                         self.refused(&job, &refusal.answer, refusal.begun);
+                        false
                     }
                 }
             }

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use self::core::{Cause, Core, Judgement, Setting};
 use crate::clock::Clock;
 use crate::fault::{Attempt, Commit, Fault, Plan, Reply};
-use crate::idempotency::{Idempotency, Profile};
+use crate::idempotency::Idempotency;
 use crate::ledger::{ClosedBy, Event, Ledger, Received};
 use crate::service::{Answer, Context, Ids, Kind, Request, Service};
 use crate::wire::{Delivery, Manner, Ticket};
@@ -78,7 +78,7 @@ struct Struck<Effect> {
 }
 
 enum First<Effect> {
-    Refused(Answer, Vec<Cause>),
+    Refused(Delivery, Vec<Cause>),
     /// A listener wants the service to stand still before anything is committed.
     Standing(Struck<Effect>),
     Done(Done),
@@ -175,9 +175,14 @@ impl<S: Service> Engine<S> {
 
     /// Forgets everything that was committed.
     pub(crate) async fn reset(self: &Arc<Self>) {
-        let fresh = Core::new(Arc::clone(&self.setting), self.idempotency);
+        self.enter(|core| {
+            core.restart(self.idempotency);
+            // Ids begin anew, too: the same requests are answered as they were the first time.
+            self.requests.iter().for_each(|count| count.store(0, Ordering::Relaxed));
+        })
+        .await;
+        // Not before: a timer that has rung may hold the gate.
         self.timers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
-        self.enter(|core| *core = fresh).await;
         self.start_timers();
     }
 
@@ -189,20 +194,11 @@ impl<S: Service> Engine<S> {
         // Over SMTP the session has asked for the secret before it took the message.
         if request.envelope().is_none() && !self.admits(request.credential().as_deref()) {
             let answer = service.unauthorized(&request, &context);
-            return self.refusal(None, &request, origin, &context, answer);
+            return self.turned_away(&request, origin, &context, answer).await;
         }
         let recognised = match service.recognise(&request, &context) {
             Ok(recognised) => recognised,
-            Err(answer) => {
-                let committed = self
-                    .enter(|core| {
-                        core.count();
-                        self.ripened(core, None)
-                    })
-                    .await;
-                self.stand_still(&committed).await;
-                return self.refusal(None, &request, origin, &context, answer);
-            }
+            Err(answer) => return self.turned_away(&request, origin, &context, answer).await,
         };
         let operation = &service.operations()[recognised.operation];
         if let Some(door) = &self.door
@@ -215,9 +211,9 @@ impl<S: Service> Engine<S> {
         let job = Arc::new(Job::new(service, profile, request, recognised, origin, number));
         let first = self.enter(|core| self.receive(core, &job)).await;
         let done = match first {
-            First::Refused(answer, committed) => {
+            First::Refused(delivery, committed) => {
                 self.stand_still(&committed).await;
-                return self.refusal(Some(&operation.name), &job.request, origin, &context, answer);
+                return delivery;
             }
             First::Done(done) => done,
             First::Standing(struck) => {
@@ -243,13 +239,29 @@ impl<S: Service> Engine<S> {
         self.delivery(&job, &context, done)
     }
 
+    /// Refuses a request before the state is looked at. It has come all the same, so whatever waits for requests counts it.
+    async fn turned_away(&self, request: &Request, origin: Origin, context: &Context, answer: Answer) -> Delivery {
+        let (delivery, committed) = self
+            .enter(|core| {
+                core.count();
+                // Written down before what it makes due: it still found that undone.
+                (self.refusal(None, request, origin, context, answer), self.ripened(core, None))
+            })
+            .await;
+        self.stand_still(&committed).await;
+        delivery
+    }
+
     /// Judges a request, writes it down and, unless a listener wants it to wait, carries it out.
     fn receive(&self, core: &mut Core<S>, job: &Arc<Job<S>>) -> First<S::Effect> {
         core.count();
         let judgement = core.judge(job, 0);
         if let Judgement::Refused { answer, begun } = judgement {
             core.refused(job, &answer, begun);
-            return First::Refused(answer, self.ripened(core, None));
+            let context = core.context(job, 0);
+            let operation = &job.operation(self.service()).name;
+            let delivery = self.refusal(Some(operation), &job.request, job.origin, &context, answer);
+            return First::Refused(delivery, self.ripened(core, None));
         }
         let service = self.service();
         let operation = job.operation(service);
@@ -312,6 +324,7 @@ impl<S: Service> Engine<S> {
             |truth: &Answer| status.map(|status| reply::with_status(self.service(), status, truth, &job.request, &context));
         let kept = match (&judgement, status) {
             (Judgement::Fresh(accepted), Some(status)) if status.kept => with_status(&accepted.answer),
+            (Judgement::Rest { answer, .. }, Some(status)) if status.kept => with_status(answer),
             _ => None,
         };
         let commit = fault.as_ref().map_or(Commit::Now, |fault| fault.commit);
@@ -349,8 +362,8 @@ impl<S: Service> Engine<S> {
         let Done { attempt, fault, mut answer, replay, .. } = done;
         let is_own = !matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Status(_) | Reply::Stale(_)));
         let shows_replay = replay && is_own;
-        if shows_replay && matches!(self.idempotency.profile, Profile::Stripe | Profile::Acp) {
-            answer.headers.push(("Idempotent-Replayed".into(), "true".into()));
+        if shows_replay {
+            reply::mark_replayed(&mut answer, self.idempotency.profile);
         }
         self.service().dress(&mut answer, &job.request, context);
         let (manner, word) = fault.map_or((Manner::Whole, "ok"), |fault| (reply::manner(&fault.reply), fault.reply.word()));
@@ -421,7 +434,10 @@ impl<S: Service> Engine<S> {
     fn start_timers(self: &Arc<Self>) {
         for (time, id) in self.lock().take_timers() {
             let engine = Arc::downgrade(self);
-            self.timers.lock().unwrap_or_else(PoisonError::into_inner).spawn(async move {
+            let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);
+            // Those that have rung are let go, or a service that runs for long would keep them all.
+            while timers.try_join_next().is_some() {}
+            timers.spawn(async move {
                 tokio::time::sleep(time).await;
                 if let Some(engine) = engine.upgrade() {
                     let committed = engine

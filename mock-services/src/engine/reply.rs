@@ -1,6 +1,7 @@
 //! What a fault makes of the true answer before it goes to the wire.
 
 use crate::fault::{Reply, StatusReply};
+use crate::idempotency::Profile;
 use crate::service::{Answer, Context, Request, Service};
 use crate::wire::Manner;
 
@@ -15,6 +16,13 @@ pub(super) fn manner(reply: &Reply) -> Manner {
         Reply::Truncate(framing) => Manner::Truncate(*framing),
         Reply::Garble => Manner::Garble,
         Reply::Drip(time) => Manner::Drip(*time),
+    }
+}
+
+/// Says that the answer was kept, where the profile says so.
+pub(super) fn mark_replayed(answer: &mut Answer, profile: Profile) {
+    if profile.tells_replays() {
+        answer.headers.push(("Idempotent-Replayed".into(), "true".into()));
     }
 }
 

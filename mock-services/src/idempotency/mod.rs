@@ -55,6 +55,11 @@ impl Profile {
         matches!(self, Profile::Ietf | Profile::Acp)
     }
 
+    /// Whether a replayed answer says that it is one.
+    pub(crate) const fn tells_replays(self) -> bool {
+        matches!(self, Profile::Stripe | Profile::Acp)
+    }
+
     const fn longest_key(self) -> usize {
         match self {
             Profile::Resend => 256,

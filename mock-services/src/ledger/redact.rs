@@ -50,6 +50,11 @@ const PREFIXES: &[&str] = &[
     "eyJhbGciOi",
 ];
 
+/// Members of an entry whose values are the ledger's own words and numbers. Nothing that a caller says stands there, and an entry in
+/// which one of them were hidden could not be read again.
+const OWN: &str = "n at wall kind seed service operation attempt fault commit effect how reply status bytes caller connection by \
+                   what count";
+
 /// Shorter values are not looked for: they would hide half of every line.
 const SHORTEST_SECRET: usize = 6;
 /// A prefix alone is no key: what follows must be at least this long and have a digit in it, or ordinary words would be hidden.
@@ -94,15 +99,16 @@ impl Default for Redactor {
 impl Redactor {
     /// Hides this value from now on, also where it is written with escapes.
     pub(crate) fn hide_value(&mut self, secret: &str) {
-        if secret.len() >= SHORTEST_SECRET && !self.secrets.iter().any(|have| have == secret) {
-            self.secrets.push(secret.to_owned());
-            let escaped = serde_json::to_string(secret).unwrap_or_default();
-            let percent: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
-            for variant in [escaped.trim_matches('"').to_owned(), percent] {
-                if !self.secrets.contains(&variant) {
-                    self.secrets.push(variant);
-                }
-            }
+        if secret.len() < SHORTEST_SECRET {
+            return;
+        }
+        // As it stands within a text of JSON: with its quotes bare it could only be found across the bounds of one.
+        let quoted = serde_json::to_string(secret).unwrap_or_default();
+        let escaped = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned();
+        let percent: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+        let new: Vec<String> = [escaped, percent].into_iter().filter(|variant| !self.secrets.contains(variant)).collect();
+        if !new.is_empty() {
+            self.secrets.extend(new);
             self.rebuild();
         }
     }
@@ -139,6 +145,8 @@ impl Redactor {
         if spans.is_empty() {
             return;
         }
+        let own = own_words(line);
+        spans.retain(|(from, to)| !own.iter().any(|(start, end)| from < end && start < to));
         spans.sort_unstable();
         let line = line.to_vec();
         buffer.truncate(start);
@@ -194,6 +202,37 @@ fn span_of(kind: Kind, line: &[u8], found: std::ops::Range<usize>) -> Option<(us
         }
     }
     .filter(|(from, to)| from < to)
+}
+
+/// Where an entry's own words stand: the names of its members, and the values of those that are the ledger's.
+fn own_words(line: &[u8]) -> Vec<(usize, usize)> {
+    let mut own = Vec::new();
+    let mut at = 1;
+    while line.get(at) == Some(&b'"') {
+        let name_end = end_of_text(line, at + 1);
+        let value = (name_end + 2).min(line.len());
+        let end = end_of_value(line, value);
+        let name = line.get(at + 1..name_end).and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default();
+        own.push((at, if OWN.split(' ').any(|own| own == name) { end } else { value }));
+        at = end + 1;
+    }
+    own
+}
+
+/// Where the JSON value that begins at `from` ends.
+fn end_of_value(line: &[u8], from: usize) -> usize {
+    let (mut depth, mut at) = (0usize, from);
+    while at < line.len() {
+        match line[at] {
+            b'"' => at = end_of_text(line, at + 1),
+            b'{' | b'[' => depth += 1,
+            b',' | b'}' | b']' if depth == 0 => break,
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    at.min(line.len())
 }
 
 /// Where the JSON text that begins at `from` ends.
@@ -341,6 +380,18 @@ mod tests {
     fn ordinary_words_that_begin_like_a_key_stay() {
         let line = r#"{"environment":"ASIA-PACIFIC-SOUTHEAST","task":"npm_install_everything_first","region":"asia1-northeast-2-b-long"}"#;
         assert_eq!(redacted(&mut Redactor::default(), line), line);
+    }
+
+    #[test]
+    fn the_ledgers_own_words_and_numbers_stay_whatever_is_hidden() {
+        let mut redactor = Redactor::default();
+        for word in ["payment.charge", "attempt", "committed"] {
+            redactor.hide_value(word);
+        }
+        let line = r#"{"seed":4242424242424242,"kind":"committed","attempt":1,"effect":"payment.charge","fields":{"a":[{"b":"}"}]},"how":"now"}"#;
+        assert_eq!(redacted(&mut redactor, line), line);
+        let said = r#"{"kind":"noted","fields":{"committed":"no attempt"}}"#;
+        assert_eq!(redacted(&mut redactor, said), r#"{"kind":"noted","fields":{"[redacted 1]":"no [redacted 2]"}}"#);
     }
 
     #[test]

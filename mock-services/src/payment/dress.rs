@@ -36,7 +36,7 @@ pub(crate) fn dress(answer: &mut Answer, request: &Request, context: &Context, a
     let key = request.header_value("idempotency-key").filter(|_| request.method() == "POST");
     if let Some(key) = key {
         answer.headers.push(("Idempotency-Key".into(), key.to_owned().into()));
-        // A replay names the request that was answered first; whoever replays has put it there.
+        // A replay names the request that was answered first; it was put there when the answer was kept.
         if answer.header("original-request").is_none() {
             answer.headers.push(("Original-Request".into(), id.clone().into()));
         }

@@ -100,6 +100,13 @@ impl Service for Payment {
         dress::dress(answer, request, context, &self.options.api_version);
     }
 
+    fn mark_kept(&self, answer: &mut Answer, context: &Context) {
+        // A page of the edge knows nothing of keys.
+        if answer.header("content-type") != Some("text/html") {
+            answer.set_header("Original-Request", errors::request_id(context));
+        }
+    }
+
     fn idempotency(&self) -> Idempotency {
         Idempotency::new(Profile::Stripe)
     }

@@ -60,6 +60,9 @@ pub trait Service: Send + Sync + 'static {
     /// Adds what the real service sends with every answer: its name, a request id, a version.
     fn dress(&self, answer: &mut Answer, request: &Request, context: &Context);
 
+    /// Adds to an answer that is kept under a key what only its replays say: to which request it was given first.
+    fn mark_kept(&self, _answer: &mut Answer, _context: &Context) {}
+
     /// How its API keys begin.
     fn key_prefix(&self) -> &'static str {
         ""

@@ -1,0 +1,168 @@
+//! Keys and faults: what a key stands for after the caller was shown something else.
+
+use mock_services::idempotency::{Idempotency, Profile};
+
+use crate::support::ask::Ask;
+use crate::support::ledger::received;
+use crate::support::operation::{charge, put};
+use crate::support::world::{World, everything, keyed};
+
+#[tokio::test]
+async fn faults_stand_between_service_and_caller_so_the_key_keeps_what_the_service_answered() {
+    for reply in
+        ["{status: 503}", "{status: 429}", "{status: 400}", "drop", "reset", "garble", "truncate", "{hang: {release: 1ms}}"]
+    {
+        let world = World::with(&[&format!("payment.charge reply={reply}")]).await;
+        world.send("payment", &charge("o1").key("k1")).await;
+        let again = world.send("payment", &charge("o1").key("k1")).await;
+        assert_eq!((again.status(), again.header("idempotent-replayed").as_deref()), (Some(200), Some("true")), "{reply}");
+        let [effect] = &world.effects()[..] else { panic!("{reply}: {:?}", world.effects()) };
+        assert_eq!(again.at("/id"), effect.id, "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn a_kept_failure_is_the_services_own_answer_stored_and_replayed_though_it_happened() {
+    let world = World::with(&["payment.charge reply={status: 500, kept: true}"]).await;
+    let first = world.send("payment", &charge("o1").key("k1")).await;
+    assert_eq!((first.status(), first.header("idempotent-replayed")), (Some(500), None));
+    for _ in 0..3 {
+        let again = world.send("payment", &charge("o1").key("k1")).await;
+        assert_eq!((again.status(), again.body()), (Some(500), first.body()));
+        assert_eq!(again.header("idempotent-replayed").as_deref(), Some("true"));
+    }
+    assert_eq!(world.count(), 1);
+    assert_eq!(world.send("payment", &charge("o1").key("k2")).await.status(), Some(200));
+    assert_eq!(world.count(), 2);
+}
+
+#[tokio::test]
+async fn a_kept_failure_of_what_never_happened_lets_that_key_never_succeed_and_another_does() {
+    let world = World::with(&["payment.charge commit=never reply={status: 500, kept: true}"]).await;
+    for _ in 0..3 {
+        assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(500));
+    }
+    world.settle().await;
+    assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(500));
+    assert_eq!(world.count(), 0);
+    assert_eq!(world.send("payment", &charge("o1").key("k2")).await.status(), Some(200));
+    assert_eq!(world.count(), 1);
+}
+
+#[tokio::test]
+async fn a_failure_that_is_not_kept_is_forgotten_with_what_never_happened() {
+    let world = World::with(&["payment.charge commit=never reply={status: 500}"]).await;
+    assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(500));
+    let again = world.send("payment", &charge("o1").key("k1")).await;
+    assert_eq!((again.status(), again.header("idempotent-replayed")), (Some(200), None));
+    assert_eq!(world.count(), 1);
+}
+
+#[tokio::test]
+async fn never_leaves_no_trace_the_key_included() {
+    let world = World::with(&["payment.charge commit=never"]).await;
+    let lie = world.send("payment", &charge("o1").key("k1")).await;
+    assert_eq!(lie.status(), Some(200));
+    assert_eq!(world.send("payment", &Ask::get("/v1/charges")).await.json()["data"], serde_json::json!([]));
+    assert_eq!(world.send("payment", &Ask::get(format!("/v1/charges/{}", lie.at("/id")))).await.status(), Some(404));
+    world.settle().await;
+    assert_eq!(world.count(), 0);
+
+    // Even other parameters: to the service this key is new.
+    let again = world.send("payment", &charge("o2").key("k1")).await;
+    assert_eq!((again.status(), again.header("idempotent-replayed")), (Some(200), None));
+    let [effect] = &world.effects()[..] else { panic!("{:?}", world.effects()) };
+    assert_eq!((effect.id.as_str(), effect.field("order").as_str()), (again.at("/id").as_str(), "o2"));
+    assert_ne!(again.at("/id"), lie.at("/id"));
+}
+
+#[tokio::test]
+async fn the_ids_of_later_answers_are_what_they_would_have_been_without_what_never_happened() {
+    let mut ids = Vec::new();
+    for commit in ["now", "never", "twice", "later"] {
+        let world = World::with(&[&format!("payment.charge commit={commit}")]).await;
+        world.send("payment", &charge("o1")).await;
+        ids.push(world.send("payment", &charge("o2")).await.at("/id"));
+    }
+    assert!(ids.iter().all(|id| id.starts_with("ch_") && *id == ids[0]), "{ids:?}");
+}
+
+#[tokio::test]
+async fn in_flight_is_from_the_decision_to_the_commit_and_not_to_the_reply() {
+    for (commit, reply) in [("now", "{delay: 1ms}"), ("never", "drop"), ("twice", "reset"), ("now", "{hang: {release: 1ms}}")] {
+        let world = World::with(&[&format!("payment.charge commit={commit} reply={reply}")]).await;
+        world.send("payment", &charge("o1").key("k1")).await;
+        assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(200), "{commit} {reply}");
+    }
+}
+
+#[tokio::test]
+async fn only_later_opens_a_window_in_which_the_key_conflicts_until_the_commit() {
+    for profile in [Profile::Stripe, Profile::Ietf, Profile::Acp, Profile::Resend] {
+        for (service, ask) in [("payment", charge("o1")), ("records", put("a", 1))] {
+            let fault = if service == "payment" { "payment.charge" } else { "records.put" };
+            let line = format!("{fault} commit={{later: {{requests: 2}}}} reply=drop");
+            let world = World::start(keyed(Idempotency::new(profile)), &[&line]).await.unwrap();
+            let ask = ask.key("k1");
+            world.send(service, &ask).await;
+            for committed in [0, 1] {
+                let conflict = world.send(service, &ask).await;
+                assert_eq!((conflict.status(), world.count()), (Some(409), committed), "{profile:?}");
+                assert_eq!(conflict.header("retry-after").is_some(), profile == Profile::Acp, "{profile:?}");
+            }
+            let done = world.send(service, &ask).await;
+            assert!(matches!(done.status(), Some(200 | 201)), "{profile:?}: {}", done.text());
+            assert_eq!(world.count(), 1, "{profile:?}");
+            assert_eq!(received(world.ledger()).iter().map(|it| it.replay).collect::<Vec<_>>(), [false, true], "{profile:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_a_key_or_without_a_profile_nothing_conflicts_with_what_is_in_flight() {
+    let world = World::with(&["payment.charge commit=later reply=drop"]).await;
+    world.send("payment", &charge("o1")).await;
+    assert_eq!(world.send("payment", &charge("o1")).await.status(), Some(200));
+    world.settle().await;
+    assert_eq!(world.count(), 2);
+
+    let none = keyed(Idempotency::new(Profile::None));
+    let world = World::start(none, &["payment.charge commit=later reply=drop"]).await.unwrap();
+    world.send("payment", &charge("o1").key("k1")).await;
+    assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(200));
+    world.settle().await;
+    assert_eq!(world.count(), 2);
+}
+
+#[tokio::test]
+async fn a_replay_is_an_attempt_and_gets_the_reply_of_its_fault_and_its_commit_is_moot() {
+    for commit in ["now", "never", "twice", "later", "{later: {requests: 1}}"] {
+        let world = World::with(&[&format!("payment.charge#2 commit={commit} reply=drop")]).await;
+        let first = world.send("payment", &charge("o1").key("k1")).await;
+        assert!(world.send("payment", &charge("o1").key("k1")).await.bytes.is_empty(), "{commit}");
+        assert_eq!(world.fired(), [1], "{commit}");
+        // Neither forgotten nor in flight.
+        let third = world.send("payment", &charge("o1").key("k1")).await;
+        assert_eq!((third.status(), third.body()), (Some(200), first.body()), "{commit}");
+        world.settle().await;
+        assert_eq!(world.count(), 1, "{commit}");
+        assert_eq!(received(world.ledger()).iter().map(|it| it.replay).collect::<Vec<_>>(), [false, true, true], "{commit}");
+    }
+}
+
+#[tokio::test]
+async fn a_kept_failure_on_a_replay_does_not_replace_what_the_key_stands_for() {
+    let world = World::with(&["payment.charge#2 reply={status: 500, kept: true}"]).await;
+    for expected in [200, 500, 200] {
+        assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(expected));
+    }
+    assert_eq!(world.count(), 1);
+}
+
+#[tokio::test]
+async fn a_key_belongs_to_the_service_and_not_to_the_caller() {
+    let world = World::start(everything(1), &[]).await.unwrap();
+    let first = world.send_as(1, "payment", &charge("o1").key("k1")).await;
+    let other = world.send_as(2, "payment", &charge("o1").key("k1")).await;
+    assert_eq!((other.body(), world.count()), (first.body(), 1));
+}

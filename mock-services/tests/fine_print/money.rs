@@ -1,0 +1,139 @@
+//! When money moves, and when a mail is delivered.
+
+use mock_services::email::{Delivery, Email, EmailOptions};
+use mock_services::ledger::How;
+use mock_services::service::After;
+use mock_services::{MockServices, ServiceOptions};
+
+use crate::support::ask::Ask;
+use crate::support::client::Seen;
+use crate::support::operation::mail;
+use crate::support::world::World;
+
+async fn done(world: &World, target: &str, body: &str) -> Seen {
+    let seen = world.send("payment", &Ask::form(target, body)).await;
+    assert_eq!(seen.status(), Some(200), "{}", seen.text());
+    seen
+}
+
+#[tokio::test]
+async fn an_intent_moves_money_when_it_is_confirmed() {
+    let world = World::with(&[]).await;
+    let intent = done(&world, "/v1/payment_intents", "amount=500&currency=usd&payment_method=pm_card_visa").await.at("/id");
+    done(&world, &format!("/v1/payment_intents/{intent}"), "amount=600").await;
+    assert_eq!(world.count(), 0);
+    done(&world, &format!("/v1/payment_intents/{intent}/confirm"), "").await;
+    let [effect] = &world.effects()[..] else { panic!("{:?}", world.effects()) };
+    assert_eq!((effect.name.as_str(), effect.field("amount").as_str()), ("payment.charge", "600"));
+    assert_eq!(effect.field("payment_intent"), intent);
+}
+
+#[tokio::test]
+async fn what_is_held_moves_money_when_it_is_captured_and_only_what_is_captured() {
+    let world = World::with(&[]).await;
+    let held = "amount=500&currency=usd&payment_method=pm_card_visa&confirm=true&capture_method=manual";
+    let intent = done(&world, "/v1/payment_intents", held).await.at("/id");
+    let charge = done(&world, "/v1/charges", "amount=700&currency=usd&source=tok_visa&capture=false").await.at("/id");
+    assert_eq!(world.count(), 0);
+    done(&world, &format!("/v1/payment_intents/{intent}/capture"), "amount_to_capture=300").await;
+    done(&world, &format!("/v1/charges/{charge}/capture"), "").await;
+    let amounts: Vec<String> = world.effects().iter().map(|effect| effect.field("amount")).collect();
+    assert_eq!(amounts, ["300", "700"]);
+}
+
+#[tokio::test]
+async fn what_was_held_and_let_go_moved_no_money() {
+    let world = World::with(&[]).await;
+    let held = "amount=500&currency=usd&payment_method=pm_card_visa&confirm=true&capture_method=manual";
+    let intent = done(&world, "/v1/payment_intents", held).await.at("/id");
+    done(&world, &format!("/v1/payment_intents/{intent}/cancel"), "").await;
+    let charge = done(&world, "/v1/charges", "amount=700&currency=usd&source=tok_visa&capture=false").await.at("/id");
+    done(&world, "/v1/refunds", &format!("charge={charge}")).await;
+    done(&world, "/v1/customers", "email=a@x.example").await;
+    done(&world, "/v1/subscriptions", "customer=cus_1&items[0][price]=p&payment_behavior=default_incomplete").await;
+    world.settle().await;
+    assert_eq!(world.count(), 0);
+}
+
+#[tokio::test]
+async fn a_fault_on_a_charge_strikes_the_request_that_asks_for_money_and_no_other() {
+    let world = World::with(&["payment.charge reply=drop"]).await;
+    let intent = done(&world, "/v1/payment_intents", "amount=500&currency=usd&payment_method=pm_card_visa").await.at("/id");
+    assert_eq!(world.fired(), [0]);
+    assert!(world.send("payment", &Ask::form(format!("/v1/payment_intents/{intent}/confirm"), "")).await.bytes.is_empty());
+    assert_eq!((world.fired(), world.count()), (vec![1], 1));
+}
+
+async fn post_office(delivery: Delivery, faults: &[&str]) -> World {
+    let email = Email::new(EmailOptions { delivery, addresses: Vec::new() });
+    World::start(MockServices::builder().service(email, ServiceOptions::default()), faults).await.unwrap()
+}
+
+async fn last_event(world: &World) -> String {
+    world.send("email", &Ask::get("/emails")).await.at("/data/0/last_event")
+}
+
+#[tokio::test]
+async fn a_mail_is_an_effect_when_it_is_delivered() {
+    let world = post_office(Delivery::After(After::Requests(1)), &[]).await;
+    world.send("email", &mail(&["a@x.example", "b@x.example"])).await;
+    assert_eq!(world.count(), 0);
+    assert_eq!(last_event(&world).await, "sent");
+    assert_eq!(world.count(), 2);
+    assert_eq!(last_event(&world).await, "delivered");
+    assert!(world.effects().iter().all(|effect| effect.how == How::Afterwards && effect.attempt == 1));
+}
+
+#[tokio::test]
+async fn settling_delivers_what_is_under_way() {
+    for after in [After::Settled, After::Requests(50), After::Time(std::time::Duration::from_secs(600))] {
+        let world = post_office(Delivery::After(after), &[]).await;
+        world.send("email", &mail(&["a@x.example", "b@x.example"])).await;
+        assert_eq!((world.count(), last_event(&world).await.as_str()), (0, "sent"));
+        world.settle().await;
+        assert_eq!((world.count(), last_event(&world).await.as_str()), (2, "delivered"));
+    }
+}
+
+#[tokio::test]
+async fn a_mail_that_nobody_gets_or_that_comes_back_is_no_effect() {
+    for (delivery, shown) in [(Delivery::Never, "sent"), (Delivery::Bounced(After::Requests(0)), "bounced")] {
+        let world = post_office(delivery, &[]).await;
+        assert_eq!(world.send("email", &mail(&["a@x.example"])).await.status(), Some(200));
+        assert_eq!(last_event(&world).await, shown);
+        world.settle().await;
+        assert_eq!((world.count(), last_event(&world).await.as_str()), (0, shown));
+    }
+}
+
+#[tokio::test]
+async fn what_follows_by_itself_follows_only_what_was_committed() {
+    for (commit, effects) in
+        [("now", 2), ("never", 0), ("later", 2), ("{later: {requests: 1}}", 2), ("twice", 4), ("{part: 0.5}", 1)]
+    {
+        let line = format!("email.send commit={commit} reply=drop");
+        let world = post_office(Delivery::After(After::Requests(2)), &[&line]).await;
+        world.send("email", &mail(&["a@x.example", "b@x.example"])).await;
+        world.settle().await;
+        assert_eq!(world.count(), effects, "{commit}");
+    }
+}
+
+#[tokio::test]
+async fn the_delivery_of_a_late_mail_is_counted_from_its_acceptance() {
+    let late = ["email.send commit={later: {requests: 1}}"];
+    let world = post_office(Delivery::After(After::Requests(2)), &late).await;
+    world.send("email", &mail(&["a@x.example"])).await;
+    let count = async || {
+        let mails = world.send("email", &Ask::get("/emails")).await.json()["data"].as_array().unwrap().len();
+        (mails, world.count())
+    };
+    assert_eq!(count().await, (0, 0), "accepted behind this one");
+    assert_eq!((count().await, count().await), ((1, 0), (1, 1)));
+
+    // One that is delivered with its acceptance is delivered with it, late or not.
+    let world = post_office(Delivery::After(After::Requests(0)), &late).await;
+    world.send("email", &mail(&["a@x.example"])).await;
+    last_event(&world).await;
+    assert_eq!(world.count(), 1);
+}

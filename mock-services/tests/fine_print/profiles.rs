@@ -1,0 +1,144 @@
+//! The five profiles, each on a record store and on a deploy service, which have no keys of their own.
+
+use mock_services::idempotency::{Idempotency, Profile};
+use mock_services::ledger::Event;
+
+use crate::support::ask::Ask;
+use crate::support::client::Seen;
+use crate::support::ledger::{events, refused};
+use crate::support::operation::{Op, put};
+use crate::support::world::{World, keyed};
+
+/// The request, one with other contents, and one to another endpoint.
+async fn asks(world: &World, op: Op) -> [Ask; 3] {
+    let ask = op.ask(world, 1).await;
+    match op {
+        Op::Put => [ask, put("stock", 2), put("other", 1)],
+        _ => {
+            let other = Ask { body: ask.body.replace("v2", "v3"), ..ask.clone() };
+            let elsewhere = Ask { target: "/repos/acme/other/deployments".to_owned(), ..ask.clone() };
+            [ask, other, elsewhere]
+        }
+    }
+}
+
+async fn world(profile: Profile, faults: &[&str]) -> World {
+    World::start(keyed(Idempotency::new(profile)), faults).await.unwrap()
+}
+
+/// What tells one refusal of a profile from another.
+fn word(profile: Profile, seen: &Seen) -> String {
+    seen.at(match profile {
+        Profile::Stripe | Profile::None => "/error/type",
+        Profile::Ietf => "/title",
+        Profile::Acp => "/code",
+        Profile::Resend => "/name",
+    })
+}
+
+#[tokio::test]
+async fn a_missing_key_is_refused_where_the_profile_wants_one() {
+    for op in [Op::Put, Op::Github] {
+        for (profile, refusal) in [
+            (Profile::Stripe, None),
+            (Profile::Ietf, Some("Idempotency-Key is missing")),
+            (Profile::Acp, Some("idempotency_key_required")),
+            (Profile::Resend, None),
+            (Profile::None, None),
+        ] {
+            let world = world(profile, &[]).await;
+            let [ask, ..] = asks(&world, op).await;
+            let seen = world.send(op.facts().service, &ask).await;
+            match refusal {
+                Some(expected) => {
+                    assert_eq!((seen.status(), word(profile, &seen).as_str()), (Some(400), expected));
+                    assert_eq!((world.count(), refused(world.ledger())), (0, vec![400]));
+                }
+                None => assert_eq!((seen.status(), world.count()), (Some(201), 1), "{profile:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_comes_with_something_else_is_refused_in_the_words_of_the_profile() {
+    for op in [Op::Put, Op::Github] {
+        for (profile, status, expected) in [
+            (Profile::Stripe, 400, "idempotency_error"),
+            (Profile::Ietf, 422, "Idempotency-Key is already used"),
+            (Profile::Acp, 422, "idempotency_conflict"),
+            (Profile::Resend, 409, "invalid_idempotent_request"),
+        ] {
+            let world = world(profile, &[]).await;
+            let [ask, other, elsewhere] = asks(&world, op).await;
+            world.send(op.facts().service, &ask.key("k1")).await;
+            for wrong in [other, elsewhere] {
+                let seen = world.send(op.facts().service, &wrong.key("k1")).await;
+                assert_eq!((seen.status(), word(profile, &seen).as_str()), (Some(status), expected), "{profile:?}");
+            }
+            assert_eq!(world.count(), 1);
+        }
+        let world = world(Profile::None, &[]).await;
+        for ask in asks(&world, op).await {
+            assert!(world.send(op.facts().service, &ask.key("k1")).await.status().is_some_and(|status| status < 300));
+        }
+        assert_eq!(world.count(), 3, "without a profile a key means nothing");
+    }
+}
+
+#[tokio::test]
+async fn a_key_in_flight_is_refused_in_the_words_of_the_profile() {
+    for op in [Op::Put, Op::Github] {
+        let line = format!("{} commit=later reply=drop", op.facts().name);
+        for (profile, expected) in [
+            (Profile::Stripe, "idempotency_error"),
+            (Profile::Ietf, "A request is outstanding for this Idempotency-Key"),
+            (Profile::Acp, "idempotency_in_flight"),
+            (Profile::Resend, "concurrent_idempotent_requests"),
+        ] {
+            let world = world(profile, &[&line]).await;
+            let [ask, ..] = asks(&world, op).await;
+            world.send(op.facts().service, &ask.clone().key("k1")).await;
+            let seen = world.send(op.facts().service, &ask.key("k1")).await;
+            assert_eq!((seen.status(), word(profile, &seen).as_str()), (Some(409), expected), "{profile:?}");
+            world.settle().await;
+            assert_eq!(world.count(), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_comes_again_is_answered_as_the_first_time() {
+    for op in [Op::Put, Op::Github] {
+        for (profile, effects, header) in [
+            (Profile::Stripe, 1, Some("true")),
+            (Profile::Ietf, 1, None),
+            (Profile::Acp, 1, Some("true")),
+            (Profile::Resend, 1, None),
+            (Profile::None, 2, None),
+        ] {
+            let world = world(profile, &[]).await;
+            let [ask, ..] = asks(&world, op).await;
+            let first = world.send(op.facts().service, &ask.clone().key("k1")).await;
+            let again = world.send(op.facts().service, &ask.key("k1")).await;
+            assert_eq!(world.count(), effects, "{profile:?}");
+            assert_eq!(first.body() == again.body(), effects == 1, "{profile:?}");
+            assert_eq!(again.header("idempotent-replayed").as_deref(), header, "{profile:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_ietf_key_is_the_same_with_and_without_quotes_and_the_ledger_notes_which() {
+    let world = world(Profile::Ietf, &[]).await;
+    world.send("records", &put("a", 1).key("\"k1\"")).await;
+    world.send("records", &put("a", 1).key("k1")).await;
+    assert_eq!(world.count(), 1);
+    let of = |event: &Event<'_>| match event {
+        Event::Received(it) => Some((it.key.as_deref().map(str::to_owned), it.client.get("key-form").map(ToString::to_string))),
+        _ => None,
+    };
+    let forms: Vec<_> = events(world.ledger()).iter().filter_map(of).collect();
+    let noted = |form: &str| (Some("k1".to_owned()), Some(form.to_owned()));
+    assert_eq!(forms, [noted("quoted"), noted("bare")]);
+}

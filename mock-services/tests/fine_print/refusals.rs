@@ -1,0 +1,117 @@
+//! Requests that the service would refuse anyway: their true answer, no effect, no attempt, and no fault is used up.
+
+use mock_services::email::Email;
+use mock_services::ledger::Event;
+use mock_services::payment::{Customers, Payment, PaymentOptions};
+use mock_services::{Builder, MockServices, ServiceOptions};
+
+use crate::support::ask::Ask;
+use crate::support::ledger::{events, received, refused};
+use crate::support::operation::{Op, charge, mail, put};
+use crate::support::world::{World, everything};
+
+fn strict() -> Builder {
+    let options = PaymentOptions {
+        customers: Customers::Only(vec!["cus_42".to_owned(), "cus_poor".to_owned()]),
+        declining_customers: vec!["cus_poor".to_owned()],
+        ..PaymentOptions::default()
+    };
+    MockServices::builder()
+        .service(Payment::new(options), ServiceOptions::default())
+        .service(Email::default(), ServiceOptions::default())
+}
+
+#[tokio::test]
+async fn a_request_that_is_refused_anyway_gets_its_true_answer_and_uses_no_fault_up() {
+    let body = |body: &str| Ask::form("/v1/charges", body);
+    let refusals = [
+        (body("currency=usd&customer=cus_42"), 400, "bad parameters"),
+        (body("amount=-5&currency=usd&customer=cus_42"), 400, "a negative amount"),
+        (body("amount=4999&currency=usd&customer=cus_none"), 400, "an unknown customer"),
+        (body("amount=4999&currency=usd&source=tok_chargeDeclined"), 402, "a declined card"),
+        (body("amount=4999&currency=usd&customer=cus_poor"), 402, "a customer whose card is declined"),
+        (charge("o1").secret(""), 401, "no secret"),
+        (charge("o1").secret("sk_test_another"), 401, "another secret"),
+        (charge("o1").key(&"k".repeat(256)), 400, "a key that is too long"),
+        (Ask::form("/v1/charge", "amount=1"), 404, "an unknown path"),
+        (Ask { method: "PUT", ..charge("o1") }, 404, "another method"),
+        (Ask::form("/v1/charges/ch_none/capture", ""), 404, "an unknown charge"),
+    ];
+    for commit in ["now", "never", "twice", "later"] {
+        let world = World::start(strict(), &[&format!("payment.charge#every commit={commit} reply=drop")]).await.unwrap();
+        for (number, (ask, status, why)) in refusals.iter().enumerate() {
+            assert_eq!(world.send("payment", ask).await.status(), Some(*status), "{why}");
+            assert_eq!((world.fired(), world.count()), (vec![0], 0), "{why}");
+            assert_eq!(refused(world.ledger()).len(), number + 1, "{why}");
+            assert_eq!(received(world.ledger()).len(), 0, "{why}");
+        }
+        world.settle().await;
+        assert_eq!(world.count(), 0);
+        assert!(world.send("payment", &charge("o1")).await.bytes.is_empty());
+        assert_eq!((world.fired(), received(world.ledger())[0].attempt), (vec![1], 1));
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_refused_uses_no_fault_up() {
+    let world = World::with(&["payment.charge#2 reply=drop", "email.send#2 reply=drop"]).await;
+    world.send("payment", &charge("o1").key("k1")).await;
+    assert_eq!(world.send("payment", &charge("o2").key("k1")).await.status(), Some(400));
+    assert_eq!(world.send("payment", &Ask::form("/v1/refunds", "charge=ch_1").key("k1")).await.status(), Some(400));
+    world.send("email", &mail(&["a@x.example"]).key("k1")).await;
+    assert_eq!(world.send("email", &mail(&["b@x.example"]).key("k1")).await.status(), Some(409));
+    assert_eq!((world.fired(), world.count()), (vec![0, 0], 2));
+    assert_eq!(refused(world.ledger()), [400, 400, 409]);
+}
+
+#[tokio::test]
+async fn a_condition_that_does_not_hold_uses_no_fault_up() {
+    let world = World::with(&["records.put#2 reply=drop"]).await;
+    world.send("records", &put("a", 1)).await;
+    assert_eq!(world.send("records", &put("a", 2).header("If-Match", "\"7\"")).await.status(), Some(412));
+    assert_eq!((world.fired(), world.count()), (vec![0], 1));
+    assert!(world.send("records", &put("a", 2).header("If-Match", "\"1\"")).await.bytes.is_empty());
+    assert_eq!((world.fired(), world.count()), (vec![1], 2));
+}
+
+#[tokio::test]
+async fn every_service_asks_for_the_secret_before_anything_else() {
+    let world = World::start(everything(1), &[]).await.unwrap();
+    for op in Op::ALL.into_iter().filter(|op| *op != Op::Smtp) {
+        let facts = op.facts();
+        world.services.reset("next").await;
+        let ask = op.ask(&world, 1).await;
+        let before = world.count();
+        for secret in ["", "sk_test_wrong"] {
+            assert_eq!(world.send(facts.service, &ask.clone().secret(secret)).await.status(), Some(401), "{op:?}");
+        }
+        assert_eq!(world.count(), before, "{op:?}");
+        assert_eq!(world.send(facts.service, &ask).await.status(), Some(facts.status), "{op:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_secret_of_one_service_opens_no_other() {
+    let world = World::start(everything(1), &[]).await.unwrap();
+    let names: Vec<String> = world.services.names().map(str::to_owned).collect();
+    for name in &names {
+        for other in names.iter().filter(|other| *other != name) {
+            let secret = world.services.key(other).unwrap();
+            assert_eq!(world.send(name, &Ask::get("/").secret(secret)).await.status(), Some(401), "{other} at {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_operation_where_it_was_understood_so_far() {
+    let world = World::start(strict(), &[]).await.unwrap();
+    world.send("payment", &Ask::form("/v1/charges", "amount=4999&currency=usd&customer=cus_none").key("k1")).await;
+    let of = |event: &Event<'_>| match event {
+        Event::Refused { operation, key, status, caller, .. } => {
+            Some((operation.as_deref().map(str::to_owned), key.as_deref().map(str::to_owned), *status, *caller))
+        }
+        _ => None,
+    };
+    let found: Vec<_> = events(world.ledger()).iter().filter_map(of).collect();
+    assert_eq!(found, [(Some("payment.charge".to_owned()), Some("k1".to_owned()), 400, 1)]);
+}

@@ -1,0 +1,124 @@
+//! Stripe's idempotency to the letter.
+
+use std::time::Duration;
+
+use mock_services::idempotency::{Idempotency, Profile};
+use mock_services::service::After;
+
+use crate::support::ask::Ask;
+use crate::support::ledger::{received, refused};
+use crate::support::operation::charge;
+use crate::support::world::{World, keyed};
+
+fn of_customer(customer: &str) -> Ask {
+    Ask::form("/v1/charges", &format!("amount=500&currency=usd&customer={customer}"))
+}
+
+#[tokio::test]
+async fn a_declined_card_is_kept_and_replayed_and_is_still_no_attempt() {
+    let world = World::with(&["payment.charge#every reply=drop"]).await;
+    let customer = world.send("payment", &Ask::form("/v1/customers", "email=a@x.example")).await.at("/id");
+    let first = world.send("payment", &of_customer(&customer).key("k1")).await;
+    assert_eq!((first.status(), first.header("idempotent-replayed")), (Some(402), None));
+    // With a card the customer could pay now; the key does not ask again.
+    world.send("payment", &Ask::form(format!("/v1/customers/{customer}"), "source=tok_visa")).await;
+    let again = world.send("payment", &of_customer(&customer).key("k1")).await;
+    assert_eq!((again.status(), again.body()), (Some(402), first.body()));
+    assert_eq!(again.header("idempotent-replayed").as_deref(), Some("true"));
+    assert_eq!((world.fired(), world.count(), refused(world.ledger())), (vec![0], 0, vec![402, 402]));
+    assert!(world.send("payment", &of_customer(&customer).key("k2")).await.bytes.is_empty(), "another key does, and is struck");
+    assert_eq!((world.fired(), world.count()), (vec![1], 1));
+}
+
+#[tokio::test]
+async fn bad_parameters_are_not_kept() {
+    let world = World::with(&[]).await;
+    let bad = Ask::form("/v1/charges", "amount=abc&currency=usd&customer=cus_42").key("k1");
+    assert_eq!(world.send("payment", &bad).await.status(), Some(400));
+    let good = world.send("payment", &charge("o1").key("k1")).await;
+    assert_eq!((good.status(), good.header("idempotent-replayed"), world.count()), (Some(200), None, 1));
+}
+
+#[tokio::test]
+async fn a_key_is_for_the_parameters_and_the_endpoint_that_it_was_first_used_with() {
+    let world = World::with(&[]).await;
+    let first = world.send("payment", &charge("o1").key("k1")).await;
+    let other = world.send("payment", &charge("o2").key("k1")).await;
+    assert_eq!((other.status(), other.at("/error/type").as_str()), (Some(400), "idempotency_error"));
+    assert!(other.at("/error/message").starts_with("Keys for idempotent requests can only be used with the same parameters"));
+    let body = String::from_utf8_lossy(charge("o1").body.as_bytes()).into_owned();
+    let elsewhere = world.send("payment", &Ask::form("/v1/payment_intents", &body).key("k1")).await;
+    assert_eq!((elsewhere.status(), elsewhere.at("/error/type").as_str()), (Some(400), "idempotency_error"));
+    assert!(elsewhere.at("/error/message").contains("can only be used for the same endpoint"));
+    // The order of parameters does not matter.
+    let turned = body.split('&').rev().collect::<Vec<_>>().join("&");
+    let same = world.send("payment", &Ask::form("/v1/charges", &turned).key("k1")).await;
+    assert_eq!((same.status(), same.body()), (Some(200), first.body()));
+    assert_eq!((world.count(), refused(world.ledger())), (1, vec![400, 400]));
+}
+
+#[tokio::test]
+async fn a_replay_says_so_and_has_the_same_body_and_another_request_id() {
+    let world = World::with(&[]).await;
+    let first = world.send("payment", &charge("o1").key("k1")).await;
+    let again = world.send("payment", &charge("o1").key("k1")).await;
+    assert_eq!((first.header("idempotent-replayed"), again.header("idempotent-replayed").as_deref()), (None, Some("true")));
+    assert_eq!(first.body(), again.body());
+    assert_ne!(first.header("request-id"), again.header("request-id"));
+    assert_eq!(again.header("idempotency-key").as_deref(), Some("k1"));
+    assert_eq!(again.header("original-request"), first.header("request-id"), "it names the request that was answered first");
+}
+
+#[tokio::test]
+async fn a_key_is_pruned_after_its_number_of_requests() {
+    let rules = Idempotency { profile: Profile::Stripe, lifetime: After::Requests(2) };
+    let world = World::start(keyed(rules), &[]).await.unwrap();
+    world.send("payment", &charge("o1").key("k1")).await;
+    world.send("payment", &Ask::get("/v1/charges")).await;
+    let replay = world.send("payment", &charge("o1").key("k1")).await;
+    assert_eq!(replay.header("idempotent-replayed").as_deref(), Some("true"));
+    let fresh = world.send("payment", &charge("o1").key("k1")).await;
+    assert_eq!((fresh.status(), fresh.header("idempotent-replayed"), world.count()), (Some(200), None, 2));
+}
+
+#[tokio::test]
+async fn a_key_is_pruned_after_its_time() {
+    for (lifetime, effects) in [(Duration::ZERO, 2), (Duration::from_secs(600), 1)] {
+        let rules = Idempotency { profile: Profile::Stripe, lifetime: After::Time(lifetime) };
+        let world = World::start(keyed(rules), &[]).await.unwrap();
+        for _ in 0..2 {
+            assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(200));
+        }
+        assert_eq!(world.count(), effects);
+    }
+}
+
+#[tokio::test]
+async fn a_key_in_flight_is_not_pruned() {
+    let rules = Idempotency { profile: Profile::Stripe, lifetime: After::Time(Duration::ZERO) };
+    let world = World::start(keyed(rules), &["payment.charge commit=later"]).await.unwrap();
+    world.send("payment", &charge("o1").key("k1")).await;
+    assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(409));
+}
+
+#[tokio::test]
+async fn keys_have_no_effect_on_reads_and_deletions() {
+    let world = World::with(&[]).await;
+    world.send("payment", &Ask::get("/v1/charges").key("k1")).await;
+    assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(200));
+    assert_eq!(world.send("payment", &Ask::get("/v1/charges").key("k1")).await.status(), Some(200));
+    let begun = world.send("payment", &Ask::form("/v1/subscriptions", "customer=cus_42&items[0][price]=p").key("k2")).await;
+    let path = format!("/v1/subscriptions/{}", begun.at("/id"));
+    assert_eq!(world.send("payment", &Ask::delete(path.as_str()).key("k1")).await.status(), Some(200));
+    assert_eq!(world.send("payment", &Ask::delete(path.as_str()).key("k1")).await.status(), Some(404), "it is gone already");
+    assert_eq!(world.count(), 3);
+}
+
+#[tokio::test]
+async fn a_key_has_from_1_to_255_characters() {
+    let world = World::with(&[]).await;
+    for (key, status) in [("", 400), (&*"k".repeat(256), 400), (&*"k".repeat(255), 200), ("k", 200)] {
+        assert_eq!(world.send("payment", &charge("o1").key(key)).await.status(), Some(status), "{}", key.len());
+    }
+    assert_eq!((world.count(), received(world.ledger()).len()), (2, 2));
+}

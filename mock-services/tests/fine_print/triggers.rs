@@ -1,0 +1,115 @@
+//! Which attempts a fault strikes, and what is told of it afterwards.
+
+use crate::support::ask::Ask;
+use crate::support::operation::{charge, mail};
+use crate::support::world::{World, everything};
+
+/// Which of eight charges are dropped.
+async fn struck(faults: &[&str], seed: u64) -> Vec<u32> {
+    let world = World::start(everything(seed), faults).await.unwrap();
+    let mut struck = Vec::new();
+    for number in 1..=8 {
+        // A read and a refused request in between count for nothing.
+        world.send("payment", &Ask::get("/v1/charges")).await;
+        world.send("payment", &Ask::form("/v1/charges", "amount=0")).await;
+        let order = if number % 2 == 0 { "even" } else { "odd" };
+        if world.send_as(number % 3 + 1, "payment", &charge(order)).await.bytes.is_empty() {
+            struck.push(number);
+        }
+    }
+    assert_eq!(world.fired().iter().sum::<usize>(), struck.len());
+    struck
+}
+
+#[tokio::test]
+async fn a_number_a_list_a_span_or_every_attempt_is_struck() {
+    for (attempts, expected) in [
+        ("#1", vec![1]),
+        ("", vec![1]),
+        ("#3", vec![3]),
+        ("#[2, 5]", vec![2, 5]),
+        ("#3..5", vec![3, 4, 5]),
+        ("#every", (1..=8).collect()),
+        ("#9", vec![]),
+    ] {
+        assert_eq!(struck(&[&format!("payment.charge{attempts} reply=drop")], 1).await, expected, "{attempts}");
+    }
+}
+
+#[tokio::test]
+async fn the_number_counts_the_attempts_that_fit_the_rest() {
+    assert_eq!(struck(&["payment.charge#2 reply=drop where.order=even"], 1).await, [4]);
+    assert_eq!(struck(&["payment.charge#every reply=drop where.order=odd"], 1).await, [1, 3, 5, 7]);
+    // Callers 2, 3, 1, 2, 3, 1, 2, 3.
+    assert_eq!(struck(&["payment.charge#2 reply=drop caller=1"], 1).await, [6]);
+    assert_eq!(struck(&["payment.charge#every reply=drop caller=3 where.order=even"], 1).await, [2, 8]);
+    assert_eq!(struck(&["payment.charge#every reply=drop where.amount=4999 where.customer=cus_42"], 1).await.len(), 8);
+    assert!(struck(&["payment.charge#every reply=drop where.metadata.order=none"], 1).await.is_empty());
+}
+
+#[tokio::test]
+async fn the_first_of_two_faults_on_one_attempt_strikes() {
+    let both = ["payment.charge#2 reply=drop", "payment.charge#1..3 reply={status: 500}"];
+    assert_eq!(struck(&both[..1], 1).await, [2]);
+    let world = World::with(&both).await;
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        seen.push(world.send("payment", &charge("o1")).await.status());
+    }
+    assert_eq!(seen, [Some(500), None, Some(500), Some(200)]);
+    let fired = world.services.fired();
+    assert_eq!((fired[0].attempts.clone(), fired[1].attempts.clone()), (vec![2], vec![1, 3]));
+}
+
+#[tokio::test]
+async fn chance_comes_from_the_seed() {
+    let line = ["payment.charge#every reply=drop chance=0.5"];
+    let mut outcomes = Vec::new();
+    for seed in 1..=6 {
+        let (one, other) = (struck(&line, seed).await, struck(&line, seed).await);
+        assert_eq!(one, other, "seed {seed}");
+        outcomes.push(one);
+    }
+    outcomes.dedup();
+    assert!(outcomes.len() > 1, "all seeds gave {outcomes:?}");
+    assert_eq!(struck(&["payment.charge#every reply=drop chance=1.0"], 1).await.len(), 8);
+}
+
+#[tokio::test]
+async fn afterwards_it_is_told_what_fired_and_what_did_not() {
+    let world = World::with(&["payment.charge#2 reply=drop", "payment.refund reply=drop optional", "email.send reply=ok"]).await;
+    for _ in 0..3 {
+        world.send("payment", &charge("o1")).await;
+    }
+    world.send("email", &mail(&["a@x.example"])).await;
+    let fired = world.services.fired();
+    assert_eq!(
+        fired.iter().map(|it| (it.seen, it.attempts.clone())).collect::<Vec<_>>(),
+        [(3, vec![2]), (0, vec![]), (1, vec![4])]
+    );
+    assert_eq!(fired.iter().map(|it| it.fault.optional).collect::<Vec<_>>(), [false, true, false]);
+    world.services.reset("again").await;
+    assert_eq!(world.fired(), [0, 0, 0], "after a reset they count from the beginning");
+    world.send("payment", &charge("o1")).await;
+    assert!(world.send("payment", &charge("o1")).await.bytes.is_empty());
+    world.services.clear_faults();
+    assert!(world.services.fired().is_empty());
+}
+
+#[tokio::test]
+async fn a_recipient_of_a_list_can_be_named() {
+    let world = World::with(&["email.send#every reply=drop where.to=b@x.example"]).await;
+    assert_eq!(world.send("email", &mail(&["a@x.example"])).await.status(), Some(200));
+    assert_eq!(world.send("email", &mail(&["a@x.example", "b@x.example"])).await.status(), None);
+}
+
+#[tokio::test]
+async fn a_status_brings_its_own_headers_body_and_time_to_wait() {
+    let line = "payment.charge#1 reply={status: 503, retry_after: 7, headers: {X-Extra: a}, body: {error: busy}}";
+    let world = World::with(&[line, "payment.charge#2 reply={status: 202}"]).await;
+    let seen = world.send("payment", &charge("o1")).await;
+    assert_eq!((seen.status(), seen.header("retry-after").as_deref()), (Some(503), Some("7")));
+    assert_eq!((seen.header("x-extra").as_deref(), seen.body()), (Some("a"), &b"{\"error\":\"busy\"}"[..]));
+    let seen = world.send("payment", &charge("o2")).await;
+    assert_eq!((seen.status(), seen.at("/id")), (Some(202), world.effects()[1].id.clone()), "a success keeps the true body");
+}

@@ -1,0 +1,62 @@
+//! What a caller says: a request over HTTP, or a message over SMTP.
+
+/// One request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ask {
+    pub(crate) method: &'static str,
+    pub(crate) target: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
+    /// A secret in place of the minted one; the empty text stands for none at all.
+    pub(crate) secret: Option<String>,
+    /// A message over SMTP in place of a request.
+    pub(crate) mail: Option<Mail>,
+}
+
+/// One message.
+#[derive(Debug, Clone)]
+pub(crate) struct Mail {
+    pub(crate) to: Vec<String>,
+    pub(crate) text: String,
+}
+
+impl Ask {
+    pub(crate) fn get(target: impl Into<String>) -> Self {
+        Ask { method: "GET", target: target.into(), ..Ask::default() }
+    }
+
+    pub(crate) fn delete(target: impl Into<String>) -> Self {
+        Ask { method: "DELETE", target: target.into(), ..Ask::default() }
+    }
+
+    /// A POST with the body that Stripe's clients send.
+    pub(crate) fn form(target: impl Into<String>, body: &str) -> Self {
+        Ask { method: "POST", target: target.into(), body: body.to_owned(), ..Ask::default() }
+            .header("Content-Type", "application/x-www-form-urlencoded")
+    }
+
+    /// A request whose body is JSON.
+    pub(crate) fn json(method: &'static str, target: impl Into<String>, body: &serde_json::Value) -> Self {
+        Ask { method, target: target.into(), body: body.to_string(), ..Ask::default() }.header("Content-Type", "application/json")
+    }
+
+    /// A message over SMTP.
+    pub(crate) fn mail(to: &[&str], text: &str) -> Self {
+        let to = to.iter().map(|to| (*to).to_owned()).collect();
+        Ask { mail: Some(Mail { to, text: text.to_owned() }), ..Ask::default() }
+    }
+
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) fn key(self, key: &str) -> Self {
+        self.header("Idempotency-Key", key)
+    }
+
+    pub(crate) fn secret(mut self, secret: &str) -> Self {
+        self.secret = Some(secret.to_owned());
+        self
+    }
+}

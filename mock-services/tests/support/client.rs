@@ -1,0 +1,142 @@
+//! A client that reads until the line ends and keeps every byte. It retries nothing and understands little.
+
+use std::io;
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::ask::{Ask, Mail};
+
+/// How a line ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// With a FIN.
+    Closed,
+    /// With a RST.
+    Reset,
+    /// It is still open: over SMTP, a reply does not end it.
+    Open,
+}
+
+/// All that a caller sees of one answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) end: End,
+    smtp: bool,
+}
+
+impl Seen {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+
+    /// The status, or the reply code, where one was sent.
+    pub(crate) fn status(&self) -> Option<u16> {
+        let at = if self.smtp { 0 } else { "HTTP/1.1 ".len() };
+        std::str::from_utf8(self.bytes.get(at..at + 3)?).ok()?.parse().ok()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
+        let text = self.text();
+        let head = text.split("\r\n\r\n").next()?.to_owned();
+        let of = |line: &str| line.split_once(": ").map(|(name, value)| (name.to_owned(), value.to_owned()));
+        head.lines().filter_map(of).find(|(have, _)| have.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    pub(crate) fn body(&self) -> &[u8] {
+        let at = self.bytes.windows(4).position(|window| window == b"\r\n\r\n").map_or(self.bytes.len(), |at| at + 4);
+        &self.bytes[at..]
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(self.body()).unwrap_or_else(|error| panic!("{error} in {}", self.text()))
+    }
+
+    /// The value at this place of the body, as text.
+    pub(crate) fn at(&self, pointer: &str) -> String {
+        self.json().pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
+    }
+
+    /// Whether the answer is as long as it says.
+    pub(crate) fn is_whole(&self) -> bool {
+        if self.smtp {
+            return self.bytes.ends_with(b"\r\n");
+        }
+        let has_head = self.bytes.windows(4).any(|window| window == b"\r\n\r\n");
+        let length = self.header("content-length").and_then(|length| length.parse::<usize>().ok());
+        has_head && length.map_or(self.header("transfer-encoding").is_none(), |length| length == self.body().len())
+    }
+}
+
+/// Sends a request and reads until the line ends.
+pub(crate) async fn http(address: SocketAddr, secret: &str, ask: &Ask) -> Seen {
+    let mut line = TcpStream::connect(address).await.unwrap();
+    // The same for all, because some services point back at it.
+    let mut head = format!("{} {} HTTP/1.1\r\nHost: service.example\r\nConnection: close\r\n", ask.method, ask.target);
+    if !secret.is_empty() {
+        head.push_str(&format!("Authorization: Bearer {secret}\r\n"));
+    }
+    for (name, value) in &ask.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&format!("Content-Length: {}\r\n\r\n{}", ask.body.len(), ask.body));
+    line.write_all(head.as_bytes()).await.unwrap();
+    let mut bytes = Vec::new();
+    let end = match line.read_to_end(&mut bytes).await {
+        Ok(_) => End::Closed,
+        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => End::Reset,
+        Err(error) => panic!("{error}"),
+    };
+    Seen { bytes, end, smtp: false }
+}
+
+/// Hands a message over and reads the reply to it. What was said before is checked and forgotten.
+pub(crate) async fn smtp(address: SocketAddr, secret: &str, mail: &Mail) -> Seen {
+    let mut line = TcpStream::connect(address).await.unwrap();
+    let login = base64(format!("\0caller\0{secret}").as_bytes());
+    let mut dialogue = vec![(String::new(), "220"), ("EHLO caller.example\r\n".to_owned(), "250")];
+    dialogue.push((format!("AUTH PLAIN {login}\r\n"), "235"));
+    dialogue.push(("MAIL FROM:<shop@shop.example>\r\n".to_owned(), "250"));
+    dialogue.extend(mail.to.iter().map(|to| (format!("RCPT TO:<{to}>\r\n"), "250")));
+    dialogue.push(("DATA\r\n".to_owned(), "354"));
+    for (say, expected) in dialogue {
+        line.write_all(say.as_bytes()).await.unwrap();
+        let seen = reply(&mut line).await;
+        assert!(seen.text().starts_with(expected), "{say}: {}", seen.text());
+    }
+    line.write_all(format!("{}\r\n.\r\n", mail.text).as_bytes()).await.unwrap();
+    reply(&mut line).await
+}
+
+/// Reads one reply, all of its lines.
+async fn reply(line: &mut TcpStream) -> Seen {
+    let mut bytes = Vec::new();
+    let end = loop {
+        let last = bytes.split(|byte| *byte == b'\n').rev().nth(1).unwrap_or_default();
+        if bytes.ends_with(b"\n") && last.get(3) != Some(&b'-') {
+            break End::Open;
+        }
+        match line.read_buf(&mut bytes).await {
+            Ok(0) => break End::Closed,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break End::Reset,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    Seen { bytes, end, smtp: true }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const SYMBOLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let word = group.iter().enumerate().fold(0u32, |word, (place, byte)| word | u32::from(*byte) << (16 - 8 * place));
+        for place in 0..4 {
+            let symbol = char::from(SYMBOLS[(word >> (18 - 6 * place)) as usize & 63]);
+            text.push(if place <= group.len() { symbol } else { '=' });
+        }
+    }
+    text
+}
