@@ -4,9 +4,7 @@ use mock_services::ledger::{ClosedBy, Event, How};
 use mock_services::{Held, MockServices, MomentKind};
 
 use crate::common::ledger::replied;
-use crate::common::{
-    Line, attempts, commits, connected, entry, events, increment, must, put, records, replies, request, started,
-};
+use crate::common::{Line, attempts, commits, connected, entry, events, increment, must, put, records, replies, request, started};
 
 /// Holds the first put at a moment.
 async fn held_at(kind: MomentKind) -> (MockServices, Line, Held) {
@@ -19,14 +17,13 @@ async fn held_at(kind: MomentKind) -> (MockServices, Line, Held) {
     (services, line, held)
 }
 
-/// Brings a second put to where the service stands still. It comes in one piece with a request that is refused before that: when the
-/// refusal has been answered, the put has been read.
+/// Brings a second put to where the service stands still. It asks to be told to go on and does not wait for that: when it has been
+/// told, it has been read.
 async fn second_put(services: &MockServices) -> Line {
     let mut line = connected(services, 1).await;
-    let refused = String::from_utf8(request(services, "GET", "/records", &[], "")).unwrap();
-    let refused = refused.replace("Authorization", "X-Other").into_bytes();
-    line.send(&[refused, put(services, "b")].concat()).await;
-    assert_eq!(line.answer().await.status, 401);
+    let put = String::from_utf8(put(services, "b")).unwrap();
+    line.send(put.replacen("\r\n", "\r\nExpect: 100-continue\r\n", 1).as_bytes()).await;
+    assert_eq!(line.answer().await.status, 100);
     line
 }
 
