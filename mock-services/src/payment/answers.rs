@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::json;
 use crate::service::{Answer, Write};
 
 /// An answer with an indented JSON body.
 pub(crate) fn json(status: u16, body: &impl Serialize) -> Answer {
     let mut bytes = Vec::with_capacity(4096);
-    // Writing plain data into memory cannot fail; were it to, the tests of that answer would.
-    let _ = serde_json::to_writer_pretty(&mut bytes, body);
+    write(&mut bytes, body);
     Answer::text(status, "application/json", bytes)
 }
 
@@ -19,13 +19,19 @@ pub(crate) fn made<T: Serialize + Send + Sync + 'static>(object: Arc<T>) -> Answ
     Answer::put_off(200, "application/json", Arc::new(Indented(object)))
 }
 
+fn write(out: &mut Vec<u8>, body: &impl Serialize) {
+    if json::write_indented(out, body).is_err() {
+        // Writing plain data into memory cannot fail; were it to, the tests of that answer would.
+        let _ = serde_json::to_writer_pretty(out, body);
+    }
+}
+
 struct Indented<T>(Arc<T>);
 
 impl<T: Serialize + Send + Sync + 'static> Write for Indented<T> {
     fn write(&self, body: &mut Vec<u8>) {
         body.reserve(4096);
-        // Writing plain data into memory cannot fail; were it to, the tests of that answer would.
-        let _ = serde_json::to_writer_pretty(body, &*self.0);
+        write(body, &*self.0);
     }
 }
 

@@ -10,6 +10,7 @@ mod effects;
 mod errors;
 mod failures;
 mod form;
+mod json;
 mod list;
 mod metadata;
 mod money;

@@ -11,6 +11,9 @@ use super::{Manner, Ticket};
 /// A body that drips comes in so many pieces.
 const DROPS: u32 = 20;
 
+/// A caller that does not read what it is sent is waited for this long.
+const UNREAD_FOR: Duration = Duration::from_secs(60);
+
 /// An answer as bytes.
 #[derive(Debug)]
 pub(super) struct Encoded {
@@ -113,9 +116,10 @@ async fn wait<L: Line>(line: &mut L, unread: &mut Vec<u8>, time: Duration) -> Op
 async fn write<L: Line>(line: &mut L, bytes: &[u8], count: &mut usize) -> Option<End> {
     let mut rest = bytes;
     while !rest.is_empty() {
-        match line.write(rest).await {
-            Ok(0) | Err(_) => return Some(End::Left),
-            Ok(length) => {
+        match tokio::time::timeout(UNREAD_FOR, line.write(rest)).await {
+            Err(_) => return Some(End::Silent),
+            Ok(Ok(0) | Err(_)) => return Some(End::Left),
+            Ok(Ok(length)) => {
                 *count += length;
                 rest = &rest[length..];
             }

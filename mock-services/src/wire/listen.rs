@@ -109,6 +109,8 @@ async fn accept<S: Service>(
                     let origin = Origin { caller, connection };
                     connections.spawn(serve(line, Arc::clone(&engine), origin, protocol, wire.limits, wire.shed.subscribe()));
                 }
+                // A caller that has left before it was accepted says nothing of files.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(_) => {
                     wire.shed.send_modify(|round| *round += 1);
                     tokio::time::sleep(FILES_ARE_SHORT).await;

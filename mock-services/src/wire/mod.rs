@@ -10,6 +10,7 @@ mod listen;
 mod smtp;
 mod tls;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::fault::Framing;
@@ -55,7 +56,7 @@ pub(crate) enum Manner {
     Drip(Duration),
 }
 
-/// The right to write one reply into the ledger.
+/// The duty to write one reply into the ledger. One that is given up, because the service is stopped, writes that nothing was sent.
 #[derive(Debug)]
 pub(crate) struct Ticket {
     ledger: Ledger,
@@ -63,15 +64,25 @@ pub(crate) struct Ticket {
     reply: &'static str,
     status: u16,
     replay: bool,
+    is_done: AtomicBool,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if !*self.is_done.get_mut() {
+            self.sends(0, false);
+        }
+    }
 }
 
 impl Ticket {
     pub(crate) fn new(ledger: Ledger, attempt: u64, reply: &'static str, status: u16, replay: bool) -> Self {
-        Ticket { ledger, attempt, reply, status, replay }
+        Ticket { ledger, attempt, reply, status, replay, is_done: AtomicBool::new(false) }
     }
 
     /// Writes down what is about to be sent, in all.
     fn sends(&self, bytes: usize, whole: bool) {
+        self.is_done.store(true, Ordering::Relaxed);
         self.ledger.append(&Event::Replied {
             attempt: self.attempt,
             reply: self.reply.into(),

@@ -4,7 +4,9 @@ use mock_services::ledger::{ClosedBy, Event, How};
 use mock_services::{Held, MockServices, MomentKind};
 
 use crate::common::ledger::replied;
-use crate::common::{Line, attempts, commits, connected, entry, events, increment, must, put, records, replies, request, started};
+use crate::common::{
+    Line, attempts, commits, connected, entry, events, increment, must, put, records, replies, request, started,
+};
 
 /// Holds the first put at a moment.
 async fn held_at(kind: MomentKind) -> (MockServices, Line, Held) {

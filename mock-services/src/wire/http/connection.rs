@@ -213,10 +213,8 @@ impl Connection<'_> {
                 () = left(&mut self.line, &mut self.buffer) => {
                     gone.set();
                     // What a caller has asked for is done whether it waits for the answer or not.
-                    let delivery = handled.await;
-                    if let Some(ticket) = delivery.ticket {
-                        ticket.sends(0, false);
-                    }
+                    // The ticket is given up with it: nothing is sent.
+                    drop(handled.await);
                     return Some(End::Left);
                 }
             }

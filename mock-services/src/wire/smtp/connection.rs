@@ -158,10 +158,8 @@ impl<S: Service> Conversation<'_, S> {
                 delivery = &mut handled => delivery,
                 () = left(line, buffer) => {
                     gone.set();
-                    let delivery = handled.await;
-                    if let Some(ticket) = delivery.ticket {
-                        ticket.sends(0, false);
-                    }
+                    // The ticket is given up with it: nothing is sent.
+                    drop(handled.await);
                     return Some(Then::Ends(End::Left));
                 }
             }
