@@ -35,6 +35,9 @@ pub fn line(entry: &Entry) -> Option<String> {
         Event::Lapsed { attempt, status } => {
             (FAINT, "lapsed", format!("attempt {attempt}  when its time came, the service refused it with {status}"))
         }
+        Event::Unsent { attempt, bytes } => {
+            (BAD, "unsent", format!("attempt {attempt}  the caller had left: only {bytes} bytes were taken"))
+        }
         Event::Replied { attempt, reply, status, bytes, whole, replay } => {
             let status = status.map(|status| format!(" {status}")).unwrap_or_default();
             let part = if *whole { "" } else { ", not whole" };

@@ -100,5 +100,10 @@ fn counts(entries: &[Entry]) -> String {
             _ => {}
         }
     }
-    format!("{attempts} attempts with {} different keys; {refused} requests were refused.\n", keys.len())
+    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let keys = match keys.len() {
+        0 => "without a key".to_owned(),
+        count => format!("with {}", counted(count, "different key")),
+    };
+    format!("{} {keys}; {} refused.\n", counted(attempts, "attempt"), counted(refused, "request"))
 }

@@ -10,6 +10,9 @@ use crate::yaml::{Key, Node, Problems, Reader, Source, listed, parse, shown};
 /// Names that are taken: the services that are built in, and those whose variables would be mistaken for them.
 const TAKEN: [&str; 7] = ["payment", "email", "deploy", "records", "model", "smtp", "mcp"];
 
+/// How many operations a service can have; each is compared with all others.
+const MOST: usize = 200;
+
 pub(super) fn read(file: &Source) -> Result<Custom, Problems> {
     let tree = parse(file)?;
     let reader = Reader::new(file);
@@ -69,6 +72,10 @@ fn read_operations<'n>(reader: &Reader, node: &'n Node) -> Option<&'n [(Key, Nod
     let entries = reader.entries(node)?;
     if entries.is_empty() {
         reader.report(node.span, "a service needs at least one operation");
+    }
+    if entries.len() > MOST {
+        reader.report(node.span, format!("there are {} operations here, and at most {MOST} are read", entries.len()));
+        return None;
     }
     Some(entries)
 }

@@ -273,6 +273,13 @@ fn a_bad_head_is_told() {
     }
 }
 
+#[test]
+fn a_service_with_too_many_operations_is_told() {
+    let many: String = (0..201).map(|number| format!("  o{number}: {{}}\n")).collect();
+    let shown = problems(&format!("service: x\noperations:\n{many}"));
+    assert!(shown.starts_with("error: there are 201 operations here, and at most 200 are read\n"), "{shown}");
+}
+
 proptest! {
     #[test]
     fn no_file_makes_it_panic(inside in "(route|fields|effect|changes|reads|set|each|answer|shows|unless|filter): [\\[\\]{}a-z0-9:., $/'-]{0,30}") {

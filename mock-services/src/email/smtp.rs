@@ -14,7 +14,7 @@ const LARGEST: usize = 40 * 1024 * 1024;
 
 /// A reply with this code and text.
 pub(super) fn reply(code: u16, text: &str) -> Answer {
-    Answer { body: text.as_bytes().to_vec(), ..Answer::empty(code) }
+    Answer::bare(code, text)
 }
 
 /// The mail that came in. Who gets it stands in the envelope; of the message itself, whatever can be read is taken.

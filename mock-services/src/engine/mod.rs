@@ -19,7 +19,7 @@ use self::core::{Cause, Core, Judgement, Setting};
 use crate::clock::Clock;
 use crate::fault::{Attempt, Commit, Fault, Plan, Reply};
 use crate::idempotency::Idempotency;
-use crate::ledger::{Event, Ledger, Received};
+use crate::ledger::{ClosedBy, Event, Ledger, Received};
 use crate::service::{Answer, Context, Ids, Kind, Request, Service};
 use crate::wire::{Delivery, Manner, Ticket};
 pub(crate) use door::Door;
@@ -156,6 +156,12 @@ impl<S: Service> Engine<S> {
         });
     }
 
+    /// Writes down that a connection which carried requests ends.
+    pub(crate) fn closed(&self, origin: Origin, by: ClosedBy) {
+        let Origin { caller, connection } = origin;
+        self.ledger().append(&Event::Closed { service: self.service().name().into(), connection, caller, by });
+    }
+
     /// Makes the service stand still at moments of this kind until the listener lets go.
     pub(crate) fn listen(&self, kind: MomentKind) -> Listener {
         self.moments.listen(kind)
@@ -223,8 +229,8 @@ impl<S: Service> Engine<S> {
         self.start_timers();
         self.stand_still(&done.committed).await;
         if self.moments.wanted(MomentKind::BeforeReply) {
-            self.gate.passed().await;
-            self.gate.close();
+            // Closed while the core is held, so that nobody slips in between.
+            self.enter(|_| self.gate.close()).await;
             self.moments.hold(&self.moment(MomentKind::BeforeReply, cause(&job, done.attempt))).await;
             self.gate.open();
         } else {
@@ -361,7 +367,7 @@ impl<S: Service> Engine<S> {
         }
         self.service().dress(&mut answer, &job.request, context);
         let (manner, word) = fault.map_or((Manner::Whole, "ok"), |fault| (reply::manner(&fault.reply), fault.reply.word()));
-        let ticket = Ticket::new(self.ledger().clone(), attempt, word, shows_replay);
+        let ticket = Ticket::new(self.ledger().clone(), attempt, word, answer.status, shows_replay);
         Delivery { answer, manner, ticket: Some(ticket) }
     }
 

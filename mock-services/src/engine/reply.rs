@@ -34,13 +34,12 @@ pub(super) fn with_status<S: Service>(
     request: &Request,
     context: &Context,
 ) -> Answer {
-    let mut answer = if wanted.status < 300 {
-        Answer { status: wanted.status, ..truth.clone() }
-    } else {
-        service.failure(wanted.status, request, context)
-    };
+    let mut answer = if wanted.status < 300 { truth.clone() } else { service.failure(wanted.status, request, context) };
+    if wanted.status < 300 {
+        answer.status = wanted.status;
+    }
     if let Some(body) = &wanted.body {
-        answer.body = body.clone().into_bytes();
+        answer.set_body(body.clone().into_bytes());
     }
     if let Some(seconds) = wanted.retry_after {
         answer.set_header("Retry-After", seconds.to_string());

@@ -128,12 +128,15 @@ impl Findings {
                 format!("leave `commit` out, or put the fault on a write: {writes}"),
             );
         } else if matches!(fault.commit, Commit::Part(_)) && !operation.list {
-            let lists = others(|operation| operation.list);
-            self.object(
-                Part::Commit,
-                format!("{name} makes one effect, so no part of it can be committed"),
-                format!("use `now` or `never`, or put the fault on an operation on a list: {lists}"),
-            );
+            let help = if operations.iter().any(|operation| operation.list) {
+                format!(
+                    "use `now` or `never`, or put the fault on an operation on a list: {}",
+                    others(|operation| operation.list)
+                )
+            } else {
+                "use `now` or `never`; none of these services has an operation on a list".to_owned()
+            };
+            self.object(Part::Commit, format!("{name} makes one effect, so no part of it can be committed"), help);
         }
         match &fault.reply {
             Reply::Stale(_) if !is_read => self.object(

@@ -1,9 +1,12 @@
 //! Faults from YAML. What is read here is well formed; whether it makes sense for the services is for [`check`](super::check).
 
 use super::read_reply::read_reply;
-use super::{After, Attempts, Commit, Fault, Part, Reply, Trigger, check_all};
+use super::{After, Attempts, Commit, Fault, Objection, Part, Reply, Trigger, check, check_all};
 use crate::service::{Fields, Operation, Value};
 use crate::yaml::{Kind, Node, Problems, Reader, Source, Span, parse, shown};
+
+/// How many faults a list can have; each is compared with all before it.
+const MOST: usize = 1000;
 
 /// A fault and where its parts stood.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +15,8 @@ pub struct Placed {
     pub fault: Fault,
     /// Where its parts stood.
     pub places: Places,
+    /// The parts that could not be read, which was reported, and for which something else stands in.
+    pub malformed: Vec<Part>,
 }
 
 /// Where the parts of a fault stood; a part that was not given stands where the fault does.
@@ -51,10 +56,11 @@ pub fn read_faults(file: &Source, operations: &[Operation], callers: Option<u32>
     let reader = Reader::new(file);
     let placed = read_fault_list(&reader, &tree);
     check_placed(&reader, &placed, operations, callers);
+    // Where a part was malformed a problem was reported, and nothing is handed out.
     reader.finish(Some(placed.into_iter().map(|placed| placed.fault).collect()))
 }
 
-/// The faults of a list, or of a map whose only key is `faults`. Those that are malformed are reported and left out.
+/// The faults of a list, or of a map whose only key is `faults`. What is malformed is reported.
 #[must_use]
 pub fn read_fault_list(reader: &Reader, node: &Node) -> Vec<Placed> {
     let list = match &node.kind {
@@ -66,6 +72,11 @@ pub fn read_fault_list(reader: &Reader, node: &Node) -> Vec<Placed> {
         _ => Some(node),
     };
     match list.map(|list| (list, &list.kind)) {
+        Some((list, Kind::List(items))) if items.len() > MOST => {
+            let message = format!("there are {} faults here, and at most {MOST} are read", items.len());
+            reader.report_with_help(list.span, message, "let one fault stand for many: `attempt: 1..3`, `every`, `chance`");
+            Vec::new()
+        }
         Some((_, Kind::List(items))) => items.iter().filter_map(|item| read_fault(reader, item)).collect(),
         Some((other, _)) => {
             let help = "begin each fault with a dash: - {on: payment.charge, reply: drop}";
@@ -78,9 +89,21 @@ pub fn read_fault_list(reader: &Reader, node: &Node) -> Vec<Placed> {
 
 /// Reports all that is wrong with faults that were read, each at its place.
 pub fn check_placed(reader: &Reader, placed: &[Placed], operations: &[Operation], callers: Option<u32>) {
-    let faults: Vec<Fault> = placed.iter().map(|placed| placed.fault.clone()).collect();
+    let report = |placed: &Placed, objection: Objection| {
+        reader.report_with_help(placed.places.of(objection.part), objection.message, objection.help);
+    };
+    let (sound, malformed): (Vec<&Placed>, Vec<&Placed>) = placed.iter().partition(|placed| placed.malformed.is_empty());
+    let faults: Vec<Fault> = sound.iter().map(|placed| placed.fault.clone()).collect();
     for (index, objection) in check_all(&faults, operations, callers) {
-        reader.report_with_help(placed[index].places.of(objection.part), objection.message, objection.help);
+        report(sound[index], objection);
+    }
+    // What stands in for a malformed part has been objected to already; the other parts may be wrong too.
+    for placed in malformed {
+        for objection in check(&placed.fault, operations, callers) {
+            if !placed.malformed.contains(&objection.part) {
+                report(placed, objection);
+            }
+        }
     }
 }
 
@@ -106,26 +129,47 @@ pub fn read_fault(reader: &Reader, node: &Node) -> Option<Placed> {
     if let Some(Kind::Map(entries)) = fields.map(|node| &node.kind) {
         places.fields = entries.iter().map(|(key, node)| key.span.to(node.span)).collect();
     }
-    let fault = Fault {
-        trigger: Trigger {
-            on: on.and_then(|node| reader.text(node)).unwrap_or_default().to_owned(),
-            attempts: attempt
-                .map_or(Some(Attempts::These(vec![1])), |node| read_attempts(reader, node))
-                .unwrap_or(Attempts::Every),
-            fields: fields.and_then(|node| read_fields(reader, node)).unwrap_or_default(),
-            caller: caller.and_then(|node| reader.integer(node, 0..=u32::MAX)),
-            chance: chance.and_then(|node| reader.number(node)),
-        },
-        commit: commit.map_or(Some(Commit::Now), |node| read_commit(reader, node)).unwrap_or(Commit::Now),
-        reply: reply.map_or(Some(Reply::Ok), |node| read_reply(reader, node)).unwrap_or(Reply::Ok),
-        optional: optional.and_then(|node| reader.boolean(node)).unwrap_or_default(),
+    // A part that cannot be read is reported, and something stands in for it so that the rest can be read and checked.
+    let mut malformed = Vec::new();
+    let mut or = |part: Part, is_read: bool| {
+        if !is_read {
+            malformed.push(part);
+        }
     };
+    let operation = on.and_then(|node| reader.text(node));
+    or(Part::On, operation.is_some());
+    let attempts = attempt.map_or(Some(Attempts::These(vec![1])), |node| read_attempts(reader, node));
+    or(Part::Attempt, attempts.is_some());
+    let wanted = fields.map_or(Some(Fields::new()), |node| read_fields(reader, node));
+    or(Part::Fault, wanted.is_some());
+    let whose = caller.map_or(Some(None), |node| reader.integer(node, 0..=u32::MAX).map(Some));
+    or(Part::Caller, whose.is_some());
+    let how_likely = chance.map_or(Some(None), |node| reader.number(node).map(Some));
+    or(Part::Chance, how_likely.is_some());
+    let what = commit.map_or(Some(Commit::Now), |node| read_commit(reader, node));
+    or(Part::Commit, what.is_some());
+    let seen = reply.map_or(Some(Reply::Ok), |node| read_reply(reader, node));
+    or(Part::Reply, seen.is_some());
+    let may_miss = optional.map_or(Some(false), |node| reader.boolean(node));
+    or(Part::Fault, may_miss.is_some());
     if reader.count() == before && commit.is_none() && reply.is_none() {
         let help = "say what is committed (`commit: never`), what the caller sees (`reply: drop`), or both";
         reader.report_with_help(places.fault, "a fault without `commit` and `reply` changes nothing", help);
     }
-    // The stand-ins above serve to go on reading; a fault that was not read well is not handed out.
-    (reader.count() == before).then_some(Placed { fault, places })
+    let trigger = Trigger {
+        on: operation.unwrap_or_default().to_owned(),
+        attempts: attempts.unwrap_or(Attempts::Every),
+        fields: wanted.unwrap_or_default(),
+        caller: whose.flatten(),
+        chance: how_likely.flatten(),
+    };
+    let fault = Fault {
+        trigger,
+        commit: what.unwrap_or(Commit::Now),
+        reply: seen.unwrap_or(Reply::Ok),
+        optional: may_miss.unwrap_or_default(),
+    };
+    Some(Placed { fault, places, malformed })
 }
 
 fn read_attempts(reader: &Reader, node: &Node) -> Option<Attempts> {

@@ -289,6 +289,15 @@ fn a_file_that_is_no_list_is_told() {
     assert!(problems("- drop").contains("expected a fault (a map of keys and values), found the text \"drop\""));
 }
 
+#[test]
+fn a_list_that_is_too_long_is_told() {
+    let many = |count| {
+        (1..=count).map(|attempt| format!("- {{on: payment.charge, attempt: {attempt}, reply: drop}}\n")).collect::<String>()
+    };
+    assert_eq!(read(&many(1000)).unwrap().len(), 1000);
+    assert!(problems(&many(1001)).starts_with("error: there are 1001 faults here, and at most 1000 are read\n"));
+}
+
 proptest! {
     #[test]
     fn no_fault_makes_it_panic(inside in "(on|commit|reply|where|attempt|x): [\\[\\]{}a-z0-9:., -]{0,30}(, (commit|reply): [\\[\\]{}a-z0-9:., -]{0,20})?") {

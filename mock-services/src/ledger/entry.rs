@@ -83,7 +83,15 @@ pub enum Event<'a> {
         /// The status of the refusal that nobody saw.
         status: u16,
     },
-    /// A reply was sent, in whole, in part or not at all.
+    /// The network did not take all of a reply: the caller had left. Corrects the entry that told of it.
+    Unsent {
+        /// The attempt that it would have answered.
+        attempt: u64,
+        /// How many bytes were taken.
+        bytes: u64,
+    },
+    /// A reply is sent, in whole, in part or not at all. Written before its last byte leaves, so that whatever the caller does next
+    /// stands behind it.
     Replied {
         /// The attempt that it answers.
         attempt: u64,
@@ -134,6 +142,23 @@ pub enum Event<'a> {
         /// How many entries stand before it.
         count: u64,
     },
+}
+
+impl Event<'_> {
+    /// Whether it holds text that did not come from the services themselves.
+    pub(super) fn has_foreign_text(&self) -> bool {
+        match self {
+            Event::Received(_) | Event::Refused { .. } | Event::Committed { .. } | Event::Noted { .. } => true,
+            Event::Opened { .. }
+            | Event::Fault { .. }
+            | Event::Lapsed { .. }
+            | Event::Unsent { .. }
+            | Event::Replied { .. }
+            | Event::Closed { .. }
+            | Event::Door { .. }
+            | Event::End { .. } => false,
+        }
+    }
 }
 
 /// An attempt as it came in.

@@ -8,10 +8,10 @@ mod read;
 mod redact;
 mod store;
 
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::Serialize;
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
@@ -54,16 +54,6 @@ struct Pages {
     streamed: Position,
     /// Sealed lines of an earlier ledger that are not in the file yet.
     backlog: Vec<u8>,
-}
-
-/// What every line begins with.
-#[derive(Serialize)]
-struct Line<'a> {
-    n: u64,
-    at: u64,
-    wall: i64,
-    #[serde(flatten)]
-    event: &'a Event<'a>,
 }
 
 impl Ledger {
@@ -210,12 +200,18 @@ impl Inner {
         // Taken under the lock and never lower than the entry before, so that order and time agree.
         let at = u64::try_from(self.clock.elapsed().as_micros()).unwrap_or(u64::MAX).max(pages.last_at);
         pages.last_at = at;
-        let line = Line { n: pages.count, at, wall: self.clock.wall().as_millisecond(), event };
+        let wall = self.clock.wall().as_millisecond();
         let tail = pages.store.tail();
         let start = tail.len();
         // Plain data written into memory cannot fail.
-        let _ = serde_json::to_writer(&mut *tail, &line);
-        pages.redactor.redact(tail, start);
+        let _ = write!(tail, "{{\"n\":{},\"at\":{at},\"wall\":{wall}", pages.count);
+        let event_at = tail.len();
+        let _ = serde_json::to_writer(&mut *tail, event);
+        // The event is a map of its own: its opening brace becomes the comma behind what every line begins with.
+        tail[event_at] = b',';
+        if event.has_foreign_text() {
+            pages.redactor.redact(tail, event_at);
+        }
         tail.push(b'\n');
         let length = tail.len() - start;
         let unread = self.file.is_some().then_some(pages.streamed);

@@ -1,8 +1,10 @@
 //! How bodies are written: JSON, indented by two spaces as Stripe sends it.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
-use crate::service::Answer;
+use crate::service::{Answer, Write};
 
 /// An answer with an indented JSON body.
 pub(crate) fn json(status: u16, body: &impl Serialize) -> Answer {
@@ -10,6 +12,21 @@ pub(crate) fn json(status: u16, body: &impl Serialize) -> Answer {
     // Writing plain data into memory cannot fail; were it to, the tests of that answer would.
     let _ = serde_json::to_writer_pretty(&mut bytes, body);
     Answer::text(status, "application/json", bytes)
+}
+
+/// An object that was made: written when it is sent, from the very object that the state keeps.
+pub(crate) fn made<T: Serialize + Send + Sync + 'static>(object: Arc<T>) -> Answer {
+    Answer::put_off(200, "application/json", Arc::new(Indented(object)))
+}
+
+struct Indented<T>(Arc<T>);
+
+impl<T: Serialize + Send + Sync + 'static> Write for Indented<T> {
+    fn write(&self, body: &mut Vec<u8>) {
+        body.reserve(4096);
+        // Writing plain data into memory cannot fail; were it to, the tests of that answer would.
+        let _ = serde_json::to_writer_pretty(body, &*self.0);
+    }
 }
 
 /// An object, found or made.

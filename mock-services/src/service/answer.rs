@@ -1,26 +1,58 @@
 //! One answer as a service gives it, before anything befalls it on the way to the caller.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 
 /// A status, headers and a body. `Date`, `Content-Length` and `Connection` belong to the wire and are added there.
 /// Over SMTP the status is the reply code and the body the text behind it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Answer {
     /// The status, or the SMTP reply code.
     pub status: u16,
     /// The headers in the order in which they are sent.
     pub headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
-    /// The body.
+    /// The body; empty while it is put off.
     pub body: Vec<u8>,
+    put_off: Option<Arc<dyn Write>>,
+}
+
+/// Something that can write itself as a body, the same every time.
+pub trait Write: Send + Sync + 'static {
+    /// Writes the body.
+    fn write(&self, body: &mut Vec<u8>);
+}
+
+impl PartialEq for Answer {
+    fn eq(&self, other: &Self) -> bool {
+        let same_body = || self.clone().written().body == other.clone().written().body;
+        self.status == other.status && self.headers == other.headers && same_body()
+    }
+}
+
+impl Eq for Answer {}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let written = self.clone().written();
+        let body = String::from_utf8_lossy(&written.body);
+        f.debug_struct("Answer").field("status", &self.status).field("headers", &self.headers).field("body", &body).finish()
+    }
 }
 
 impl Answer {
     /// An answer with no body.
     #[must_use]
     pub fn empty(status: u16) -> Self {
-        Answer { status, headers: Vec::new(), body: Vec::new() }
+        Answer { status, headers: Vec::new(), body: Vec::new(), put_off: None }
+    }
+
+    /// A body without headers: a reply over SMTP.
+    #[must_use]
+    pub fn bare(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        Answer { body: body.into(), ..Answer::empty(status) }
     }
 
     /// An answer whose body is JSON.
@@ -35,7 +67,36 @@ impl Answer {
     /// An answer whose body is of the given kind.
     #[must_use]
     pub fn text(status: u16, kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
-        Answer { status, headers: vec![("Content-Type".into(), kind.into())], body: body.into() }
+        Answer { status, headers: vec![("Content-Type".into(), kind.into())], body: body.into(), put_off: None }
+    }
+
+    /// An answer whose body is written only when it is sent: what is decided holds up others, and keys keep answers for long.
+    #[must_use]
+    pub fn put_off(status: u16, kind: &'static str, body: Arc<dyn Write>) -> Self {
+        Answer { put_off: Some(body), ..Answer::text(status, kind, Vec::new()) }
+    }
+
+    /// The answer with its body written.
+    #[must_use]
+    pub fn written(mut self) -> Self {
+        if let Some(body) = self.put_off.take() {
+            body.write(&mut self.body);
+        }
+        self
+    }
+
+    /// Writes the body behind what is there, whether it was put off or not.
+    pub(crate) fn write_body(&self, out: &mut Vec<u8>) {
+        match &self.put_off {
+            Some(body) => body.write(out),
+            None => out.extend_from_slice(&self.body),
+        }
+    }
+
+    /// Gives it another body.
+    pub fn set_body(&mut self, body: Vec<u8>) {
+        self.put_off = None;
+        self.body = body;
     }
 
     /// Adds a header behind the others.

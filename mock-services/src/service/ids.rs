@@ -45,27 +45,24 @@ impl Ids {
     /// A whole number below `limit`.
     #[must_use]
     pub fn number(&self, name: &str, limit: u64) -> u64 {
-        self.stream(name).0 % limit.max(1)
+        mix(self.stream(name)) % limit.max(1)
     }
 
     fn text(&self, name: &str, prefix: &str, length: usize, digits: &[u8]) -> String {
         let mut text = String::with_capacity(prefix.len() + length);
         text.push_str(prefix);
-        let (mut word, mut state) = self.stream(name);
-        for index in 0..length {
-            if index % 8 == 7 {
-                state = mix(state);
-                word = state;
-            }
-            text.push(char::from(digits[usize::try_from(word % digits.len() as u64).unwrap_or_default()]));
-            word /= digits.len() as u64;
+        let mut state = self.stream(name);
+        for _ in 0..length {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            // The upper half of the state, scaled to the number of digits: as even as a remainder, without the division.
+            let place = ((state >> 32) * digits.len() as u64) >> 32;
+            text.push(char::from(digits[usize::try_from(place).unwrap_or_default()]));
         }
         text
     }
 
-    fn stream(&self, name: &str) -> (u64, u64) {
-        let state = name.bytes().fold(self.origin, |state, byte| mix(state ^ u64::from(byte)));
-        (mix(state ^ 1), state)
+    fn stream(&self, name: &str) -> u64 {
+        name.bytes().fold(self.origin, |state, byte| mix(state ^ u64::from(byte)))
     }
 }
 

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use crate::idempotency::{Idempotency, Profile};
 
-pub use answer::Answer;
+pub use answer::{Answer, Write};
 pub use fields::{Fields, Value};
 pub(crate) use ids::mix;
 pub use ids::{Ids, mint};

@@ -41,6 +41,12 @@ impl Request {
         }
     }
 
+    /// Makes room for headers of so many bytes in all.
+    pub(crate) fn reserve(&mut self, headers: usize, bytes: usize) {
+        self.headers.reserve(headers);
+        self.head.reserve(bytes);
+    }
+
     /// A message that came over SMTP.
     #[must_use]
     pub fn smtp(envelope: Envelope, message: Vec<u8>) -> Self {

@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
-/// A caller that goes on sending after the end is listened to for so long, so that it can read what it was sent.
-const LINGER: Duration = Duration::from_millis(500);
-/// And for so many bytes.
-const MOST_DRAINED: usize = 4 * 1024 * 1024;
+use crate::ledger::ClosedBy;
+
+/// A caller that goes on sending after the end is listened to, so that it can read what it was sent: until it pauses for so long,
+const PAUSE: Duration = Duration::from_secs(2);
+/// or until this is over.
+const LINGER: Duration = Duration::from_secs(30);
 /// So much that comes before its turn is kept for later.
 const MOST_UNREAD: usize = 256 * 1024;
 
@@ -32,30 +35,65 @@ impl Line for TlsStream<TcpStream> {
     }
 }
 
+/// How a connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The caller has left.
+    Left,
+    /// The service closes it.
+    Finish,
+    /// The service resets it.
+    Reset,
+    /// The caller took too long, and was told so.
+    TimedOut,
+    /// The caller said nothing for too long.
+    Silent,
+}
+
+impl End {
+    /// Whose doing it is.
+    pub(super) fn by(self) -> ClosedBy {
+        match self {
+            End::Left => ClosedBy::Caller,
+            End::Finish | End::Reset => ClosedBy::Service,
+            End::TimedOut | End::Silent => ClosedBy::Timeout,
+        }
+    }
+
+    /// Does what is left to do. It has been written down before, so that whatever the caller does next stands behind it.
+    pub(super) async fn carry_out<L: Line>(self, line: &mut L) {
+        match self {
+            End::Finish | End::TimedOut => finish(line).await,
+            // It fails only on a socket that is already gone. The RST is sent when the line is dropped.
+            End::Reset => drop(line.tcp().set_zero_linger()),
+            End::Left | End::Silent => {}
+        }
+    }
+}
+
 /// Ends the connection with a FIN. What the caller still sends is read and thrown away: a socket that is closed with
 /// unread input would send a RST instead, and could take back what was sent before.
-pub(super) async fn finish<L: Line>(line: &mut L) {
+async fn finish<L: Line>(line: &mut L) {
     if line.shutdown().await.is_err() {
         return;
     }
-    let mut drained = 0;
-    let mut bin = [0; 4096];
-    let drain = async {
-        while drained < MOST_DRAINED {
-            match line.read(&mut bin).await {
-                Ok(0) | Err(_) => break,
-                Ok(length) => drained += length,
-            }
-        }
-    };
+    let mut bin = vec![0; 16 * 1024];
+    let drain = async { while let Ok(Ok(1..)) = tokio::time::timeout(PAUSE, line.read(&mut bin)).await {} };
     // Whether the caller closed or the time was over makes no difference.
     let _ = tokio::time::timeout(LINGER, drain).await;
 }
 
-/// Makes the end of the connection a RST. It is sent when the line is dropped.
-pub(super) fn reset<L: Line>(line: &L) {
-    // It fails only on a socket that is already gone.
-    let _ = line.tcp().set_zero_linger();
+/// Waits for the first byte, and does not take it. `false` where none comes: the caller leaves, says nothing for too long, or files run
+/// short, in which case those who have said nothing make room.
+pub(super) async fn speaks(line: &TcpStream, shed: &mut watch::Receiver<u64>, patience: Duration) -> bool {
+    let mut byte = [0];
+    tokio::select! {
+        // First, so that no one is sent away who has spoken. That the socket seems readable is not enough: it can seem so in vain.
+        biased;
+        peeked = line.peek(&mut byte) => matches!(peeked, Ok(1)),
+        _ = shed.changed() => false,
+        () = tokio::time::sleep(patience) => false,
+    }
 }
 
 /// Waits until the caller leaves; what it sends meanwhile is kept in `unread`.

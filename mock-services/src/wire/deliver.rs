@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 
-use super::Manner;
-use super::close::{Line, finish, left, reset};
+use super::close::{End, Line, left};
+use super::{Manner, Ticket};
 
 /// A body that drips comes in so many pieces.
 const DROPS: u32 = 20;
@@ -21,89 +21,100 @@ pub(super) struct Encoded {
     pub(super) cut: usize,
 }
 
-/// What became of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sent {
-    pub(super) bytes: u64,
-    pub(super) whole: bool,
-    pub(super) then: Then,
-}
-
-/// What became of the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Then {
-    Open,
-    /// The service ended it.
-    Ended,
-    /// The caller ended it.
-    Left,
-}
-
-/// Sends the answer, or does not.
-pub(super) async fn deliver<L: Line>(line: &mut L, unread: &mut Vec<u8>, encoded: &Encoded, manner: Manner) -> Sent {
-    let mut count = 0;
-    let then = match manner {
-        Manner::Whole | Manner::Garble => write(line, &encoded.bytes, &mut count).await,
+/// Sends the answer, or does not, and says how the connection ends where it does. The reply is written down before its last byte leaves,
+/// and ending the connection is left to the one who holds it: whatever the caller does next stands behind both in the ledger.
+pub(super) async fn deliver<L: Line>(
+    line: &mut L,
+    unread: &mut Vec<u8>,
+    encoded: &Encoded,
+    manner: Manner,
+    ticket: Option<&Ticket>,
+) -> Option<End> {
+    let all = encoded.bytes.as_slice();
+    match manner {
+        Manner::Whole | Manner::Garble => write_last(line, all, 0, true, ticket).await,
         Manner::Delay(time) => match wait(line, unread, time).await {
-            Then::Open => write(line, &encoded.bytes, &mut count).await,
-            then => then,
+            None => write_last(line, all, 0, true, ticket).await,
+            left => noted(left, 0, ticket),
         },
-        Manner::Drop => {
-            finish(line).await;
-            Then::Ended
-        }
-        Manner::Reset => {
-            reset(line);
-            Then::Ended
-        }
-        Manner::Hang(release) => match wait(line, unread, release).await {
-            Then::Open => {
-                finish(line).await;
-                Then::Ended
-            }
-            then => then,
-        },
-        Manner::Truncate(_) => match write(line, &encoded.bytes[..encoded.cut], &mut count).await {
-            Then::Open => {
-                finish(line).await;
-                Then::Ended
-            }
-            then => then,
-        },
-        Manner::Drip(time) => drip(line, unread, encoded, time, &mut count).await,
-    };
-    Sent { bytes: count as u64, whole: count == encoded.bytes.len(), then }
+        Manner::Drop => noted(Some(End::Finish), 0, ticket),
+        Manner::Reset => noted(Some(End::Reset), 0, ticket),
+        Manner::Hang(release) => noted(ends(wait(line, unread, release).await), 0, ticket),
+        Manner::Truncate(_) => ends(write_last(line, &all[..encoded.cut], 0, false, ticket).await),
+        Manner::Drip(time) => drip(line, unread, encoded, time, ticket).await,
+    }
 }
 
-async fn drip<L: Line>(line: &mut L, unread: &mut Vec<u8>, encoded: &Encoded, time: Duration, count: &mut usize) -> Then {
-    let (head, body) = encoded.bytes.split_at(encoded.body_at);
-    let mut then = write(line, head, count).await;
-    let size = body.len().div_ceil(DROPS as usize).max(1);
-    for piece in body.chunks(size) {
-        if then == Then::Open {
-            then = wait(line, unread, time / DROPS).await;
-        }
-        if then == Then::Open {
-            then = write(line, piece, count).await;
-        }
+/// Writes down a reply of which nothing more is sent.
+fn noted(end: Option<End>, bytes: usize, ticket: Option<&Ticket>) -> Option<End> {
+    if let Some(ticket) = ticket {
+        ticket.sends(bytes, false);
     }
-    then
+    end
+}
+
+/// Writes down the reply, `before` being the bytes that were sent of it, and writes the last of it.
+async fn write_last<L: Line>(line: &mut L, bytes: &[u8], before: usize, whole: bool, ticket: Option<&Ticket>) -> Option<End> {
+    if let Some(ticket) = ticket {
+        ticket.sends(before + bytes.len(), whole);
+    }
+    let mut count = 0;
+    let end = write(line, bytes, &mut count).await;
+    if let Some(ticket) = ticket.filter(|_| count < bytes.len()) {
+        ticket.fell_short(before + count);
+    }
+    end
+}
+
+/// Where the caller has not left, the service ends the connection.
+fn ends(left: Option<End>) -> Option<End> {
+    left.or(Some(End::Finish))
+}
+
+async fn drip<L: Line>(
+    line: &mut L,
+    unread: &mut Vec<u8>,
+    encoded: &Encoded,
+    time: Duration,
+    ticket: Option<&Ticket>,
+) -> Option<End> {
+    let (head, body) = encoded.bytes.split_at(encoded.body_at);
+    let mut count = 0;
+    let mut left = write(line, head, &mut count).await;
+    let size = body.len().div_ceil(DROPS as usize).max(1);
+    for (number, piece) in body.chunks(size).enumerate() {
+        if left.is_none() {
+            left = wait(line, unread, time / DROPS).await;
+        }
+        if left.is_some() {
+            return noted(left, count, ticket);
+        }
+        if (number + 1) * size >= body.len() {
+            return write_last(line, piece, count, true, ticket).await;
+        }
+        left = write(line, piece, &mut count).await;
+    }
+    // There was no body.
+    if let Some(ticket) = ticket {
+        ticket.sends(count, count == encoded.bytes.len());
+    }
+    left
 }
 
 /// Waits for the time, unless the caller leaves before.
-async fn wait<L: Line>(line: &mut L, unread: &mut Vec<u8>, time: Duration) -> Then {
+async fn wait<L: Line>(line: &mut L, unread: &mut Vec<u8>, time: Duration) -> Option<End> {
     match tokio::time::timeout(time, left(line, unread)).await {
-        Ok(()) => Then::Left,
-        Err(_) => Then::Open,
+        Ok(()) => Some(End::Left),
+        Err(_) => None,
     }
 }
 
 /// Writes all, counting what the network took.
-async fn write<L: Line>(line: &mut L, bytes: &[u8], count: &mut usize) -> Then {
+async fn write<L: Line>(line: &mut L, bytes: &[u8], count: &mut usize) -> Option<End> {
     let mut rest = bytes;
     while !rest.is_empty() {
         match line.write(rest).await {
-            Ok(0) | Err(_) => return Then::Left,
+            Ok(0) | Err(_) => return Some(End::Left),
             Ok(length) => {
                 *count += length;
                 rest = &rest[length..];
@@ -111,7 +122,7 @@ async fn write<L: Line>(line: &mut L, bytes: &[u8], count: &mut usize) -> Then {
         }
     }
     match line.flush().await {
-        Ok(()) => Then::Open,
-        Err(_) => Then::Left,
+        Ok(()) => None,
+        Err(_) => Some(End::Left),
     }
 }

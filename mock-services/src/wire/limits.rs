@@ -13,7 +13,7 @@ pub struct Limits {
     pub head_time: Duration,
     /// How long a body may take.
     pub body_time: Duration,
-    /// How long a connection may say nothing.
+    /// How long a connection may say nothing, and a line or a message of a dialogue may take.
     pub idle_time: Duration,
 }
 

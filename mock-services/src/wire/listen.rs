@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -16,6 +16,9 @@ use crate::service::Service;
 
 /// When no file is left for another connection, this long is waited for one.
 const FILES_ARE_SHORT: Duration = Duration::from_millis(20);
+
+/// So many connections may wait to be accepted. One more has to knock again after a second, and would come late for no fault of ours.
+const WAITING: u32 = 4096;
 
 /// What is spoken on a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +62,7 @@ impl Endpoint {
         protocol: Protocol,
         port: Option<u16>,
     ) -> io::Result<Self> {
-        let listener = TcpListener::bind((wire.address, port.unwrap_or(0))).await?;
+        let listener = listen(SocketAddr::new(wire.address, port.unwrap_or(0)))?;
         let address = listener.local_addr()?;
         let (stop, stopped) = watch::channel(false);
         let task = tokio::spawn(accept(listener, engine, wire, caller, protocol, stopped));
@@ -78,6 +81,15 @@ impl Drop for Endpoint {
     fn drop(&mut self) {
         self.task.abort();
     }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // Old connections that linger in the system do not keep the port.
+    #[cfg(not(windows))]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(WAITING)
 }
 
 async fn accept<S: Service>(

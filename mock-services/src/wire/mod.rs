@@ -61,23 +61,29 @@ pub(crate) struct Ticket {
     ledger: Ledger,
     attempt: u64,
     reply: &'static str,
+    status: u16,
     replay: bool,
 }
 
 impl Ticket {
-    pub(crate) fn new(ledger: Ledger, attempt: u64, reply: &'static str, replay: bool) -> Self {
-        Ticket { ledger, attempt, reply, replay }
+    pub(crate) fn new(ledger: Ledger, attempt: u64, reply: &'static str, status: u16, replay: bool) -> Self {
+        Ticket { ledger, attempt, reply, status, replay }
     }
 
-    /// Writes down what was sent.
-    fn sent(self, status: u16, bytes: u64, whole: bool) {
+    /// Writes down what is about to be sent, in all.
+    fn sends(&self, bytes: usize, whole: bool) {
         self.ledger.append(&Event::Replied {
             attempt: self.attempt,
             reply: self.reply.into(),
-            status: (bytes > 0).then_some(status),
-            bytes,
+            status: (bytes > 0).then_some(self.status),
+            bytes: bytes as u64,
             whole,
             replay: self.replay,
         });
+    }
+
+    /// Writes down that the network took no more than this.
+    fn fell_short(&self, bytes: usize) {
+        self.ledger.append(&Event::Unsent { attempt: self.attempt, bytes: bytes as u64 });
     }
 }

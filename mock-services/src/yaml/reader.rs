@@ -98,15 +98,6 @@ impl Reader {
         }
     }
 
-    /// The elements of a list, or the one value that stands alone.
-    #[must_use]
-    pub fn one_or_many<'a>(&self, node: &'a Node) -> &'a [Node] {
-        match &node.kind {
-            Kind::List(items) => items,
-            _ => std::slice::from_ref(node),
-        }
-    }
-
     /// A text. A number where a text is due needs quotes.
     pub fn text<'a>(&self, node: &'a Node) -> Option<&'a str> {
         match &node.kind {

@@ -202,7 +202,7 @@ impl Call for Create {
 /// An intent that was stored, and no money moved.
 pub(crate) fn saved(intent: Intent, expand: &Expand, world: &World<'_>) -> Outcome {
     let intent = Arc::new(intent);
-    let answer = answers::ok(&*Arc::clone(&intent).expanded(expand, world, &Fresh::default()));
+    let answer = answers::made(Arc::clone(&intent).expanded(expand, world, &Fresh::default()));
     Outcome { answer, changes: vec![Change::IntentSaved(intent)] }
 }
 

@@ -121,7 +121,7 @@ pub(crate) fn confirmed(mut intent: Intent, expand: &Expand, world: &World<'_>) 
 fn moved(charge: Charge, intent: Intent, money_moved: bool, expand: &Expand, world: &World<'_>) -> Outcome {
     let (charge, intent) = (Arc::new(charge), Arc::new(intent));
     let fresh = Fresh { charge: Some(Arc::clone(&charge)) };
-    let answer = answers::ok(&*Arc::clone(&intent).expanded(expand, world, &fresh));
+    let answer = answers::made(Arc::clone(&intent).expanded(expand, world, &fresh));
     let charged = if money_moved { Change::Charged(charge) } else { Change::ChargeSaved(charge) };
     Outcome { answer, changes: vec![charged, Change::IntentSaved(intent)] }
 }

@@ -145,7 +145,7 @@ impl Call for Create {
         let mut after = Charge::clone(charge);
         after.refund(amount);
         let fresh = Fresh { charge: Some(Arc::new(after)) };
-        let answer = answers::ok(&*Arc::clone(&refund).expanded(&self.expand, world, &fresh));
+        let answer = answers::made(Arc::clone(&refund).expanded(&self.expand, world, &fresh));
         let back = Arc::new(GivenBack {
             refund,
             order: charge.metadata.order().map(str::to_owned),

@@ -156,7 +156,7 @@ impl Call for Create {
                 Trial::Until(time) => time,
             }),
         });
-        let answer = answers::ok(&*Arc::clone(&subscription).expanded(&self.expand, world, &Fresh::default()));
+        let answer = answers::made(Arc::clone(&subscription).expanded(&self.expand, world, &Fresh::default()));
         // Nothing is paid for and nothing is owed as long as it is incomplete.
         let change = match status {
             "incomplete" => Change::SubscriptionSaved(subscription),
@@ -223,7 +223,7 @@ impl Call for Update {
         set(&mut subscription.description, &self.description);
         subscription.metadata = self.metadata.over(&old.metadata)?;
         let subscription = Arc::new(subscription);
-        let answer = answers::ok(&*Arc::clone(&subscription).expanded(&self.expand, world, &Fresh::default()));
+        let answer = answers::made(Arc::clone(&subscription).expanded(&self.expand, world, &Fresh::default()));
         let change = match items::changed(&old.items, &subscription.items) {
             Some(item) => Change::Upgraded(subscription, item),
             None => Change::SubscriptionSaved(subscription),

@@ -39,7 +39,7 @@ impl Call for Unsubscribe {
             cancel_at_period_end: false,
             ..Subscription::clone(old)
         });
-        let answer = answers::ok(&*Arc::clone(&subscription).expanded(&self.expand, world, &Fresh::default()));
+        let answer = answers::made(Arc::clone(&subscription).expanded(&self.expand, world, &Fresh::default()));
         // One that was never paid ends without having begun.
         let change = match old.status {
             "incomplete" => Change::SubscriptionSaved(subscription),

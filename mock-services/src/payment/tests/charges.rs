@@ -38,9 +38,10 @@ fn the_answer_is_indented_and_begins_with_the_id() {
     let context = Context { now: jiff::Timestamp::UNIX_EPOCH, ids: Ids::new(1, "payment", 1, 1, 0) };
     let call = payment.recognise(&request, &context).unwrap().call;
     let Decision::Accept(accepted) = payment.decide(&PaymentState::default(), &call, &context) else { panic!("refused") };
-    let body = String::from_utf8(accepted.answer.body).unwrap();
+    let answer = accepted.answer.written();
+    let body = String::from_utf8(answer.body).unwrap();
     assert!(body.starts_with("{\n  \"id\": \"ch_3") && body.ends_with("\n}"), "{body}");
-    assert_eq!(accepted.answer.headers[0], ("Content-Type".into(), "application/json".into()));
+    assert_eq!(answer.headers[0], ("Content-Type".into(), "application/json".into()));
 }
 
 #[test]

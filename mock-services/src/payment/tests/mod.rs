@@ -87,7 +87,7 @@ impl Desk {
 
 impl Reply {
     fn new(answer: &Answer) -> Self {
-        let body = serde_json::from_slice(&answer.body).unwrap();
+        let body = serde_json::from_slice(&answer.clone().written().body).unwrap();
         Reply { status: answer.status, body, operation: None, fields: Fields::new(), effects: Vec::new(), begun: false }
     }
 

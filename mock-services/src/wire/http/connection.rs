@@ -11,12 +11,14 @@ use super::body::{Chunked, Progress};
 use super::encode::{Frame, encode};
 use super::head::{BodyFraming, Head, parse};
 use crate::engine::{Engine, Gone, Origin};
-use crate::ledger::{ClosedBy, Event};
 use crate::service::{Answer, Request, Service};
-use crate::wire::close::{finish, left};
-use crate::wire::deliver::{Then, deliver};
+use crate::wire::close::{End, left, speaks};
+use crate::wire::deliver::deliver;
 use crate::wire::garble::garble;
-use crate::wire::{Limits, Manner};
+use crate::wire::{Limits, Manner, Ticket};
+
+/// Buffers that have grown larger are given back after each answer.
+const MOST_KEPT: usize = 64 * 1024;
 
 /// What came in next.
 enum Next {
@@ -26,12 +28,15 @@ enum Next {
     },
     /// Something that is no request that could be answered by the service.
     Bad(u16),
-    Ended(ClosedBy),
+    Ended(End),
 }
 
 struct Connection<'a> {
     line: TcpStream,
     buffer: Vec<u8>,
+    /// The body of the answer and the answer as a whole, kept for the next one.
+    body: Vec<u8>,
+    out: Vec<u8>,
     limits: &'a Limits,
     patience: std::pin::Pin<Box<tokio::time::Sleep>>,
 }
@@ -46,62 +51,67 @@ pub(in crate::wire) async fn serve<S: Service>(
 ) {
     // Answers are small and awaited: holding them back for more would only delay them.
     let _ = line.set_nodelay(true);
-    let patience = Box::pin(tokio::time::sleep(limits.idle_time));
-    let mut connection = Connection { line, buffer: Vec::new(), limits: &limits, patience };
-    tokio::select! {
-        ready = connection.line.readable() => if ready.is_err() { return },
-        // Files are running short, and this one has said nothing yet.
-        _ = shed.changed() => return,
-        () = &mut connection.patience => return,
+    if speaks(&line, &mut shed, limits.idle_time).await {
+        drop(shed);
+        // In a box of its own, so that those who say nothing take little.
+        Box::pin(converse(line, engine, origin, limits)).await;
     }
-    drop(shed);
+}
+
+async fn converse<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: Origin, limits: Limits) {
+    let patience = Box::pin(tokio::time::sleep(limits.idle_time));
+    let mut connection = Connection { line, buffer: Vec::new(), body: Vec::new(), out: Vec::new(), limits: &limits, patience };
     let mut requests = 0u64;
-    let by = loop {
+    let end = loop {
         match connection.next().await {
-            Next::Ended(by) => break by,
+            Next::Ended(end) => break end,
             Next::Bad(status) => {
                 requests += 1;
-                connection.refuse(&*engine, origin, status).await;
-                break if status == 408 { ClosedBy::Timeout } else { ClosedBy::Service };
+                break connection.refuse(&*engine, origin, status).await;
             }
             Next::Request { request, keep_alive } => {
                 requests += 1;
-                if let Some(by) = connection.answer(&engine, origin, request, keep_alive).await {
-                    break by;
+                if let Some(end) = connection.answer(&engine, origin, request, keep_alive).await {
+                    break end;
                 }
             }
         }
     };
     if requests > 0 {
-        let service = engine.service().name().into();
-        engine.ledger().append(&Event::Closed { service, connection: origin.connection, caller: origin.caller, by });
+        engine.closed(origin, end.by());
     }
+    end.carry_out(&mut connection.line).await;
 }
 
 impl Connection<'_> {
     /// Reads the next request, whole.
     async fn next(&mut self) -> Next {
         self.wait_at_most(self.limits.idle_time);
+        let mut begun = false;
         let head = loop {
             if !self.buffer.is_empty() {
                 match parse(&self.buffer, self.limits.head) {
                     Ok(Some(head)) => break head,
-                    Ok(None) => {}
+                    Ok(None) if begun => {}
+                    Ok(None) => {
+                        begun = true;
+                        self.wait_at_most(self.limits.head_time);
+                    }
                     Err(status) => return Next::Bad(status),
                 }
             }
             let was_empty = self.buffer.is_empty();
             match self.read_line().await {
-                Ok(0) | Err(None) => return Next::Ended(ClosedBy::Caller),
+                Ok(0) | Err(None) => return Next::Ended(End::Left),
                 Ok(_) => {}
-                Err(Some(_)) if was_empty => return Next::Ended(ClosedBy::Timeout),
+                Err(Some(_)) if was_empty => return Next::Ended(End::Silent),
                 Err(Some(status)) => return Next::Bad(status),
             }
         };
         let keep_alive = head.keep_alive;
         match self.body(head).await {
             Ok(request) => Next::Request { request, keep_alive },
-            Err(None) => Next::Ended(ClosedBy::Caller),
+            Err(None) => Next::Ended(End::Left),
             Err(Some(status)) => Next::Bad(status),
         }
     }
@@ -132,8 +142,9 @@ impl Connection<'_> {
                         return Err(None);
                     }
                 }
-                let rest = self.buffer.split_off(length);
-                Ok(request.body(std::mem::replace(&mut self.buffer, rest)))
+                let body = self.buffer[..length].to_vec();
+                self.buffer.drain(..length);
+                Ok(request.body(body))
             }
             BodyFraming::Chunked => {
                 self.wait_at_most(self.limits.body_time);
@@ -156,15 +167,14 @@ impl Connection<'_> {
         }
     }
 
-    /// Reads until a line of the head has ended: only then can the head have.
+    /// Reads until a line of the head has ended: only then can the head have. The first bytes are given at once, because they tell what
+    /// is no HTTP at all and would never end a line.
     async fn read_line(&mut self) -> Result<usize, Option<u16>> {
         loop {
             let before = self.buffer.len();
             let length = self.read().await?;
-            if before == 0 && length > 0 && !ends_head(&self.buffer) {
-                self.wait_at_most(self.limits.head_time);
-            }
-            if length == 0 || self.buffer[before..].contains(&b'\n') || self.buffer.len() >= self.limits.head {
+            let ends_line = self.buffer[before..].contains(&b'\n');
+            if before == 0 || length == 0 || ends_line || self.buffer.len() >= self.limits.head {
                 return Ok(length);
             }
         }
@@ -184,17 +194,17 @@ impl Connection<'_> {
         self.patience.as_mut().reset(tokio::time::Instant::now() + time);
     }
 
-    /// Answers a request; says who ended the connection where it is at its end.
+    /// Answers a request; says how the connection ends where it does.
     async fn answer<S: Service>(
         &mut self,
         engine: &Arc<Engine<S>>,
         origin: Origin,
         request: Request,
         keep_alive: bool,
-    ) -> Option<ClosedBy> {
+    ) -> Option<End> {
         let head_only = request.method() == "HEAD";
         let gone = Gone::default();
-        let mut delivery = {
+        let delivery = {
             let handled = engine.handle(request, origin, &gone);
             tokio::pin!(handled);
             tokio::select! {
@@ -205,38 +215,23 @@ impl Connection<'_> {
                     // What a caller has asked for is done whether it waits for the answer or not.
                     let delivery = handled.await;
                     if let Some(ticket) = delivery.ticket {
-                        ticket.sent(delivery.answer.status, 0, false);
+                        ticket.sends(0, false);
                     }
-                    return Some(ClosedBy::Caller);
+                    return Some(End::Left);
                 }
             }
         };
-        if delivery.manner == Manner::Garble {
-            garble(&mut delivery.answer.body);
-        }
         let frame = Frame { now: engine.clock().wall(), keep_alive, head_only };
-        let encoded = encode(&delivery.answer, frame, delivery.manner);
-        let sent = deliver(&mut self.line, &mut self.buffer, &encoded, delivery.manner).await;
-        if let Some(ticket) = delivery.ticket {
-            ticket.sent(delivery.answer.status, sent.bytes, sent.whole);
-        }
-        match sent.then {
-            Then::Open if keep_alive => None,
-            Then::Open => {
-                finish(&mut self.line).await;
-                Some(ClosedBy::Service)
-            }
-            Then::Ended => Some(ClosedBy::Service),
-            Then::Left => Some(ClosedBy::Caller),
-        }
+        let end = self.send(&delivery.answer, frame, delivery.manner, delivery.ticket.as_ref()).await;
+        end.or((!keep_alive).then_some(End::Finish))
     }
 
     /// Refuses what cannot be read, in the words of the server that stands in front of every such service.
-    async fn refuse<S: Service>(&mut self, engine: &Engine<S>, origin: Origin, status: u16) {
+    async fn refuse<S: Service>(&mut self, engine: &Engine<S>, origin: Origin, status: u16) -> End {
         let title = match status {
             408 => "408 Request Time-out",
             413 => "413 Request Entity Too Large",
-            431 => "400 Request Header Or Cookie Too Large",
+            431 => "431 Request Header Fields Too Large",
             501 => "501 Not Implemented",
             505 => "505 HTTP Version Not Supported",
             _ => "400 Bad Request",
@@ -247,13 +242,22 @@ impl Connection<'_> {
         let answer = Answer::text(status, "text/html", body).with_header("Server", "nginx");
         engine.refused_on_the_wire(origin, "", status);
         let frame = Frame { now: engine.clock().wall(), keep_alive: false, head_only: false };
-        let encoded = encode(&answer, frame, Manner::Whole);
-        deliver(&mut self.line, &mut self.buffer, &encoded, Manner::Whole).await;
-        finish(&mut self.line).await;
+        let ends = if status == 408 { End::TimedOut } else { End::Finish };
+        self.send(&answer, frame, Manner::Whole, None).await.unwrap_or(ends)
     }
-}
 
-/// Whether the head is all there, as far as a glance can tell.
-fn ends_head(buffer: &[u8]) -> bool {
-    buffer.windows(4).any(|window| window == b"\r\n\r\n")
+    async fn send(&mut self, answer: &Answer, frame: Frame, manner: Manner, ticket: Option<&Ticket>) -> Option<End> {
+        self.body.clear();
+        answer.write_body(&mut self.body);
+        if manner == Manner::Garble {
+            garble(&mut self.body);
+        }
+        let encoded = encode(answer, &self.body, frame, manner, std::mem::take(&mut self.out));
+        let end = deliver(&mut self.line, &mut self.buffer, &encoded, manner, ticket).await;
+        self.out = encoded.bytes;
+        for kept in [&mut self.body, &mut self.out, &mut self.buffer] {
+            kept.shrink_to(MOST_KEPT.max(kept.len()));
+        }
+        end
+    }
 }

@@ -1,6 +1,7 @@
 //! An answer as the bytes of an HTTP/1.1 response.
 
 use std::cell::RefCell;
+use std::io::Write;
 
 use jiff::Timestamp;
 
@@ -18,10 +19,11 @@ pub(super) struct Frame {
     pub(super) head_only: bool,
 }
 
-/// Encodes an answer, ready to be sent in the given manner.
-pub(super) fn encode(answer: &Answer, frame: Frame, manner: Manner) -> Encoded {
+/// Encodes an answer with its body, ready to be sent in the given manner, into a buffer that may have been used before.
+pub(super) fn encode(answer: &Answer, body: &[u8], frame: Frame, manner: Manner, mut bytes: Vec<u8>) -> Encoded {
     let chunked = manner == Manner::Truncate(Framing::Chunked);
-    let mut bytes = Vec::with_capacity(512 + answer.body.len());
+    bytes.clear();
+    bytes.reserve(1024 + body.len());
     bytes.extend_from_slice(b"HTTP/1.1 ");
     push_number(&mut bytes, u64::from(answer.status));
     bytes.push(b' ');
@@ -39,31 +41,32 @@ pub(super) fn encode(answer: &Answer, frame: Frame, manner: Manner) -> Encoded {
         bytes.extend_from_slice(b"\r\nTransfer-Encoding: chunked");
     } else if !bodiless {
         bytes.extend_from_slice(b"\r\nContent-Length: ");
-        push_number(&mut bytes, answer.body.len() as u64);
+        push_number(&mut bytes, body.len() as u64);
     }
     let connection: &[u8] = if frame.keep_alive { b"keep-alive" } else { b"close" };
     bytes.extend_from_slice(b"\r\nConnection: ");
     bytes.extend_from_slice(connection);
     bytes.extend_from_slice(b"\r\n\r\n");
     let body_at = bytes.len();
-    if bodiless || frame.head_only || answer.body.is_empty() {
+    if bodiless || frame.head_only || body.is_empty() {
         // With no body to cut, the head is: the caller must see an answer that is not whole.
         return Encoded { cut: body_at / 2, bytes, body_at };
     }
-    let half = answer.body.len() / 2;
+    let half = body.len() / 2;
     if chunked {
-        bytes.extend_from_slice(format!("{:x}\r\n", answer.body.len()).as_bytes());
+        bytes.extend_from_slice(format!("{:x}\r\n", body.len()).as_bytes());
         let data_at = bytes.len();
-        bytes.extend_from_slice(&answer.body);
+        bytes.extend_from_slice(body);
         bytes.extend_from_slice(b"\r\n0\r\n\r\n");
         return Encoded { cut: data_at + half, bytes, body_at };
     }
-    bytes.extend_from_slice(&answer.body);
+    bytes.extend_from_slice(body);
     Encoded { cut: body_at + half, bytes, body_at }
 }
 
 fn push_number(bytes: &mut Vec<u8>, number: u64) {
-    bytes.extend_from_slice(number.to_string().as_bytes());
+    // Writing into memory cannot fail.
+    let _ = write!(bytes, "{number}");
 }
 
 /// Writing the same second again is the common case under load.
@@ -130,6 +133,10 @@ mod tests {
 
     fn frame() -> Frame {
         Frame { now: Timestamp::from_second(1_763_170_000).unwrap(), keep_alive: true, head_only: false }
+    }
+
+    fn encode(answer: &Answer, frame: Frame, manner: Manner) -> Encoded {
+        super::encode(answer, &answer.body, frame, manner, Vec::new())
     }
 
     fn text(encoded: &Encoded, to: usize) -> String {

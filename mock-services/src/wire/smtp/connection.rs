@@ -7,19 +7,19 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::{Session, SmtpOptions, Step, encode};
 use crate::engine::{Engine, Gone, Origin};
-use crate::ledger::{ClosedBy, Event};
 use crate::service::{Envelope, Request, Service};
-use crate::wire::close::{Line, finish, left};
-use crate::wire::deliver::{Encoded, Then, deliver};
+use crate::wire::close::{End, Line, left, speaks};
+use crate::wire::deliver::{Encoded, deliver};
 use crate::wire::garble::garble;
 use crate::wire::{Limits, Manner, tls};
 
-/// How a part of the conversation ended.
-enum End {
-    Closed(ClosedBy),
+/// What comes after a part of the conversation.
+enum Then {
+    Ends(End),
     /// The client wants to go on over TLS.
     StartTls,
 }
@@ -28,7 +28,7 @@ struct Conversation<'a, S: Service> {
     session: Session,
     engine: &'a Arc<Engine<S>>,
     origin: Origin,
-    /// How long the client may say nothing.
+    /// How long the client may say nothing, and how long a line or a message may take.
     patience: Duration,
     messages: u64,
 }
@@ -39,78 +39,92 @@ pub(in crate::wire) async fn serve<S: Service>(
     engine: Arc<Engine<S>>,
     origin: Origin,
     limits: Limits,
-    shed: watch::Receiver<u64>,
+    mut shed: watch::Receiver<u64>,
 ) {
     let _ = line.set_nodelay(true);
-    let acceptor = tls::acceptor();
     let options = SmtpOptions {
         hostname: "localhost".to_owned(),
         size_limit: limits.body,
         require_auth: engine.wants_minted_key(),
-        starttls: acceptor.is_some(),
+        starttls: tls::acceptor().is_some(),
     };
     let session = Session::new(options);
-    let greeting = session.greeting();
-    if line.write_all(&greeting).await.is_err() || !speaks(&line, shed, limits.idle_time).await {
-        return;
-    }
-    let mut conversation = Conversation { session, engine: &engine, origin, patience: limits.idle_time, messages: 0 };
-    let mut end = conversation.go_on(&mut line).await;
-    if let (End::StartTls, Some(acceptor)) = (&end, acceptor) {
-        end = match tokio::time::timeout(limits.head_time, acceptor.accept(line)).await {
-            Ok(Ok(mut secured)) => {
-                conversation.session.tls_started();
-                conversation.go_on(&mut secured).await
-            }
-            Ok(Err(_)) => End::Closed(ClosedBy::Caller),
-            Err(_) => End::Closed(ClosedBy::Timeout),
-        };
-    }
-    if let (End::Closed(by), true) = (end, conversation.messages > 0) {
-        let service = engine.service().name().into();
-        engine.ledger().append(&Event::Closed { service, connection: origin.connection, caller: origin.caller, by });
+    if line.write_all(&session.greeting()).await.is_ok() && speaks(&line, &mut shed, limits.idle_time).await {
+        drop(shed);
+        // In a box of its own, so that those who say nothing take little.
+        Box::pin(converse(line, session, engine, origin, limits)).await;
     }
 }
 
-/// Waits for the first word; silent connections make room when files run short.
-async fn speaks(line: &TcpStream, mut shed: watch::Receiver<u64>, patience: Duration) -> bool {
-    tokio::select! {
-        ready = line.readable() => ready.is_ok(),
-        _ = shed.changed() => false,
-        () = tokio::time::sleep(patience) => false,
+async fn converse<S: Service>(mut line: TcpStream, session: Session, engine: Arc<Engine<S>>, origin: Origin, limits: Limits) {
+    let mut conversation = Conversation { session, engine: &engine, origin, patience: limits.idle_time, messages: 0 };
+    if let (Then::StartTls, Some(acceptor)) = (conversation.go_on(&mut line).await, tls::acceptor()) {
+        match tokio::time::timeout(limits.head_time, acceptor.accept(line)).await {
+            Ok(Ok(mut secured)) => {
+                conversation.session.tls_started();
+                conversation.go_on(&mut secured).await;
+            }
+            Ok(Err(_)) => conversation.closed(End::Left),
+            Err(_) => conversation.closed(End::Silent),
+        }
     }
 }
 
 impl<S: Service> Conversation<'_, S> {
-    async fn go_on<L: Line>(&mut self, line: &mut L) -> End {
+    /// Speaks until the connection ends, which it carries out, or goes on over TLS.
+    async fn go_on<L: Line>(&mut self, line: &mut L) -> Then {
+        let then = self.speak(line).await;
+        if let Then::Ends(end) = then {
+            self.closed(end);
+            end.carry_out(line).await;
+        }
+        then
+    }
+
+    fn closed(&self, end: End) {
+        if self.messages > 0 {
+            self.engine.closed(self.origin, end.by());
+        }
+    }
+
+    async fn speak<L: Line>(&mut self, line: &mut L) -> Then {
         let mut buffer = Vec::with_capacity(4096);
         let mut steps = Vec::new();
+        // A line or a message that comes byte by byte has the time of one that does not come.
+        let mut deadline = Instant::now() + self.patience;
         loop {
-            match tokio::time::timeout(self.patience, line.read_buf(&mut buffer)).await {
-                Ok(Ok(0) | Err(_)) => return End::Closed(ClosedBy::Caller),
-                Err(_) => return End::Closed(ClosedBy::Timeout),
+            match tokio::time::timeout_at(deadline, line.read_buf(&mut buffer)).await {
+                Ok(Ok(0) | Err(_)) => return Then::Ends(End::Left),
+                Err(_) => {
+                    let told = line.write_all(&self.session.timed_out()).await.is_ok();
+                    return Then::Ends(if told { End::TimedOut } else { End::Silent });
+                }
                 Ok(Ok(_)) => {}
             }
             self.session.feed(&buffer, &mut steps);
             buffer.clear();
             let mut due: VecDeque<Step> = steps.drain(..).collect();
+            let proceeds = !due.is_empty();
             while let Some(step) = due.pop_front() {
-                if let Some(end) = self.step(line, &mut buffer, step, &mut steps).await {
-                    return end;
+                if let Some(then) = self.step(line, &mut buffer, step, &mut steps).await {
+                    return then;
                 }
                 self.session.feed(&buffer, &mut steps);
                 buffer.clear();
                 due.extend(steps.drain(..));
             }
+            if proceeds {
+                deadline = Instant::now() + self.patience;
+            }
         }
     }
 
-    /// Carries one step out; says how it ended where that was the end.
-    async fn step<L: Line>(&mut self, line: &mut L, buffer: &mut Vec<u8>, step: Step, next: &mut Vec<Step>) -> Option<End> {
+    /// Carries one step out; says what comes then where the conversation does not just go on.
+    async fn step<L: Line>(&mut self, line: &mut L, buffer: &mut Vec<u8>, step: Step, next: &mut Vec<Step>) -> Option<Then> {
         match step {
             Step::Say(bytes) => {
                 let said = line.write_all(&bytes).await.is_ok() && line.flush().await.is_ok();
-                (!said).then_some(End::Closed(ClosedBy::Caller))
+                (!said).then_some(Then::Ends(End::Left))
             }
             Step::Authenticate { secret, .. } => {
                 let valid = self.engine.admits(Some(&secret));
@@ -120,11 +134,8 @@ impl<S: Service> Conversation<'_, S> {
                 self.session.authenticated(valid, next);
                 None
             }
-            Step::StartTls => Some(End::StartTls),
-            Step::Close => {
-                finish(line).await;
-                Some(End::Closed(ClosedBy::Service))
-            }
+            Step::StartTls => Some(Then::StartTls),
+            Step::Close => Some(Then::Ends(End::Finish)),
             Step::Message { envelope, message } => self.message(line, buffer, envelope, message, next).await,
         }
     }
@@ -136,7 +147,7 @@ impl<S: Service> Conversation<'_, S> {
         envelope: Envelope,
         message: Vec<u8>,
         next: &mut Vec<Step>,
-    ) -> Option<End> {
+    ) -> Option<Then> {
         self.messages += 1;
         let gone = Gone::default();
         let delivery = {
@@ -149,13 +160,13 @@ impl<S: Service> Conversation<'_, S> {
                     gone.set();
                     let delivery = handled.await;
                     if let Some(ticket) = delivery.ticket {
-                        ticket.sent(delivery.answer.status, 0, false);
+                        ticket.sends(0, false);
                     }
-                    return Some(End::Closed(ClosedBy::Caller));
+                    return Some(Then::Ends(End::Left));
                 }
             }
         };
-        let mut bytes = encode(&delivery.answer);
+        let mut bytes = encode(&delivery.answer.clone().written());
         if delivery.manner == Manner::Garble {
             // An SMTP reply is little more than its code: the line as a whole must not parse.
             let end = bytes.len().saturating_sub(2);
@@ -164,17 +175,12 @@ impl<S: Service> Conversation<'_, S> {
             bytes.splice(..end, line);
         }
         let encoded = Encoded { cut: bytes.len() / 2, bytes, body_at: 0 };
-        let sent = deliver(line, buffer, &encoded, delivery.manner).await;
-        if let Some(ticket) = delivery.ticket {
-            ticket.sent(delivery.answer.status, sent.bytes, sent.whole);
-        }
-        match sent.then {
-            Then::Open => {
+        match deliver(line, buffer, &encoded, delivery.manner, delivery.ticket.as_ref()).await {
+            Some(end) => Some(Then::Ends(end)),
+            None => {
                 self.session.message_answered(delivery.answer.status, next);
                 None
             }
-            Then::Ended => Some(End::Closed(ClosedBy::Service)),
-            Then::Left => Some(End::Closed(ClosedBy::Caller)),
         }
     }
 }

@@ -29,20 +29,20 @@ mod tests {
 
     #[test]
     fn one_line_of_text_is_one_line_of_reply() {
-        let answer = Answer { body: b"2.0.0 Ok: queued as 4F1".to_vec(), ..Answer::empty(250) };
+        let answer = Answer::bare(250, b"2.0.0 Ok: queued as 4F1");
         assert_eq!(encode(&answer), b"250 2.0.0 Ok: queued as 4F1\r\n");
         assert_eq!(encode(&Answer::empty(354)), b"354 \r\n");
     }
 
     #[test]
     fn all_lines_but_the_last_are_continued() {
-        let answer = Answer { body: b"first\r\nsecond\nthird\r\n".to_vec(), ..Answer::empty(550) };
+        let answer = Answer::bare(550, b"first\r\nsecond\nthird\r\n");
         assert_eq!(encode(&answer), b"550-first\r\n550-second\r\n550 third\r\n");
     }
 
     #[test]
     fn a_text_cannot_end_its_line_early() {
-        let answer = Answer { body: b"a\rb\0c".to_vec(), ..Answer::empty(451) };
+        let answer = Answer::bare(451, b"a\rb\0c");
         assert_eq!(encode(&answer), b"451 a b c\r\n");
     }
 }

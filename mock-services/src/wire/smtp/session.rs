@@ -65,6 +65,11 @@ impl Session {
         lines(220, &format!("{} ESMTP", self.options.hostname))
     }
 
+    /// What is sent when the client has said nothing for too long.
+    pub(crate) fn timed_out(&self) -> Vec<u8> {
+        lines(421, &format!("4.4.2 {} Error: timeout exceeded", self.options.hostname))
+    }
+
     /// Reads on. However the bytes are cut, the steps are the same.
     pub(crate) fn feed(&mut self, bytes: &[u8], out: &mut Vec<Step>) {
         if !matches!(self.mode, Mode::Closed | Mode::Waiting(For::Tls)) {

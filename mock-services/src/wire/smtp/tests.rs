@@ -29,7 +29,7 @@ fn converse(options: SmtpOptions, pieces: &[&[u8]]) -> Heard {
                 match &step {
                     Step::Say(bytes) => heard.said.push_str(&String::from_utf8_lossy(bytes)),
                     Step::Message { .. } => {
-                        let answer = Answer { body: b"2.0.0 Ok: queued".to_vec(), ..Answer::empty(250) };
+                        let answer = Answer::bare(250, b"2.0.0 Ok: queued");
                         heard.said.push_str(&String::from_utf8_lossy(&encode(&answer)));
                         session.message_answered(250, &mut more);
                     }

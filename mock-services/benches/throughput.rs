@@ -1,0 +1,71 @@
+//! How fast a charge is taken, measured in one run over real sockets with keep-alive: with the ledger, without it, against a bare
+//! hyper responder that answers the same bytes, and against the `wiremock` crate. Prints a table of ratios;
+//! `cargo bench -- --quick` takes a tenth of the time.
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a benchmark prints, and stops where it cannot go on"
+)]
+
+mod support;
+
+use std::time::Duration;
+
+use support::{Contender, load, one_key};
+
+const CONNECTIONS: [usize; 2] = [8, 256];
+const CALLERS: u32 = 16;
+
+fn main() {
+    let quick = std::env::args().any(|argument| argument == "--quick" || argument == "--test");
+    let (rounds, slice, key_rounds) =
+        if quick { (3, Duration::from_millis(200), 1_000) } else { (11, Duration::from_millis(700), 10_000) };
+    let folder = tempfile::tempdir().unwrap();
+    for connections in CONNECTIONS {
+        let mut contenders = Contender::all(folder.path(), connections);
+        // For a profiler: one contender alone, by its number.
+        if let Some(only) = std::env::var("BENCH_ONLY").ok().and_then(|only| only.parse::<usize>().ok()) {
+            let before = processor_time();
+            let rate = load(&contenders.swap_remove(only), connections, slice * rounds);
+            let processor = processor_time().saturating_sub(before).as_micros() as f64 / (rate * (slice * rounds).as_secs_f64());
+            println!("{connections} connections: {rate:.0} requests a second, {processor:.1} us of processor time each");
+            continue;
+        }
+        let mut rates = vec![Vec::new(); contenders.len()];
+        // The contenders take turns, so that whatever else the machine does falls on all of them alike.
+        for _ in 0..rounds {
+            for (contender, rates) in contenders.iter().zip(&mut rates) {
+                rates.push(load(contender, connections, slice));
+            }
+        }
+        let medians: Vec<f64> = rates.into_iter().map(median).collect();
+        println!("\n{connections} connections\n");
+        println!("| contender | requests a second | of the bare responder |\n| --- | ---: | ---: |");
+        for (contender, rate) in contenders.iter().zip(&medians) {
+            println!("| {} | {:.0} | {:.0} % |", contender.name, rate, 100.0 * rate / medians[2]);
+        }
+        println!(
+            "\nThe ledger costs {:.1} %. Ahead of wiremock by a factor of {:.2}.",
+            100.0 * (1.0 - medians[0] / medians[1]),
+            medians[0] / medians[3]
+        );
+    }
+    let effects = one_key(CALLERS, key_rounds);
+    println!("\nOne key from {CALLERS} callers at a barrier, {key_rounds} rounds: {effects} rounds had exactly one effect.");
+    assert_eq!(effects, key_rounds, "a key was not honoured");
+}
+
+/// What this process has used of all processors.
+fn processor_time() -> Duration {
+    const TICK: Duration = Duration::from_millis(10);
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |place: usize| fields.get(place).and_then(|field| field.parse::<u32>().ok()).unwrap_or_default();
+    TICK * (ticks(11) + ticks(12))
+}
+
+fn median(mut rates: Vec<f64>) -> f64 {
+    rates.sort_by(f64::total_cmp);
+    rates[rates.len() / 2]
+}

@@ -1,0 +1,166 @@
+//! Several callers over one state: ports, keys, the door, and many at once over real sockets.
+
+use std::sync::Arc;
+
+use mock_services::idempotency::{Idempotency, Profile};
+use mock_services::ledger::{AtDoor, Event};
+use mock_services::records::Records;
+use mock_services::{DoorOptions, MockServices, ServiceOptions};
+use tokio::sync::Barrier;
+
+use crate::common::line::header;
+use crate::common::{
+    End, Line, Seen, attempts, commits, connected, entry, events, faults, get, increment, must, put, records, started, until,
+};
+
+/// Opens one connection for each caller; all send their request at the same moment. Gives what each saw.
+async fn all_at_once(services: &MockServices, callers: u32, request: &[u8]) -> Vec<Option<Seen>> {
+    let barrier = Arc::new(Barrier::new(callers as usize));
+    let tasks: Vec<_> = (1..=callers)
+        .map(|caller| {
+            let (barrier, request) = (Arc::clone(&barrier), request.to_vec());
+            let address = services.address("records", caller).unwrap();
+            tokio::spawn(async move {
+                let mut line = Line::open(address).await;
+                barrier.wait().await;
+                line.send(&request).await;
+                let mut first = [0];
+                let came = must(line.stream.peek(&mut first)).await.unwrap();
+                if came == 0 { None } else { Some(line.answer().await) }
+            })
+        })
+        .collect();
+    let mut seen = Vec::new();
+    for task in tasks {
+        seen.push(must(task).await.unwrap());
+    }
+    seen
+}
+
+#[tokio::test]
+async fn each_caller_has_a_port_of_its_own_over_one_state() {
+    let services = started(records(&[]).callers(3)).await;
+    let ports: Vec<_> = (1..=3).map(|caller| services.address("records", caller).unwrap().port()).collect();
+    assert!(ports[0] != ports[1] && ports[1] != ports[2] && ports[0] != ports[2]);
+    assert!(services.address("records", 4).is_none());
+    assert_eq!(connected(&services, 2).await.ask(&put(&services, "a")).await.status, 201);
+    assert_eq!(connected(&services, 3).await.ask(&get(&services, "a")).await.status, 200);
+    let callers = events(&services).into_iter().filter_map(|event| match event {
+        Event::Received(received) => Some(received.caller),
+        _ => None,
+    });
+    assert_eq!(callers.collect::<Vec<_>>(), [2, 3]);
+}
+
+#[tokio::test]
+async fn a_request_without_the_minted_key_is_no_attempt_and_uses_no_fault_up() {
+    let services = started(records(&["records.put#1 commit=now reply=drop"])).await;
+    let right = String::from_utf8(put(&services, "a")).unwrap();
+    let key = services.key("records").unwrap();
+    let mut line = connected(&services, 1).await;
+    let wrong = [
+        right.replace(key, "rk_wrong"),
+        right.replace(key, ""),
+        right.replace("Authorization: Bearer", "X-Other:"),
+        right.replace("Authorization: Bearer", "Authorization: Digest"),
+        right.replace(key, &key[..key.len() - 1]),
+    ];
+    for request in &wrong {
+        let seen = line.ask(request.as_bytes()).await;
+        let body = String::from_utf8(seen.body).unwrap();
+        assert_eq!((seen.status, header(&seen.head, "content-type")), (401, Some("application/problem+json")), "{request}");
+        assert!(body.contains("The key is missing or not known."), "{body}");
+    }
+    assert!(attempts(&services).is_empty() && services.fired()[0].seen == 0);
+    let refused = events(&services).iter().filter(|event| matches!(event, Event::Refused { status: 401, .. })).count();
+    assert_eq!(refused, wrong.len());
+    line.send(right.as_bytes()).await;
+    assert_eq!(line.rest().await, (Vec::new(), End::Fin), "the fault strikes the first that is accepted");
+    assert_eq!(services.fired()[0].attempts, [1]);
+}
+
+#[tokio::test]
+async fn services_that_take_any_key_still_want_one() {
+    let services = started(records(&[]).any_key()).await;
+    let right = String::from_utf8(put(&services, "a")).unwrap();
+    let mut line = connected(&services, 1).await;
+    assert_eq!(line.ask(right.replace(services.key("records").unwrap(), "anything").as_bytes()).await.status, 201);
+    assert_eq!(line.ask(right.replace("Authorization: Bearer", "X-Other:").as_bytes()).await.status, 401);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_first_of_sixty_four_callers_at_once_is_struck_and_no_other() {
+    let services = started(records(&["records.increment#1 commit=now reply=drop"]).callers(64)).await;
+    let seen = all_at_once(&services, 64, &increment(&services, "c", &[])).await;
+    assert_eq!(seen.iter().filter(|seen| seen.is_none()).count(), 1);
+    assert!(seen.iter().flatten().all(|seen| seen.status == 200));
+    let struck = services.fired().remove(0);
+    assert_eq!((struck.seen, struck.attempts), (64, vec![1]));
+    assert_eq!(commits(&services).len(), 64);
+    let mut values: Vec<_> = seen.into_iter().flatten().map(|seen| String::from_utf8(seen.body).unwrap()).collect();
+    values.sort_unstable();
+    values.dedup();
+    assert_eq!(values.len(), 63, "no two were told the same");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_key_from_sixteen_callers_at_once_is_one_effect() {
+    let options = ServiceOptions { idempotency: Some(Idempotency::new(Profile::Stripe)), ..ServiceOptions::default() };
+    let services = started(MockServices::builder().callers(16).service(Records::default(), options)).await;
+    let seen = all_at_once(&services, 16, &increment(&services, "c", &["Idempotency-Key: once"])).await;
+    assert!(seen.iter().flatten().all(|seen| seen.status == 200 && seen.body == b"{\"counter\":\"c\",\"value\":1}"));
+    let replays = seen.iter().flatten().filter(|seen| header(&seen.head, "idempotent-replayed") == Some("true")).count();
+    assert_eq!((seen.iter().flatten().count(), replays), (16, 15));
+    assert_eq!((commits(&services), attempts(&services).len()), (vec![1], 16));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sixteen_callers_wait_at_the_door_until_the_last_has_come() {
+    let services = started(records(&[]).callers(16).door(DoorOptions::default())).await;
+    let seen = all_at_once(&services, 16, &increment(&services, "c", &[])).await;
+    assert!(seen.iter().flatten().all(|seen| seen.status == 200) && seen.iter().flatten().count() == 16);
+    let events = events(&services);
+    let last_held = events.iter().rposition(|event| matches!(event, Event::Door { what: AtDoor::Held, .. })).unwrap();
+    let first_in = events.iter().position(|event| matches!(event, Event::Door { what: AtDoor::Admitted, .. })).unwrap();
+    let first_received = events.iter().position(|event| matches!(event, Event::Received(_))).unwrap();
+    assert!(last_held < first_in && first_in < first_received);
+    for what in [AtDoor::Held, AtDoor::Admitted] {
+        let mut callers: Vec<u32> = events.iter().filter_map(|event| at_door(event, what)).collect();
+        callers.sort_unstable();
+        assert_eq!(callers, (1..=16).collect::<Vec<_>>(), "{what:?}");
+    }
+}
+
+fn at_door(event: &Event<'static>, wanted: AtDoor) -> Option<u32> {
+    match event {
+        Event::Door { caller, what } if *what == wanted => Some(*caller),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn one_who_leaves_at_the_door_made_no_attempt_and_one_who_ended_is_not_waited_for() {
+    let services = started(records(&["records.increment#1 commit=now reply=drop"]).callers(3).door(DoorOptions::default())).await;
+    let (mut one, mut two) = (connected(&services, 1).await, connected(&services, 2).await);
+    one.send(&increment(&services, "c", &[])).await;
+    two.send(&increment(&services, "c", &[])).await;
+    until(&services, 2, |event| at_door(event, AtDoor::Held).is_some()).await;
+    drop(one);
+    assert_eq!(entry(&services, |event| at_door(event, AtDoor::GaveUp)).await, 1);
+    assert!(attempts(&services).is_empty() && services.fired()[0].seen == 0);
+    services.caller_ended(3);
+    assert_eq!(two.rest().await, (Vec::new(), End::Fin));
+    assert_eq!((attempts(&services), services.fired().remove(0).attempts), (vec![1], vec![1]));
+    assert_eq!(entry(&services, |event| at_door(event, AtDoor::Absent)).await, 3);
+}
+
+#[tokio::test]
+async fn a_fault_that_names_a_caller_strikes_that_caller_alone() {
+    let services = started(records(&[]).callers(2)).await;
+    services.arm(faults(&["records.put#1 caller=2 commit=never reply=drop"])).unwrap();
+    assert_eq!(connected(&services, 1).await.ask(&put(&services, "a")).await.status, 201);
+    let mut two = connected(&services, 2).await;
+    two.send(&put(&services, "b")).await;
+    assert_eq!(two.rest().await, (Vec::new(), End::Fin));
+    assert_eq!(commits(&services), [1]);
+}

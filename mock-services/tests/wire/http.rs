@@ -1,0 +1,123 @@
+//! HTTP/1.1 as a raw socket sees it: keep-alive, pipelining, `HEAD`, `100 Continue`, and the old version.
+
+use mock_services::ledger::{ClosedBy, Event};
+
+use crate::common::line::header;
+use crate::common::{End, attempts, commits, connected, entry, get, put, records, request, started};
+
+#[tokio::test]
+async fn several_requests_go_over_one_connection() {
+    let services = started(records(&[])).await;
+    let mut line = connected(&services, 1).await;
+    for number in 0..5 {
+        let seen = line.ask(&put(&services, &format!("k{number}"))).await;
+        assert_eq!((seen.status, header(&seen.head, "connection")), (201, Some("keep-alive")));
+    }
+    drop(line);
+    let by = entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
+    assert_eq!((by, attempts(&services).len()), (ClosedBy::Caller, 5));
+}
+
+#[tokio::test]
+async fn pipelined_requests_are_answered_in_order_even_behind_a_late_one() {
+    let services =
+        started(records(&["records.put#2 commit=now reply={delay: 60ms}", "records.put#3 commit=now reply={drip: 20ms}"])).await;
+    let mut line = connected(&services, 1).await;
+    let all: Vec<u8> = (0..5).flat_map(|number| put(&services, &format!("k{number}"))).collect();
+    line.send(&all).await;
+    for number in 0..5 {
+        let seen = line.answer().await;
+        let body = String::from_utf8(seen.body).unwrap();
+        assert!(body.starts_with(&format!("{{\"key\":\"k{number}\"")), "{body}");
+    }
+    assert_eq!(commits(&services), [1, 2, 3, 4, 5]);
+}
+
+#[tokio::test]
+async fn what_is_pipelined_behind_a_dropped_request_is_no_attempt() {
+    let services = started(records(&["records.put#2 commit=now reply=drop"])).await;
+    let mut line = connected(&services, 1).await;
+    let all: Vec<u8> = (0..4).flat_map(|number| put(&services, &format!("k{number}"))).collect();
+    line.send(&all).await;
+    assert_eq!(line.answer().await.status, 201);
+    assert_eq!(line.rest().await, (Vec::new(), End::Fin), "unread input does not turn the FIN into a RST");
+    drop(line);
+    entry(&services, |event| matches!(event, Event::Closed { .. }).then_some(())).await;
+    assert_eq!(attempts(&services), [1, 2]);
+}
+
+#[tokio::test]
+async fn a_request_may_come_byte_by_byte() {
+    let services = started(records(&[])).await;
+    let mut line = connected(&services, 1).await;
+    line.stream.set_nodelay(true).unwrap();
+    for byte in put(&services, "a") {
+        line.send(&[byte]).await;
+    }
+    assert_eq!(line.answer().await.status, 201);
+}
+
+#[tokio::test]
+async fn a_chunked_body_is_taken() {
+    let services = started(records(&[])).await;
+    let mut line = connected(&services, 1).await;
+    let head = request(&services, "PUT", "/records/a", &["Transfer-Encoding: chunked"], "");
+    line.send(&head).await;
+    line.send(b"3\r\n{\"v\r\n").await;
+    let seen = line.ask(b"9\r\nalue\":17}\r\n0\r\n\r\n").await;
+    assert_eq!(seen.status, 201);
+    assert!(String::from_utf8(seen.body).unwrap().contains("\"value\":17"));
+    assert_eq!(line.ask(&get(&services, "a")).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_answer_to_a_head_declares_a_body_and_has_none() {
+    let services = started(records(&[])).await;
+    let mut line = connected(&services, 1).await;
+    line.send(&request(&services, "HEAD", "/records", &[], "")).await;
+    let seen = line.answer_to_head().await;
+    assert!(header(&seen.head, "content-length").unwrap().parse::<u64>().unwrap() > 0, "{}", seen.head);
+    let next = line.ask(&request(&services, "GET", "/records", &[], "")).await;
+    assert_eq!((next.status, next.body.as_slice()), (200, b"{\"records\":[],\"next\":null}".as_slice()));
+}
+
+#[tokio::test]
+async fn a_caller_that_expects_it_is_told_to_continue() {
+    let services = started(records(&[])).await;
+    let mut line = connected(&services, 1).await;
+    let whole = request(&services, "PUT", "/records/a", &["Expect: 100-continue"], "{\"value\":1}");
+    let (head, body) = whole.split_at(whole.len() - 11);
+    line.send(head).await;
+    assert_eq!(line.through(b"\r\n\r\n").await, b"HTTP/1.1 100 Continue\r\n\r\n");
+    assert_eq!(attempts(&services), [0; 0], "nothing is an attempt before it is whole");
+    assert_eq!(line.ask(body).await.status, 201);
+}
+
+#[tokio::test]
+async fn an_old_client_gets_one_answer_and_a_fin() {
+    let services = started(records(&[])).await;
+    let old = |headers: &[&str]| {
+        let text = String::from_utf8(request(&services, "GET", "/records", headers, "")).unwrap();
+        text.replace("HTTP/1.1", "HTTP/1.0").into_bytes()
+    };
+    let mut line = connected(&services, 1).await;
+    let seen = line.ask(&old(&[])).await;
+    assert_eq!((seen.status, header(&seen.head, "connection")), (200, Some("close")));
+    assert_eq!(line.rest().await, (Vec::new(), End::Fin));
+    let mut line = connected(&services, 1).await;
+    for _ in 0..2 {
+        assert_eq!(header(&line.ask(&old(&["Connection: keep-alive"])).await.head, "connection"), Some("keep-alive"));
+    }
+}
+
+#[tokio::test]
+async fn a_caller_that_asks_for_it_gets_one_answer_and_a_fin() {
+    let services = started(records(&[])).await;
+    let mut line = connected(&services, 1).await;
+    let seen = line.ask(&request(&services, "GET", "/records", &["Connection: close"], "")).await;
+    assert_eq!((seen.status, header(&seen.head, "connection")), (200, Some("close")));
+    assert_eq!(line.rest().await, (Vec::new(), End::Fin));
+    drop(line);
+    let by = entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
+    assert_eq!(by, ClosedBy::Service);
+}

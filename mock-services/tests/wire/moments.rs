@@ -1,0 +1,165 @@
+//! Moments at which the whole service stands still, and what is committed when the caller is long gone.
+
+use mock_services::ledger::{ClosedBy, Event, How};
+use mock_services::{Held, MockServices, MomentKind};
+
+use crate::common::ledger::replied;
+use crate::common::{
+    Line, attempts, commits, connected, entry, events, increment, must, put, records, replies, request, started,
+};
+
+/// Holds the first put at a moment.
+async fn held_at(kind: MomentKind) -> (MockServices, Line, Held) {
+    let services = started(records(&[])).await;
+    let mut listener = services.listen("records", kind).unwrap();
+    let mut line = connected(&services, 1).await;
+    line.send(&put(&services, "a")).await;
+    let held = must(listener.recv()).await.unwrap();
+    assert_eq!((held.moment.kind, held.moment.operation.as_str(), held.moment.attempt), (kind, "records.put", 1));
+    (services, line, held)
+}
+
+/// Brings a second put to where the service stands still. It comes in one piece with a request that is refused before that: when the
+/// refusal has been answered, the put has been read.
+async fn second_put(services: &MockServices) -> Line {
+    let mut line = connected(services, 1).await;
+    let refused = String::from_utf8(request(services, "GET", "/records", &[], "")).unwrap();
+    let refused = refused.replace("Authorization", "X-Other").into_bytes();
+    line.send(&[refused, put(services, "b")].concat()).await;
+    assert_eq!(line.answer().await.status, 401);
+    line
+}
+
+#[tokio::test]
+async fn at_received_the_attempt_is_written_down_and_nothing_else_moves() {
+    let (services, mut line, held) = held_at(MomentKind::Received).await;
+    let mut second = second_put(&services).await;
+    assert!(second.is_silent().await && line.is_silent().await);
+    assert_eq!((attempts(&services), commits(&services), replies(&services).len()), (vec![1], vec![], 0));
+    drop(held);
+    assert_eq!((line.answer().await.status, second.answer().await.status), (201, 201));
+    let order: Vec<u64> = events(&services)
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::Committed { attempt: 1, .. } => Some(1),
+            Event::Received(received) if received.attempt == 2 => Some(2),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(order, [1, 2]);
+}
+
+#[tokio::test]
+async fn at_committed_the_effect_is_there_and_no_byte_has_been_sent() {
+    let (services, mut line, held) = held_at(MomentKind::Committed).await;
+    let mut second = second_put(&services).await;
+    assert!(second.is_silent().await && line.is_silent().await);
+    assert_eq!((attempts(&services), commits(&services), replies(&services).len()), (vec![1], vec![1], 0));
+    drop(held);
+    assert_eq!((line.answer().await.status, second.answer().await.status), (201, 201));
+}
+
+#[tokio::test]
+async fn before_the_reply_all_is_done_but_the_answer() {
+    let (services, mut line, held) = held_at(MomentKind::BeforeReply).await;
+    let mut second = second_put(&services).await;
+    assert!(second.is_silent().await && line.is_silent().await);
+    assert_eq!((attempts(&services), commits(&services), replies(&services).len()), (vec![1], vec![1], 0));
+    drop(held);
+    assert_eq!((line.answer().await.status, second.answer().await.status), (201, 201));
+}
+
+#[tokio::test]
+async fn what_a_caller_asked_for_is_done_even_if_it_dies_while_the_service_stands_still() {
+    for kind in [MomentKind::Received, MomentKind::Committed, MomentKind::BeforeReply] {
+        let (services, line, held) = held_at(kind).await;
+        drop(line);
+        // Another caller's line shows that the first one's end has come through: both ends are read in the order in which they came.
+        drop(second_put(&services).await);
+        drop(held);
+        let told = replied(&services, 1).await;
+        assert_eq!((told.bytes, told.whole, told.status), (0, false, None), "{kind:?}");
+        let by = entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
+        assert_eq!(by, ClosedBy::Caller, "{kind:?}");
+        assert_eq!(commits(&services)[0], 1, "{kind:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_at_once_are_held_one_after_the_other() {
+    for kind in [MomentKind::Received, MomentKind::Committed, MomentKind::BeforeReply] {
+        let services = started(records(&[]).callers(16)).await;
+        let mut listener = services.listen("records", kind).unwrap();
+        let mut lines = Vec::new();
+        for caller in 1..=16 {
+            let mut line = connected(&services, caller).await;
+            line.send(&increment(&services, "c", &[])).await;
+            lines.push(line);
+        }
+        for _ in 0..16 {
+            let held = must(listener.recv()).await.unwrap();
+            let (before, counted) = (attempts(&services).len(), commits(&services).len());
+            assert!(listener.try_recv().is_err(), "{kind:?}: nobody else comes to a moment while one is held");
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+            assert!(listener.try_recv().is_err(), "{kind:?}");
+            assert_eq!((attempts(&services).len(), commits(&services).len()), (before, counted), "{kind:?}");
+            drop(held);
+        }
+        for line in &mut lines {
+            assert_eq!(line.answer().await.status, 200);
+        }
+    }
+}
+
+/// One increment under a fault; its caller leaves without an answer, and that has been noticed.
+async fn left_behind(commit: &str) -> MockServices {
+    let services = started(records(&[&format!("records.increment#1 commit={commit} reply={{hang: {{release: 10m}}}}")])).await;
+    let mut line = connected(&services, 1).await;
+    line.send(&increment(&services, "c", &[])).await;
+    entry(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
+    drop(line);
+    entry(&services, |event| matches!(event, Event::Closed { .. }).then_some(())).await;
+    services
+}
+
+async fn counter(services: &MockServices) -> String {
+    let seen = connected(services, 1).await.ask(&request(services, "GET", "/counters/c", &[], "")).await;
+    String::from_utf8(seen.body).unwrap()
+}
+
+fn late(event: &Event<'static>) -> Option<u64> {
+    match event {
+        Event::Committed { attempt, how: How::Later, .. } => Some(*attempt),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn a_commit_that_waits_for_requests_comes_when_its_caller_is_gone() {
+    let services = left_behind("{later: {requests: 2}}").await;
+    let seen = [counter(&services).await, counter(&services).await, counter(&services).await];
+    assert!(seen[0].ends_with(":0}") && seen[1].ends_with(":0}") && seen[2].ends_with(":1}"), "{seen:?}");
+    assert_eq!(entry(&services, late).await, 1);
+}
+
+#[tokio::test]
+async fn a_commit_that_waits_for_the_clock_comes_when_its_caller_is_gone() {
+    let services = left_behind("{later: 30ms}").await;
+    assert_eq!(entry(&services, late).await, 1);
+    assert!(counter(&services).await.ends_with(":1}"));
+}
+
+#[tokio::test]
+async fn settling_commits_all_that_is_outstanding_whatever_it_waits_for() {
+    for commit in ["later", "{later: {requests: 9}}", "{later: 10m}"] {
+        let services = left_behind(commit).await;
+        assert!(counter(&services).await.ends_with(":0}"), "{commit}");
+        services.settle().await;
+        assert_eq!(commits(&services), [1], "{commit}");
+        assert!(counter(&services).await.ends_with(":1}"), "{commit}");
+        services.settle().await;
+        assert_eq!(commits(&services), [1], "{commit}: nothing is outstanding any more");
+    }
+}

@@ -1,0 +1,30 @@
+// octokit: makes a deployment, and looks it up by its number and in the list of its environment.
+import { Octokit } from "octokit";
+import { tell } from "./told.mjs";
+
+const octokit = new Octokit({
+  auth: process.env.HAPAX_DEPLOY_KEY,
+  baseUrl: process.env.HAPAX_DEPLOY_URL,
+  // How long its pauses are, in milliseconds instead of seconds; how often it tries again is not changed by it.
+  retry: { retryAfterBaseValue: 1 },
+});
+const place = { owner: "shop", repo: "web" };
+const what = { ref: "v1.2.3", environment: "production" };
+
+await tell({
+  async write() {
+    const wanted = { ...place, ...what, auto_merge: false, required_contexts: [] };
+    return (await octokit.rest.repos.createDeployment(wanted)).data.id;
+  },
+  async get(id) {
+    try {
+      return (await octokit.rest.repos.getDeployment({ ...place, deployment_id: id })).data.ref === what.ref;
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      return false;
+    }
+  },
+  async count() {
+    return (await octokit.paginate(octokit.rest.repos.listDeployments, { ...place, ...what })).length;
+  },
+});

@@ -1,0 +1,33 @@
+"""resend: sends a mail, and looks it up by its id and in the list."""
+
+import os
+
+# Read when the module is imported.
+os.environ["RESEND_API_URL"] = os.environ["HAPAX_EMAIL_URL"]
+
+import resend
+from resend.exceptions import ResendError
+from told import tell
+
+resend.api_key = os.environ["HAPAX_EMAIL_KEY"]
+MAIL = {"from": "shop@shop.example", "to": "ann@mail.example", "subject": "Order o1", "html": "<p>Thank you</p>"}
+
+
+def write():
+    return resend.Emails.send(MAIL)["id"]
+
+
+def get(id):
+    try:
+        return resend.Emails.get(id)["subject"] == MAIL["subject"]
+    except ResendError as error:
+        if error.code != 404:
+            raise
+        return False
+
+
+def count():
+    return sum(mail["subject"] == MAIL["subject"] for mail in resend.Emails.list()["data"])
+
+
+tell(write, get, count)

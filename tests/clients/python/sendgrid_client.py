@@ -1,0 +1,40 @@
+"""sendgrid: sends a mail, and looks it up by the id of the message and by its argument."""
+
+import json
+import os
+
+from python_http_client.exceptions import NotFoundError
+from sendgrid import SendGridAPIClient
+from sendgrid.helpers.mail import CustomArg, Mail
+from told import tell
+
+client = SendGridAPIClient(os.environ["HAPAX_EMAIL_KEY"], host=os.environ["HAPAX_EMAIL_URL"])
+
+
+def search(query):
+    found = client.client.messages.get(query_params={"limit": 10, "query": query})
+    return json.loads(found.body)["messages"]
+
+
+def write():
+    mail = Mail(from_email="shop@shop.example", to_emails="ann@mail.example", subject="Order o1", html_content="<p>Thank you</p>")
+    mail.custom_arg = CustomArg("order", "o1")
+    return client.send(mail).headers["X-Message-Id"]
+
+
+def get(id):
+    # The sender is told the beginning of the id only.
+    for message in search(f'msg_id LIKE "{id}.%"'):
+        try:
+            details = client.client.messages._(message["msg_id"]).get()
+        except NotFoundError:
+            return False
+        return json.loads(details.body)["subject"] == "Order o1"
+    return False
+
+
+def count():
+    return len(search("unique_args['order']=\"o1\""))
+
+
+tell(write, get, count)

@@ -1,0 +1,33 @@
+"""smtplib: hands a mail over by SMTP. SMTP reads nothing back, so the list comes from the service's HTTP side."""
+
+import json
+import os
+import smtplib
+from email.message import EmailMessage
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+from told import tell
+
+server = urlsplit(os.environ["HAPAX_SMTP_URL"])
+key = os.environ["HAPAX_EMAIL_KEY"]
+
+
+def write():
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "shop@shop.example", "ann@mail.example", "Order o1"
+    mail.set_content("Thank you")
+    with smtplib.SMTP(server.hostname, server.port) as smtp:
+        smtp.login("resend", key)
+        smtp.send_message(mail)
+    # The id that the server gave it stands in a reply that smtplib keeps to itself.
+    return None
+
+
+def count():
+    request = Request(os.environ["HAPAX_EMAIL_URL"] + "/emails", headers={"Authorization": f"Bearer {key}"})
+    with urlopen(request) as answer:
+        return sum(mail["subject"] == "Order o1" for mail in json.load(answer)["data"])
+
+
+tell(write, None, count)

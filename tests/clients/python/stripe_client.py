@@ -1,0 +1,53 @@
+"""stripe: takes money with a confirmed intent, and looks it up by its id, in the list and by search.
+
+Told `client`, it uses a StripeClient; told `module`, the functions of the module. Their defaults are not the same.
+"""
+
+import os
+import sys
+
+import stripe
+from told import tell
+
+key, url = os.environ["HAPAX_PAYMENT_KEY"], os.environ["HAPAX_PAYMENT_URL"]
+if sys.argv[1] == "client":
+    intents = stripe.StripeClient(key, base_addresses={"api": url}).v1.payment_intents
+else:
+    stripe.api_key, stripe.api_base = key, url
+    intents = stripe.PaymentIntent
+
+
+def ask(method, **parameters):
+    return method(parameters) if sys.argv[1] == "client" else method(**parameters)
+
+
+def write():
+    return ask(
+        intents.create,
+        amount=4999,
+        currency="usd",
+        customer="cus_42",
+        payment_method="pm_card_visa",
+        payment_method_types=["card"],
+        confirm=True,
+        metadata={"order": "o1"},
+    ).id
+
+
+def get(id):
+    try:
+        return intents.retrieve(id).status == "succeeded"
+    except stripe.InvalidRequestError as error:
+        if error.code != "resource_missing":
+            raise
+        return False
+
+
+def count():
+    listed = [intent for intent in ask(intents.list, customer="cus_42").data if intent.metadata["order"] == "o1"]
+    found = ask(intents.search, query="metadata['order']:'o1'").data
+    assert len(listed) == len(found), "the list and the search do not agree"
+    return len(found)
+
+
+tell(write, get, count)

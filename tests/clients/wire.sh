@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# curl: puts a record once, and tells what it makes of the answer. Given: for how many seconds it waits.
+set -u
+
+status=$(curl --silent --max-time "$1" --output /dev/null --write-out '%{http_code}' -X PUT "$HAPAX_RECORDS_URL/records/a" \
+    -H "Authorization: Bearer $HAPAX_RECORDS_KEY" -H 'Content-Type: application/json' -d '{"value": "one"}')
+echo "exit $?, status $status"

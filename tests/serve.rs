@@ -1,0 +1,159 @@
+//! `hapax serve` as a user meets it: the real command, real sockets, and what it prints.
+
+mod cli;
+
+use cli::{Hapax, Serve, plain};
+use serde_json::{Value, json};
+
+const CHARGE: &str = "amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001";
+
+#[test]
+fn a_lost_reply_is_shown_as_it_happens_and_summed_up_at_the_end() {
+    let mut serve = Serve::start(&["payment", "--fault", "payment.charge#1 commit=now reply=drop"]);
+    assert_eq!(serve.post("payment", "/v1/charges", CHARGE, &[]), None, "the reply is lost");
+    let (status, _) = serve.post("payment", "/v1/charges", CHARGE, &[]).unwrap();
+    assert_eq!(status, 200);
+    serve.wait_for("closed     connection 2");
+    insta::assert_snapshot!(plain(&serve.interrupt()));
+}
+
+#[test]
+fn the_first_thing_shown_is_where_everything_is() {
+    let serve = Serve::start(&["payment", "email", "--callers", "2"]);
+    insta::assert_snapshot!(plain(&serve.banner));
+}
+
+#[test]
+fn everything_is_started_where_nothing_is_named() {
+    let serve = Serve::start(&[]);
+    for name in ["PAYMENT", "EMAIL", "DEPLOY", "RECORDS", "TICKETS"] {
+        assert!(serve.banner.contains(&format!("export HAPAX_{name}_URL=http://127.0.0.1:")), "{name}");
+    }
+}
+
+#[test]
+fn the_admin_api_arms_faults_reads_the_ledger_and_resets_it() {
+    let serve = Serve::start(&["payment", "--quiet"]);
+    let fault = json!([{ "on": "payment.charge", "attempt": 1, "commit": "never", "reply": "ok" }]);
+    let (status, armed) = serve.admin("POST", "/v1/faults", &fault.to_string());
+    assert_eq!((status, &armed["faults"][0]["line"]), (201, &json!("payment.charge#1 commit=never reply=ok")));
+
+    serve.post("payment", "/v1/charges", CHARGE, &[("Idempotency-Key", "k1")]).unwrap();
+    assert_eq!(serve.admin("GET", "/v1/effects", "").1["effects"], json!([]), "the success lied");
+    serve.post("payment", "/v1/charges", CHARGE, &[("Idempotency-Key", "k1")]).unwrap();
+    let (_, effects) = serve.admin("GET", "/v1/effects", "");
+    assert_eq!(effects["effects"][0]["times"], 1);
+    assert_eq!(effects["effects"][0]["identity"]["order"], "ord_1001");
+    assert_eq!(serve.admin("GET", "/v1/faults", "").1["faults"][0]["fired"], json!([1]));
+
+    let (_, ledger) = serve.admin("GET", "/v1/ledger", "");
+    let kinds: Vec<&str> = ledger["entries"].as_array().unwrap().iter().filter_map(|entry| entry["kind"].as_str()).collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == "received").count(), 2);
+    let (_, page) = serve.admin("GET", "/v1/ledger?after=1&limit=2", "");
+    assert_eq!(page["entries"].as_array().unwrap().iter().map(|entry| entry["n"].clone()).collect::<Vec<_>>(), [2, 3]);
+
+    assert_eq!(serve.admin("DELETE", "/v1/ledger", "").0, 204);
+    assert_eq!(serve.admin("GET", "/v1/ledger", "").1["count"], 1, "a new ledger has its opening entry");
+    assert_eq!(serve.admin("GET", "/v1/faults", "").1["faults"][0]["fired"], json!([]), "faults count anew");
+    assert_eq!(serve.admin("DELETE", "/v1/faults", "").0, 204);
+    assert_eq!(serve.admin("GET", "/v1/faults", "").1["faults"], json!([]));
+}
+
+#[test]
+fn the_admin_api_says_what_is_wrong_with_a_fault_and_arms_none() {
+    let serve = Serve::start(&["payment", "--quiet"]);
+    let (status, refusal) =
+        serve.admin("POST", "/v1/faults", "- { on: payment.charge, reply: drop }\n- { on: payment.chrage, reply: drp }\n");
+    assert_eq!(status, 422);
+    let texts: Vec<&str> =
+        refusal["problems"].as_array().unwrap().iter().filter_map(|problem| problem["text"].as_str()).collect();
+    insta::assert_snapshot!(texts.join("\n\n"));
+    assert_eq!(serve.admin("GET", "/v1/faults", "").1["faults"], json!([]));
+}
+
+#[test]
+fn the_ledger_is_written_to_the_file_and_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let mut serve = Serve::start(&["records", "--json", "--ledger", path.to_str().unwrap()]);
+    serve.request("records", "PUT", "/records/a", r#"{"value": 1}"#, &[("Content-Type", "application/json")]).unwrap();
+    serve.wait_for("\"kind\":\"replied\"");
+    serve.interrupt();
+    let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
+    let saved = mock_services::ledger::read_ledgers(file).unwrap().remove("serve").unwrap();
+    assert_eq!(saved.torn, None);
+    let written = serde_json::to_value(&saved.entries).unwrap();
+    assert!(written.as_array().unwrap().iter().any(|entry| entry["effect"] == "records.put"), "{written:#}");
+}
+
+#[test]
+fn json_is_one_entry_a_line_and_nothing_else() {
+    let mut serve = Serve::start(&["records", "--json"]);
+    serve.request("records", "GET", "/records", "", &[]).unwrap();
+    serve.wait_for("\"kind\":\"replied\"");
+    let printed = serve.interrupt();
+    assert!(printed.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{printed}");
+}
+
+#[test]
+fn a_service_of_ones_own_is_started_from_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seats.yaml");
+    let text = "service: seats\noperations:\n  book:\n    route: POST /seats\n    fields: { seat: body.seat }\n    \
+                required: [seat]\n    effect: { identity: [seat] }\n";
+    std::fs::write(&path, text).unwrap();
+    let mut serve = Serve::start(&["--service", path.to_str().unwrap(), "--fault", "seats.book#1 commit=twice reply=ok"]);
+    let json = [("Content-Type", "application/json")];
+    assert_eq!(serve.request("seats", "POST", "/seats", r#"{"seat": "12A"}"#, &json).unwrap().0, 201);
+    serve.wait_for("replied");
+    let printed = serve.interrupt();
+    assert!(printed.contains("seats.book  2 times    seat=12A  by attempt 1"), "{printed}");
+}
+
+#[test]
+fn what_is_wrong_with_the_call_is_said_at_once_with_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let faults = path(
+        "faults.yaml",
+        "- { on: payment.list, commit: twice }\n- { on: payment.charge, commit: { part: 0.5 }, reply: ok }\n",
+    );
+    let service = path("service.yaml", "service: payment\noperations:\n  book: { rout: POST /seats }\n");
+    let ledger = path("ledger.jsonl", "mine");
+    let calls: &[&[&str]] = &[
+        &["paymnet"],
+        &["payment", "--fault", "payment.charge#0 reply=drp"],
+        &["payment", "--fault", "payment.charge commit=now reply={status: 999}"],
+        &["payment", "--faults", &faults],
+        &["payment", "--faults", "missing.yaml"],
+        &["--service", &service],
+        &["payment", "--ledger", &ledger],
+        &["payment", "--listen", "0.0.0.0"],
+        &["payment", "--listen", "0.0.0.0", "--token", "short"],
+        &["payment", "--idempotency", "payment=strpe"],
+        &["payment", "--idempotency", "email=stripe"],
+    ];
+    let mut told = String::new();
+    for call in calls {
+        let (status, out, error) = Hapax::run(&[&["serve"], *call].concat());
+        assert_eq!((status, out.as_str()), (2, ""), "{call:?}");
+        let shown: Vec<String> = call.iter().map(|word| word.replace(folder.path().to_str().unwrap(), "FOLDER")).collect();
+        told += &format!(
+            "$ hapax serve {}\n{}\n\n",
+            shown.join(" "),
+            error.replace(folder.path().to_str().unwrap(), "FOLDER").trim_end()
+        );
+    }
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn help_suffices() {
+    let (status, out, _) = Hapax::run(&["serve", "--help"]);
+    assert_eq!(status, 0);
+    insta::assert_snapshot!(out);
+}
