@@ -125,6 +125,16 @@ async fn hiding_a_word_of_the_ledger_itself_loses_no_entry() {
     assert_eq!((world.count(), world.effects()[0].name.as_str()), (1, "payment.charge"));
 }
 
+#[test]
+fn a_hidden_value_is_looked_for_within_one_text_and_not_across_two() {
+    let ledger = Ledger::new("t", 1, Clock::default());
+    ledger.hide_value("b\",\"c\":\"d");
+    let fields = Fields::new().with("a", "b").with("c", "d").with("e", "x b\",\"c\":\"d y");
+    ledger.append(&Event::Noted { name: "said".into(), caller: None, fields: Cow::Borrowed(&fields) });
+    let expected = Cow::Owned(fields.with("e", "x [redacted 1] y"));
+    assert_eq!(ledger.entries()[1].event, Event::Noted { name: "said".into(), caller: None, fields: expected });
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
