@@ -8,6 +8,7 @@ mod engine;
 pub mod fault;
 pub mod idempotency;
 pub mod ledger;
+mod lock;
 pub mod payment;
 pub mod records;
 pub mod service;

@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::fault::{Attempt, Commit, Fault, Plan, Reply};
 use crate::idempotency::Idempotency;
 use crate::ledger::{ClosedBy, Event, Ledger, Received};
+use crate::lock::lock;
 use crate::service::{Answer, Context, Ids, Kind, Request, Service};
 use crate::wire::{Delivery, Manner, Ticket};
 pub(crate) use door::Door;
@@ -427,7 +428,7 @@ impl<S: Service> Engine<S> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Core<S>> {
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.core)
     }
 
     /// Starts a timer for each thing that was put off by the clock since the last time.

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
+use crate::lock::lock;
 use chain::Chain;
 pub use entry::{AtDoor, ClosedBy, Entry, Event, How, Received};
 pub use file::LedgerFile;
@@ -33,6 +34,8 @@ pub(super) struct Inner {
     clock: Clock,
     recording: bool,
     pages: Mutex<Pages>,
+    /// Taken before the pages, and by the file's thread and a restart alone: sealing lines keeps nobody from adding more.
+    sealer: Mutex<Sealer>,
     file: Option<Arc<file::Shared>>,
     /// Whether the file's thread already knows that there are new lines.
     queued: AtomicBool,
@@ -50,8 +53,16 @@ struct Pages {
     last_at: u64,
     closed: bool,
     redactor: Redactor,
-    chain: Chain,
+    /// How far the file's thread has read.
     streamed: Position,
+}
+
+/// What the file's thread knows of the lines before.
+#[derive(Debug)]
+struct Sealer {
+    chain: Chain,
+    /// The lines that are being sealed; kept for the next ones.
+    fresh: Vec<u8>,
     /// Sealed lines of an earlier ledger that are not in the file yet.
     backlog: Vec<u8>,
 }
@@ -85,12 +96,18 @@ impl Ledger {
             last_at: 0,
             closed: false,
             redactor: Redactor::default(),
-            chain: Chain::new(trial),
             streamed: Position::default(),
-            backlog: Vec::new(),
         };
-        let inner =
-            Inner { clock, recording, pages: Mutex::new(pages), file, queued: AtomicBool::new(false), grown: Notify::new() };
+        let sealer = Sealer { chain: Chain::new(trial), fresh: Vec::new(), backlog: Vec::new() };
+        let inner = Inner {
+            clock,
+            recording,
+            pages: Mutex::new(pages),
+            sealer: Mutex::new(sealer),
+            file,
+            queued: AtomicBool::new(false),
+            grown: Notify::new(),
+        };
         let ledger = Ledger { inner: Arc::new(inner) };
         ledger.append(&Event::Opened { seed });
         ledger
@@ -135,20 +152,22 @@ impl Ledger {
 
     /// Closes the ledger and begins an empty one under another name, in the same file where there is one.
     pub fn restart(&self, trial: &str, seed: u64) {
+        let mut sealer = self.inner.sealer();
         let mut pages = self.inner.pages();
         self.inner.end(&mut pages);
-        let mut backlog = std::mem::take(&mut pages.backlog);
         if self.inner.file.is_some() {
-            pages.seal_new(&mut backlog);
+            let Sealer { chain, fresh, backlog } = &mut *sealer;
+            pages.take_new(fresh);
+            seal(chain, &pages.trial, fresh, backlog);
         }
-        pages.backlog = backlog;
+        sealer.chain = Chain::new(trial);
         pages.trial = trial.to_owned();
         pages.edition += 1;
         pages.store = Store::default();
         (pages.count, pages.attempts, pages.closed) = (0, 0, false);
-        pages.chain = Chain::new(trial);
         pages.streamed = Position::default();
         drop(pages);
+        drop(sealer);
         self.append(&Event::Opened { seed });
     }
 
@@ -188,8 +207,7 @@ impl Ledger {
 
 impl Inner {
     fn pages(&self) -> MutexGuard<'_, Pages> {
-        // A panic elsewhere does not make what is written less true.
-        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.pages)
     }
 
     fn write(&self, pages: &mut Pages, event: &Event<'_>) {
@@ -210,7 +228,8 @@ impl Inner {
         // The event is a map of its own: its opening brace becomes the comma behind what every line begins with.
         tail[event_at] = b',';
         if event.has_foreign_text() {
-            pages.redactor.redact(tail, event_at);
+            let with_names = event.may_name(|name| pages.redactor.hides(name));
+            pages.redactor.redact(tail, event_at, with_names);
         }
         tail.push(b'\n');
         let length = tail.len() - start;
@@ -230,22 +249,33 @@ impl Inner {
     pub(super) fn stream(&self, out: &mut Vec<u8>) {
         // Cleared first: what comes from here on is announced again.
         self.queued.store(false, Ordering::Release);
+        let mut sealer = self.sealer();
+        let Sealer { chain, fresh, backlog } = &mut *sealer;
+        out.append(backlog);
         let mut pages = self.pages();
-        out.append(&mut pages.backlog);
-        pages.seal_new(out);
+        pages.take_new(fresh);
+        let trial = pages.trial.clone();
+        drop(pages);
+        seal(chain, &trial, fresh, out);
+    }
+
+    fn sealer(&self) -> MutexGuard<'_, Sealer> {
+        self.sealer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Pages {
-    /// Seals the lines that have come since the last time.
-    fn seal_new(&mut self, out: &mut Vec<u8>) {
-        let trial = serde_json::to_string(&self.trial).unwrap_or_default();
-        let Pages { store, chain, streamed, .. } = self;
-        *streamed = store.read(*streamed, |bytes| {
-            for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                chain.seal(&trial, line, out);
-            }
-        });
+    /// Copies the lines that have come since the last time.
+    fn take_new(&mut self, fresh: &mut Vec<u8>) {
+        fresh.clear();
+        self.streamed = self.store.read(self.streamed, |bytes| fresh.extend_from_slice(bytes));
+    }
+}
+
+fn seal(chain: &mut Chain, trial: &str, lines: &[u8], out: &mut Vec<u8>) {
+    let trial = serde_json::to_string(trial).unwrap_or_default();
+    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        chain.seal(&trial, line, out);
     }
 }
 

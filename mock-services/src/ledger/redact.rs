@@ -130,16 +130,23 @@ impl Redactor {
         if pattern < self.secrets.len() { Kind::Secret } else { Kind::Prefix }
     }
 
-    /// Hides what must be hidden in the JSON line that begins at `start`.
-    pub(crate) fn redact(&mut self, buffer: &mut Vec<u8>, start: usize) {
+    /// Whether values of this name are hidden.
+    pub(crate) fn hides(&self, name: &str) -> bool {
+        self.names.iter().any(|hidden| hidden.eq_ignore_ascii_case(name))
+    }
+
+    /// Hides what must be hidden in the JSON line that begins at `start`. Names are looked for only where some may stand in it.
+    pub(crate) fn redact(&mut self, buffer: &mut Vec<u8>, start: usize, with_names: bool) {
         let line = &buffer[start..];
         let mut spans = Vec::new();
         for found in self.values.find_iter(line) {
             spans.extend(span_of(self.kind_of_value(found.pattern().as_usize()), line, found.range()));
         }
-        for found in self.placed_names.find_iter(line) {
-            let kind = if found.pattern().as_usize() % 2 == 0 { Kind::Name } else { Kind::Parameter };
-            spans.extend(span_of(kind, line, found.range()));
+        if with_names {
+            for found in self.placed_names.find_iter(line) {
+                let kind = if found.pattern().as_usize() % 2 == 0 { Kind::Name } else { Kind::Parameter };
+                spans.extend(span_of(kind, line, found.range()));
+            }
         }
         card_numbers(line, &mut spans);
         if spans.is_empty() {
@@ -323,7 +330,7 @@ mod tests {
         let mut buffer = b"before ".to_vec();
         let start = buffer.len();
         buffer.extend_from_slice(line.as_bytes());
-        redactor.redact(&mut buffer, start);
+        redactor.redact(&mut buffer, start, true);
         String::from_utf8(buffer).unwrap().strip_prefix("before ").unwrap().to_owned()
     }
 

@@ -75,10 +75,12 @@ impl<'a> Writer<'a> {
 }
 
 fn text(out: &mut Vec<u8>, text: &str) -> Result<(), Unsupported> {
-    let needs_escape = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-    if text.as_bytes().iter().any(needs_escape) {
+    // All bytes are looked at, without a way out: the compiler makes one comparison of many.
+    let needs_escape = |found: bool, byte: &u8| found | (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
+    if text.as_bytes().iter().fold(false, needs_escape) {
         return serde_json::to_writer(out, text);
     }
+    out.reserve(text.len() + 2);
     out.push(b'"');
     out.extend_from_slice(text.as_bytes());
     out.push(b'"');
