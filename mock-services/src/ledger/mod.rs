@@ -8,7 +8,6 @@ mod read;
 mod redact;
 mod store;
 
-use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -218,12 +217,17 @@ impl Inner {
         // Taken under the lock and never lower than the entry before, so that order and time agree.
         let at = u64::try_from(self.clock.elapsed().as_micros()).unwrap_or(u64::MAX).max(pages.last_at);
         pages.last_at = at;
-        let wall = self.clock.wall().as_millisecond();
+        // Before 1970 no clock is worth its name.
+        let wall = u64::try_from(self.clock.wall().as_millisecond()).unwrap_or_default();
         let tail = pages.store.tail();
         let start = tail.len();
-        // Plain data written into memory cannot fail.
-        let _ = write!(tail, "{{\"n\":{},\"at\":{at},\"wall\":{wall}", pages.count);
+        let mut digits = itoa::Buffer::new();
+        for (name, number) in [("{\"n\":", pages.count), (",\"at\":", at), (",\"wall\":", wall)] {
+            tail.extend_from_slice(name.as_bytes());
+            tail.extend_from_slice(digits.format(number).as_bytes());
+        }
         let event_at = tail.len();
+        // Plain data written into memory cannot fail.
         let _ = serde_json::to_writer(&mut *tail, event);
         // The event is a map of its own: its opening brace becomes the comma behind what every line begins with.
         tail[event_at] = b',';

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::json;
+use super::objects::{Charge, write_plain};
 use crate::service::{Answer, Write};
 
 /// An answer with an indented JSON body.
@@ -17,6 +18,20 @@ pub(crate) fn json(status: u16, body: &impl Serialize) -> Answer {
 /// An object that was made: written when it is sent, from the very object that the state keeps.
 pub(crate) fn made<T: Serialize + Send + Sync + 'static>(object: Arc<T>) -> Answer {
     Answer::put_off(200, "application/json", Arc::new(Indented(object)))
+}
+
+/// A charge that was made.
+pub(crate) fn charged(charge: Arc<Charge>) -> Answer {
+    Answer::put_off(200, "application/json", charge)
+}
+
+impl Write for Charge {
+    fn write(&self, body: &mut Vec<u8>) {
+        body.reserve(4096);
+        if !write_plain(self, body) {
+            write(body, self);
+        }
+    }
 }
 
 fn write(out: &mut Vec<u8>, body: &impl Serialize) {

@@ -5,16 +5,21 @@ use serde::Serialize;
 use serde::ser::{self, Error as _, Impossible};
 
 /// What these objects never hold, such as a floating-point number.
-type Unsupported = serde_json::Error;
+pub(crate) type Unsupported = serde_json::Error;
 
 /// Writes the value behind what is there. On an error the buffer is as it was.
-pub(super) fn write_indented(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Unsupported> {
+pub(crate) fn write_indented(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Unsupported> {
     let start = out.len();
     let written = value.serialize(Writer { out, depth: 0 });
     if written.is_err() {
         out.truncate(start);
     }
     written
+}
+
+/// Writes a member's value where the object itself was written so far by other means.
+pub(crate) fn write_at<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T, depth: usize) -> Result<(), Unsupported> {
+    value.serialize(Writer { out, depth })
 }
 
 /// Writes one value at a depth.

@@ -21,6 +21,13 @@ pub(crate) struct MetadataChange {
     set: Vec<(String, String)>,
 }
 
+impl Metadata {
+    /// One name with its value.
+    pub(crate) fn single(name: &str, value: &str) -> Self {
+        Metadata(vec![(name.to_owned(), value.to_owned())])
+    }
+}
+
 impl MetadataChange {
     /// Reads `metadata[name]=value`; an empty value takes the name away, an empty `metadata` all of them.
     pub(crate) fn read(params: &Params<'_>) -> Result<Self, Refused> {

@@ -3,6 +3,7 @@
 mod balance;
 mod card;
 mod charge;
+mod charge_text;
 mod customer;
 mod expand;
 mod intent;
@@ -13,6 +14,7 @@ mod subscription;
 pub(crate) use balance::Balance;
 pub(crate) use card::{CardSource, PaymentMethod, PaymentMethodDetails};
 pub(crate) use charge::{BillingDetails, Charge, Outcome};
+pub(crate) use charge_text::write_plain;
 pub(crate) use customer::Customer;
 pub(crate) use expand::Expandable;
 pub(crate) use intent::{AutomaticPaymentMethods, Intent, LastPaymentError, PaymentMethodOptions, Status};
