@@ -14,13 +14,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
+use crate::json::{self, Layout};
 use crate::lock::lock;
 use chain::Chain;
 pub use entry::{AtDoor, ClosedBy, Entry, Event, How, Received};
 pub use file::LedgerFile;
 pub use read::{Saved, Torn, read_ledgers};
 use redact::Redactor;
-use store::{Position, Store};
+use store::{Packable, Position, Store};
 
 /// The ledger of one trial. Clones are handles to the same one.
 #[derive(Debug, Clone)]
@@ -117,7 +118,15 @@ impl Ledger {
         if !self.inner.recording {
             return;
         }
-        self.inner.write(&mut self.inner.pages(), event);
+        let packable = self.inner.write(&mut self.inner.pages(), event);
+        if let Some((edition, packable)) = packable {
+            let packed = packable.packed();
+            let mut pages = self.inner.pages();
+            // A ledger that was begun anew meanwhile has other chunks.
+            if pages.edition == edition {
+                pages.store.put_back(&packable, packed);
+            }
+        }
         self.announce();
     }
 
@@ -209,9 +218,10 @@ impl Inner {
         lock(&self.pages)
     }
 
-    fn write(&self, pages: &mut Pages, event: &Event<'_>) {
+    /// Adds a line; gives back what has to be packed for it, which is done when the pages are free again.
+    fn write(&self, pages: &mut Pages, event: &Event<'_>) -> Option<(u64, Packable)> {
         if pages.closed {
-            return;
+            return None;
         }
         pages.count += 1;
         // Taken under the lock and never lower than the entry before, so that order and time agree.
@@ -227,8 +237,10 @@ impl Inner {
             tail.extend_from_slice(digits.format(number).as_bytes());
         }
         let event_at = tail.len();
-        // Plain data written into memory cannot fail.
-        let _ = serde_json::to_writer(&mut *tail, event);
+        if json::write(tail, event, Layout::Compact).is_err() {
+            // Plain data written into memory cannot fail.
+            let _ = serde_json::to_writer(&mut *tail, event);
+        }
         // The event is a map of its own: its opening brace becomes the comma behind what every line begins with.
         tail[event_at] = b',';
         if event.has_foreign_text() {
@@ -238,7 +250,7 @@ impl Inner {
         tail.push(b'\n');
         let length = tail.len() - start;
         let unread = self.file.is_some().then_some(pages.streamed);
-        pages.store.grown(length, unread);
+        pages.store.grown(length, unread).map(|packable| (pages.edition, packable))
     }
 
     fn end(&self, pages: &mut Pages) {

@@ -10,7 +10,6 @@ mod effects;
 mod errors;
 mod failures;
 mod form;
-mod json;
 mod list;
 mod metadata;
 mod money;
