@@ -2,6 +2,7 @@
 //! nothing here waits.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::job::Job;
@@ -18,6 +19,8 @@ pub(super) struct Setting<S> {
     pub(super) seed: u64,
     pub(super) clock: Clock,
     pub(super) ledger: Ledger,
+    /// Whether the core holds timers that nobody has started.
+    pub(super) timers_wait: AtomicBool,
 }
 
 pub(super) struct Core<S: Service> {
@@ -392,6 +395,7 @@ impl<S: Service> Core<S> {
             After::Requests(requests) => Some(self.requests + u64::from(requests)),
             After::Time(time) => {
                 self.timers.push((time, id));
+                self.setting.timers_wait.store(true, Ordering::Release);
                 None
             }
             After::Settled => None,

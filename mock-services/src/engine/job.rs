@@ -31,6 +31,8 @@ pub(super) struct Job<S: Service> {
     pub(super) request: Request,
     pub(super) recognised: Recognised<S::Call>,
     pub(super) keyed: Option<Keyed>,
+    /// The headers that tell the client, and whether an IETF key came bare or quoted.
+    pub(super) client: Fields,
     pub(super) origin: Origin,
     /// The number of this request among those of its caller.
     pub(super) number: u64,
@@ -54,7 +56,8 @@ impl<S: Service> Job<S> {
             endpoint: format!("{} {}", request.method(), request.path()),
             fingerprint: fingerprint(&request),
         });
-        Job { request, recognised, keyed, origin, number }
+        let client = client(&request, service.key_header(), profile);
+        Job { request, recognised, keyed, client, origin, number }
     }
 
     pub(super) fn operation<'s>(&self, service: &'s S) -> &'s Operation {
@@ -71,14 +74,13 @@ pub(super) fn shown_key<'a>(request: &'a Request, header: &str, profile: Profile
     request.header_value(header).map(|value| shown(SentKey::new(value, profile).key))
 }
 
-/// The headers that tell the client, and whether an IETF key came bare or quoted.
-pub(super) fn client(request: &Request, key_header: &str, profile: Profile) -> Fields {
+fn client(request: &Request, key_header: &str, profile: Option<Profile>) -> Fields {
     let mut fields = Fields::new();
     for (name, value) in request.headers() {
         if let Some(telling) = TELLING.iter().find(|telling| telling.eq_ignore_ascii_case(name)) {
             fields.set(*telling, shown(value).into_owned());
-        } else if profile == Profile::Ietf && name.eq_ignore_ascii_case(key_header) {
-            fields.set("key-form", if SentKey::new(value, profile).quoted { "quoted" } else { "bare" });
+        } else if profile == Some(Profile::Ietf) && name.eq_ignore_ascii_case(key_header) {
+            fields.set("key-form", if SentKey::new(value, Profile::Ietf).quoted { "quoted" } else { "bare" });
         }
     }
     fields

@@ -10,7 +10,7 @@ mod moments;
 mod reply;
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::task::JoinSet;
@@ -100,7 +100,7 @@ impl<S: Service> Engine<S> {
         let EngineOptions { seed, clock, callers, access, idempotency, ledger, plan, door } = options;
         let own_way = idempotency.is_none();
         let idempotency = idempotency.unwrap_or_else(|| service.idempotency());
-        let setting = Arc::new(Setting { service, seed, clock, ledger });
+        let setting = Arc::new(Setting { service, seed, clock, ledger, timers_wait: AtomicBool::new(false) });
         let engine = Arc::new(Engine {
             core: Mutex::new(Core::new(Arc::clone(&setting), idempotency)),
             setting,
@@ -294,7 +294,7 @@ impl<S: Service> Engine<S> {
             replay: matches!(judgement, Judgement::Replay(_)),
             caller: job.origin.caller,
             connection: job.origin.connection,
-            client: Cow::Owned(job::client(&job.request, key_header, self.idempotency.profile)),
+            client: Cow::Borrowed(&job.client),
         }));
         if let Some((index, fault)) = &struck {
             self.ledger().append(&Event::Fault {
@@ -433,6 +433,9 @@ impl<S: Service> Engine<S> {
 
     /// Starts a timer for each thing that was put off by the clock since the last time.
     fn start_timers(self: &Arc<Self>) {
+        if !self.setting.timers_wait.swap(false, Ordering::AcqRel) {
+            return;
+        }
         for (time, id) in self.lock().take_timers() {
             let engine = Arc::downgrade(self);
             let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);

@@ -31,7 +31,7 @@ pub(crate) struct Create {
     application_fee_amount: Option<i64>,
     on_behalf_of: Option<String>,
     receipt_email: Option<String>,
-    shipping: Option<Shipping>,
+    shipping: Option<Box<Shipping>>,
     statement_descriptor: Option<String>,
     statement_descriptor_suffix: Option<String>,
     transfer_group: Option<String>,
@@ -263,7 +263,7 @@ pub(crate) struct Update {
     description: Option<Option<String>>,
     receipt_email: Option<Option<String>>,
     transfer_group: Option<Option<String>>,
-    shipping: Option<Shipping>,
+    shipping: Option<Box<Shipping>>,
     metadata: MetadataChange,
     expand: Expand,
 }

@@ -23,7 +23,7 @@ pub(crate) struct Save {
     name: Option<Option<String>>,
     phone: Option<Option<String>>,
     address: Option<Address>,
-    shipping: Option<Shipping>,
+    shipping: Option<Box<Shipping>>,
     preferred_locales: Vec<String>,
     tax_exempt: Option<&'static str>,
     source: Option<Instrument>,

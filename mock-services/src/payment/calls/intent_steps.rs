@@ -24,7 +24,7 @@ pub(crate) struct Confirm {
     method: Option<Instrument>,
     capture_method: Option<&'static str>,
     receipt_email: Option<String>,
-    shipping: Option<Shipping>,
+    shipping: Option<Box<Shipping>>,
     expand: Expand,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Address, CardSource, Customer, Expandable, Intent, Null, Object, PaymentMethodDetails, Shipping};
+use super::{CardSource, Customer, Expandable, Intent, Null, Object, PaymentMethodDetails, Shipping};
 use crate::payment::metadata::Metadata;
 
 /// A charge.
@@ -47,7 +47,7 @@ pub(crate) struct Charge {
     pub(crate) receipt_url: String,
     pub(crate) refunded: bool,
     pub(crate) review: Null,
-    pub(crate) shipping: Option<Shipping>,
+    pub(crate) shipping: Option<Box<Shipping>>,
     pub(crate) source: Option<CardSource>,
     pub(crate) source_transfer: Null,
     pub(crate) statement_descriptor: Option<String>,
@@ -61,10 +61,21 @@ pub(crate) struct Charge {
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(crate) struct Nothing {}
 
+/// An address of which nothing is known. It takes no room in the many charges that have it.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(crate) struct NoAddress {
+    city: Null,
+    country: Null,
+    line1: Null,
+    line2: Null,
+    postal_code: Null,
+    state: Null,
+}
+
 /// Who pays, as far as the card says.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct BillingDetails {
-    address: Address,
+    address: NoAddress,
     email: Null,
     name: Null,
     phone: Null,

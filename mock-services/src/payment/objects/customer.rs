@@ -31,7 +31,7 @@ pub(crate) struct Customer {
     pub(crate) next_invoice_sequence: i64,
     pub(crate) phone: Option<String>,
     pub(crate) preferred_locales: Vec<String>,
-    pub(crate) shipping: Option<Shipping>,
+    pub(crate) shipping: Option<Box<Shipping>>,
     pub(crate) tax_exempt: &'static str,
     pub(crate) test_clock: Null,
     /// Whether it is gone; then only its id is left.

@@ -43,7 +43,7 @@ pub(crate) struct Intent {
     pub(crate) receipt_email: Option<String>,
     pub(crate) review: Null,
     pub(crate) setup_future_usage: Option<&'static str>,
-    pub(crate) shipping: Option<Shipping>,
+    pub(crate) shipping: Option<Box<Shipping>>,
     pub(crate) source: Null,
     pub(crate) statement_descriptor: Option<String>,
     pub(crate) statement_descriptor_suffix: Option<String>,

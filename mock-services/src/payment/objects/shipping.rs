@@ -53,7 +53,7 @@ impl Address {
 
 impl Shipping {
     /// Reads what stands under `shipping`.
-    pub(crate) fn read(params: &Params<'_>) -> Option<Self> {
+    pub(crate) fn read(params: &Params<'_>) -> Option<Box<Self>> {
         let mut shipping = Shipping::default();
         let mut any = false;
         for (name, rest, value) in params.inside("shipping") {
@@ -72,7 +72,7 @@ impl Shipping {
             };
             *slot = (!value.is_empty()).then(|| value.to_owned());
         }
-        any.then_some(shipping)
+        any.then(|| Box::new(shipping))
     }
 }
 
