@@ -8,6 +8,7 @@ mod read;
 mod redact;
 mod store;
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -67,6 +68,19 @@ struct Sealer {
     backlog: Vec<u8>,
 }
 
+thread_local! {
+    /// The event that this thread adds: written before the pages are taken, so that nobody waits for it.
+    static TEXT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+fn write_event(text: &mut Vec<u8>, event: &Event<'_>) {
+    text.clear();
+    if json::write(text, event, Layout::Compact).is_err() {
+        // Plain data written into memory cannot fail.
+        let _ = serde_json::to_writer(text, event);
+    }
+}
+
 impl Ledger {
     /// A ledger in memory.
     #[must_use]
@@ -118,7 +132,10 @@ impl Ledger {
         if !self.inner.recording {
             return;
         }
-        let packable = self.inner.write(&mut self.inner.pages(), event);
+        let packable = TEXT.with_borrow_mut(|text| {
+            write_event(text, event);
+            self.inner.write(&mut self.inner.pages(), event, text)
+        });
         if let Some((edition, packable)) = packable {
             let packed = packable.packed();
             let mut pages = self.inner.pages();
@@ -218,8 +235,8 @@ impl Inner {
         lock(&self.pages)
     }
 
-    /// Adds a line; gives back what has to be packed for it, which is done when the pages are free again.
-    fn write(&self, pages: &mut Pages, event: &Event<'_>) -> Option<(u64, Packable)> {
+    /// Adds an event, of which `text` is the JSON; gives back what has to be packed for it, which is done when the pages are free again.
+    fn write(&self, pages: &mut Pages, event: &Event<'_>, text: &[u8]) -> Option<(u64, Packable)> {
         if pages.closed {
             return None;
         }
@@ -237,12 +254,9 @@ impl Inner {
             tail.extend_from_slice(digits.format(number).as_bytes());
         }
         let event_at = tail.len();
-        if json::write(tail, event, Layout::Compact).is_err() {
-            // Plain data written into memory cannot fail.
-            let _ = serde_json::to_writer(&mut *tail, event);
-        }
         // The event is a map of its own: its opening brace becomes the comma behind what every line begins with.
-        tail[event_at] = b',';
+        tail.push(b',');
+        tail.extend_from_slice(text.get(1..).unwrap_or_default());
         if event.has_foreign_text() {
             let with_names = event.may_name(|name| pages.redactor.hides(name));
             pages.redactor.redact(tail, event_at, with_names);
@@ -255,8 +269,10 @@ impl Inner {
 
     fn end(&self, pages: &mut Pages) {
         if !pages.closed && self.recording {
-            let count = pages.count;
-            self.write(pages, &Event::End { count });
+            let end = Event::End { count: pages.count };
+            let mut text = Vec::new();
+            write_event(&mut text, &end);
+            self.write(pages, &end, &text);
             pages.closed = true;
         }
     }
