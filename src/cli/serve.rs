@@ -49,7 +49,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "SERVICE=PROFILE", value_parser = profile)]
     idempotency: Vec<(String, Profile)>,
 
-    /// The port of a service [default: the system chooses]
+    /// The port of a service, or that for SMTP as smtp=PORT [default: the system chooses]
     #[arg(long, value_name = "SERVICE=PORT", value_parser = port)]
     port: Vec<(String, u16)>,
 

@@ -1,0 +1,235 @@
+//! The sequential heart of an engine: state, keys and what is still outstanding. Whoever holds it decides and commits alone;
+//! nothing here waits.
+
+mod carry;
+mod late;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use self::late::Outstanding;
+use super::job::Job;
+use super::reply::mark_replayed;
+use crate::clock::Clock;
+use crate::fault::Lag;
+use crate::idempotency::{Age, Found, Idempotency, KeyRefusal, KeyStore};
+use crate::ledger::{Event, How, Ledger};
+use crate::service::{Accepted, Answer, Context, Decision, Kind, Service};
+
+/// What is the same for all that happens in one engine.
+pub(super) struct Setting<S> {
+    pub(super) service: S,
+    pub(super) seed: u64,
+    pub(super) clock: Clock,
+    pub(super) ledger: Ledger,
+    /// Whether the core holds timers that nobody has started.
+    pub(super) timers_wait: AtomicBool,
+}
+
+pub(super) struct Core<S: Service> {
+    setting: Arc<Setting<S>>,
+    state: S::State,
+    /// Everything that was committed, so that a stale read can look at an older state.
+    history: Vec<Past<S::Effect>>,
+    keys: KeyStore<S::Effect>,
+    requests: u64,
+    reads: u64,
+    outstanding: Vec<Outstanding<S>>,
+    last_id: u64,
+    /// Outstanding things that wait for the clock and have no timer yet.
+    timers: Vec<(Duration, u64)>,
+}
+
+struct Past<Effect> {
+    effect: Effect,
+    /// How many reads had come when it was committed; `None` for what was there from the start.
+    reads: Option<u64>,
+    at: Duration,
+}
+
+/// The attempt that something comes from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cause {
+    /// Its number in the ledger; 0 for what the world does by itself.
+    pub(super) attempt: u64,
+    /// Its place among the operations of the service.
+    pub(super) operation: usize,
+    pub(super) caller: u32,
+}
+
+impl Cause {
+    const NOBODY: Cause = Cause { attempt: 0, operation: 0, caller: 0 };
+}
+
+/// What a request is to the service, before anything is done about it.
+pub(super) enum Judgement<Effect> {
+    Refused { answer: Answer, begun: bool },
+    Fresh(Accepted<Effect>),
+    Replay(Arc<Answer>),
+    Rest { effects: Vec<Effect>, answer: Arc<Answer> },
+}
+
+/// The true answer of a request that was carried out.
+pub(super) struct Carried {
+    pub(super) answer: Answer,
+    pub(super) replay: bool,
+    /// Whether the attempt committed anything at once.
+    pub(super) committed: bool,
+}
+
+impl<S: Service> Core<S> {
+    pub(super) fn new(setting: Arc<Setting<S>>, idempotency: Idempotency) -> Self {
+        Core::begin(setting, idempotency, 0)
+    }
+
+    /// Forgets everything. Timers of what was outstanding may still ring, so their numbers are not used again.
+    pub(super) fn restart(&mut self, idempotency: Idempotency) {
+        *self = Core::begin(Arc::clone(&self.setting), idempotency, self.last_id);
+    }
+
+    fn begin(setting: Arc<Setting<S>>, idempotency: Idempotency, last_id: u64) -> Self {
+        let mut core = Core {
+            state: S::State::default(),
+            history: Vec::new(),
+            keys: KeyStore::new(idempotency),
+            requests: 0,
+            reads: 0,
+            outstanding: Vec::new(),
+            last_id,
+            timers: Vec::new(),
+            setting,
+        };
+        let (effects, afterwards) = core.setting.service.at_start();
+        for effect in effects {
+            core.setting.service.apply(&mut core.state, &effect);
+            core.history.push(Past { effect, reads: None, at: Duration::ZERO });
+        }
+        // Nobody attempted what the world does by itself.
+        core.afterwards(afterwards, Cause::NOBODY);
+        core
+    }
+
+    /// Counts a request that has come.
+    pub(super) fn count(&mut self) {
+        self.requests += 1;
+    }
+
+    /// Counts a read; stale reads lag behind by so many of them.
+    pub(super) fn count_read(&mut self, kind: Kind) {
+        if kind == Kind::Read {
+            self.reads += 1;
+        }
+    }
+
+    fn age(&self) -> Age {
+        Age { now: self.setting.clock.wall(), requests: self.requests }
+    }
+
+    pub(super) fn context(&self, job: &Job<S>, delivery: u32) -> Context {
+        let setting = &self.setting;
+        Context { now: setting.clock.wall(), ids: job.ids(setting.seed, setting.service.name(), delivery) }
+    }
+
+    /// What the request is to the service as things stand.
+    pub(super) fn judge(&self, job: &Job<S>, delivery: u32) -> Judgement<S::Effect> {
+        let service = &self.setting.service;
+        if job.operation(service).kind == Kind::Write && job.request.envelope().is_none() && job.request.method() != "DELETE" {
+            match self.keys.look(job.keyed.as_ref(), self.age()) {
+                Found::New => {}
+                Found::Refused(refusal) => return Judgement::Refused { answer: self.key_refused(job, &refusal), begun: false },
+                Found::Replay { answer, refused: true } => {
+                    let mut answer = Answer::clone(&answer);
+                    mark_replayed(&mut answer, self.keys.profile());
+                    return Judgement::Refused { answer, begun: false };
+                }
+                Found::Replay { answer, refused: false } => return Judgement::Replay(answer),
+                Found::Rest { effects, answer } => return Judgement::Rest { effects, answer },
+            }
+        }
+        match service.decide(&self.state, &job.recognised.call, &self.context(job, delivery)) {
+            Decision::Refuse(refusal) => Judgement::Refused { answer: refusal.answer, begun: refusal.begun },
+            Decision::Accept(accepted) => Judgement::Fresh(accepted),
+        }
+    }
+
+    fn key_refused(&self, job: &Job<S>, refusal: &KeyRefusal) -> Answer {
+        let key = job.keyed.as_ref().map_or("", |keyed| keyed.key.as_str());
+        refusal.answer(self.keys.profile(), key, job.keyed.as_ref().map_or("", |keyed| keyed.endpoint.as_str()))
+    }
+
+    /// Keeps a refusal under its key where the service had begun.
+    pub(super) fn refused(&mut self, job: &Job<S>, answer: &Answer, begun: bool) {
+        if let Some(keyed) = job.keyed.as_ref().filter(|_| begun) {
+            self.keys.answered(keyed, self.age(), self.to_keep(job, answer), true);
+        }
+    }
+
+    /// How many effects a judgement would leave, of those that count.
+    pub(super) fn countable(&self, judgement: &Judgement<S::Effect>) -> usize {
+        let counts = |effect: &&S::Effect| self.setting.service.describe(effect).is_some();
+        match judgement {
+            Judgement::Fresh(accepted) => {
+                let afterwards = accepted.afterwards.iter().map(|(_, effect)| effect);
+                accepted.effects.iter().chain(afterwards).filter(counts).count()
+            }
+            Judgement::Rest { effects, .. } => effects.iter().filter(counts).count(),
+            Judgement::Refused { .. } | Judgement::Replay(_) => 0,
+        }
+    }
+
+    fn keep(&mut self, job: &Job<S>, answer: &Answer) {
+        if let Some(keyed) = &job.keyed {
+            self.keys.answered(keyed, self.age(), self.to_keep(job, answer), false);
+        }
+    }
+
+    /// The answer with what its replays say beside it.
+    fn to_keep(&self, job: &Job<S>, answer: &Answer) -> Answer {
+        let mut answer = answer.clone();
+        self.setting.service.mark_kept(&mut answer, &self.context(job, 0));
+        answer
+    }
+
+    fn commit_all(&mut self, effects: Vec<S::Effect>, cause: Cause, how: How) {
+        for effect in effects {
+            self.commit(effect, cause, how);
+        }
+    }
+
+    fn commit(&mut self, effect: S::Effect, cause: Cause, how: How) {
+        let setting = &self.setting;
+        setting.service.apply(&mut self.state, &effect);
+        if let Some(facts) = setting.service.describe(&effect) {
+            setting.ledger.append(&Event::Committed {
+                attempt: cause.attempt,
+                effect: facts.effect,
+                id: facts.id.into(),
+                fields: std::borrow::Cow::Owned(facts.fields),
+                how,
+            });
+        }
+        self.history.push(Past { effect, reads: Some(self.reads), at: setting.clock.elapsed() });
+    }
+
+    /// The answer to a read from the state that lags behind.
+    pub(super) fn stale(&self, job: &Job<S>, lag: Lag) -> Answer {
+        let service = &self.setting.service;
+        let now = self.setting.clock.elapsed();
+        // This very read has been counted, and does not count as one that missed a change.
+        let earlier_reads = self.reads.saturating_sub(1);
+        let is_seen = |past: &&Past<S::Effect>| match (past.reads, lag) {
+            (None, _) => true,
+            (Some(reads), Lag::Reads(missed)) => earlier_reads.saturating_sub(reads) >= u64::from(missed),
+            (Some(_), Lag::Time(time)) => now.saturating_sub(past.at) >= time,
+        };
+        let mut older = S::State::default();
+        for past in self.history.iter().take_while(is_seen) {
+            service.apply(&mut older, &past.effect);
+        }
+        match service.decide(&older, &job.recognised.call, &self.context(job, 0)) {
+            Decision::Accept(accepted) => accepted.answer,
+            Decision::Refuse(refusal) => refusal.answer,
+        }
+    }
+}
