@@ -7,7 +7,7 @@ use mock_services::records::Records;
 use mock_services::{MockServices, MomentKind, ServiceOptions};
 use tokio::runtime::Handle;
 
-use crate::common::{Line, connected, faults, get, must, put, records, started, until};
+use crate::common::{Line, connected, entry, faults, get, must, put, records, started, until};
 
 fn tasks() -> usize {
     Handle::current().metrics().num_alive_tasks()
@@ -113,4 +113,16 @@ async fn a_port_that_is_taken_is_told() {
     let error = second.start().await.err().unwrap().to_string();
     assert!(error.starts_with("cannot open a port for the service records: "), "{error}");
     assert_eq!(Line::open(services.address("records", 1).unwrap()).await.ask(&put(&services, "a")).await.status, 201);
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_cut_off_by_the_stop_has_its_reply_in_the_ledger() {
+    let services = started(records(&["records.put#1 commit=now reply={hang: {release: 10m}}"])).await;
+    let ledger = services.ledger().clone();
+    let mut line = connected(&services, 1).await;
+    line.send(&put(&services, "a")).await;
+    entry(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
+    services.stop().await;
+    let replied = |event: &Event<'_>| matches!(event, Event::Replied { attempt: 1, bytes: 0, whole: false, .. });
+    assert_eq!(ledger.entries().iter().filter(|entry| replied(&entry.event)).count(), 1);
 }
