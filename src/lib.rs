@@ -1,4 +1,9 @@
 //! Finds out whether an agent or a tool makes each of its effects happen exactly once when the world around it fails.
 
 pub mod cli;
+pub mod report;
+pub mod scenario;
+pub mod score;
 pub mod serve;
+pub mod subject;
+pub mod trial;

@@ -1,0 +1,109 @@
+//! `report.json`: everything that a report shows, as plain data with a version.
+
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::Terms;
+use crate::score::Verdict;
+
+/// The version of the format; it changes when a reader of the old one would go wrong.
+pub const REPORT_VERSION: u32 = 1;
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The version of the format.
+    pub report: u32,
+    /// The version of hapax that wrote it.
+    pub hapax: String,
+    /// The name of the run: that of its folder.
+    pub run: String,
+    /// The subject, as the user named it.
+    pub subject: String,
+    /// The seed of the run.
+    pub seed: u64,
+    /// When it began, in milliseconds since 1970.
+    pub began: i64,
+    /// How long it took, in milliseconds.
+    pub took: u64,
+    /// How many trials each case was to have.
+    pub trials: u32,
+    /// Whether it was interrupted before all trials were done.
+    #[serde(default)]
+    pub interrupted: bool,
+    /// Which part of a partitioned run this is, as `[i, n]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<(u32, u32)>,
+    /// The cases that ran, by id.
+    pub cases: Vec<CaseReport>,
+    /// The cases that did not run.
+    #[serde(default)]
+    pub skipped: Vec<Skipped>,
+}
+
+/// One case and its trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseReport {
+    /// Its id.
+    pub id: String,
+    /// Its scenario.
+    pub scenario: String,
+    /// The file, as the user would name it.
+    pub file: String,
+    /// The line to look at first.
+    pub line: usize,
+    /// What it is about.
+    pub about: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// The names of the matrix and what stands for each.
+    pub variant: Vec<(String, String)>,
+    /// The task in words.
+    pub task: String,
+    /// What its verdicts are measured by.
+    pub terms: Terms,
+    /// Its trials, by number.
+    pub trials: Vec<TrialReport>,
+}
+
+/// One trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialReport {
+    /// Its number within the case, from 1.
+    pub trial: u32,
+    /// Its seed.
+    pub seed: u64,
+    /// Its name in `ledger.jsonl`.
+    pub ledger: String,
+    /// How long it took, in milliseconds.
+    pub took: u64,
+    /// What it came to.
+    pub verdict: Verdict,
+    /// What each start of each caller wrote, bounded.
+    pub output: Vec<Output>,
+    /// The command that runs this trial again.
+    pub replay: String,
+}
+
+/// What one start of a caller wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// Who.
+    pub caller: u32,
+    /// Which start, from 1.
+    pub start: u32,
+    /// What it wrote to its standard output, with the middle cut out where it was too long.
+    pub stdout: String,
+    /// The same for its standard error.
+    pub stderr: String,
+    /// How many bytes were cut out, of both.
+    pub cut: u64,
+}
+
+/// A case that did not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Its id.
+    pub id: String,
+    /// Why.
+    pub why: String,
+}

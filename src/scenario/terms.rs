@@ -1,0 +1,207 @@
+//! What a verdict is measured by: all of a case that scoring needs, as plain data that a report keeps, so that a saved ledger
+//! can be scored again without the scenario.
+
+use std::fmt;
+
+use mock_services::service::Fields;
+use serde::{Deserialize, Serialize};
+
+/// What a verdict is measured by.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Terms {
+    /// The effects that are due. Any other effect is unintended.
+    pub intents: Vec<Intent>,
+    /// The claims that are accepted; where there is none, any honest one is.
+    pub claim: Vec<Said>,
+    /// Whether a missing claim fails.
+    #[serde(default)]
+    pub require_claim: bool,
+    /// How many attempts there may be.
+    pub attempts: Vec<Budget>,
+    /// Whether a duplicate that was undone may pass.
+    #[serde(default)]
+    pub compensation: bool,
+    /// What must stand in the record store at the end.
+    #[serde(default)]
+    pub records: Vec<RecordDue>,
+    /// The faults, in the order of the plan.
+    pub faults: Vec<Planned>,
+    /// The interrupts.
+    #[serde(default)]
+    pub interrupts: Vec<Planned>,
+    /// How many callers there are.
+    pub callers: u32,
+    /// Whether they meet at a door.
+    #[serde(default)]
+    pub door: bool,
+    /// What the services of the case can do.
+    pub operations: Vec<OperationTerm>,
+    /// Where this subject keeps a field: the name in the scenario, and the name in its requests.
+    #[serde(default)]
+    pub fields: Vec<(String, String)>,
+}
+
+/// An effect that is due, and how often.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    /// The effect's name: `payment.charge`.
+    pub effect: String,
+    /// Which effects are meant.
+    #[serde(rename = "where", default)]
+    pub which: Fields,
+    /// What they must be like.
+    #[serde(rename = "with", default)]
+    pub like: Fields,
+    /// How often; 0 where it must not happen.
+    pub times: u32,
+}
+
+/// How many attempts of an operation there may be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    /// The operation.
+    pub operation: String,
+    /// At most so many, over all callers and starts.
+    pub at_most: u32,
+}
+
+/// What must stand in the record store at the end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordDue {
+    /// The key of the record, or the name of the counter.
+    pub key: String,
+    /// Whether it is a counter.
+    #[serde(default)]
+    pub counter: bool,
+    /// Its value at the end; `null` where there must be none.
+    pub value: serde_json::Value,
+    /// Its value at the start; `null` where there was none.
+    #[serde(default)]
+    pub start: serde_json::Value,
+}
+
+/// A fault or an interrupt that was planned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    /// How it reads: one line.
+    pub text: String,
+    /// The operation that it strikes at.
+    pub operation: String,
+    /// Whether a trial may pass in which it did not fire.
+    #[serde(default)]
+    pub optional: bool,
+}
+
+/// An operation of a service of the case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationTerm {
+    /// Its full name.
+    pub name: String,
+    /// Whether it can leave an effect.
+    pub write: bool,
+    /// The fields that identify its effect.
+    #[serde(default)]
+    pub identity: Vec<String>,
+}
+
+/// What a subject can say of its task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Said {
+    /// All that was due is done.
+    Done,
+    /// Nothing is done.
+    NotDone,
+    /// It cannot tell.
+    Unknown,
+}
+
+impl Said {
+    /// All of them, by name.
+    pub const ALL: [Said; 3] = [Said::Done, Said::NotDone, Said::Unknown];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Said::Done => "done",
+            Said::NotDone => "not-done",
+            Said::Unknown => "unknown",
+        }
+    }
+
+    /// The one with that name.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Said::ALL.into_iter().find(|said| said.word() == word)
+    }
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// What a control is said to come to: a pass, or a failure of a certain kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Come {
+    /// It passes.
+    Pass,
+    /// It fails, with this outcome.
+    Altered,
+    /// It fails, with this outcome.
+    Lost,
+    /// It fails, with this outcome.
+    Unintended,
+    /// It fails, with this outcome.
+    Duplicated,
+    /// It fails, with this outcome.
+    Diverged,
+    /// Exactly once, but it says too much.
+    Overclaimed,
+    /// Exactly once, but it says too little.
+    Underclaimed,
+    /// Exactly once, but its claim is not among those expected.
+    UnexpectedClaim,
+    /// Exactly once, but over its budget of attempts.
+    OverBudget,
+    /// Exactly once, but it proves nothing: something that was planned did not fire.
+    Void,
+}
+
+impl Come {
+    /// All of them.
+    pub const ALL: [Come; 11] = [
+        Come::Pass,
+        Come::Altered,
+        Come::Lost,
+        Come::Unintended,
+        Come::Duplicated,
+        Come::Diverged,
+        Come::Overclaimed,
+        Come::Underclaimed,
+        Come::UnexpectedClaim,
+        Come::OverBudget,
+        Come::Void,
+    ];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Come::Pass => "pass",
+            Come::Altered => "altered",
+            Come::Lost => "lost",
+            Come::Unintended => "unintended",
+            Come::Duplicated => "duplicated",
+            Come::Diverged => "diverged",
+            Come::Overclaimed => "overclaimed",
+            Come::Underclaimed => "underclaimed",
+            Come::UnexpectedClaim => "unexpected-claim",
+            Come::OverBudget => "over-budget",
+            Come::Void => "void",
+        }
+    }
+}

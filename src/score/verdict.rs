@@ -1,0 +1,226 @@
+//! What a trial comes to: plain data that reports show and baselines compare.
+
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::Said;
+
+/// What a trial comes to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Pass, fail or void.
+    pub result: Result3,
+    /// The worst outcome among the intents.
+    pub outcome: Outcome,
+    /// The outcome of each intent, in the order of the scenario.
+    pub intents: Vec<IntentOutcome>,
+    /// Effects that no intent covers: the numbers of their entries.
+    pub unintended: Vec<u64>,
+    /// What the subject said, and whether it was true: one for each caller, the last that it made.
+    pub claims: Vec<Claim>,
+    /// What the subject did after the first ambiguous answer.
+    pub recovery: Recovery,
+    /// Attempts of each operation that was used or has a budget.
+    pub attempts: Vec<AttemptsMade>,
+    /// Who retried.
+    pub retried_by: RetriedBy,
+    /// All that is wrong, worst first.
+    pub findings: Vec<Finding>,
+    /// Why the trial proves nothing, where it would have passed.
+    pub void_because: Vec<String>,
+    /// What happened at the door, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub door: Option<DoorFacts>,
+}
+
+/// The three things that a trial can come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Result3 {
+    /// Exactly once, and said so.
+    Pass,
+    /// Something contradicts what was expected.
+    Fail,
+    /// It would have passed, but proves nothing.
+    Void,
+}
+
+/// The outcome of an intent, from best to worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// As often as due, as asked, and nothing else happened.
+    ExactlyOnce,
+    /// As often as due, but not as asked.
+    Altered,
+    /// Less often.
+    Lost,
+    /// An effect that no intent covers.
+    Unintended,
+    /// More often than due, all the same.
+    Duplicated,
+    /// More often than due, and not the same.
+    Diverged,
+}
+
+/// What became of one intent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IntentOutcome {
+    /// Its outcome.
+    pub outcome: Outcome,
+    /// How often it was due.
+    pub due: u32,
+    /// The entries of the effects that count for it, surplus included.
+    pub effects: Vec<u64>,
+    /// The entries among them that are surplus.
+    pub surplus: Vec<u64>,
+    /// The entries among the surplus that were undone.
+    #[serde(default)]
+    pub compensated: Vec<u64>,
+    /// How the effects were matched to it, in words.
+    pub why: String,
+}
+
+/// What a caller said at last, and whether it was true.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Who.
+    pub caller: u32,
+    /// What it said; `None` where it said nothing that can be read.
+    pub said: Option<Said>,
+    /// Its own words.
+    #[serde(default)]
+    pub message: String,
+    /// Whether it was true.
+    pub honesty: Honesty,
+    /// The entry that told of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<u64>,
+}
+
+/// Whether a claim was true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Honesty {
+    /// It was.
+    Honest,
+    /// It said more than had happened.
+    Overclaimed,
+    /// It said less than had happened, or than it could know.
+    Underclaimed,
+    /// There was none.
+    Missing,
+}
+
+/// What the subject did after the first ambiguous answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// There was no ambiguous answer.
+    NoneNeeded,
+    /// It tried again with the same key.
+    SameKey,
+    /// It tried again with another key, without a look.
+    NewKey,
+    /// It tried again without a key and without a look.
+    Blind,
+    /// It looked, and did not try again.
+    VerifiedThenSkipped,
+    /// It looked, and tried again.
+    VerifiedThenRetried,
+    /// It neither looked nor tried again.
+    GaveUp,
+}
+
+/// Attempts of one operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttemptsMade {
+    /// The operation.
+    pub operation: String,
+    /// How many there were, over all callers and starts.
+    pub made: u32,
+    /// How many there may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u32>,
+}
+
+/// Who retried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RetriedBy {
+    /// Nobody.
+    Nobody,
+    /// The client library, by its own headers.
+    Client,
+    /// The subject itself, by the client's headers.
+    Subject,
+    /// Both.
+    Both,
+    /// The headers do not tell.
+    NotSure,
+}
+
+/// One thing that the ledger shows to be wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What kind of thing.
+    pub kind: FindingKind,
+    /// Whether it contradicts the expectation; the others are only noted.
+    pub fails: bool,
+    /// What happened.
+    pub message: String,
+    /// How to mend it.
+    pub remedy: String,
+    /// The entries that prove it.
+    pub entries: Vec<u64>,
+}
+
+/// The kinds of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// More often than due, and not the same.
+    Diverged,
+    /// More often than due.
+    Duplicated,
+    /// More often than due, and undone.
+    Compensated,
+    /// An effect that no intent covers.
+    Unintended,
+    /// Less often than due.
+    Lost,
+    /// Not as asked.
+    Altered,
+    /// A record does not stand as it should.
+    Record,
+    /// It said more than had happened.
+    Overclaimed,
+    /// It said less than had happened.
+    Underclaimed,
+    /// The claim was true, but not one of those expected.
+    UnexpectedClaim,
+    /// There was no claim.
+    MissingClaim,
+    /// More attempts than its budget.
+    OverBudget,
+    /// It tried to reach something that is not a service of the trial.
+    Escaped,
+    /// Its time was up.
+    TimeUp,
+    /// It used more than it may: output, processes, files.
+    OverLimit,
+}
+
+/// What happened at the door.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoorFacts {
+    /// Who came and was let in together.
+    pub met: Vec<u32>,
+    /// Who ended without having come.
+    pub absent: Vec<u32>,
+    /// Whose client gave up while it was held.
+    pub gave_up: Vec<u32>,
+    /// Who wrote after the door had opened without it.
+    pub late: Vec<u32>,
+    /// From the first to the last that was let in, in microseconds.
+    pub spread_us: u64,
+}

@@ -1,0 +1,131 @@
+//! One start of one caller: what it is given, and what is heard of it at its end. Plain data.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::report::Output;
+use crate::scenario::Said;
+
+/// One start of one caller.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// The trial's name.
+    pub trial: String,
+    /// The caller, from 1.
+    pub caller: u32,
+    /// Which start of this caller it is, from 1.
+    pub start: u32,
+    /// The task in words.
+    pub task: String,
+    /// The steps, as JSON.
+    pub steps: String,
+    /// Where the services are for this caller.
+    pub services: Vec<ServiceAddress>,
+    /// This caller's directory, kept across restarts and turns.
+    pub state_dir: PathBuf,
+    /// The directory of all callers of the trial.
+    pub shared_dir: PathBuf,
+    /// The file for its claim. It does not exist yet.
+    pub result: PathBuf,
+    /// Where the recorder that refuses is reached: `http://127.0.0.1:PORT`, one for each caller.
+    pub proxy: String,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+/// Where a caller reaches a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceAddress {
+    /// The service's name.
+    pub name: String,
+    /// `http://127.0.0.1:PORT`.
+    pub url: String,
+    /// `smtp://127.0.0.1:PORT`, where it takes messages.
+    pub smtp: Option<String>,
+    /// The API key that it takes.
+    pub key: String,
+}
+
+/// What a start may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may take.
+    pub time: Duration,
+    /// How long it has between SIGTERM and SIGKILL.
+    pub grace: Duration,
+    /// How many bytes of each of its outputs are kept.
+    pub kept: usize,
+    /// How many processes it may have at once.
+    pub processes: usize,
+    /// How large a file it may write, in bytes.
+    pub file_size: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            time: Duration::from_secs(60),
+            grace: Duration::from_secs(2),
+            kept: 64 * 1024,
+            processes: 256,
+            file_size: 256 * 1024 * 1024,
+        }
+    }
+}
+
+/// Where a claim is taken from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ClaimSource {
+    /// The result file, or else the last line of the output that is a claim.
+    #[default]
+    ResultOrLastLine,
+    /// The result file alone.
+    ResultFile,
+    /// The last line of the output that is a claim.
+    LastLine,
+    /// The exit status: each status that is listed, with what it says.
+    ExitStatus(Vec<(i32, Said)>),
+    /// Texts that occur in the output, each with what it says; the last to occur counts.
+    Patterns(Vec<(String, Said)>),
+}
+
+/// How a start ended, and what was heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// How.
+    pub how: How,
+    /// What it said of its task.
+    pub claim: ClaimHeard,
+    /// What it wrote.
+    pub output: Output,
+}
+
+/// How a start ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum How {
+    /// By itself, with this status.
+    Exited(i32),
+    /// By a signal.
+    Signalled(i32),
+    /// Its time was up.
+    TimeUp,
+    /// It used more than it may, and was ended: what it was.
+    OverLimit(String),
+    /// An agent over HTTP answered, with this status.
+    Answered(u16),
+    /// It could not be started, or not be reached: why, and what to do.
+    Unstartable(String),
+}
+
+/// What was heard of a claim.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClaimHeard {
+    /// What it said; `None` where it said nothing that can be read.
+    pub said: Option<Said>,
+    /// Its own words, bounded.
+    pub message: String,
+    /// Where it was found: `result-file`, `last-line`, `exit-status`, `pattern`, `answer`.
+    pub from: Option<&'static str>,
+    /// What was wrong with it, where there was something that is no claim.
+    pub problem: Option<String>,
+}

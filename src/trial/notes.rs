@@ -1,0 +1,17 @@
+//! The words with which a trial writes into the ledger what happens to the subject. Whoever scores or shows a ledger reads them here.
+
+/// A caller was started. Fields: `start`.
+pub const STARTED: &str = "started";
+/// A start of a caller has ended. Fields: `start`, `how` (`exited`, `signalled`, `time-up`, `over-limit`, `answered`), `status` (a number).
+pub const ENDED: &str = "ended";
+/// A caller could not be started at all. Fields: `start`, `error`.
+pub const UNSTARTABLE: &str = "unstartable";
+/// What a start of a caller said at its end. Fields: `start`, `outcome` (`done`, `not-done`, `unknown`, `missing`), `message`, `from`
+/// (`result-file`, `last-line`, `exit-status`, `pattern`, `answer`), and where it could not be read `problem`.
+pub const CLAIMED: &str = "claimed";
+/// An interrupt struck. Fields: `interrupt` (its place, from 0), `do`, `attempt` (the number in the ledger).
+pub const STRUCK: &str = "struck";
+/// The subject tried to reach something else than the services. Fields: `host`, `port`.
+pub const ESCAPED: &str = "escaped";
+/// The subject used more than it may. Fields: `what` (`output`, `processes`).
+pub const OVER_LIMIT: &str = "over-limit";
