@@ -1,5 +1,5 @@
 //! JSON as `serde_json` writes it, byte for byte, but faster: the names of members, which are known to need no escapes, are most of an
-//! object. Compact for the ledger, indented by two spaces for Stripe's objects.
+//! object. Indented by two spaces, as Stripe's objects are.
 
 use serde::Serialize;
 use serde::ser::{self, Error as _, Impossible};
@@ -7,36 +7,10 @@ use serde::ser::{self, Error as _, Impossible};
 /// What is never written with it, such as a floating-point number.
 pub(crate) type Unsupported = serde_json::Error;
 
-/// Where members stand.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Layout {
-    /// All on one line, without blanks.
-    Compact,
-    /// Each on a line of its own; so deep is the value.
-    Indented(usize),
-}
-
-impl Layout {
-    fn deeper(self) -> Self {
-        match self {
-            Layout::Compact => Layout::Compact,
-            Layout::Indented(depth) => Layout::Indented(depth + 1),
-        }
-    }
-
-    /// What stands behind the name of a member.
-    fn colon(self) -> &'static [u8] {
-        match self {
-            Layout::Compact => b":",
-            Layout::Indented(_) => b": ",
-        }
-    }
-}
-
-/// Writes the value behind what is there. On an error the buffer is as it was.
-pub(crate) fn write<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T, layout: Layout) -> Result<(), Unsupported> {
+/// Writes the value, which is so deep inside of others, behind what is there. On an error the buffer is as it was.
+pub(crate) fn write<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T, depth: usize) -> Result<(), Unsupported> {
     let start = out.len();
-    let written = value.serialize(Writer { out, layout });
+    let written = value.serialize(Writer { out, depth });
     if written.is_err() {
         out.truncate(start);
     }
@@ -46,14 +20,14 @@ pub(crate) fn write<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T, layout:
 /// Writes one value.
 struct Writer<'a> {
     out: &'a mut Vec<u8>,
-    layout: Layout,
+    depth: usize,
 }
 
 /// Writes the members of a list or a map.
 struct Members<'a> {
     out: &'a mut Vec<u8>,
     /// That of the members.
-    layout: Layout,
+    depth: usize,
     empty: bool,
     close: u8,
 }
@@ -65,15 +39,13 @@ impl Members<'_> {
             self.out.push(b',');
         }
         self.empty = false;
-        if let Layout::Indented(depth) = self.layout {
-            new_line(self.out, depth);
-        }
-        Writer { out: self.out, layout: self.layout }
+        new_line(self.out, self.depth);
+        Writer { out: self.out, depth: self.depth }
     }
 
     fn finish(self) {
-        if let (Layout::Indented(depth), false) = (self.layout, self.empty) {
-            new_line(self.out, depth.saturating_sub(1));
+        if !self.empty {
+            new_line(self.out, self.depth.saturating_sub(1));
         }
         self.out.push(self.close);
     }
@@ -99,21 +71,39 @@ impl<'a> Writer<'a> {
 
     fn open(self, open: u8, close: u8) -> Members<'a> {
         self.out.push(open);
-        Members { out: self.out, layout: self.layout.deeper(), empty: true, close }
+        Members { out: self.out, depth: self.depth + 1, empty: true, close }
     }
 }
 
-fn text(out: &mut Vec<u8>, text: &str) -> Result<(), Unsupported> {
-    // All bytes are looked at, without a way out: the compiler makes one comparison of many.
-    let needs_escape = |found: bool, byte: &u8| found | (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
-    if text.as_bytes().iter().fold(false, needs_escape) {
-        return serde_json::to_writer(out, text);
+/// Writes a text with its quotes.
+pub(crate) fn text(out: &mut Vec<u8>, text: &str) {
+    if needs_escape(text.as_bytes()) {
+        // Writing into memory cannot fail.
+        let _ = serde_json::to_writer(out, text);
+        return;
     }
     out.reserve(text.len() + 2);
     out.push(b'"');
     out.extend_from_slice(text.as_bytes());
     out.push(b'"');
-    Ok(())
+}
+
+/// Whether a control character, a quote or a backslash is among the bytes; eight of them are looked at together.
+fn needs_escape(bytes: &[u8]) -> bool {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGHS: u64 = ONES << 7;
+    // The highest bit of some byte is set where one of them is below `limit`, which is at most 128.
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & HIGHS;
+    let special =
+        |word: u64| below(word, 0x20) | below(word ^ (ONES * u64::from(b'"')), 1) | below(word ^ (ONES * u64::from(b'\\')), 1);
+    match bytes.last_chunk::<8>() {
+        // The last eight may have been looked at in part.
+        Some(last) => {
+            let mut words = bytes.as_chunks::<8>().0.iter().chain(std::iter::once(last));
+            words.any(|word| special(u64::from_le_bytes(*word)) != 0)
+        }
+        None => bytes.iter().any(|byte| matches!(byte, ..0x20 | b'"' | b'\\')),
+    }
 }
 
 impl<'a> ser::Serializer for Writer<'a> {
@@ -162,10 +152,12 @@ impl<'a> ser::Serializer for Writer<'a> {
         Err(Unsupported::custom("a floating-point number"))
     }
     fn serialize_char(self, value: char) -> Result<(), Unsupported> {
-        text(self.out, value.encode_utf8(&mut [0; 4]))
+        text(self.out, value.encode_utf8(&mut [0; 4]));
+        Ok(())
     }
     fn serialize_str(self, value: &str) -> Result<(), Unsupported> {
-        text(self.out, value)
+        text(self.out, value);
+        Ok(())
     }
     fn serialize_bytes(self, _: &[u8]) -> Result<(), Unsupported> {
         Err(Unsupported::custom("bytes"))
@@ -184,7 +176,8 @@ impl<'a> ser::Serializer for Writer<'a> {
         self.serialize_unit()
     }
     fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Unsupported> {
-        text(self.out, variant)
+        text(self.out, variant);
+        Ok(())
     }
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Unsupported> {
         value.serialize(self)
@@ -270,8 +263,8 @@ impl ser::SerializeMap for Members<'_> {
         if quoted { Ok(()) } else { Err(Unsupported::custom("a name that is no text")) }
     }
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unsupported> {
-        self.out.extend_from_slice(self.layout.colon());
-        value.serialize(Writer { out: self.out, layout: self.layout })
+        self.out.extend_from_slice(b": ");
+        value.serialize(Writer { out: self.out, depth: self.depth })
     }
     fn end(self) -> Result<(), Unsupported> {
         self.finish();
@@ -284,12 +277,11 @@ impl ser::SerializeStruct for Members<'_> {
     type Error = Unsupported;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Unsupported> {
-        let Writer { out, layout } = self.next();
+        let Writer { out, depth } = self.next();
         out.push(b'"');
         out.extend_from_slice(name.as_bytes());
-        out.push(b'"');
-        out.extend_from_slice(layout.colon());
-        value.serialize(Writer { out, layout })
+        out.extend_from_slice(b"\": ");
+        value.serialize(Writer { out, depth })
     }
     fn end(self) -> Result<(), Unsupported> {
         self.finish();
@@ -330,20 +322,16 @@ mod tests {
             rows: Vec<(u8, String)>,
         ) {
             let sample = Sample { id, nothing, amount, paid, metadata, rows, inner: Inner {} };
-            let written = |layout| {
-                let mut out = Vec::new();
-                write(&mut out, &sample, layout).unwrap();
-                String::from_utf8(out).unwrap()
-            };
-            prop_assert_eq!(written(Layout::Indented(0)), serde_json::to_string_pretty(&sample).unwrap());
-            prop_assert_eq!(written(Layout::Compact), serde_json::to_string(&sample).unwrap());
+            let mut out = Vec::new();
+            write(&mut out, &sample, 0).unwrap();
+            prop_assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string_pretty(&sample).unwrap());
         }
     }
 
     #[test]
     fn what_it_cannot_write_leaves_the_buffer_as_it_was() {
         let mut out = b"before".to_vec();
-        assert!(write(&mut out, &[1.5], Layout::Compact).is_err());
+        assert!(write(&mut out, &[1.5], 0).is_err());
         assert_eq!(out, b"before");
     }
 }

@@ -353,6 +353,14 @@ impl MockServices {
         }
     }
 
+    /// Waits until a caller that has ended has no connection to any service any more, so that what becomes of them stands in the
+    /// ledger before whatever is written next.
+    pub async fn caller_left(&self, caller: u32) {
+        for endpoint in self.running.iter().flat_map(|running| &running.endpoints).filter(|endpoint| endpoint.caller == caller) {
+            endpoint.left().await;
+        }
+    }
+
     /// Commits all that is outstanding in all services: nothing is in flight afterwards.
     pub async fn settle(&self) {
         for running in &self.running {

@@ -52,8 +52,8 @@ impl<S: Service> Job<S> {
         let takes_keys = is_write && !matches!(request.method(), "GET" | "HEAD" | "DELETE");
         let sent = profile.filter(|_| takes_keys).zip(request.header_value(service.key_header()));
         let keyed = sent.map(|(profile, value)| Keyed {
-            key: SentKey::new(value, profile).key.to_owned(),
-            endpoint: format!("{} {}", request.method(), request.path()),
+            key: SentKey::new(value, profile).key.into(),
+            endpoint: [request.method(), " ", request.path()].concat().into(),
             fingerprint: fingerprint(&request),
         });
         let client = client(&request, service.key_header(), profile);

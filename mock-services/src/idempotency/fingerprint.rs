@@ -10,25 +10,26 @@ pub(crate) struct Fingerprint([u8; 16]);
 
 /// The fingerprint of a request's query and body.
 pub(crate) fn fingerprint(request: &Request) -> Fingerprint {
-    let mut hash = Sha256::new();
-    hash.update(request.query().as_bytes());
-    hash.update([0]);
     let body = request.bytes();
+    let mut text = Vec::with_capacity(request.query().len() + body.len() + 2);
+    text.extend_from_slice(request.query().as_bytes());
+    text.push(0);
     let kind = request.header_value("content-type").unwrap_or_default();
     if kind.starts_with("application/x-www-form-urlencoded") {
-        let mut pairs: Vec<&[u8]> = body.split(|byte| *byte == b'&').collect();
+        let mut pairs = Vec::with_capacity(8);
+        pairs.extend(body.split(|byte| *byte == b'&'));
         pairs.sort_unstable();
         for pair in pairs {
-            hash.update(pair);
-            hash.update(b"&");
+            text.extend_from_slice(pair);
+            text.push(b'&');
         }
     } else if let Ok(value) = serde_json::from_slice::<serde_json::Value>(body) {
         // Maps are ordered by name, so the same content is the same text.
-        hash.update(value.to_string());
+        text.extend_from_slice(value.to_string().as_bytes());
     } else {
-        hash.update(body);
+        text.extend_from_slice(body);
     }
-    let digest: [u8; 32] = hash.finalize().into();
+    let digest: [u8; 32] = Sha256::digest(&text).into();
     let mut short = [0; 16];
     short.copy_from_slice(&digest[..16]);
     Fingerprint(short)

@@ -121,12 +121,12 @@ pub(crate) enum Found<Effect> {
 #[derive(Debug)]
 pub(crate) struct KeyStore<Effect> {
     rules: Idempotency,
-    records: HashMap<String, Record<Effect>>,
+    records: HashMap<Arc<str>, Record<Effect>>,
 }
 
 #[derive(Debug)]
 struct Record<Effect> {
-    endpoint: String,
+    endpoint: Arc<str>,
     fingerprint: Fingerprint,
     at: Timestamp,
     at_request: u64,
@@ -143,8 +143,8 @@ enum What<Effect> {
 /// The request that a key came with, as far as the store cares.
 #[derive(Debug, Clone)]
 pub(crate) struct Keyed {
-    pub(crate) key: String,
-    pub(crate) endpoint: String,
+    pub(crate) key: Arc<str>,
+    pub(crate) endpoint: Arc<str>,
     pub(crate) fingerprint: Fingerprint,
 }
 
@@ -180,7 +180,7 @@ impl<Effect: Clone> KeyStore<Effect> {
             return Found::New;
         };
         if record.endpoint != keyed.endpoint {
-            return Found::Refused(KeyRefusal::OtherEndpoint { first: record.endpoint.clone() });
+            return Found::Refused(KeyRefusal::OtherEndpoint { first: record.endpoint.to_string() });
         }
         if record.fingerprint != keyed.fingerprint {
             return Found::Refused(KeyRefusal::OtherPayload);
@@ -212,13 +212,13 @@ impl<Effect: Clone> KeyStore<Effect> {
     fn put(&mut self, keyed: &Keyed, age: Age, what: What<Effect>) {
         if self.rules.profile != Profile::None {
             let record = Record {
-                endpoint: keyed.endpoint.clone(),
+                endpoint: Arc::clone(&keyed.endpoint),
                 fingerprint: keyed.fingerprint,
                 at: age.now,
                 at_request: age.requests,
                 what,
             };
-            self.records.insert(keyed.key.clone(), record);
+            self.records.insert(Arc::clone(&keyed.key), record);
         }
     }
 

@@ -3,7 +3,7 @@ use crate::service::Request;
 
 fn keyed(key: &str, path: &str, body: &str) -> Keyed {
     let request = Request::new("POST", path).header("content-type", "application/x-www-form-urlencoded").body(body);
-    Keyed { key: key.to_owned(), endpoint: format!("POST {path}"), fingerprint: fingerprint(&request) }
+    Keyed { key: key.into(), endpoint: format!("POST {path}").into(), fingerprint: fingerprint(&request) }
 }
 
 fn age(second: i64, requests: u64) -> Age {

@@ -27,7 +27,7 @@ impl Chain {
         out.extend_from_slice(&line[1..line.len() - 1]);
         self.advance(&out[start..]);
         out.extend_from_slice(MARK);
-        hex(&self.last[..SHOWN], out);
+        out.extend_from_slice(&self.shown());
         out.extend_from_slice(b"\"}\n");
     }
 
@@ -36,13 +36,20 @@ impl Chain {
         let Some((content, shown)) = split(line) else { return false };
         let before = self.last;
         self.advance(content);
-        let mut expected = Vec::with_capacity(2 * SHOWN);
-        hex(&self.last[..SHOWN], &mut expected);
-        let fits = expected == shown;
+        let fits = self.shown() == shown;
         if !fits {
             self.last = before;
         }
         fits
+    }
+
+    /// The last hash, as far as it is shown.
+    fn shown(&self) -> [u8; 2 * SHOWN] {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        std::array::from_fn(|place| {
+            let byte = self.last[place / 2];
+            DIGITS[usize::from(if place % 2 == 0 { byte >> 4 } else { byte & 15 })]
+        })
     }
 
     fn advance(&mut self, content: &[u8]) {
@@ -56,12 +63,4 @@ fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = body.len().checked_sub(2 * SHOWN)?;
     let content = body[..at].strip_suffix(MARK)?;
     Some((content, &body[at..]))
-}
-
-fn hex(bytes: &[u8], out: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for byte in bytes {
-        out.push(DIGITS[usize::from(byte >> 4)]);
-        out.push(DIGITS[usize::from(byte & 15)]);
-    }
 }

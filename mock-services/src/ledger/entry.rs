@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::service::{Fields, Value};
+use crate::service::Fields;
 
 /// One line of a ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -145,19 +145,11 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// Whether a name that is `hidden` may stand in it: as the name of a field, or anywhere in what others add.
+    /// Whether a name that is `hidden` may stand in it as the name of a field.
     pub(super) fn may_name(&self, hidden: impl Fn(&str) -> bool) -> bool {
-        let assigns = |value: &Value| match value {
-            Value::Text(text) => text.contains('='),
-            Value::List(texts) => texts.iter().any(|text| text.contains('=')),
-            Value::Bool(_) | Value::Number(_) => false,
-        };
-        let among = |fields: &Fields| fields.iter().any(|(name, value)| hidden(name) || assigns(value));
+        let among = |fields: &Fields| fields.iter().any(|(name, _)| hidden(name));
         match self {
-            Event::Received(received) => {
-                let in_key = received.key.as_ref().is_some_and(|key| key.contains('='));
-                in_key || among(&received.fields) || among(&received.client) || received.path.contains('=')
-            }
+            Event::Received(received) => among(&received.fields) || among(&received.client),
             Event::Committed { fields, .. } => among(fields),
             _ => true,
         }

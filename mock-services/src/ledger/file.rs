@@ -2,7 +2,7 @@
 //! the disk.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -42,7 +42,27 @@ impl LedgerFile {
     /// # Errors
     /// When the file exists or cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let file = File::options().write(true).create_new(true).open(path)?;
+        LedgerFile::over(File::options().write(true).create_new(true).open(path)?)
+    }
+
+    /// Goes on with a file that was written before. A last line that was cut off stays, and is told when the file is read.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn append(path: &Path) -> io::Result<Self> {
+        let mut file = File::options().read(true).append(true).create(true).open(path)?;
+        let mut last = [0];
+        if file.metadata()?.len() > 0 {
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+            if last != *b"\n" {
+                file.write_all(b"\n")?;
+            }
+        }
+        LedgerFile::over(file)
+    }
+
+    fn over(file: File) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let for_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("ledger".to_owned()).spawn(move || write_all(&for_thread, file))?;

@@ -4,18 +4,20 @@
 mod chain;
 mod entry;
 mod file;
+mod line;
 mod read;
 mod redact;
 mod store;
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
-use crate::json::{self, Layout};
 use crate::lock::lock;
 use chain::Chain;
 pub use entry::{AtDoor, ClosedBy, Entry, Event, How, Received};
@@ -35,12 +37,15 @@ pub(super) struct Inner {
     clock: Clock,
     recording: bool,
     pages: Mutex<Pages>,
+    attempts: AtomicU64,
     /// Taken before the pages, and by the file's thread and a restart alone: sealing lines keeps nobody from adding more.
     sealer: Mutex<Sealer>,
     file: Option<Arc<file::Shared>>,
     /// Whether the file's thread already knows that there are new lines.
     queued: AtomicBool,
     grown: Notify,
+    /// How many readers wait for more.
+    waiting: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -50,7 +55,6 @@ struct Pages {
     edition: u64,
     store: Store,
     count: u64,
-    attempts: u64,
     last_at: u64,
     closed: bool,
     redactor: Redactor,
@@ -71,14 +75,6 @@ struct Sealer {
 thread_local! {
     /// The event that this thread adds: written before the pages are taken, so that nobody waits for it.
     static TEXT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-fn write_event(text: &mut Vec<u8>, event: &Event<'_>) {
-    text.clear();
-    if json::write(text, event, Layout::Compact).is_err() {
-        // Plain data written into memory cannot fail.
-        let _ = serde_json::to_writer(text, event);
-    }
 }
 
 impl Ledger {
@@ -106,7 +102,6 @@ impl Ledger {
             edition: 1,
             store: Store::default(),
             count: 0,
-            attempts: 0,
             last_at: 0,
             closed: false,
             redactor: Redactor::default(),
@@ -117,10 +112,12 @@ impl Ledger {
             clock,
             recording,
             pages: Mutex::new(pages),
+            attempts: AtomicU64::new(0),
             sealer: Mutex::new(sealer),
             file,
             queued: AtomicBool::new(false),
             grown: Notify::new(),
+            waiting: AtomicUsize::new(0),
         };
         let ledger = Ledger { inner: Arc::new(inner) };
         ledger.append(&Event::Opened { seed });
@@ -133,7 +130,8 @@ impl Ledger {
             return;
         }
         let packable = TEXT.with_borrow_mut(|text| {
-            write_event(text, event);
+            text.clear();
+            line::write(text, event);
             self.inner.write(&mut self.inner.pages(), event, text)
         });
         if let Some((edition, packable)) = packable {
@@ -149,9 +147,7 @@ impl Ledger {
 
     /// The number of the next attempt, counted over all services of the trial.
     pub(crate) fn next_attempt(&self) -> u64 {
-        let mut pages = self.inner.pages();
-        pages.attempts += 1;
-        pages.attempts
+        self.inner.attempts.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Never shows this value in clear from now on: a minted key, the value of a variable that is passed on.
@@ -162,6 +158,20 @@ impl Ledger {
     /// Never shows the values of headers, fields and parameters of this name.
     pub fn hide_name(&self, name: &str) {
         self.inner.pages().redactor.hide_name(name);
+    }
+
+    /// A text without what this ledger hides: for what is shown beside it.
+    #[must_use]
+    pub fn redacted(&self, text: &str) -> String {
+        let mut pages = self.inner.pages();
+        // Line by line: behind an escaped line end a key would not be seen to begin.
+        let lines = text.split('\n').map(|line| {
+            let mut members = serde_json::to_vec(&BTreeMap::from([("text", line)])).unwrap_or_default();
+            pages.redactor.redact(&mut members, 0, true);
+            let members: Option<BTreeMap<String, String>> = serde_json::from_slice(&members).ok();
+            members.and_then(|mut members| members.remove("text")).unwrap_or_default()
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     /// Closes the ledger with an entry that counts all others.
@@ -189,7 +199,8 @@ impl Ledger {
         pages.trial = trial.to_owned();
         pages.edition += 1;
         pages.store = Store::default();
-        (pages.count, pages.attempts, pages.closed) = (0, 0, false);
+        (pages.count, pages.closed) = (0, false);
+        self.inner.attempts.store(0, Ordering::Relaxed);
         pages.streamed = Position::default();
         drop(pages);
         drop(sealer);
@@ -221,7 +232,10 @@ impl Ledger {
     }
 
     fn announce(&self) {
-        self.inner.grown.notify_waiters();
+        // A reader counts itself before it looks, so one that missed the entry has been counted.
+        if self.inner.waiting.load(Ordering::SeqCst) > 0 {
+            self.inner.grown.notify_waiters();
+        }
         if let Some(file) = &self.inner.file
             && !self.inner.queued.swap(true, Ordering::AcqRel)
         {
@@ -258,7 +272,8 @@ impl Inner {
         tail.push(b',');
         tail.extend_from_slice(text.get(1..).unwrap_or_default());
         if event.has_foreign_text() {
-            let with_names = event.may_name(|name| pages.redactor.hides(name));
+            // A name stands before its value as a field's or, anywhere in a text, before an equals sign.
+            let with_names = text.contains(&b'=') || event.may_name(|name| pages.redactor.hides(name));
             pages.redactor.redact(tail, event_at, with_names);
         }
         tail.push(b'\n');
@@ -271,7 +286,7 @@ impl Inner {
         if !pages.closed && self.recording {
             let end = Event::End { count: pages.count };
             let mut text = Vec::new();
-            write_event(&mut text, &end);
+            line::write(&mut text, &end);
             self.write(pages, &end, &text);
             pages.closed = true;
         }
@@ -306,8 +321,11 @@ impl Pages {
 
 fn seal(chain: &mut Chain, trial: &str, lines: &[u8], out: &mut Vec<u8>) {
     let trial = serde_json::to_string(trial).unwrap_or_default();
-    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        chain.seal(&trial, line, out);
+    let (mut rest, mut line) = (lines, Vec::new());
+    // Reading from memory cannot fail.
+    while matches!(rest.read_until(b'\n', &mut line), Ok(1..)) {
+        chain.seal(&trial, line.trim_ascii_end(), out);
+        line.clear();
     }
 }
 
@@ -336,6 +354,7 @@ impl LedgerReader {
     /// Waits until there are entries that this reader has not given.
     pub async fn grown(&mut self) -> Vec<Entry> {
         let inner = Arc::clone(&self.ledger.inner);
+        let _waits = Waits::among(&inner.waiting);
         loop {
             let notified = inner.grown.notified();
             tokio::pin!(notified);
@@ -346,6 +365,22 @@ impl LedgerReader {
             }
             notified.await;
         }
+    }
+}
+
+/// A reader that waits, also one that is given up.
+struct Waits<'a>(&'a AtomicUsize);
+
+impl<'a> Waits<'a> {
+    fn among(waiting: &'a AtomicUsize) -> Self {
+        waiting.fetch_add(1, Ordering::SeqCst);
+        Waits(waiting)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -65,6 +65,8 @@ const SHORTEST_KEY_BODY: usize = 16;
 pub(crate) struct Redactor {
     secrets: Vec<String>,
     names: Vec<String>,
+    /// A bit for each shape that a name has: most other names have none of them.
+    shapes: u64,
     /// Values and the beginnings of keys.
     values: AhoCorasick,
     /// Names in the places in which they can stand, in any case. They are looked for alone: a search that minds the case is many
@@ -89,8 +91,14 @@ enum Kind {
 impl Default for Redactor {
     fn default() -> Self {
         let names = NAMES.iter().map(|name| (*name).to_owned()).collect();
-        let mut redactor =
-            Redactor { secrets: Vec::new(), names, values: nothing(), placed_names: nothing(), hidden: HashMap::new() };
+        let mut redactor = Redactor {
+            secrets: Vec::new(),
+            names,
+            shapes: 0,
+            values: nothing(),
+            placed_names: nothing(),
+            hidden: HashMap::new(),
+        };
         redactor.rebuild();
         redactor
     }
@@ -124,6 +132,7 @@ impl Redactor {
         self.values = automaton(values, false);
         let placed = self.names.iter().flat_map(|name| [format!("\"{name}\":"), format!("{name}=")]);
         self.placed_names = automaton(placed, true);
+        self.shapes = self.names.iter().fold(0, |shapes, name| shapes | shape(name));
     }
 
     fn kind_of_value(&self, pattern: usize) -> Kind {
@@ -132,7 +141,7 @@ impl Redactor {
 
     /// Whether values of this name are hidden.
     pub(crate) fn hides(&self, name: &str) -> bool {
-        self.names.iter().any(|hidden| hidden.eq_ignore_ascii_case(name))
+        self.shapes & shape(name) != 0 && self.names.iter().any(|hidden| hidden.eq_ignore_ascii_case(name))
     }
 
     /// Hides what must be hidden in the JSON line that begins at `start`. Names are looked for only where some may stand in it.
@@ -173,6 +182,12 @@ impl Redactor {
         }
         buffer.extend_from_slice(&line[at..]);
     }
+}
+
+/// A bit that comes from the length and the last letter of a name, in any case.
+fn shape(name: &str) -> u64 {
+    let last = name.bytes().last().unwrap_or_default().to_ascii_lowercase();
+    1 << ((name.len() + 5 * usize::from(last)) % 64)
 }
 
 fn automaton(patterns: impl IntoIterator<Item = impl AsRef<[u8]>>, any_case: bool) -> AhoCorasick {

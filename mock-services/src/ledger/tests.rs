@@ -155,3 +155,13 @@ proptest! {
         prop_assert!(trials.get("t1").is_none_or(|saved| saved.torn.is_some()));
     }
 }
+
+#[test]
+fn a_text_beside_the_ledger_is_shown_without_what_it_hides() {
+    let ledger = Ledger::new("t", 1, Clock::default());
+    ledger.hide_value("s3cret-value");
+    let text = "key=s3cret-value \"quoted\"\nAuthorization: Bearer abc\nsk_live_0123456789abcdefgh";
+    let shown = ledger.redacted(text);
+    assert!(!shown.contains("s3cret-value") && !shown.contains("sk_live_0123456789abcdefgh"), "{shown}");
+    assert!(shown.contains("\"quoted\"\n"), "{shown}");
+}

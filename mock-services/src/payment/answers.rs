@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::objects::{Charge, write_plain};
-use crate::json::{self, Layout};
+use crate::json;
 use crate::service::{Answer, Write};
 
 /// An answer with an indented JSON body.
@@ -35,7 +35,7 @@ impl Write for Charge {
 }
 
 fn write(out: &mut Vec<u8>, body: &impl Serialize) {
-    if json::write(out, body, Layout::Indented(0)).is_err() {
+    if json::write(out, body, 0).is_err() {
         // Writing plain data into memory cannot fail; were it to, the tests of that answer would.
         let _ = serde_json::to_writer_pretty(out, body);
     }

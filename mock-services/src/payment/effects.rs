@@ -28,7 +28,7 @@ pub(crate) enum Change {
     /// A subscription began.
     Subscribed(Arc<Subscription>),
     /// A subscription costs something else now: this item says what.
-    Upgraded(Arc<Subscription>, Item),
+    Upgraded(Arc<Subscription>, Box<Item>),
     /// A subscription ended.
     Unsubscribed(Arc<Subscription>),
     /// A subscription is not paid yet, or its papers changed.

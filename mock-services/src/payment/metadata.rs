@@ -116,7 +116,7 @@ fn describe(entries: &[(String, String)], fields: &mut Fields) {
         fields.set("order", order);
     }
     for (name, value) in entries {
-        fields.set(format!("metadata.{name}"), value.as_str());
+        fields.set(["metadata.", name].concat(), value.as_str());
     }
 }
 

@@ -26,6 +26,11 @@ impl Instrument {
         self.id.clone().unwrap_or_else(|| ids.alphanumeric(prefix, 23))
     }
 
+    /// The same, of one that is not needed any more.
+    pub(crate) fn into_id(self, ids: &Ids, prefix: &str) -> String {
+        self.id.unwrap_or_else(|| ids.alphanumeric(prefix, 23))
+    }
+
     /// What a charge or a customer names as `source` (or, as of old, as `card`).
     pub(crate) fn of_source(params: &Params<'_>) -> Result<Option<Self>, Refused> {
         for name in ["source", "card"] {

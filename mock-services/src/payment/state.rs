@@ -1,6 +1,7 @@
 //! All that the service remembers: each kind of object in the order in which it was made, found by id without a scan.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use super::cards::Card;
@@ -42,16 +43,16 @@ impl<T: Object> Table<T> {
 
     /// Adds an object, or puts it in the place of the one with its id.
     pub(crate) fn put(&mut self, object: Arc<T>) {
-        let place = match self.places.get(object.id()) {
-            Some(place) => *place,
-            None => {
-                self.places.insert(object.id().to_owned(), self.rows.len());
+        match self.places.entry(object.id().to_owned()) {
+            Entry::Vacant(free) => {
+                free.insert(self.rows.len());
                 self.rows.push(object);
-                return;
             }
-        };
-        if let Some(row) = self.rows.get_mut(place) {
-            *row = object;
+            Entry::Occupied(taken) => {
+                if let Some(row) = self.rows.get_mut(*taken.get()) {
+                    *row = object;
+                }
+            }
         }
     }
 

@@ -93,6 +93,13 @@ impl Answer {
         }
     }
 
+    /// The same answer with room for one more header: most are kept for long with just that one.
+    pub(crate) fn with_room(&self) -> Self {
+        let mut headers = Vec::with_capacity(self.headers.len() + 1);
+        headers.extend_from_slice(&self.headers);
+        Answer { status: self.status, headers, body: self.body.clone(), put_off: self.put_off.clone() }
+    }
+
     /// Gives it another body.
     pub fn set_body(&mut self, body: Vec<u8>) {
         self.put_off = None;

@@ -113,6 +113,9 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
+/// So many fields have room before any has to be moved.
+const USUAL: usize = 8;
+
 /// Named values, in order. A name occurs at most once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fields(Vec<(Cow<'static, str>, Value)>);
@@ -129,7 +132,12 @@ impl Fields {
         let (name, value) = (name.into(), value.into());
         match self.0.iter_mut().find(|(have, _)| *have == name) {
             Some(slot) => slot.1 = value,
-            None => self.0.push((name, value)),
+            None => {
+                if self.0.is_empty() {
+                    self.0.reserve_exact(USUAL);
+                }
+                self.0.push((name, value));
+            }
         }
     }
 

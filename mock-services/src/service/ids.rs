@@ -48,15 +48,24 @@ impl Ids {
         mix(self.stream(name)) % limit.max(1)
     }
 
-    fn text(&self, name: &str, prefix: &str, length: usize, digits: &[u8]) -> String {
+    fn text<const BASE: usize>(&self, name: &str, prefix: &str, length: usize, digits: &[u8; BASE]) -> String {
         let mut text = String::with_capacity(prefix.len() + length);
         text.push_str(prefix);
         let mut state = self.stream(name);
-        for _ in 0..length {
-            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            // The upper half of the state, scaled to the number of digits: as even as a remainder, without the division.
-            let place = ((state >> 32) * digits.len() as u64) >> 32;
-            text.push(char::from(digits[usize::try_from(place).unwrap_or_default()]));
+        let mut left = length;
+        // Gathered in pieces, because adding to a text digit by digit is slow.
+        let mut piece = [b'0'; 32];
+        while left > 0 {
+            let now = left.min(piece.len());
+            for digit in &mut piece[..now] {
+                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                // The upper half of the state, scaled to the number of digits: as even as a remainder, without the division.
+                let place = ((state >> 32) * BASE as u64) >> 32;
+                *digit = digits[usize::try_from(place).unwrap_or_default()];
+            }
+            // Digits are ASCII.
+            text.push_str(std::str::from_utf8(&piece[..now]).unwrap_or_default());
+            left -= now;
         }
         text
     }

@@ -1,5 +1,6 @@
 //! One request as a service sees it: read whole, decoded, and free of the socket it came from.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A request that has come in whole. What is not UTF-8 in its head is replaced by U+FFFD; the body is bytes.
@@ -27,7 +28,7 @@ impl Request {
     /// A request with no headers and no body: `target` is the path with its query.
     #[must_use]
     pub fn new(method: &str, target: &str) -> Self {
-        let head = format!("{method}{target}");
+        let head = [method, target].concat();
         let target_at = method.len();
         let path_end = target.find('?').map_or(head.len(), |at| target_at + at);
         Request {
@@ -115,7 +116,9 @@ impl Request {
     /// The first value of a header, whatever the case of its name.
     #[must_use]
     pub fn header_value(&self, name: &str) -> Option<&str> {
-        self.headers().find(|(have, _)| have.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        let head = self.head.as_bytes();
+        let same = |have: &Range<usize>| have.len() == name.len() && head[have.clone()].eq_ignore_ascii_case(name.as_bytes());
+        self.headers.iter().find(|(have, _)| same(have)).map(|(_, value)| &self.head[value.clone()])
     }
 
     /// All headers, in the order in which they were sent.
@@ -137,16 +140,19 @@ impl Request {
 
     /// The secret that the caller showed: a bearer token, `x-api-key`, or the user of basic authentication.
     #[must_use]
-    pub fn credential(&self) -> Option<String> {
+    pub fn credential(&self) -> Option<Cow<'_, str>> {
         if let Some(value) = self.header_value("authorization") {
             let (scheme, secret) = value.split_once(' ')?;
-            return match scheme.to_ascii_lowercase().as_str() {
-                "bearer" | "token" => Some(secret.trim().to_owned()),
-                "basic" => basic_secret(secret.trim()),
-                _ => None,
+            let is = |name: &str| scheme.eq_ignore_ascii_case(name);
+            return if is("bearer") || is("token") {
+                Some(Cow::Borrowed(secret.trim()))
+            } else if is("basic") {
+                basic_secret(secret.trim()).map(Cow::Owned)
+            } else {
+                None
             };
         }
-        self.header_value("x-api-key").map(str::to_owned)
+        self.header_value("x-api-key").map(Cow::Borrowed)
     }
 
     /// The address under which the caller reached the service, for answers that point back at it.
@@ -234,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_secret_is_read_from_each_place_where_clients_put_it() {
-        let with = |name, value| Request::new("GET", "/").header(name, value).credential();
+        let with = |name, value| Request::new("GET", "/").header(name, value).credential().map(Cow::into_owned);
         assert_eq!(with("Authorization", "Bearer sk_1").as_deref(), Some("sk_1"));
         assert_eq!(with("Authorization", "token ghp_1").as_deref(), Some("ghp_1"));
         assert_eq!(with("authorization", "Basic c2tfMTo=").as_deref(), Some("sk_1"));

@@ -50,6 +50,8 @@ pub(crate) struct Endpoint {
     pub(crate) protocol: Protocol,
     pub(crate) address: SocketAddr,
     stop: watch::Sender<bool>,
+    /// How many connections are open.
+    open: watch::Receiver<usize>,
     task: JoinHandle<()>,
 }
 
@@ -65,8 +67,16 @@ impl Endpoint {
         let listener = listen(SocketAddr::new(wire.address, port.unwrap_or(0)))?;
         let address = listener.local_addr()?;
         let (stop, stopped) = watch::channel(false);
-        let task = tokio::spawn(accept(listener, engine, wire, caller, protocol, stopped));
-        Ok(Endpoint { caller, protocol, address, stop, task })
+        let (count, open) = watch::channel(0);
+        let port = Port { listener, caller, protocol, count };
+        let task = tokio::spawn(accept(port, engine, wire, stopped));
+        Ok(Endpoint { caller, protocol, address, stop, open, task })
+    }
+
+    /// Waits until no connection is open.
+    pub(crate) async fn left(&self) {
+        // A port that is closed has no connections either.
+        let _ = self.open.clone().wait_for(|open| *open == 0).await;
     }
 
     /// Closes the port and all its connections, whatever hangs.
@@ -92,14 +102,16 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(WAITING)
 }
 
-async fn accept<S: Service>(
+/// A port as its task knows it.
+struct Port {
     listener: TcpListener,
-    engine: Arc<Engine<S>>,
-    wire: Arc<Wire>,
     caller: u32,
     protocol: Protocol,
-    mut stopped: watch::Receiver<bool>,
-) {
+    count: watch::Sender<usize>,
+}
+
+async fn accept<S: Service>(port: Port, engine: Arc<Engine<S>>, wire: Arc<Wire>, mut stopped: watch::Receiver<bool>) {
+    let Port { listener, caller, protocol, count } = port;
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -108,6 +120,7 @@ async fn accept<S: Service>(
                     let connection = wire.connections.fetch_add(1, Ordering::Relaxed) + 1;
                     let origin = Origin { caller, connection };
                     connections.spawn(serve(line, Arc::clone(&engine), origin, protocol, wire.limits, wire.shed.subscribe()));
+                    count.send_replace(connections.len());
                 }
                 // A caller that has left before it was accepted says nothing of files.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -116,7 +129,9 @@ async fn accept<S: Service>(
                     tokio::time::sleep(FILES_ARE_SHORT).await;
                 }
             },
-            Some(_) = connections.join_next() => {}
+            Some(_) = connections.join_next() => {
+                count.send_replace(connections.len());
+            }
             _ = stopped.changed() => break,
         }
     }

@@ -13,7 +13,7 @@ mod words;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use duration::write_duration;
+pub use duration::{read_duration, write_duration};
 pub use flow::{write_field_name, write_flow};
 pub use map::Map;
 pub use problem::{Problem, Problems};

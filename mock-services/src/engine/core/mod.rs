@@ -154,8 +154,8 @@ impl<S: Service> Core<S> {
     }
 
     fn key_refused(&self, job: &Job<S>, refusal: &KeyRefusal) -> Answer {
-        let key = job.keyed.as_ref().map_or("", |keyed| keyed.key.as_str());
-        refusal.answer(self.keys.profile(), key, job.keyed.as_ref().map_or("", |keyed| keyed.endpoint.as_str()))
+        let key = job.keyed.as_ref().map_or("", |keyed| &*keyed.key);
+        refusal.answer(self.keys.profile(), key, job.keyed.as_ref().map_or("", |keyed| &*keyed.endpoint))
     }
 
     /// Keeps a refusal under its key where the service had begun.
@@ -186,7 +186,7 @@ impl<S: Service> Core<S> {
 
     /// The answer with what its replays say beside it.
     fn to_keep(&self, job: &Job<S>, answer: &Answer) -> Answer {
-        let mut answer = answer.clone();
+        let mut answer = answer.with_room();
         self.setting.service.mark_kept(&mut answer, &self.context(job, 0));
         answer
     }

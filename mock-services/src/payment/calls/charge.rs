@@ -130,7 +130,7 @@ pub(crate) fn approved(world: &World<'_>, amount: i64, currency: &'static str, c
         metadata: Default::default(),
         on_behalf_of: None,
         order: (),
-        outcome: BankOutcome::APPROVED,
+        outcome: &BankOutcome::APPROVED,
         paid: true,
         payment_intent: None,
         payment_method: method,
@@ -138,7 +138,7 @@ pub(crate) fn approved(world: &World<'_>, amount: i64, currency: &'static str, c
         radar_options: Default::default(),
         receipt_email: None,
         receipt_number: (),
-        receipt_url: format!("https://pay.stripe.com/receipts/payment/{}", world.id("CAca", 64)),
+        receipt_url: ["https://pay.stripe.com/receipts/payment/", &world.id("CAca", 64)].concat(),
         refunded: false,
         review: (),
         shipping: None,
@@ -159,7 +159,7 @@ impl Call for Create {
         if let Some(reason) = decline(card, self.customer.as_deref(), world) {
             return Err(Box::new(declined(reason).charge(&world.id("ch_3", 23))));
         }
-        let method = instrument.id(&world.context.ids, "card_1");
+        let method = instrument.into_id(&world.context.ids, "card_1");
         let source = CardSource { id: method.clone(), customer: self.customer.clone(), card };
         let mut charge = Charge {
             application_fee_amount: self.application_fee_amount,

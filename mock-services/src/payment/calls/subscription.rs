@@ -225,7 +225,7 @@ impl Call for Update {
         let subscription = Arc::new(subscription);
         let answer = answers::made(Arc::clone(&subscription).expanded(&self.expand, world, &Fresh::default()));
         let change = match items::changed(&old.items, &subscription.items) {
-            Some(item) => Change::Upgraded(subscription, item),
+            Some(item) => Change::Upgraded(subscription, Box::new(item)),
             None => Change::SubscriptionSaved(subscription),
         };
         Ok(Outcome { answer, changes: vec![change] })

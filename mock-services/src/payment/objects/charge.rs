@@ -36,7 +36,7 @@ pub(crate) struct Charge {
     pub(crate) metadata: Metadata,
     pub(crate) on_behalf_of: Option<String>,
     pub(crate) order: Null,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: &'static Outcome,
     pub(crate) paid: bool,
     pub(crate) payment_intent: Option<Expandable<Intent>>,
     pub(crate) payment_method: String,

@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use super::{Charge, Expandable};
-use crate::json::{self, Layout};
+use crate::json;
 use crate::payment::cards::Card;
 use crate::payment::metadata::Metadata;
 
@@ -52,15 +52,15 @@ pub(crate) fn write_plain(charge: &Charge, out: &mut Vec<u8>) -> bool {
     for (text, hole) in PIECES.get_or_init(|| cut(charge)) {
         out.extend_from_slice(text);
         let written = match hole {
-            Some(Hole::Id) => json::write(out, &charge.id, Layout::Indented(1)),
-            Some(Hole::Amount) => json::write(out, &charge.amount, Layout::Indented(1)),
-            Some(Hole::BalanceTransaction) => json::write(out, transaction, Layout::Indented(1)),
-            Some(Hole::Created) => json::write(out, &charge.created, Layout::Indented(1)),
-            Some(Hole::Currency) => json::write(out, charge.currency, Layout::Indented(1)),
-            Some(Hole::Customer) => json::write(out, customer, Layout::Indented(1)),
-            Some(Hole::Metadata) => json::write(out, &charge.metadata, Layout::Indented(1)),
-            Some(Hole::PaymentMethod) => json::write(out, &charge.payment_method, Layout::Indented(1)),
-            Some(Hole::ReceiptUrl) => json::write(out, &charge.receipt_url, Layout::Indented(1)),
+            Some(Hole::Id) => json::write(out, &charge.id, 1),
+            Some(Hole::Amount) => json::write(out, &charge.amount, 1),
+            Some(Hole::BalanceTransaction) => json::write(out, transaction, 1),
+            Some(Hole::Created) => json::write(out, &charge.created, 1),
+            Some(Hole::Currency) => json::write(out, charge.currency, 1),
+            Some(Hole::Customer) => json::write(out, customer, 1),
+            Some(Hole::Metadata) => json::write(out, &charge.metadata, 1),
+            Some(Hole::PaymentMethod) => json::write(out, &charge.payment_method, 1),
+            Some(Hole::ReceiptUrl) => json::write(out, &charge.receipt_url, 1),
             None => Ok(()),
         };
         if written.is_err() {
@@ -110,7 +110,7 @@ fn cut(plain: &Charge) -> Vec<Piece> {
     }
     let mut text = Vec::new();
     // A charge can be written, or it would not be answered with in the usual way either.
-    let _ = json::write(&mut text, &marked, Layout::Indented(0));
+    let _ = json::write(&mut text, &marked, 0);
     let text = String::from_utf8(text).unwrap_or_default();
     let mut pieces = Vec::new();
     let mut rest = text.as_str();

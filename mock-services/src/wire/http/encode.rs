@@ -1,7 +1,6 @@
 //! An answer as the bytes of an HTTP/1.1 response.
 
 use std::cell::RefCell;
-use std::io::Write;
 
 use jiff::Timestamp;
 
@@ -65,8 +64,7 @@ pub(super) fn encode(answer: &Answer, body: &[u8], frame: Frame, manner: Manner,
 }
 
 fn push_number(bytes: &mut Vec<u8>, number: u64) {
-    // Writing into memory cannot fail.
-    let _ = write!(bytes, "{number}");
+    bytes.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Writing the same second again is the common case under load.

@@ -1,5 +1,8 @@
 //! The head of a request: read strictly, because what two programs could read in two ways must not become evidence.
 
+use std::borrow::Cow;
+use std::mem::MaybeUninit;
+
 use crate::service::Request;
 
 const MOST_HEADERS: usize = 100;
@@ -25,9 +28,9 @@ pub(super) enum BodyFraming {
 
 /// Parses the head at the start of the buffer. `Ok(None)`: it is not all there yet. An error is the status of the refusal.
 pub(super) fn parse(buffer: &[u8], longest: usize) -> Result<Option<Head>, u16> {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
-    let mut parsed = httparse::Request::new(&mut headers);
-    let length = match parsed.parse(buffer) {
+    let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
+    let mut parsed = httparse::Request::new(&mut []);
+    let length = match parsed.parse_with_uninit_headers(buffer, &mut headers) {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) if buffer.len() >= longest => return Err(431),
         Ok(httparse::Status::Partial) => return Ok(None),
@@ -47,7 +50,7 @@ pub(super) fn parse(buffer: &[u8], longest: usize) -> Result<Option<Head>, u16> 
     let mut chunked = false;
     let mut expects_continue = false;
     for header in parsed.headers.iter() {
-        let value = String::from_utf8_lossy(header.value);
+        let value = std::str::from_utf8(header.value).map_or_else(|_| String::from_utf8_lossy(header.value), Cow::Borrowed);
         let name = header.name;
         if name.eq_ignore_ascii_case("content-length") {
             let length = digits(&value).ok_or(400u16)?;
