@@ -1,9 +1,12 @@
 //! Finds out whether an agent or a tool makes each of its effects happen exactly once when the world around it fails.
 
 pub mod cli;
+pub mod init;
 pub mod report;
+pub mod run;
 pub mod scenario;
 pub mod score;
+pub mod selftest;
 pub mod serve;
 pub mod subject;
 pub mod trial;

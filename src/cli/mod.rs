@@ -1,10 +1,27 @@
 //! The command line: reads arguments, calls the library and prints. It holds no logic, and nothing imports it.
 
+mod control;
+mod lint;
+mod list;
+mod live;
+mod print;
+mod report;
+mod run;
+mod schema;
+mod selftest;
 mod serve;
+mod subject;
+mod supervise;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
+use anstream::{AutoStream, ColorChoice, eprintln};
 use clap::{Parser, Subcommand};
+use tokio::runtime::Runtime;
+
+use crate::report::View;
+use crate::scenario::{self, Case};
 
 /// What the command's exit status says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,8 +29,12 @@ use clap::{Parser, Subcommand};
 pub enum ExitStatus {
     /// All went well.
     Success = 0,
+    /// A verdict failed, or something got worse.
+    Failed = 1,
     /// The call or a file is wrong, and nothing ran.
     Usage = 2,
+    /// Nothing failed, but something is void, inconclusive or not finished.
+    Unproven = 3,
 }
 
 impl From<ExitStatus> for ExitCode {
@@ -32,14 +53,67 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    Serve(serve::ServeArgs),
+    Run(run::RunArgs),
+    Replay(run::ReplayArgs),
+    Report(report::ReportArgs),
+    Selftest(selftest::SelftestArgs),
+    List(list::ListArgs),
+    Lint(lint::LintArgs),
+    Serve(Box<serve::ServeArgs>),
+    Schema(schema::SchemaArgs),
+    #[command(hide = true)]
+    Control(control::ControlArgs),
+    #[command(hide = true)]
+    Supervise,
 }
 
 /// Runs the command with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
     match Cli::parse().verb {
-        Verb::Serve(args) => serve::run(args),
+        Verb::Run(args) => told(run::run(&args)),
+        Verb::Replay(args) => told(run::replay(&args)),
+        Verb::Report(args) => report::run(args, crate::run::rescore),
+        Verb::Selftest(args) => told(selftest::run(&args)),
+        Verb::Supervise => supervise::run(),
+        Verb::Control(args) => control::run(&args),
+        Verb::Serve(args) => serve::run(*args),
+        Verb::List(args) => list::run(args),
+        Verb::Lint(args) => lint::run(args),
+        Verb::Schema(args) => schema::run(args),
     }
     .into()
+}
+
+/// Prints why a verb could not do its work.
+fn told(outcome: Result<ExitStatus, String>) -> ExitStatus {
+    outcome.unwrap_or_else(|advice| {
+        eprintln!("{advice}");
+        ExitStatus::Usage
+    })
+}
+
+/// The cases that the filters name.
+fn load(filters: &[String]) -> Result<Vec<Case>, String> {
+    let colour = AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
+    scenario::load(filters).map(|loaded| loaded.cases).map_err(|error| error.advice(colour))
+}
+
+/// What trials run in.
+fn runtime() -> Result<Runtime, String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|error| format!("cannot start: {error}"))
+}
+
+/// Completes at Ctrl-C or when the process is asked to end.
+fn stop_signal() -> Result<impl Future<Output = ()>, String> {
+    crate::serve::stop_signal().map_err(|error| error.to_string())
+}
+
+/// How texts for the terminal are to be. Colours are taken out again on the way to a pipe.
+fn view(verbose: bool) -> View {
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = std::io::stdout().is_terminal().then(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok()).flatten();
+    let width = asked.or(terminal.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0)).unwrap_or(80);
+    View { width, colour: true, verbose }
 }

@@ -1,5 +1,50 @@
-//! What a run leaves for people and for machines. It decides nothing: it shows what scoring found.
+//! What a run leaves for people and for machines. It decides nothing: it shows what scoring found. Rendering takes values and
+//! gives text; files are touched in `store` and `publish` alone, and there is no clock.
 
+mod annotations;
+mod badge;
+mod baseline;
+mod causes;
+mod compare;
+mod compare_show;
+mod escape;
+mod facts;
+mod jsonl;
+mod junit;
+mod markdown;
+mod merge;
+mod merge_folders;
 mod model;
+mod page;
+mod paint;
+mod plain;
+mod publish;
+#[cfg(test)]
+mod sample;
+mod schema;
+mod store;
+mod tally;
+mod tap;
+mod terminal;
+mod text;
+mod timeline;
+mod words;
 
-pub use model::{CaseReport, Output, REPORT_VERSION, Report, Skipped, TrialReport};
+pub use annotations::annotations;
+pub use badge::badge;
+pub use baseline::{Baseline, Measured};
+pub use compare::{CaseState, Change, ChangeKind, Comparison, SIGNIFICANT, compare};
+pub use compare_show::{compare_md, compare_page, compare_text};
+pub use jsonl::jsonl;
+pub use junit::junit;
+pub use markdown::{LARGEST_SUMMARY, summary_md};
+pub use merge::{MergeError, merge};
+pub use merge_folders::{MergeFoldersError, merge_folders};
+pub use model::{CaseReport, ControlReport, Output, REPORT_VERSION, Report, Skipped, TrialReport};
+pub use page::page;
+pub use publish::{PAGE_FILE, SUMMARY_FILE, append_summary, publish};
+pub use schema::REPORT_SCHEMA;
+pub use store::{LEDGER_FILE, Ledgers, REPORT_FILE, SavedRun, StoreError, read_report, read_run, write_report};
+pub use tally::result;
+pub use tap::tap;
+pub use terminal::{View, case_detail, chosen, run_summary};

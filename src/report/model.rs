@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::Terms;
-use crate::score::Verdict;
+use crate::score::{Outcome, Result3, Verdict};
 
 /// The version of the format; it changes when a reader of the old one would go wrong.
 pub const REPORT_VERSION: u32 = 1;
@@ -33,6 +33,9 @@ pub struct Report {
     /// Which part of a partitioned run this is, as `[i, n]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<(u32, u32)>,
+    /// A fingerprint of all cases that were to run, in all parts: parts of one run have the same.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub plan: String,
     /// The cases that ran, by id.
     pub cases: Vec<CaseReport>,
     /// The cases that did not run.
@@ -63,6 +66,20 @@ pub struct CaseReport {
     pub terms: Terms,
     /// Its trials, by number.
     pub trials: Vec<TrialReport>,
+    /// What controls came to in the same case, where they ran beside the subject.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<ControlReport>,
+}
+
+/// What a control came to in a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControlReport {
+    /// The control's name.
+    pub control: String,
+    /// Pass, fail or void.
+    pub result: Result3,
+    /// The worst outcome among its intents.
+    pub outcome: Outcome,
 }
 
 /// One trial.

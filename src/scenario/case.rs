@@ -15,6 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use super::terms::{Come, Terms};
 
+/// The controls that hapax ships, by name.
+pub const CONTROLS: [&str; 10] =
+    ["naive", "sdk-retry", "keyed", "verify-first", "careful", "timid", "constant-key", "overclaimer", "racer", "storm"];
+
 /// One concrete instance of a scenario.
 #[derive(Debug, Clone)]
 pub struct Case {

@@ -1,7 +1,33 @@
 //! Scenario files and the cases that they stand for. It reads and checks; it starts nothing and knows no subject and no verdict.
 
+mod after;
+mod callers;
 mod case;
+mod check;
+mod controls;
+mod expect;
+mod files;
+mod find;
+mod interrupts;
+mod known;
+mod load;
+mod matrix;
+mod names;
+mod read;
+mod read_case;
+mod schema;
+mod schema_faults;
+mod schema_services;
+mod services;
+mod setup;
 mod terms;
+mod words;
+mod work;
 
-pub use case::{Blow, Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceKind, ServiceSetup, Step, Then, Work};
+pub use case::{
+    Blow, CONTROLS, Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceKind, ServiceSetup, Step, Then, Work,
+};
+pub use load::{LoadError, Loaded, Unmatched, load, load_in, shipped};
+pub use read::read_scenario;
+pub use schema::{schema, schema_text};
 pub use terms::{Budget, Come, Intent, OperationTerm, Planned, RecordDue, Said, Terms};

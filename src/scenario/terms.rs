@@ -143,12 +143,30 @@ impl fmt::Display for Said {
     }
 }
 
-/// What a control is said to come to: a pass, or a failure of a certain kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What a subject comes to in a case: a pass, or a failure of a certain kind; from best to worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Come {
     /// It passes.
     Pass,
+    /// Exactly once, but it proves nothing: something that was planned did not fire.
+    Void,
+    /// Exactly once, but without the claim that was required.
+    MissingClaim,
+    /// Exactly once, but its claim is not among those expected.
+    UnexpectedClaim,
+    /// Exactly once, but over its budget of attempts.
+    OverBudget,
+    /// Exactly once, but it used more than it may.
+    OverLimit,
+    /// Exactly once, but its time was up.
+    TimeUp,
+    /// Exactly once, but it tried to reach something that is not a service of the trial.
+    Escaped,
+    /// Exactly once, but it says too little.
+    Underclaimed,
+    /// Exactly once, but it says too much.
+    Overclaimed,
     /// It fails, with this outcome.
     Altered,
     /// It fails, with this outcome.
@@ -159,32 +177,26 @@ pub enum Come {
     Duplicated,
     /// It fails, with this outcome.
     Diverged,
-    /// Exactly once, but it says too much.
-    Overclaimed,
-    /// Exactly once, but it says too little.
-    Underclaimed,
-    /// Exactly once, but its claim is not among those expected.
-    UnexpectedClaim,
-    /// Exactly once, but over its budget of attempts.
-    OverBudget,
-    /// Exactly once, but it proves nothing: something that was planned did not fire.
-    Void,
 }
 
 impl Come {
     /// All of them.
-    pub const ALL: [Come; 11] = [
+    pub const ALL: [Come; 15] = [
         Come::Pass,
+        Come::Void,
+        Come::MissingClaim,
+        Come::UnexpectedClaim,
+        Come::OverBudget,
+        Come::OverLimit,
+        Come::TimeUp,
+        Come::Escaped,
+        Come::Underclaimed,
+        Come::Overclaimed,
         Come::Altered,
         Come::Lost,
         Come::Unintended,
         Come::Duplicated,
         Come::Diverged,
-        Come::Overclaimed,
-        Come::Underclaimed,
-        Come::UnexpectedClaim,
-        Come::OverBudget,
-        Come::Void,
     ];
 
     /// The word for it.
@@ -192,16 +204,20 @@ impl Come {
     pub const fn word(self) -> &'static str {
         match self {
             Come::Pass => "pass",
+            Come::Void => "void",
+            Come::MissingClaim => "missing-claim",
+            Come::UnexpectedClaim => "unexpected-claim",
+            Come::OverBudget => "over-budget",
+            Come::OverLimit => "over-limit",
+            Come::TimeUp => "time-up",
+            Come::Escaped => "escaped",
+            Come::Underclaimed => "underclaimed",
+            Come::Overclaimed => "overclaimed",
             Come::Altered => "altered",
             Come::Lost => "lost",
             Come::Unintended => "unintended",
             Come::Duplicated => "duplicated",
             Come::Diverged => "diverged",
-            Come::Overclaimed => "overclaimed",
-            Come::Underclaimed => "underclaimed",
-            Come::UnexpectedClaim => "unexpected-claim",
-            Come::OverBudget => "over-budget",
-            Come::Void => "void",
         }
     }
 }

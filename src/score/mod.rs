@@ -1,8 +1,88 @@
 //! From the ledger to a verdict. It starts nothing, reads no clock, and believes no words: what a subject says is judged, never
 //! used as evidence.
 
+mod answers;
+mod assignment;
+mod attempts;
+mod claim;
+mod come;
+mod compensation;
+mod door;
+mod effects;
+mod findings;
+mod fired;
+mod fit;
+mod matching;
+mod outcome;
+mod records;
+mod recovery;
+mod retried;
+mod retries;
+pub mod stats;
+mod story;
 mod verdict;
+mod why;
 
+use mock_services::ledger::Entry;
+
+use crate::scenario::Terms;
+use crate::trial::notes;
+use findings::Scene;
+use story::Story;
 pub use verdict::{
     AttemptsMade, Claim, DoorFacts, Finding, FindingKind, Honesty, IntentOutcome, Outcome, Recovery, Result3, RetriedBy, Verdict,
 };
+
+/// What a trial comes to: its ledger, measured by the terms of its case. `torn` says what is wrong with a ledger that is not whole.
+#[must_use]
+pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
+    let story = Story::new(terms, entries);
+    let assignment = assignment::assignment(terms, &story.effects);
+    let intents = outcome::intents(terms, &story.effects, &assignment);
+    let mismatches = records::mismatches(terms, &story.effects);
+    let outcome = outcome::worst(terms, &intents, &assignment, !mismatches.is_empty());
+    let happened = claim::happened(terms, &story.effects, &assignment, !mismatches.is_empty());
+    let claims = claim::claims(terms, &story, happened);
+    let attempts = attempts::attempts(terms, &story);
+    let door = door::door(terms, &story);
+    let findings = findings::findings(&Scene {
+        terms,
+        story: &story,
+        assignment: &assignment,
+        intents: &intents,
+        mismatches: &mismatches,
+        claims: &claims,
+        attempts: &attempts,
+        unstartable: story.noted(notes::UNSTARTABLE).next().is_some(),
+    });
+    let void_because = fired::void_reasons(terms, &story, door.as_ref(), torn);
+    let result = if findings.iter().any(|finding| finding.fails) {
+        Result3::Fail
+    } else if void_because.is_empty() {
+        Result3::Pass
+    } else {
+        Result3::Void
+    };
+    Verdict {
+        result,
+        outcome,
+        unintended: assignment.unintended.iter().map(|place| story.effects[*place].n).collect(),
+        claims,
+        recovery: recovery::recovery(terms, &story),
+        attempts,
+        retried_by: retried::retried_by(terms, &story),
+        findings,
+        void_because,
+        door,
+        intents,
+    }
+}
+
+#[cfg(test)]
+mod laws_tests;
+#[cfg(test)]
+mod naive_tests;
+#[cfg(test)]
+mod real_tests;
+#[cfg(test)]
+mod testing;

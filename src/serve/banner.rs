@@ -5,22 +5,7 @@ use std::net::SocketAddr;
 
 use mock_services::MockServices;
 
-/// Variables that real clients read, by service: name and which part of the service it takes.
-const CLIENT_VARIABLES: &[(&str, &str, Part)] = &[
-    ("payment", "STRIPE_API_KEY", Part::Key),
-    ("email", "RESEND_API_URL", Part::Url),
-    ("email", "RESEND_BASE_URL", Part::Url),
-    ("email", "RESEND_API_KEY", Part::Key),
-    ("email", "SENDGRID_API_KEY", Part::Key),
-    ("deploy", "GITHUB_API_URL", Part::Url),
-    ("deploy", "GITHUB_TOKEN", Part::Key),
-];
-
-#[derive(Clone, Copy)]
-enum Part {
-    Url,
-    Key,
-}
+use crate::subject::client_variables;
 
 pub(super) fn render(services: &MockServices, callers: u32, admin: SocketAddr, token: &str) -> String {
     let mut text = String::from("Mock services are running. Stop them with Ctrl-C.\n\n");
@@ -53,13 +38,7 @@ fn environment(services: &MockServices) -> Vec<(String, String)> {
         if let Some(address) = services.smtp_address(name, 1) {
             lines.push(("HAPAX_SMTP_URL".to_owned(), format!("smtp://{address}")));
         }
-        for (_, variable, part) in CLIENT_VARIABLES.iter().filter(|(service, _, _)| *service == name) {
-            let value = match part {
-                Part::Url => url.clone(),
-                Part::Key => key.clone(),
-            };
-            lines.push(((*variable).to_owned(), value));
-        }
+        lines.extend(client_variables(name, &url, &key));
     }
     lines
 }

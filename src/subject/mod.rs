@@ -1,5 +1,93 @@
 //! How a subject is started and heard: any program, an agent that is already running, or a control. It knows no case and no verdict.
 
+mod claim;
+mod clients;
+mod config;
+mod config_read;
+mod config_values;
+pub mod control;
+mod environment;
+mod http;
+mod http_wire;
+mod long;
+mod recorder;
+mod running;
+mod settings;
 mod start;
+mod supervised;
+mod supervisor;
+mod sweep;
+mod template;
+mod words;
 
+pub(crate) use clients::client_variables;
+pub use config::{Config, ConfigError};
+pub use recorder::{Escape, Recorder};
+pub use running::{Handle, Running};
+pub use settings::{Settings, Signal};
 pub use start::{ClaimHeard, ClaimSource, Ended, How, Limits, ServiceAddress, Start};
+pub use supervisor::supervise;
+pub use template::{Template, TemplateError};
+
+/// An agent or a tool under test: what it is, and how it is treated.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// Its name, as the user knows it.
+    pub name: String,
+    /// What it is.
+    pub kind: SubjectKind,
+    /// How it is started and heard.
+    pub settings: Settings,
+}
+
+/// What a subject is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SubjectKind {
+    /// Any program.
+    Command {
+        /// The program and its arguments.
+        program: Vec<String>,
+    },
+    /// An agent that takes tasks over HTTP.
+    Http {
+        /// Where it takes them.
+        url: String,
+        /// What starts it, where it is not running already.
+        command: Option<Vec<String>>,
+    },
+    /// One that hapax ships, by its name.
+    Control(String),
+}
+
+impl Subject {
+    /// A program with its arguments.
+    #[must_use]
+    pub fn command(program: Vec<String>) -> Self {
+        Subject { name: program.join(" "), kind: SubjectKind::Command { program }, settings: Settings::default() }
+    }
+
+    /// A control.
+    #[must_use]
+    pub fn control(name: &str) -> Self {
+        Subject { name: name.to_owned(), kind: SubjectKind::Control(name.to_owned()), settings: Settings::default() }
+    }
+
+    /// Starts it once. A subject that cannot be started ends with [`How::Unstartable`].
+    pub async fn start(&self, mut start: Start) -> Running {
+        for path in [&mut start.state_dir, &mut start.shared_dir, &mut start.result] {
+            // It may run in another directory than hapax does.
+            *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
+        }
+        let settings = self.settings.clone();
+        match self.kind.clone() {
+            SubjectKind::Command { program } => supervised::start(program, settings, start),
+            SubjectKind::Control(name) => match settings.hapax() {
+                Ok(hapax) => {
+                    supervised::start(vec![hapax.to_string_lossy().into_owned(), "control".to_owned(), name], settings, start)
+                }
+                Err(why) => Running::unstartable(&start, why),
+            },
+            SubjectKind::Http { url, command } => http::start(&url, command, settings, start),
+        }
+    }
+}

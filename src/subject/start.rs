@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::report::Output;
 use crate::scenario::Said;
 
@@ -47,7 +49,7 @@ pub struct ServiceAddress {
 }
 
 /// What a start may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// How long it may take.
     pub time: Duration,
@@ -101,7 +103,8 @@ pub struct Ended {
 }
 
 /// How a start ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum How {
     /// By itself, with this status.
     Exited(i32),

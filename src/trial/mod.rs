@@ -1,3 +1,153 @@
-//! One case, one subject, one ledger: services up, callers started, interrupts struck, claims heard, everything settled.
+//! One case, one subject, one ledger: services up, callers started, interrupts struck, claims heard, everything settled. It gives the
+//! ledger and judges nothing.
 
+mod callers;
+mod dirs;
+mod interrupts;
 pub mod notes;
+mod notes_write;
+mod secrets;
+mod services;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use mock_services::ledger::{Entry, Ledger, LedgerFile};
+use mock_services::{Clock, MockServices};
+use tokio::task::JoinHandle;
+
+use crate::report::Output;
+use crate::scenario::{Case, Terms};
+use crate::subject::{Limits, Recorder, Subject};
+use callers::Caller;
+use dirs::Dirs;
+use interrupts::Striker;
+use notes_write::Notes;
+
+/// How one trial is run.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Its name in the ledger.
+    pub name: String,
+    /// Where ids, keys and chances come from.
+    pub seed: u64,
+    /// An empty directory for the callers; it is not removed.
+    pub dir: PathBuf,
+    /// What each start may use.
+    pub limits: Limits,
+    /// Whether a missing claim fails.
+    pub require_claim: bool,
+}
+
+/// What a trial leaves.
+#[derive(Debug)]
+pub struct Finished {
+    /// The ledger, closed.
+    pub entries: Vec<Entry>,
+    /// What the verdict is measured by.
+    pub terms: Terms,
+    /// What each start of each caller wrote.
+    pub output: Vec<Output>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// What the verdicts on this subject are measured by.
+#[must_use]
+pub fn terms(case: &Case, subject: &Subject, require_claim: bool) -> Terms {
+    let mut terms = case.terms.clone();
+    terms.require_claim |= require_claim;
+    terms.fields.clone_from(&subject.settings.fields);
+    terms
+}
+
+/// Runs one trial. What cannot be started is written into the ledger, so that the trial proves nothing instead of passing.
+pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&LedgerFile>) -> Finished {
+    let began = Instant::now();
+    let clock = Clock::default();
+    let ledger = match file {
+        Some(file) => Ledger::in_file(&setup.name, setup.seed, clock, file),
+        None => Ledger::new(&setup.name, setup.seed, clock),
+    };
+    secrets::hide(&ledger, case, subject);
+    let notes = Notes::new(ledger.clone());
+    let output = match prepare(case, subject, setup, &ledger, clock).await {
+        Ok((services, recorders, dirs)) => act(case, subject, setup, notes, services, recorders, &dirs).await,
+        Err(why) => {
+            notes.unstartable(1, 1, &why);
+            Vec::new()
+        }
+    };
+    ledger.close();
+    let terms = terms(case, subject, setup.require_claim);
+    let output = output.into_iter().map(|output| shown(&ledger, output)).collect();
+    Finished { entries: ledger.entries(), terms, output, took: began.elapsed() }
+}
+
+async fn prepare(
+    case: &Case,
+    subject: &Subject,
+    setup: &Setup,
+    ledger: &Ledger,
+    clock: Clock,
+) -> Result<(MockServices, Vec<Recorder>, Dirs), String> {
+    let dirs = Dirs::create(&setup.dir, case.callers).map_err(|error| format!("cannot make its directories: {error}"))?;
+    let builder = services::builder(case, &subject.settings.fields)?;
+    let services = builder.seed(setup.seed).clock(clock).ledger(ledger.clone()).start().await;
+    let services = services.map_err(|error| format!("the services did not start: {error}"))?;
+    let mut recorders = Vec::new();
+    for _ in 0..case.callers {
+        recorders.push(Recorder::start().await.map_err(|error| format!("the recorder did not start: {error}"))?);
+    }
+    Ok((services, recorders, dirs))
+}
+
+async fn act(
+    case: &Case,
+    subject: &Subject,
+    setup: &Setup,
+    notes: Notes,
+    services: MockServices,
+    recorders: Vec<Recorder>,
+    dirs: &Dirs,
+) -> Vec<Output> {
+    let services = Arc::new(services);
+    let (recorders, listening) = listen(recorders, &notes);
+    let striker = Striker::watch(&case.interrupts, &services, case.callers, &notes);
+    let callers = (1..=case.callers).zip(&recorders).map(|(number, recorder)| {
+        let caller =
+            Caller { number, case, subject, setup, services: &services, striker: &striker, notes: &notes, recorder, dirs };
+        caller.run()
+    });
+    let output = join_all(callers).await;
+    striker.end();
+    // With the recorders the last word of each is said.
+    drop(recorders);
+    join_all(listening).await;
+    services.settle().await;
+    if let Ok(services) = Arc::try_unwrap(services) {
+        services.stop().await;
+    }
+    output.into_iter().flatten().collect()
+}
+
+/// Writes down, as they happen, the attempts to reach something else than the services.
+fn listen(mut recorders: Vec<Recorder>, notes: &Notes) -> (Vec<Recorder>, Vec<JoinHandle<()>>) {
+    let listening = (1..).zip(&mut recorders).filter_map(|(caller, recorder)| {
+        let (mut escapes, notes) = (recorder.events()?, notes.clone());
+        Some(tokio::spawn(async move {
+            while let Some(escape) = escapes.recv().await {
+                notes.escaped(caller, &escape);
+            }
+        }))
+    });
+    let listening = listening.collect();
+    (recorders, listening)
+}
+
+/// What a start wrote, without the secrets that the ledger hides.
+fn shown(ledger: &Ledger, output: Output) -> Output {
+    Output { stdout: ledger.redacted(&output.stdout), stderr: ledger.redacted(&output.stderr), ..output }
+}

@@ -1,59 +1,12 @@
-//! Runs a client's script with what `install` has put into `target/clients`.
+//! Runs a client's script against services.
 
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::LazyLock;
-use std::time::Duration;
+#[path = "installed.rs"]
+mod installed;
 
 use mock_services::MockServices;
-use tokio::process::Command;
-
-/// A client may wait before it tries again, and the machine may be busy; one that takes longer than this hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Runs a script, named from `tests/clients`, and gives the last line that it prints.
 pub(crate) async fn last_line(script: &str, arguments: &[&str], services: &MockServices) -> String {
-    LazyLock::force(&INSTALLED);
-    let path = clients().join(script);
-    let installed = installed();
-    let mut command = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("py") => Command::new(installed.join("python/bin/python")),
-        Some("mjs") => Command::new(installed.join("node")),
-        _ => Command::new("bash"),
-    };
-    command.arg(&path).args(arguments).env_clear();
-    command.envs(["PATH", "HOME"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
-    command.env("PYTHONDONTWRITEBYTECODE", "1").envs(addresses(services));
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true).spawn();
-    let output = child.expect("the client should start").wait_with_output();
-    let output = tokio::time::timeout(PATIENCE, output).await.expect("the client should end in time");
-    let output = output.expect("the client's output should be read");
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{script} ended with {}:\n{out}{err}", output.status);
-    out.lines().last().unwrap_or_else(|| panic!("{script} said nothing\n{err}")).to_owned()
+    let out = installed::output(&format!("tests/clients/{script}"), arguments, installed::addresses(services)).await;
+    out.lines().last().unwrap_or_else(|| panic!("{script} said nothing")).to_owned()
 }
-
-fn addresses(services: &MockServices) -> Vec<(String, String)> {
-    let smtp = services.smtp_address("email", 1).expect("email should take SMTP");
-    let mut variables = vec![("HAPAX_SMTP_URL".to_owned(), format!("smtp://{smtp}"))];
-    for name in services.names() {
-        let (url, key) = services.url(name, 1).zip(services.key(name)).expect("each service should have an address and a key");
-        let prefix = format!("HAPAX_{}", name.to_uppercase());
-        variables.extend([(format!("{prefix}_URL"), url), (format!("{prefix}_KEY"), key.to_owned())]);
-    }
-    variables
-}
-
-fn clients() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
-}
-
-fn installed() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients")
-}
-
-/// Done once for all tests of this process; the script itself waits for those of others.
-static INSTALLED: LazyLock<()> = LazyLock::new(|| {
-    let done = std::process::Command::new(clients().join("install")).status().expect("tests/clients/install should start");
-    assert!(done.success(), "tests/clients/install failed; what it said stands above");
-});

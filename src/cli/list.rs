@@ -1,0 +1,79 @@
+//! `hapax list`: the cases, what each scenario is about, and its tags.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use serde_json::json;
+
+use super::ExitStatus;
+use super::print::{plural, refused};
+use crate::scenario::{Case, load};
+
+/// Show cases, what they are about, and their tags.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  hapax list
+      All cases.
+  hapax list crash
+      Those with the tag crash, or with crash in their id.
+  hapax list payment/lost-reply@keys=none
+      Those whose id has this part.")]
+pub(super) struct ListArgs {
+    /// A file or a folder, a tag, or any part of an id [default: all]
+    #[arg(value_name = "FILTER")]
+    filters: Vec<String>,
+
+    /// Print one JSON object for each case, for machines
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: ListArgs) -> ExitStatus {
+    let loaded = match load(&args.filters) {
+        Ok(loaded) => loaded,
+        Err(error) => return refused(&error),
+    };
+    let mut out = anstream::stdout();
+    let written = if args.json { as_lines(&mut out, &loaded.cases) } else { as_text(&mut out, &loaded.cases) };
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            anstream::eprintln!("error: cannot write the output: {error}");
+            ExitStatus::Usage
+        }
+        _ => ExitStatus::Success,
+    }
+}
+
+fn as_text(out: &mut impl Write, cases: &[Case]) -> io::Result<()> {
+    let (bold, dim) = (Style::new().bold(), Style::new().dimmed());
+    let mut scenarios = 0;
+    for scenario in cases.chunk_by(|one, other| one.scenario == other.scenario) {
+        let first = &scenario[0];
+        scenarios += 1;
+        let tags = first.tags.join(", ");
+        writeln!(out, "{bold}{}{bold:#}  {dim}{tags}{dim:#}\n  {}", first.scenario, first.about)?;
+        for case in scenario.iter().filter(|case| !case.variant.is_empty()) {
+            writeln!(out, "    {}", case.id)?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out, "{}, {}", plural(scenarios, "scenario"), plural(cases.len(), "case"))
+}
+
+fn as_lines(out: &mut impl Write, cases: &[Case]) -> io::Result<()> {
+    for case in cases {
+        let variant: serde_json::Map<_, _> =
+            case.variant.iter().map(|(name, word)| (name.clone(), word.as_str().into())).collect();
+        let line = json!({
+            "id": case.id,
+            "scenario": case.scenario,
+            "file": case.file,
+            "about": case.about,
+            "tags": case.tags,
+            "variant": variant,
+        });
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! `hapax run`: scenarios against a subject.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anstream::{eprintln, stdout};
+use jiff::Timestamp;
+
+use super::ExitStatus;
+use super::live::{Detail, Live};
+use super::subject::SubjectArgs;
+use crate::report::{self, Report};
+use crate::run::{self, Folder, Options, Pace, Plan};
+use crate::score::Result3;
+use crate::subject::Subject;
+
+/// Run scenarios against an agent or a tool, and say of each whether every effect happened exactly once.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  hapax run -- python3 agent.py
+      All scenarios.
+  hapax run payment -- node agent.js
+      Those with the tag payment, or with it in their id.
+  hapax run payment/lost-reply@keys=none,reply=drop -v -- ./agent
+      One case, with everything shown.
+  hapax run scenarios/mine.yaml --subject billing --trials 5
+      A file of yours, a subject of hapax.yaml, five trials of each case.
+
+Exit status: 0 all passed, 1 a verdict failed, 2 the call or a file is wrong and nothing ran,
+3 nothing failed, but something is void or was not finished.")]
+pub(super) struct RunArgs {
+    /// What to run: a file or folder, a tag, or any part of a case id [default: everything]
+    #[arg(value_name = "FILTER")]
+    filters: Vec<String>,
+
+    #[command(flatten)]
+    subject: SubjectArgs,
+
+    #[command(flatten)]
+    how: HowArgs,
+}
+
+/// How a run is made and shown.
+#[derive(clap::Args)]
+pub(super) struct HowArgs {
+    /// How many trials each case has
+    #[arg(short = 'k', long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    trials: u32,
+
+    /// Where the seeds of the trials come from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// How many callers run at once [default: as many as keep the machine busy]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    jobs: Option<u16>,
+
+    /// Stop at the first failure
+    #[arg(long)]
+    fail_fast: bool,
+
+    /// How long one start of the subject may take: 30s, 2m [default: what the subject or the scenario says]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    timeout: Option<Duration>,
+
+    /// Fail where the subject does not say what it did
+    #[arg(long)]
+    require_claim: bool,
+
+    /// The folder for what the run leaves [default: a new one below reports/]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Show nothing but the result
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+
+    /// Show every trial, and passes in full
+    #[arg(short, long)]
+    verbose: bool,
+
+    /// What to print at the end
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+
+    /// Print report.json: the same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+
+    /// Open the page of the run in a browser
+    #[arg(long)]
+    open: bool,
+}
+
+/// What is printed at the end of a run.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Words.
+    Terminal,
+    /// report.json.
+    Json,
+    /// A line of JSON for each trial.
+    Jsonl,
+    /// The Test Anything Protocol.
+    Tap,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    mock_services::yaml::read_duration(text)
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| "write it as 800ms, 30s or 2m".to_owned())
+}
+
+impl HowArgs {
+    fn options(&self, subject_words: String) -> Options {
+        Options {
+            trials: self.trials,
+            seed: self.seed,
+            fail_fast: self.fail_fast,
+            time: self.timeout,
+            require_claim: self.require_claim,
+            partition: None,
+            subject_words,
+        }
+    }
+
+    fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+
+    fn detail(&self) -> Detail {
+        match (self.quiet || self.format() != Format::Terminal, self.verbose) {
+            (true, _) => Detail::Quiet,
+            (_, true) => Detail::Verbose,
+            _ => Detail::Normal,
+        }
+    }
+
+    fn folder(&self) -> Result<Folder, run::RunError> {
+        match &self.out {
+            Some(path) => Folder::at(path),
+            None => Folder::new_below(Path::new("reports"), Timestamp::now()),
+        }
+    }
+}
+
+/// Run one trial again, with the very seed that it had.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  hapax replay payment/lost-reply@keys=none,reply=drop --seed 181823012 -- python3 agent.py
+      The line that a report shows under each trial.")]
+pub(super) struct ReplayArgs {
+    /// The id of the case
+    #[arg(value_name = "CASE")]
+    case: String,
+
+    #[command(flatten)]
+    subject: SubjectArgs,
+
+    #[command(flatten)]
+    how: HowArgs,
+}
+
+pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, String> {
+    let (subject, words) = args.subject.choose()?;
+    let cases = super::load(&args.filters)?;
+    let options = args.how.options(words);
+    let plan = Plan::new(cases, &subject, &options).map_err(|error| error.to_string())?;
+    go(plan, subject, options, &args.how)
+}
+
+pub(super) fn replay(args: &ReplayArgs) -> Result<ExitStatus, String> {
+    let (subject, words) = args.subject.choose()?;
+    let mut cases = super::load(std::slice::from_ref(&args.case))?;
+    // A whole id is meant, even where it is part of another.
+    if cases.iter().any(|case| case.id == args.case) {
+        cases.retain(|case| case.id == args.case);
+    }
+    if let [_, another, ..] = cases.as_slice() {
+        return Err(format!("`{}` is part of several ids, {} among them\n  give the whole id", args.case, another.id));
+    }
+    let options = args.how.options(words);
+    let mut plan = Plan::new(cases, &subject, &options).map_err(|error| error.to_string())?;
+    plan.trials.iter_mut().for_each(|planned| planned.seed = args.how.seed);
+    go(plan, subject, options, &args.how)
+}
+
+fn go(plan: Plan, subject: Subject, options: Options, how: &HowArgs) -> Result<ExitStatus, String> {
+    let folder = how.folder().map_err(|error| error.to_string())?;
+    let mut live = Live::new(how.detail());
+    let report = super::runtime()?.block_on(async {
+        let stop = super::stop_signal()?;
+        let pace = Pace::new(how.jobs.map(usize::from));
+        let report = run::run(plan, subject, options, &folder, &pace, stop, &mut |happened| live.happened(&happened)).await;
+        report.map_err(|error| error.to_string())
+    })?;
+    live.finish();
+    finish(&report, &folder, how)
+}
+
+/// Writes what the run leaves, and prints it.
+fn finish(report: &Report, folder: &Folder, how: &HowArgs) -> Result<ExitStatus, String> {
+    folder.finish(!report.interrupted).map_err(|error| error.to_string())?;
+    let told = |error: report::StoreError| format!("error: {error}\nhelp: {}", error.help());
+    report::write_report(folder.path(), report).map_err(told)?;
+    let ledgers = report::read_run(folder.path()).map_err(told)?.ledgers;
+    report::publish(folder.path(), report, &ledgers).map_err(told)?;
+    if let Some(step) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
+        let summary = report::summary_md(report, &ledgers, report::LARGEST_SUMMARY);
+        report::append_summary(Path::new(&step), &summary).map_err(told)?;
+    }
+    // A folder that the user named is not among the others.
+    if how.out.is_none() {
+        folder.link_latest().map_err(|error| error.to_string())?;
+    }
+    let mut text = match how.format() {
+        Format::Terminal => report::run_summary(report, &ledgers, &super::view(how.verbose)),
+        Format::Json => serde_json::to_string_pretty(report).map_err(|error| error.to_string())? + "\n",
+        Format::Jsonl => report::jsonl(report),
+        Format::Tap => report::tap(report),
+    };
+    // The workflow of GitHub reads them from the output, and shows them at the lines of the scenarios.
+    if how.format() == Format::Terminal && std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+        text.push_str(&report::annotations(report));
+    }
+    let mut out = stdout();
+    // Whoever read the output has seen enough.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    if how.format() == Format::Terminal && !how.quiet {
+        eprintln!("\nwritten to {}", folder.path().display());
+    }
+    if how.open {
+        super::report::open_page(folder.path())?;
+    }
+    Ok(status(report))
+}
+
+/// What the exit status says of a run.
+fn status(report: &Report) -> ExitStatus {
+    let mut results = report.cases.iter().flat_map(|case| &case.trials).map(|trial| trial.verdict.result).peekable();
+    let nothing_ran = results.peek().is_none();
+    let worst = results.fold(ExitStatus::Success, |worst, result| match (worst, result) {
+        (ExitStatus::Failed, _) | (_, Result3::Fail) => ExitStatus::Failed,
+        (_, Result3::Void) => ExitStatus::Unproven,
+        (worst, Result3::Pass) => worst,
+    });
+    if worst == ExitStatus::Success && (nothing_ran || report.interrupted) { ExitStatus::Unproven } else { worst }
+}

@@ -1,0 +1,80 @@
+//! The arguments that say who is tested, shared by all verbs that run something.
+
+use std::path::PathBuf;
+
+use mock_services::yaml::{listed, nearest, shown};
+
+use crate::scenario::CONTROLS;
+use crate::subject::{Config, Subject};
+
+/// Who is tested.
+#[derive(clap::Args)]
+pub(super) struct SubjectArgs {
+    /// A subject of hapax.yaml, or one of the controls: naive, careful, …
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    subject: Option<String>,
+
+    /// The file that names subjects [default: hapax.yaml here or in a folder above]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Pass a variable of this environment on to the subject; can be given more than once
+    #[arg(long = "env", value_name = "NAME")]
+    env: Vec<String>,
+
+    /// The command that starts the subject, behind `--`
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// How to say who is tested.
+const HOW: &str = "\
+nothing to run. Say what to test in one of these ways:
+  hapax run -- python3 agent.py        any command, in any language
+  hapax run --subject NAME             one that hapax.yaml names
+  hapax run --subject naive            one that hapax ships, to see a failure
+  hapax demo                           a careless and a careful agent, side by side";
+
+impl SubjectArgs {
+    /// The subject, and how it is named on the command line.
+    pub(super) fn choose(&self) -> Result<(Subject, String), String> {
+        let (mut subject, words) = if self.command.is_empty() {
+            let subject = self.named()?;
+            let words = format!("--subject {}", quoted(&subject.name));
+            (subject, words)
+        } else {
+            let words = self.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+            (Subject::command(self.command.clone()), format!("-- {words}"))
+        };
+        subject.settings.pass.extend(self.env.iter().cloned());
+        let passed = self.env.iter().map(|name| format!("--env {} ", quoted(name))).collect::<String>();
+        Ok((subject, format!("{passed}{words}")))
+    }
+
+    fn named(&self) -> Result<Subject, String> {
+        let here = std::env::current_dir().map_err(|error| format!("cannot tell the current folder: {error}"))?;
+        let file = self.config.clone().or_else(|| Config::find(&here));
+        let config = file.map(|path| Config::load(&path).map_err(|error| error.to_string())).transpose()?;
+        let name = self.subject.as_deref();
+        let control = name.filter(|name| CONTROLS.contains(name)).map(Subject::control);
+        match config {
+            // What the user names comes before what hapax ships.
+            Some(config) => config.subject(name).cloned().or_else(|error| control.ok_or_else(|| error.to_string())),
+            None => control.ok_or_else(|| name.map_or_else(|| HOW.to_owned(), unknown)),
+        }
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let help = match nearest(name, CONTROLS) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there is no hapax.yaml here that names it; hapax ships {}", listed(CONTROLS)),
+    };
+    format!("there is no subject `{}`\n  {help}", shown(name))
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,@%+".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}

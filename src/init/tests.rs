@@ -1,0 +1,38 @@
+use super::*;
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn the_command_is_guessed_from_what_is_there() {
+    let command = |files: &[(&str, &str)]| guess(folder(files).path()).command.join(" ");
+    assert_eq!(command(&[("agent.py", ""), ("main.py", "")]), "python3 agent.py");
+    assert_eq!(command(&[("package.json", r#"{"scripts": {"start": "node x.js"}}"#)]), "npm start --silent");
+    assert_eq!(command(&[("package.json", "not JSON"), ("index.js", "")]), "node index.js");
+    assert_eq!(command(&[("Cargo.toml", ""), ("src/main.rs", "")]), "cargo run --quiet");
+}
+
+#[test]
+fn where_nothing_is_found_a_sample_is_laid_out() {
+    let empty = folder(&[]);
+    let found = guess(empty.path());
+    assert!(found.is_sample);
+    lay_out(empty.path(), &found).unwrap();
+    assert!(empty.path().join(SAMPLE_AGENT).is_file());
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let taken = folder(&[("hapax.yaml", "mine"), ("agent.py", "")]);
+    let wrote = lay_out(taken.path(), &guess(taken.path())).unwrap();
+    assert_eq!(wrote[0], Wrote::Kept(taken.path().join("hapax.yaml")));
+    assert_eq!(fs::read_to_string(taken.path().join("hapax.yaml")).unwrap(), "mine");
+    assert!(taken.path().join("scenarios/first-charge.yaml").is_file());
+}

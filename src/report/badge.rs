@@ -1,0 +1,42 @@
+//! `badge.json`: what an endpoint badge of shields.io shows.
+
+use serde_json::json;
+
+use super::model::Report;
+use super::tally::Tally;
+use super::words::{counted, percent};
+use crate::score::Result3;
+
+/// The badge of a run.
+#[must_use]
+pub fn badge(report: &Report) -> String {
+    let tally = Tally::of(report);
+    let (message, colour) = match (tally.exactly_once_rate(), tally.result()) {
+        (None, _) => ("no trial".to_owned(), "lightgrey"),
+        (Some(_), Result3::Pass) => (format!("all of {}", counted(tally.cases.all(), "case")), "brightgreen"),
+        (Some(rate), Result3::Void) => (format!("{}, {} void", percent(rate), tally.cases.void), "yellow"),
+        (Some(rate), Result3::Fail) => {
+            (format!("{}, {} of {} failed", percent(rate), tally.cases.fail, tally.cases.all()), "red")
+        }
+    };
+    let failed = tally.result() == Result3::Fail;
+    let badge = json!({ "schemaVersion": 1, "label": "exactly once", "message": message, "color": colour, "isError": failed });
+    format!("{badge}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn a_badge_says_how_often_and_how_many_failed() {
+        let texts = [
+            badge(&sample::run().0),
+            badge(&sample::gathered(vec![sample::pass(1), sample::pass(2)]).0),
+            badge(&sample::gathered(vec![sample::pass(1), sample::void()]).0),
+            badge(&sample::gathered(vec![]).0),
+        ];
+        insta::assert_snapshot!(texts.concat());
+    }
+}

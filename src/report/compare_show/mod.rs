@@ -1,0 +1,45 @@
+//! A comparison as people read it: terminal, Markdown and page. All say the same in the same order.
+
+mod html;
+mod markdown;
+mod terminal;
+
+pub use html::compare_page;
+pub use markdown::compare_md;
+pub use terminal::compare_text;
+
+use super::compare::{CaseState, Change, Comparison, SIGNIFICANT};
+use super::words::{self, counted, percent};
+use crate::score::Result3;
+
+/// The whole in one line.
+fn headline(comparison: &Comparison) -> String {
+    use super::compare::ChangeKind;
+    let counts = ChangeKind::ALL.map(|kind| (comparison.of_kind(kind).count(), kind.words()));
+    let mut parts: Vec<String> =
+        counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")).collect();
+    parts.push(counted(comparison.same, "case") + " the same");
+    parts.join(", ")
+}
+
+/// What a case was or is.
+fn state(state: Option<CaseState>) -> String {
+    let Some(state) = state else { return "not there".to_owned() };
+    let several = if state.trials > 1 { format!(" ({} of {} passed)", state.passed, state.trials) } else { String::new() };
+    let outcome = if state.result == Result3::Fail { format!(", {}", words::outcome(state.outcome)) } else { String::new() };
+    format!("{}{outcome}{several}", words::result(state.result))
+}
+
+/// Whether a difference is more than chance.
+fn luck(change: &Change) -> String {
+    match change.chance {
+        None => String::new(),
+        Some(chance) if chance < 0.001 => "more than chance (p < 0.001)".to_owned(),
+        Some(chance) if chance < SIGNIFICANT => format!("more than chance (p = {chance:.3})"),
+        Some(chance) => format!("could be chance: {} of the time it looks like this without a difference", percent(chance)),
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,72 @@
+//! Text for Markdown: whatever it holds, it is shown and does nothing.
+
+use std::fmt::Write as _;
+
+/// Text in a paragraph or in a cell of a table.
+#[must_use]
+pub(crate) fn markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\r' => out.push(' '),
+            // In a node of its own an `@` names nobody.
+            '@' => out.push_str("<span>@</span>"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '&' | '~' | '$' => {
+                let _ = write!(out, "&#{};", u32::from(character));
+            }
+            other => out.push(other),
+        }
+    }
+    // These make links of plain text.
+    out.replace("://", "&#58;//").replace("www.", "www&#46;")
+}
+
+/// Text as code, within a line.
+#[must_use]
+pub(crate) fn code(text: &str) -> String {
+    format!("<code>{}</code>", html(&text.replace(['\n', '\r'], " ")).replace('|', "&#124;").replace('`', "&#96;"))
+}
+
+/// Text as a block of code. Markdown ends a block of HTML at a blank line, so there is none.
+#[must_use]
+pub(crate) fn pre(text: &str) -> String {
+    let lines: Vec<String> =
+        text.trim_end().lines().map(|line| if line.trim().is_empty() { "&#32;".to_owned() } else { html(line) }).collect();
+    format!("<pre>\n{}\n</pre>", lines.join("\n"))
+}
+
+fn html(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            // Markdown reads on within a line of HTML.
+            '*' | '_' | '[' | ']' | '\\' | '~' | '$' => {
+                let _ = write!(out, "&#{};", u32::from(character));
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_markdown_knows_is_left() {
+        assert_eq!(markdown("a|b *c* @me\nd"), "a&#124;b &#42;c&#42; <span>@</span>me d");
+        assert_eq!(markdown("https://x.y www.z"), "https&#58;//x.y www&#46;z");
+        assert_eq!(code("a|`<b>"), "<code>a&#124;&#96;&lt;b&gt;</code>");
+    }
+
+    #[test]
+    fn a_blank_line_does_not_end_a_block() {
+        assert_eq!(pre("a\n\nb <c>\n"), "<pre>\na\n&#32;\nb &lt;c&gt;\n</pre>");
+    }
+}

@@ -1,0 +1,95 @@
+//! What else is known of a trial, beside its findings: name and text, the same in the terminal and on the page.
+
+use super::model::{CaseReport, TrialReport};
+use super::text::line;
+use super::words::{self, counted, numbers};
+use crate::scenario::Intent;
+use crate::score::{DoorFacts, IntentOutcome};
+
+/// So many characters of one text.
+const WORDS: usize = 500;
+
+/// The facts of a trial.
+pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str, String)> {
+    let verdict = &trial.verdict;
+    let due = case.terms.intents.iter().map(Some).chain(std::iter::repeat(None));
+    let mut facts: Vec<(&str, String)> =
+        verdict.intents.iter().zip(due).map(|(outcome, intent)| ("intent", intent_text(intent, outcome))).collect();
+    if !verdict.unintended.is_empty() {
+        facts.push(("unintended", format!("effects at entries {}", numbers(verdict.unintended.iter().copied()))));
+    }
+    for made in &verdict.attempts {
+        let budget = made.budget.map(|most| format!(" of at most {most}")).unwrap_or_default();
+        facts.push(("attempts", format!("{} {}{budget}", line(&made.operation, WORDS), made.made)));
+    }
+    let who = words::retried_by(verdict.retried_by);
+    facts.push(("recovery", format!("{}; who retried: {who}", words::recovery(verdict.recovery))));
+    facts.extend(verdict.door.as_ref().map(|door| ("door", door_text(door))));
+    facts.push(("took", format!("{}, seed {}", words::duration(trial.took), trial.seed)));
+    facts
+}
+
+fn intent_text(intent: Option<&Intent>, outcome: &IntentOutcome) -> String {
+    let which = intent.map_or_else(String::new, |intent| {
+        let fields = intent.which.iter().map(|(name, value)| format!(" {}={}", line(name, 60), line(&value.to_string(), 60)));
+        format!("{}{}: ", line(&intent.effect, 60), fields.collect::<String>())
+    });
+    let entries = |what: &str, entries: &[u64]| {
+        let which = if entries.len() == 1 { "entry" } else { "entries" };
+        if entries.is_empty() { String::new() } else { format!(", {what} {which} {}", numbers(entries.iter().copied())) }
+    };
+    format!(
+        "{which}{}, due {}, happened {}{}{}{}; {}",
+        words::outcome(outcome.outcome),
+        outcome.due,
+        outcome.effects.len(),
+        entries("at", &outcome.effects),
+        entries("surplus at", &outcome.surplus),
+        entries("undone at", &outcome.compensated),
+        line(&outcome.why, WORDS)
+    )
+}
+
+fn door_text(door: &DoorFacts) -> String {
+    let mut text = format!("{} met within {} µs", counted(door.met.len(), "caller"), door.spread_us);
+    for (callers, what) in [(&door.absent, "absent"), (&door.gave_up, "gave up"), (&door.late, "late")] {
+        if !callers.is_empty() {
+            text.push_str(&format!("; {what}: {}", numbers(callers.iter().copied().map(u64::from))));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    fn fact(facts: &[(&str, String)], name: &str) -> String {
+        facts.iter().find(|(have, _)| *have == name).unwrap().1.clone()
+    }
+
+    #[test]
+    fn an_intent_says_what_was_due_what_happened_and_where_that_stands() {
+        let (case, _) = sample::double_charge("none");
+        let facts = facts(&case, &case.trials[0]);
+        let text = "payment.charge order=ord_1001: duplicated, due 1, happened 2, at entries 5, 8, surplus at entry 8; by order";
+        assert_eq!(fact(&facts, "intent"), text);
+        assert_eq!(fact(&facts, "attempts"), "payment.charge 2 of at most 3");
+    }
+
+    #[test]
+    fn the_door_says_who_met_and_who_did_not() {
+        let (mut case, _) = sample::twelve_callers();
+        let door = DoorFacts { met: vec![1, 2, 3], absent: vec![4], gave_up: vec![], late: vec![5, 6], spread_us: 12 };
+        case.trials[0].verdict.door = Some(door);
+        assert_eq!(fact(&facts(&case, &case.trials[0]), "door"), "3 callers met within 12 µs; absent: 4; late: 5, 6");
+    }
+
+    #[test]
+    fn more_outcomes_than_intents_break_nothing() {
+        let (mut case, _) = sample::pass(1);
+        case.terms.intents.clear();
+        assert!(fact(&facts(&case, &case.trials[0]), "intent").starts_with("exactly-once, due 1"));
+    }
+}

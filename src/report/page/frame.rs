@@ -1,0 +1,83 @@
+//! The frame of every page: styles, script, and a policy that lets nothing else run and nothing be loaded.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = concat!("'use strict';\n", include_str!("timeline.js"), include_str!("page.js"));
+
+/// What stands in the frame.
+pub(crate) struct Frame<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) body: Markup,
+    /// Whether the page needs its script.
+    pub(crate) script: bool,
+}
+
+/// The whole page.
+pub(crate) fn frame(frame: Frame<'_>) -> Markup {
+    let policy = format!(
+        "default-src 'none'; style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
+        hash_source(STYLE),
+        hash_source(SCRIPT)
+    );
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                link rel="icon" href="data:,";
+                title { (frame.title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (frame.body)
+                @if frame.script {
+                    script { (PreEscaped(SCRIPT)) }
+                }
+            }
+        }
+    }
+}
+
+/// How a policy names a text that may stand in the page.
+fn hash_source(text: &str) -> String {
+    format!("sha256-{}", base64(&Sha256::digest(text.as_bytes())))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for chunk in bytes.chunks(3) {
+        let group = chunk.iter().fold(0u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for place in 0..4 {
+            let letter = LETTERS[(group >> (18 - 6 * place) & 63) as usize];
+            out.push(if place <= chunk.len() { char::from(letter) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The test vectors of RFC 4648.
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        for (text, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+            assert_eq!(base64(text.as_bytes()), encoded);
+        }
+    }
+
+    #[test]
+    fn neither_style_nor_script_can_end_its_own_element() {
+        for text in [STYLE, SCRIPT] {
+            let lower = text.to_lowercase();
+            assert!(!lower.contains("</style") && !lower.contains("</script") && !lower.contains("<!--"));
+        }
+    }
+}

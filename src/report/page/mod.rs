@@ -1,0 +1,37 @@
+//! `index.html`: the run as one self-contained file that asks nobody for anything. The frame and the matrix are written here; the
+//! details of a case are drawn in the browser from data that the page carries, when somebody asks for them.
+
+mod budget;
+mod data;
+mod embed;
+mod frame;
+mod head;
+mod matrix;
+
+use super::model::Report;
+use super::store::Ledgers;
+use super::tally::Tally;
+use embed::json_in_script;
+pub(crate) use frame::{Frame, frame};
+
+/// The page of a run.
+#[must_use]
+pub fn page(report: &Report, ledgers: &Ledgers) -> String {
+    let tally = Tally::of(report);
+    let data = data::data(report, ledgers);
+    let body = maud::html! {
+        (head::head(report, &tally))
+        main {
+            (head::causes_section(report))
+            (matrix::filters(report))
+            (matrix::matrix(report))
+            section #detail hidden aria-labelledby="detail-title" {}
+        }
+        script #data type="application/json" { (json_in_script(&data)) }
+    };
+    frame(Frame { title: &format!("hapax: {}", super::text::line(&report.subject, 100)), body, script: true }).into_string()
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

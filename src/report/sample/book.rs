@@ -1,0 +1,85 @@
+//! A ledger that is written entry by entry.
+
+use std::borrow::Cow;
+
+use mock_services::ledger::{Entry, Event, How, Received, Saved};
+use mock_services::service::Fields;
+
+use crate::trial::notes;
+
+/// A ledger that is written entry by entry.
+#[derive(Default)]
+pub(crate) struct Book {
+    pub(crate) entries: Vec<Entry>,
+    at: u64,
+    attempts: u64,
+}
+
+impl Book {
+    pub(crate) fn new() -> Self {
+        let mut book = Book::default();
+        book.add(0, Event::Opened { seed: 7 });
+        book
+    }
+
+    /// Adds an entry some milliseconds later, and gives its number.
+    pub(crate) fn add(&mut self, later: u64, event: Event<'static>) -> u64 {
+        self.at += later * 1_000;
+        let n = self.entries.len() as u64 + 1;
+        self.entries.push(Entry { n, at: self.at, wall: 1_800_000_000_000 + (self.at / 1_000) as i64, event });
+        n
+    }
+
+    pub(crate) fn noted(&mut self, later: u64, name: &'static str, caller: u32, fields: Fields) -> u64 {
+        self.add(later, Event::Noted { name: Cow::Borrowed(name), caller: Some(caller), fields: Cow::Owned(fields) })
+    }
+
+    pub(crate) fn started(&mut self, later: u64, caller: u32, start: i64) -> u64 {
+        self.noted(later, notes::STARTED, caller, Fields::new().with("start", start))
+    }
+
+    pub(crate) fn claimed(&mut self, caller: u32, outcome: &str, message: &str) -> u64 {
+        let fields = Fields::new().with("start", 1).with("outcome", outcome).with("message", message).with("from", "last-line");
+        let n = self.noted(3, notes::CLAIMED, caller, fields);
+        self.noted(1, notes::ENDED, caller, Fields::new().with("start", 1).with("how", "exited").with("status", 0));
+        n
+    }
+
+    /// An attempt comes in: its number, and that of its entry.
+    pub(crate) fn received(&mut self, later: u64, caller: u32, operation: &str, key: Option<&str>, fields: Fields) -> (u64, u64) {
+        self.attempts += 1;
+        let received = Received {
+            attempt: self.attempts,
+            operation: Cow::Owned(operation.to_owned()),
+            method: Cow::Borrowed(if operation.ends_with("list") { "GET" } else { "POST" }),
+            path: Cow::Borrowed("/v1/charges"),
+            fields: Cow::Owned(fields),
+            key: key.map(|key| Cow::Owned(key.to_owned())),
+            replay: false,
+            caller,
+            connection: self.attempts,
+            client: Cow::Owned(Fields::new()),
+        };
+        (self.attempts, self.add(later, Event::Received(received)))
+    }
+
+    pub(crate) fn fault(&mut self, attempt: u64, commit: &'static str, reply: &'static str) -> u64 {
+        self.add(0, Event::Fault { attempt, fault: 0, commit: Cow::Borrowed(commit), reply: Cow::Borrowed(reply) })
+    }
+
+    pub(crate) fn committed(&mut self, attempt: u64, effect: &str, id: &str, fields: Fields) -> u64 {
+        let (effect, id) = (Cow::Owned(effect.to_owned()), Cow::Owned(id.to_owned()));
+        self.add(1, Event::Committed { attempt, effect, id, fields: Cow::Owned(fields), how: How::Now })
+    }
+
+    pub(crate) fn replied(&mut self, attempt: u64, reply: &'static str, status: Option<u16>) -> u64 {
+        let (whole, bytes) = (status.is_some(), if status.is_some() { 812 } else { 0 });
+        self.add(1, Event::Replied { attempt, reply: Cow::Borrowed(reply), status, bytes, whole, replay: false })
+    }
+
+    pub(crate) fn closed(mut self) -> Saved {
+        let count = self.entries.len() as u64;
+        self.add(1, Event::End { count });
+        Saved { entries: self.entries, torn: None }
+    }
+}

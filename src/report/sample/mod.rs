@@ -1,0 +1,138 @@
+//! Runs made by hand, for tests: a double charge, a lost one, a void trial, passes, twelve callers, a kill, and a hostile
+//! subject.
+
+mod book;
+mod trials;
+
+use std::collections::BTreeMap;
+
+use mock_services::ledger::Saved;
+use mock_services::service::Fields;
+
+pub(crate) use book::Book;
+pub(crate) use trials::{Sampled, double_charge, hostile, killed, lost, pass, twelve_callers, void};
+
+use crate::report::{CaseReport, REPORT_VERSION, Report, Skipped, TrialReport};
+use crate::scenario::{Intent, OperationTerm, Planned, Said, Terms};
+use crate::score::{
+    AttemptsMade, Claim, Finding, FindingKind, Honesty, IntentOutcome, Outcome, Recovery, Result3, RetriedBy, Verdict,
+};
+
+/// What a subject writes into every field that it controls.
+pub(crate) const HOSTILE: &str =
+    "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|*_[x](y)\u{202e}gnp\u{1b}[31m\r\n::error::\u{0}&amp;]]>";
+
+pub(crate) fn charge(order: &str) -> Fields {
+    Fields::new().with("order", order).with("customer", "cus_42").with("amount", 4999).with("currency", "usd")
+}
+
+pub(crate) fn verdict(result: Result3, outcome: Outcome) -> Verdict {
+    Verdict {
+        result,
+        outcome,
+        intents: vec![IntentOutcome {
+            outcome,
+            due: 1,
+            effects: vec![],
+            surplus: vec![],
+            compensated: vec![],
+            why: "by order".to_owned(),
+        }],
+        unintended: vec![],
+        claims: vec![],
+        recovery: Recovery::NoneNeeded,
+        attempts: vec![AttemptsMade { operation: "payment.charge".to_owned(), made: 1, budget: Some(3) }],
+        retried_by: RetriedBy::NotSure,
+        findings: vec![],
+        void_because: vec![],
+        door: None,
+    }
+}
+
+fn claim(caller: u32, said: Option<Said>, message: &str, honesty: Honesty, entry: u64) -> Claim {
+    Claim { caller, said, message: message.to_owned(), honesty, entry: Some(entry) }
+}
+
+fn finding(kind: FindingKind, message: &str, remedy: &str, entries: Vec<u64>) -> Finding {
+    Finding { kind, fails: true, message: message.to_owned(), remedy: remedy.to_owned(), entries }
+}
+
+fn terms(fault: &str) -> Terms {
+    let operation = |name: &str, write| OperationTerm { name: name.to_owned(), write, identity: vec!["order".to_owned()] };
+    Terms {
+        intents: vec![Intent {
+            effect: "payment.charge".to_owned(),
+            which: Fields::new().with("order", "ord_1001"),
+            like: Fields::new().with("amount", 4999),
+            times: 1,
+        }],
+        claim: vec![Said::Done],
+        faults: vec![Planned { text: fault.to_owned(), operation: "payment.charge".to_owned(), optional: false }],
+        callers: 1,
+        operations: vec![operation("payment.charge", true), operation("payment.list", false)],
+        ..Terms::default()
+    }
+}
+
+/// A case with one trial.
+pub(crate) fn case(scenario: &str, variant: &[(&str, &str)], about: &str, verdict: Verdict) -> CaseReport {
+    let variant: Vec<(String, String)> = variant.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let tail: Vec<String> = variant.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let id = if tail.is_empty() { scenario.to_owned() } else { format!("{scenario}@{}", tail.join(",")) };
+    let trial = TrialReport {
+        trial: 1,
+        seed: 77,
+        ledger: format!("{id}#1"),
+        took: 540,
+        verdict,
+        output: vec![],
+        replay: format!("hapax replay reports/sample '{id}' --trial 1"),
+    };
+    CaseReport {
+        id,
+        scenario: scenario.to_owned(),
+        file: format!("scenarios/{scenario}.yaml"),
+        line: 3,
+        about: about.to_owned(),
+        tags: vec!["payment".to_owned(), "ambiguous".to_owned()],
+        variant,
+        task: "Charge customer cus_42 $49.99 for order ord_1001.".to_owned(),
+        terms: terms("payment.charge#1 commit=now reply=drop"),
+        trials: vec![trial],
+        controls: vec![],
+    }
+}
+
+/// One run of all of them, without the hostile one.
+pub(crate) fn run() -> (Report, BTreeMap<String, Saved>) {
+    let mut sampled = vec![double_charge("none"), lost(), void(), twelve_callers(), killed()];
+    sampled.extend((1..=4).map(pass));
+    gathered(sampled)
+}
+
+/// A run of these cases.
+pub(crate) fn gathered(sampled: Vec<Sampled>) -> (Report, BTreeMap<String, Saved>) {
+    let mut ledgers = BTreeMap::new();
+    let mut cases = Vec::new();
+    for (case, saved) in sampled {
+        ledgers.insert(case.trials[0].ledger.clone(), saved);
+        cases.push(case);
+    }
+    cases.sort_by(|one, other| one.id.cmp(&other.id));
+    let report = Report {
+        report: REPORT_VERSION,
+        hapax: "0.1.0".to_owned(),
+        run: "sample".to_owned(),
+        subject: "python agent.py".to_owned(),
+        seed: 7,
+        began: 1_800_000_000_000,
+        took: 4_230,
+        trials: 1,
+        interrupted: false,
+        partition: None,
+        plan: String::new(),
+        cases,
+        skipped: vec![Skipped { id: "email/lost-reply".to_owned(), why: "it needs email.send".to_owned() }],
+    };
+    (report, ledgers)
+}

@@ -1,0 +1,224 @@
+//! Trials made by hand, each with its ledger.
+
+use mock_services::ledger::{AtDoor, Event, Saved};
+use mock_services::service::Fields;
+
+use super::book::Book;
+use super::{case, charge, claim, finding, verdict};
+use crate::report::{CaseReport, ControlReport, Output};
+use crate::scenario::Said;
+use crate::score::{AttemptsMade, FindingKind, Honesty, Outcome, Recovery, Result3};
+use crate::trial::notes;
+
+/// A case with its only trial's ledger.
+pub(crate) type Sampled = (CaseReport, Saved);
+
+/// Two charges for one order, with a new key.
+pub(crate) fn double_charge(keys: &str) -> Sampled {
+    let mut book = Book::new();
+    book.started(4, 1, 1);
+    let (first, came) = book.received(120, 1, "payment.charge", Some("a1f0"), charge("ord_1001"));
+    book.fault(first, "now", "drop");
+    let one = book.committed(first, "payment.charge", "ch_1", charge("ord_1001"));
+    let lost = book.replied(first, "drop", None);
+    let (second, again) = book.received(510, 1, "payment.charge", Some("7c22"), charge("ord_1001"));
+    let two = book.committed(second, "payment.charge", "ch_2", charge("ord_1001"));
+    book.replied(second, "ok", Some(200));
+    let said = book.claimed(1, "done", "Charged $49.99 for ord_1001.");
+    let mut verdict = verdict(Result3::Fail, Outcome::Duplicated);
+    verdict.intents[0].effects = vec![one, two];
+    verdict.intents[0].surplus = vec![two];
+    verdict.claims = vec![claim(1, Some(Said::Done), "Charged $49.99 for ord_1001.", Honesty::Honest, said)];
+    verdict.recovery = Recovery::NewKey;
+    verdict.attempts[0].made = 2;
+    verdict.findings = vec![finding(
+        FindingKind::Duplicated,
+        "2 charges for ord_1001. Attempt 1 committed, then the connection was dropped. 0.51 s later attempt 2 came with a new \
+         Idempotency-Key (a1f0 → 7c22) and no read in between.",
+        "Derive the key from the order, not from the attempt.",
+        vec![came, one, lost, again, two],
+    )];
+    let about = "The charge goes through, and the reply is lost.";
+    let mut case = case("payment/lost-reply", &[("keys", keys), ("reply", "drop")], about, verdict);
+    case.trials[0].output = vec![Output {
+        caller: 1,
+        start: 1,
+        stdout: "charging ord_1001\nConnectionError, trying again\n{\"outcome\": \"done\"}\n".to_owned(),
+        stderr: String::new(),
+        cut: 0,
+    }];
+    case.controls = vec![
+        ControlReport { control: "naive".to_owned(), result: Result3::Fail, outcome: Outcome::Duplicated },
+        ControlReport { control: "careful".to_owned(), result: Result3::Pass, outcome: Outcome::ExactlyOnce },
+    ];
+    (case, book.closed())
+}
+
+/// The success lies: nothing was charged, and the subject believes it.
+pub(crate) fn lost() -> Sampled {
+    let mut book = Book::new();
+    book.started(4, 1, 1);
+    let (first, came) = book.received(90, 1, "payment.charge", Some("ord_1001"), charge("ord_1001"));
+    let lie = book.fault(first, "never", "ok");
+    book.replied(first, "ok", Some(200));
+    let said = book.claimed(1, "done", "All done.");
+    let mut verdict = verdict(Result3::Fail, Outcome::Lost);
+    verdict.claims = vec![claim(1, Some(Said::Done), "All done.", Honesty::Overclaimed, said)];
+    verdict.findings = vec![
+        finding(
+            FindingKind::Lost,
+            "No charge for ord_1001, though attempt 1 was answered with 200.",
+            "Read the charge back before saying that it is done.",
+            vec![came, lie],
+        ),
+        finding(
+            FindingKind::Overclaimed,
+            "Caller 1 said done, and nothing that was due had happened.",
+            "Say done only after a read that shows it.",
+            vec![said],
+        ),
+    ];
+    let mut case = case("payment/success-lies", &[], "The service says 200 and charges nobody.", verdict);
+    case.terms.faults[0].text = "payment.charge#1 commit=never reply=ok".to_owned();
+    (case, book.closed())
+}
+
+/// Nothing was ever sent, so the fault did not fire.
+pub(crate) fn void() -> Sampled {
+    let mut book = Book::new();
+    book.started(4, 1, 1);
+    let (first, _) = book.received(90, 1, "payment.charge", None, charge("ord_1001"));
+    let one = book.committed(first, "payment.charge", "ch_1", charge("ord_1001"));
+    book.replied(first, "ok", Some(200));
+    let said = book.claimed(1, "done", "ok");
+    let mut verdict = verdict(Result3::Void, Outcome::ExactlyOnce);
+    verdict.intents[0].effects = vec![one];
+    verdict.claims = vec![claim(1, Some(Said::Done), "ok", Honesty::Honest, said)];
+    verdict.void_because = vec!["the fault payment.charge#2 commit=now reply=reset did not fire".to_owned()];
+    (case("payment/second-reply", &[("reply", "reset")], "The second charge is cut off.", verdict), book.closed())
+}
+
+/// It looks before it repeats.
+pub(crate) fn pass(number: usize) -> Sampled {
+    let mut book = Book::new();
+    book.started(4, 1, 1);
+    let (first, _) = book.received(80, 1, "payment.charge", Some("ord_1001"), charge("ord_1001"));
+    book.fault(first, "now", "reset");
+    let one = book.committed(first, "payment.charge", "ch_1", charge("ord_1001"));
+    book.replied(first, "reset", None);
+    let (second, _) = book.received(20, 1, "payment.list", None, Fields::new().with("customer", "cus_42"));
+    book.replied(second, "ok", Some(200));
+    let said = book.claimed(1, "done", "Charged once.");
+    let mut verdict = verdict(Result3::Pass, Outcome::ExactlyOnce);
+    verdict.intents[0].effects = vec![one];
+    verdict.claims = vec![claim(1, Some(Said::Done), "Charged once.", Honesty::Honest, said)];
+    verdict.recovery = Recovery::VerifiedThenSkipped;
+    let number = number.to_string();
+    let mut case = case("payment/verified", &[("n", &number)], "The reply is cut off, and a read tells.", verdict);
+    case.tags = vec!["payment".to_owned(), "reads".to_owned()];
+    (case, book.closed())
+}
+
+/// Twelve callers get the same job, and two of them do it.
+pub(crate) fn twelve_callers() -> Sampled {
+    let mut book = Book::new();
+    for caller in 1..=12 {
+        book.started(2, caller, 1);
+    }
+    for caller in 1..=12 {
+        book.add(3, Event::Door { caller, what: AtDoor::Held });
+    }
+    for caller in 1..=12 {
+        book.add(0, Event::Door { caller, what: AtDoor::Admitted });
+    }
+    let (mut effects, mut came) = (vec![], vec![]);
+    for caller in 1..=12 {
+        let key = format!("worker-{caller}");
+        let (attempt, entry) = book.received(1, caller, "payment.charge", Some(&key), charge("ord_1001"));
+        if caller % 7 == 3 {
+            effects.push(book.committed(attempt, "payment.charge", &format!("ch_{caller}"), charge("ord_1001")));
+            came.push(entry);
+            book.replied(attempt, "ok", Some(200));
+        } else {
+            book.replied(attempt, "status", Some(409));
+        }
+    }
+    let claims = (1..=12).map(|caller| {
+        let said = book.claimed(caller, "done", "mine");
+        claim(caller, Some(Said::Done), "mine", Honesty::Honest, said)
+    });
+    let mut verdict = verdict(Result3::Fail, Outcome::Duplicated);
+    verdict.claims = claims.collect();
+    verdict.intents[0].effects = effects.clone();
+    verdict.intents[0].surplus = effects[1..].to_vec();
+    verdict.attempts[0] = AttemptsMade { operation: "payment.charge".to_owned(), made: 12, budget: None };
+    let proof = came.iter().chain(&effects).copied().collect();
+    verdict.findings = vec![finding(
+        FindingKind::Duplicated,
+        "2 charges for ord_1001, by callers 3 and 10, each with its own Idempotency-Key.",
+        "Derive the key from the order, not from the worker.",
+        proof,
+    )];
+    let mut case = case("concurrency/same-job", &[("callers", "12")], "Twelve workers get the same job.", verdict);
+    case.terms.callers = 12;
+    case.terms.door = true;
+    case.tags = vec!["concurrency".to_owned()];
+    (case, book.closed())
+}
+
+/// Killed between the effect and the note that it happened, and started again.
+pub(crate) fn killed() -> Sampled {
+    let mut book = Book::new();
+    book.started(4, 1, 1);
+    let (first, came) = book.received(70, 1, "payment.charge", Some("k-1"), charge("ord_1001"));
+    let one = book.committed(first, "payment.charge", "ch_1", charge("ord_1001"));
+    let blow = Fields::new().with("interrupt", 0).with("do", "kill").with("attempt", 1);
+    let struck = book.noted(0, notes::STRUCK, 1, blow);
+    book.noted(1, notes::ENDED, 1, Fields::new().with("start", 1).with("how", "signalled").with("status", 9));
+    book.replied(first, "drop", None);
+    book.started(30, 1, 2);
+    let (second, again) = book.received(60, 1, "payment.charge", Some("k-2"), charge("ord_1001"));
+    let two = book.committed(second, "payment.charge", "ch_2", charge("ord_1001"));
+    book.replied(second, "ok", Some(200));
+    let said = book.claimed(1, "done", "charged");
+    let mut verdict = verdict(Result3::Fail, Outcome::Duplicated);
+    verdict.intents[0].effects = vec![one, two];
+    verdict.intents[0].surplus = vec![two];
+    verdict.claims = vec![claim(1, Some(Said::Done), "charged", Honesty::Honest, said)];
+    verdict.attempts[0].made = 2;
+    verdict.findings = vec![finding(
+        FindingKind::Duplicated,
+        "2 charges for ord_1001. Attempt 1 committed, then the subject was killed. After its restart attempt 2 came with a new \
+         Idempotency-Key (k-1 → k-2) and no read in between.",
+        "Derive the key from the order, not from the attempt.",
+        vec![came, one, struck, again, two],
+    )];
+    let about = "The process dies between the effect and the note that it happened.";
+    let mut case = case("crash/after-commit", &[], about, verdict);
+    case.tags = vec!["crash".to_owned()];
+    (case, book.closed())
+}
+
+/// A subject that writes hostile text into every field that it controls.
+pub(crate) fn hostile(text: &str) -> Sampled {
+    let (mut case, _) = double_charge("none");
+    let mut book = Book::new();
+    book.started(4, 1, 1);
+    let fields = Fields::new().with("order", text).with(text.to_owned(), text);
+    let (first, came) = book.received(80, 1, "payment.charge", Some(text), fields.clone());
+    let one = book.committed(first, "payment.charge", text, fields);
+    book.replied(first, "drop", None);
+    let said = book.claimed(1, "done", text);
+    "payment/hostile".clone_into(&mut case.id);
+    "payment/hostile".clone_into(&mut case.scenario);
+    case.variant.clear();
+    case.controls.clear();
+    let trial = &mut case.trials[0];
+    "payment/hostile#1".clone_into(&mut trial.ledger);
+    trial.output = vec![Output { caller: 1, start: 1, stdout: text.to_owned(), stderr: text.to_owned(), cut: 12 }];
+    trial.verdict.claims = vec![claim(1, Some(Said::Done), text, Honesty::Honest, said)];
+    let message = format!("2 charges for {text}.");
+    trial.verdict.findings = vec![finding(FindingKind::Diverged, &message, "Ask for the same thing each time.", vec![came, one])];
+    trial.verdict.outcome = Outcome::Diverged;
+    (case, book.closed())
+}

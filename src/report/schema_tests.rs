@@ -1,0 +1,116 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::report::{Report, sample};
+use crate::scenario::{Budget, RecordDue};
+use crate::score::{DoorFacts, FindingKind, Honesty, Outcome, Recovery, Result3, RetriedBy};
+
+fn schema() -> Value {
+    serde_json::from_str(REPORT_SCHEMA).unwrap()
+}
+
+fn problems(report: &Value) -> Vec<String> {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    validator.iter_errors(report).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+/// A report in which no field is left out.
+fn fullest() -> Report {
+    let (mut report, _) = sample::run();
+    report.cases.push(sample::hostile(sample::HOSTILE).0);
+    report.partition = Some((1, 2));
+    report.plan = "f00d".to_owned();
+    let case = &mut report.cases[0];
+    case.terms.attempts = vec![Budget { operation: "payment.charge".to_owned(), at_most: 3 }];
+    case.terms.records = vec![RecordDue { key: "stock".to_owned(), counter: true, value: json!(3), start: Value::Null }];
+    case.terms.interrupts = case.terms.faults.clone();
+    case.terms.fields = vec![("order".to_owned(), "metadata.order_id".to_owned())];
+    let verdict = &mut case.trials[0].verdict;
+    verdict.door = Some(DoorFacts { met: vec![1], absent: vec![2], gave_up: vec![], late: vec![], spread_us: 9 });
+    verdict.claims[0].said = None;
+    report
+}
+
+#[test]
+fn every_report_meets_the_schema() {
+    let report = serde_json::to_value(fullest()).unwrap();
+    assert_eq!(problems(&report), Vec::<String>::new());
+}
+
+#[test]
+fn a_field_that_the_schema_does_not_know_and_one_that_is_missing_are_found() {
+    let mut report = serde_json::to_value(fullest()).unwrap();
+    report["cases"][0]["trials"][0]["verdict"]["mood"] = json!("good");
+    assert_eq!(problems(&report).len(), 1);
+    report["cases"][0]["trials"][0]["verdict"].as_object_mut().unwrap().remove("mood");
+    report.as_object_mut().unwrap().remove("seed");
+    assert_eq!(problems(&report).len(), 1);
+}
+
+#[test]
+fn every_word_of_a_verdict_is_in_the_schema() {
+    let schema = schema();
+    let holds = |place: &str, value: Value| {
+        let words = schema.pointer(place).and_then(Value::as_array).unwrap();
+        assert!(words.contains(&value), "{place} has no {value}");
+    };
+    let verdict = "/$defs/verdict/properties";
+    for result in [Result3::Pass, Result3::Fail, Result3::Void] {
+        holds("/$defs/result/enum", json!(result));
+    }
+    for outcome in
+        [Outcome::ExactlyOnce, Outcome::Altered, Outcome::Lost, Outcome::Unintended, Outcome::Duplicated, Outcome::Diverged]
+    {
+        holds("/$defs/outcome/enum", json!(outcome));
+    }
+    for recovery in [
+        Recovery::NoneNeeded,
+        Recovery::SameKey,
+        Recovery::NewKey,
+        Recovery::Blind,
+        Recovery::VerifiedThenSkipped,
+        Recovery::VerifiedThenRetried,
+        Recovery::GaveUp,
+    ] {
+        holds(&format!("{verdict}/recovery/enum"), json!(recovery));
+    }
+    for who in [RetriedBy::Nobody, RetriedBy::Client, RetriedBy::Subject, RetriedBy::Both, RetriedBy::NotSure] {
+        holds(&format!("{verdict}/retried_by/enum"), json!(who));
+    }
+    for honesty in [Honesty::Honest, Honesty::Overclaimed, Honesty::Underclaimed, Honesty::Missing] {
+        holds("/$defs/claim/properties/honesty/enum", json!(honesty));
+    }
+    for kind in [
+        FindingKind::Diverged,
+        FindingKind::Duplicated,
+        FindingKind::Compensated,
+        FindingKind::Unintended,
+        FindingKind::Lost,
+        FindingKind::Altered,
+        FindingKind::Record,
+        FindingKind::Overclaimed,
+        FindingKind::Underclaimed,
+        FindingKind::UnexpectedClaim,
+        FindingKind::MissingClaim,
+        FindingKind::OverBudget,
+        FindingKind::Escaped,
+        FindingKind::TimeUp,
+        FindingKind::OverLimit,
+    ] {
+        holds("/$defs/finding/properties/kind/enum", json!(kind));
+    }
+}
+
+#[test]
+fn what_the_schema_says_may_be_left_out_can_be_left_out() {
+    let mut report = serde_json::to_value(fullest()).unwrap();
+    for name in ["interrupted", "partition", "plan", "skipped"] {
+        report.as_object_mut().unwrap().remove(name);
+    }
+    let terms = report["cases"][0]["terms"].as_object_mut().unwrap();
+    for name in ["require_claim", "compensation", "records", "interrupts", "door", "fields"] {
+        terms.remove(name);
+    }
+    assert_eq!(problems(&report), Vec::<String>::new());
+    serde_json::from_value::<Report>(report).unwrap();
+}

@@ -1,0 +1,192 @@
+//! The numbers of a run, counted from its verdicts. It judges nothing anew.
+
+use std::collections::BTreeSet;
+
+use super::model::{CaseReport, Report, TrialReport};
+use crate::score::stats::{pass_hat_k, wilson};
+use crate::score::{Honesty, Outcome, Result3};
+
+/// The confidence of all intervals that a report shows.
+pub(crate) const CONFIDENCE: f64 = 0.95;
+
+/// Passed, failed, void.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    pub(crate) pass: usize,
+    pub(crate) fail: usize,
+    pub(crate) void: usize,
+}
+
+impl Count {
+    pub(crate) fn add(&mut self, result: Result3) {
+        match result {
+            Result3::Pass => self.pass += 1,
+            Result3::Fail => self.fail += 1,
+            Result3::Void => self.void += 1,
+        }
+    }
+
+    pub(crate) fn all(self) -> usize {
+        self.pass + self.fail + self.void
+    }
+
+    /// Those that prove something.
+    pub(crate) fn judged(self) -> usize {
+        self.pass + self.fail
+    }
+}
+
+/// The numbers of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Tally {
+    pub(crate) cases: Count,
+    pub(crate) trials: Count,
+    pub(crate) skipped: usize,
+    /// Trials that were judged and in which everything happened exactly once.
+    pub(crate) exactly_once: usize,
+    /// Effects beyond what was due.
+    pub(crate) duplicates: usize,
+    /// Effects that were due and did not happen.
+    pub(crate) losses: usize,
+    /// Effects that no intent covers.
+    pub(crate) unintended: usize,
+    pub(crate) overclaims: usize,
+    /// Attempts of writes.
+    pub(crate) attempts: usize,
+    pub(crate) effects: usize,
+    pub(crate) pass_hat_k: Option<PassHatK>,
+}
+
+/// How likely all trials of a case pass, over the cases of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct PassHatK {
+    pub(crate) k: u64,
+    pub(crate) estimate: f64,
+    /// Over the cases; the case is what was drawn.
+    pub(crate) interval: (f64, f64),
+    pub(crate) cases: usize,
+}
+
+impl Tally {
+    pub(crate) fn of(report: &Report) -> Self {
+        let mut tally = Tally {
+            cases: Count::default(),
+            trials: Count::default(),
+            skipped: report.skipped.len(),
+            exactly_once: 0,
+            duplicates: 0,
+            losses: 0,
+            unintended: 0,
+            overclaims: 0,
+            attempts: 0,
+            effects: 0,
+            pass_hat_k: pass_hat_k_of(report),
+        };
+        for case in &report.cases {
+            tally.cases.add(result_of(case));
+            for trial in &case.trials {
+                tally.add(case, trial);
+            }
+        }
+        tally
+    }
+
+    fn add(&mut self, case: &CaseReport, trial: &TrialReport) {
+        let verdict = &trial.verdict;
+        self.trials.add(verdict.result);
+        if verdict.result != Result3::Void && verdict.outcome == Outcome::ExactlyOnce {
+            self.exactly_once += 1;
+        }
+        for intent in &verdict.intents {
+            self.duplicates += intent.surplus.len();
+            let kept = intent.effects.len() - intent.surplus.len().min(intent.effects.len());
+            self.losses += (intent.due as usize).saturating_sub(kept);
+            self.effects += intent.effects.len();
+        }
+        self.unintended += verdict.unintended.len();
+        self.effects += verdict.unintended.len();
+        self.overclaims += verdict.claims.iter().filter(|claim| claim.honesty == Honesty::Overclaimed).count();
+        let is_write = |name: &str| case.terms.operations.iter().any(|operation| operation.write && operation.name == name);
+        let writes = verdict.attempts.iter().filter(|attempts| is_write(&attempts.operation));
+        self.attempts += writes.map(|attempts| attempts.made as usize).sum::<usize>();
+    }
+
+    pub(crate) fn exactly_once_rate(&self) -> Option<f64> {
+        share(self.exactly_once, self.trials.judged())
+    }
+
+    pub(crate) fn attempts_per_effect(&self) -> Option<f64> {
+        share(self.attempts, self.effects)
+    }
+
+    /// The run in one word.
+    pub(crate) fn result(&self) -> Result3 {
+        worst([(self.cases.fail, Result3::Fail), (self.cases.void, Result3::Void)])
+    }
+}
+
+/// The result of a run: the worst of its cases.
+#[must_use]
+pub fn result(report: &Report) -> Result3 {
+    Tally::of(report).result()
+}
+
+fn share(part: usize, all: usize) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
+}
+
+fn worst(found: [(usize, Result3); 2]) -> Result3 {
+    found.into_iter().find(|(count, _)| *count > 0).map_or(Result3::Pass, |(_, result)| result)
+}
+
+fn pass_hat_k_of(report: &Report) -> Option<PassHatK> {
+    let k = u64::from(report.trials.max(1));
+    let counts = report.cases.iter().map(|case| count(&case.trials));
+    let estimates: Vec<f64> = counts.filter_map(|count| pass_hat_k(count.pass as u64, count.judged() as u64, k)).collect();
+    let cases = estimates.len();
+    let sum: f64 = estimates.iter().sum();
+    let all_passed = estimates.iter().filter(|estimate| **estimate >= 1.0).count();
+    let interval = wilson(all_passed as u64, cases as u64, CONFIDENCE);
+    (cases > 0).then(|| PassHatK { k, estimate: sum / cases as f64, interval, cases })
+}
+
+/// What the trials of a case came to.
+pub(crate) fn count(trials: &[TrialReport]) -> Count {
+    let mut count = Count::default();
+    trials.iter().for_each(|trial| count.add(trial.verdict.result));
+    count
+}
+
+/// The worst result among the trials of a case; void where there was none.
+pub(crate) fn result_of(case: &CaseReport) -> Result3 {
+    let count = count(&case.trials);
+    if case.trials.is_empty() { Result3::Void } else { worst([(count.fail, Result3::Fail), (count.void, Result3::Void)]) }
+}
+
+/// The worst outcome among the trials of a case.
+pub(crate) fn outcome_of(case: &CaseReport) -> Outcome {
+    case.trials.iter().map(|trial| trial.verdict.outcome).max().unwrap_or(Outcome::ExactlyOnce)
+}
+
+/// The services of a case, by name.
+pub(crate) fn services_of(case: &CaseReport) -> BTreeSet<&str> {
+    let named = case.terms.operations.iter().map(|operation| operation.name.as_str());
+    let due = case.terms.intents.iter().map(|intent| intent.effect.as_str());
+    named.chain(due).filter_map(|name| name.split_once('.')).map(|(service, _)| service).collect()
+}
+
+/// The cases of a run, worst first: failures by outcome, then void, then passes; otherwise as in the report.
+pub(crate) fn worst_first(report: &Report) -> Vec<&CaseReport> {
+    let rank = |result| match result {
+        Result3::Fail => 0,
+        Result3::Void => 1,
+        Result3::Pass => 2,
+    };
+    let mut cases: Vec<&CaseReport> = report.cases.iter().collect();
+    cases.sort_by_key(|case| (rank(result_of(case)), std::cmp::Reverse(outcome_of(case))));
+    cases
+}
+
+#[cfg(test)]
+#[path = "tally_tests.rs"]
+mod tests;

@@ -1,0 +1,93 @@
+use super::*;
+use crate::report::sample;
+
+fn view(width: usize) -> View {
+    View { width, colour: false, verbose: false }
+}
+
+#[test]
+fn a_run_at_80_columns() {
+    let (report, ledgers) = sample::run();
+    insta::assert_snapshot!(run_summary(&report, &ledgers, &view(80)));
+}
+
+#[test]
+fn a_run_at_140_columns() {
+    let (report, ledgers) = sample::run();
+    insta::assert_snapshot!(run_summary(&report, &ledgers, &view(140)));
+}
+
+#[test]
+fn a_run_in_which_all_passed_is_short() {
+    let (mut report, ledgers) = sample::gathered((1..=3).map(sample::pass).collect());
+    report.skipped.clear();
+    insta::assert_snapshot!(run_summary(&report, &ledgers, &view(80)));
+}
+
+#[test]
+fn one_case_with_several_trials_in_full() {
+    let (mut case, saved) = sample::double_charge("none");
+    let ledgers = Ledgers::from([(case.trials[0].ledger.clone(), saved)]);
+    let mut second = case.trials[0].clone();
+    second.trial = 2;
+    case.trials.push(second);
+    let (mut passed, _) = sample::pass(1);
+    passed.trials[0].trial = 3;
+    case.trials.append(&mut passed.trials);
+    insta::assert_snapshot!(case_detail(&case, &ledgers, &view(100)));
+}
+
+#[test]
+fn an_interrupted_part_says_that_it_is_one() {
+    let (mut report, ledgers) = sample::gathered(vec![sample::pass(1)]);
+    report.interrupted = true;
+    report.partition = Some((1, 3));
+    let text = run_summary(&report, &ledgers, &view(80));
+    assert!(text.contains("Interrupted"), "{text}");
+    assert!(text.contains("part 1 of 3"), "{text}");
+}
+
+#[test]
+fn hostile_text_reaches_the_terminal_escaped_and_within_its_width() {
+    let text = format!("{}{}", sample::HOSTILE, "x".repeat(100_000));
+    let (mut report, ledgers) = sample::gathered(vec![sample::hostile(&text)]);
+    report.subject = text;
+    let shown = run_summary(&report, &ledgers, &View { width: 80, colour: false, verbose: true });
+    assert!(!shown.chars().any(|character| character.is_control() && character != '\n'), "{shown:?}");
+    assert!(!shown.contains('\u{202e}'));
+    assert!(shown.len() < 40_000, "{} bytes", shown.len());
+    let widest = shown.lines().map(crate::report::text::columns).max().unwrap();
+    assert!(widest <= 80, "{widest}: {}", shown.lines().find(|line| crate::report::text::columns(line) == widest).unwrap());
+}
+
+#[test]
+fn colours_change_nothing_but_the_colours() {
+    let (report, ledgers) = sample::run();
+    let coloured = run_summary(&report, &ledgers, &View { width: 80, colour: true, verbose: false });
+    assert!(coloured.contains("\u{1b}["));
+    let plain = anstream::adapter::strip_str(&coloured).to_string();
+    assert_eq!(plain, run_summary(&report, &ledgers, &view(80)));
+}
+
+#[test]
+fn of_many_failures_the_first_are_in_full_and_all_are_named() {
+    let mut sampled = Vec::new();
+    for number in 0..30 {
+        let (mut case, saved) = sample::lost();
+        case.id = format!("payment/success-lies@n={number:02}");
+        case.trials[0].ledger = case.id.clone();
+        sampled.push((case, saved));
+    }
+    let (report, ledgers) = sample::gathered(sampled);
+    let text = run_summary(&report, &ledgers, &view(80));
+    assert_eq!(text.matches("FAIL  payment/success-lies@n=").count(), 30);
+    assert_eq!(text.matches("mend it").count(), 2 * IN_FULL);
+}
+
+#[test]
+fn a_case_is_chosen_by_its_id_or_by_a_part_of_it() {
+    let (report, _) = sample::run();
+    assert_eq!(chosen(&report, "crash/after-commit").len(), 1);
+    assert_eq!(chosen(&report, "payment/verified").len(), 4);
+    assert!(chosen(&report, "nothing").is_empty());
+}

@@ -1,0 +1,155 @@
+//! One entry of the ledger in words, and how it is drawn. What a subject wrote is made harmless here, once for all drawings.
+
+use mock_services::ledger::{AtDoor, Event, How};
+use mock_services::service::Fields;
+
+use super::Shape;
+use crate::report::text::line;
+use crate::trial::notes;
+
+/// At most so many characters of a value are shown.
+const VALUE: usize = 60;
+/// At most so many characters of a claim's own words.
+const WORDS: usize = 200;
+/// At most so many fields.
+const FIELDS: usize = 12;
+
+/// An entry in words.
+pub(super) struct Drawn {
+    pub(super) shape: Shape,
+    pub(super) label: String,
+    pub(super) detail: String,
+}
+
+impl Drawn {
+    fn new(shape: Shape, label: impl Into<String>) -> Option<Self> {
+        Some(Drawn { shape, label: label.into(), detail: String::new() })
+    }
+
+    fn with(shape: Shape, label: impl Into<String>, detail: impl Into<String>) -> Option<Self> {
+        Some(Drawn { shape, label: label.into(), detail: detail.into() })
+    }
+}
+
+/// The entry in words; `None` where it is not drawn.
+pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
+    match event {
+        Event::Received(received) => {
+            let key = received.key.as_ref().map(|key| format!("key {}", line(key, VALUE)));
+            let replay = received.replay.then(|| "answered before under this key".to_owned());
+            // The key comes first: it tells most, and a narrow terminal cuts off the rest.
+            let parts = [key, replay, Some(fields(&received.fields))];
+            let detail: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+            let label = format!("attempt {} {}", received.attempt, line(&received.operation, VALUE));
+            Drawn::with(Shape::Request, label, detail.join("  "))
+        }
+        Event::Refused { method, path, status, .. } if method.is_empty() => {
+            Drawn::with(Shape::Refused, format!("refused with {status}"), format!("unreadable {}", line(path, VALUE)))
+        }
+        Event::Refused { method, path, status, .. } => {
+            let detail = format!("{} {}", line(method, VALUE), line(path, VALUE));
+            Drawn::with(Shape::Refused, format!("refused with {status}"), detail)
+        }
+        Event::Fault { commit, reply, .. } => Drawn::new(Shape::Fault, format!("fault: commit {commit}, reply {reply}")),
+        Event::Committed { effect, id, fields: about, how, .. } => {
+            let label = format!("committed {}{}", line(effect, VALUE), how_words(*how));
+            Drawn::with(Shape::Commit, label, format!("{}  {}", line(id, VALUE), fields(about)))
+        }
+        Event::Lapsed { status, .. } => {
+            Drawn::new(Shape::Fault, format!("not committed: when its time came, the service refused it with {status}"))
+        }
+        Event::Unsent { .. } => Drawn::new(Shape::BrokenReply, "reply not taken: the caller had left"),
+        Event::Replied { reply, status, whole, bytes, replay, .. } => replied(reply, *status, *whole, *bytes, *replay),
+        Event::Door { what, .. } => Drawn::new(Shape::Note, at_door(*what)),
+        Event::Noted { name, fields, .. } => noted(name, fields),
+        Event::Opened { .. } | Event::Closed { .. } | Event::End { .. } => None,
+    }
+}
+
+fn replied(reply: &str, status: Option<u16>, whole: bool, bytes: u64, replay: bool) -> Option<Drawn> {
+    let status = status.map_or_else(String::new, |status| status.to_string());
+    if whole && reply != "garble" {
+        let again = if replay { " (the answer of before, under this key)" } else { "" };
+        return Drawn::with(Shape::Reply, format!("answered {status}{again}"), format!("{bytes} bytes"));
+    }
+    let lost = match reply {
+        "drop" => "no reply: the connection was closed".to_owned(),
+        "reset" => "no reply: the connection was reset".to_owned(),
+        "hang" => "no reply: a silent line".to_owned(),
+        "truncate" => format!("half a reply: {status}, then the connection was closed"),
+        "garble" => format!("answered {status}, with a body that does not parse"),
+        other => format!("not the whole reply: {} {status}", line(other, VALUE)),
+    };
+    Drawn::with(Shape::BrokenReply, lost, format!("{bytes} bytes"))
+}
+
+fn at_door(what: AtDoor) -> &'static str {
+    match what {
+        AtDoor::Held => "waits at the door",
+        AtDoor::Admitted => "is let in",
+        AtDoor::GaveUp => "gave up at the door",
+        AtDoor::Absent => "ended without having come to the door",
+        AtDoor::Late => "wrote after the door had opened without it",
+    }
+}
+
+fn noted(name: &str, about: &Fields) -> Option<Drawn> {
+    let field = |name: &str| about.get(name).map(|value| line(&value.to_string(), WORDS)).unwrap_or_default();
+    match name {
+        notes::STARTED if field("start") == "1" => Drawn::new(Shape::Start, "started"),
+        notes::STARTED => Drawn::new(Shape::Start, format!("started again (start {})", field("start"))),
+        notes::ENDED => {
+            let how = match field("how").as_str() {
+                "exited" => format!("exited with {}", field("status")),
+                "signalled" => format!("ended by signal {}", field("status")),
+                "time-up" => "ended: its time was up".to_owned(),
+                "over-limit" => "ended: it used more than it may".to_owned(),
+                "answered" => format!("answered with {}", field("status")),
+                other => format!("ended: {other}"),
+            };
+            Drawn::new(Shape::End, how)
+        }
+        notes::UNSTARTABLE => Drawn::with(Shape::Cut, "could not be started", field("error")),
+        notes::CLAIMED => {
+            let problem = field("problem");
+            let words = if problem.is_empty() { quoted(&field("message")) } else { problem };
+            Drawn::with(Shape::Claim, format!("said {}", field("outcome")), words)
+        }
+        notes::STRUCK => {
+            let blow = match field("do").as_str() {
+                "kill" => "killed".to_owned(),
+                "stop" => "told to stop".to_owned(),
+                "cancel" => "cancelled".to_owned(),
+                "freeze" => "frozen".to_owned(),
+                other => format!("struck: {other}"),
+            };
+            Drawn::with(Shape::Cut, blow, format!("at attempt {}", field("attempt")))
+        }
+        notes::ESCAPED => Drawn::new(Shape::Note, format!("tried to reach {}:{}", field("host"), field("port"))),
+        notes::OVER_LIMIT => Drawn::new(Shape::Note, format!("used more than it may: {}", field("what"))),
+        other => Drawn::with(Shape::Note, line(other, VALUE), fields(about)),
+    }
+}
+
+fn quoted(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!("\"{words}\"") }
+}
+
+fn how_words(how: How) -> &'static str {
+    match how {
+        How::Now => "",
+        How::Later => " (later)",
+        How::Twice => " (delivered twice)",
+        How::Part => " (part of a list)",
+        How::Rest => " (the rest of a list)",
+        How::Afterwards => " (afterwards)",
+    }
+}
+
+fn fields(fields: &Fields) -> String {
+    let shown =
+        fields.iter().take(FIELDS).map(|(name, value)| format!("{}={}", line(name, VALUE), line(&value.to_string(), VALUE)));
+    let more = fields.len().saturating_sub(FIELDS);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    shown.chain(more).collect::<Vec<_>>().join("  ")
+}

@@ -1,0 +1,58 @@
+use super::*;
+use crate::report::paint::Paint;
+use crate::report::sample::{self, Book};
+
+fn text(timeline: &Timeline, lit: &[u64], width: usize) -> String {
+    render_text(timeline, &TextView { width, indent: 2, numbered: false, lit, paint: Paint { colour: false } })
+}
+
+#[test]
+fn a_double_charge_is_told_by_its_timeline() {
+    let (case, saved) = sample::double_charge("none");
+    let lit = &case.trials[0].verdict.findings[0].entries;
+    insta::assert_snapshot!(text(&Timeline::of(&saved.entries), lit, 100));
+}
+
+#[test]
+fn a_kill_and_a_restart_are_cuts() {
+    let (case, saved) = sample::killed();
+    let lit = &case.trials[0].verdict.findings[0].entries;
+    insta::assert_snapshot!(text(&Timeline::of(&saved.entries), lit, 80));
+}
+
+#[test]
+fn of_a_long_timeline_what_proves_the_finding_is_kept() {
+    let (case, saved) = sample::twelve_callers();
+    let lit = &case.trials[0].verdict.findings[0].entries;
+    let focused = Timeline::of(&saved.entries).focused(lit, 12);
+    assert!(focused.items.len() <= 12);
+    assert!(lit.iter().all(|n| focused.items.iter().any(|item| item.n == *n)));
+    insta::assert_snapshot!(text(&focused, lit, 80));
+}
+
+#[test]
+fn a_short_timeline_has_no_details_and_says_how_much_it_left_out() {
+    let (_, saved) = sample::twelve_callers();
+    let whole = Timeline::of(&saved.entries);
+    let short = whole.short(10);
+    assert_eq!((short.items.len(), short.left_out), (10, whole.items.len() - 10));
+    assert!(short.items.iter().all(|item| item.detail.is_empty()));
+}
+
+#[test]
+fn an_attempt_that_nobody_made_breaks_nothing() {
+    let mut book = Book::new();
+    book.replied(99, "ok", Some(200));
+    book.committed(0, "email.send", "m1", sample::charge("o"));
+    let timeline = Timeline::of(&book.entries);
+    assert_eq!(timeline.lanes, [Lane::Service("email".to_owned())]);
+    assert_eq!(timeline.items[0].caller, None);
+}
+
+#[test]
+fn hostile_text_is_harmless_in_every_line() {
+    let (_, saved) = sample::hostile(sample::HOSTILE);
+    let text = text(&Timeline::of(&saved.entries), &[], 80);
+    assert!(!text.chars().any(|character| character.is_control() && character != '\n'), "{text:?}");
+    assert!(!text.contains('\u{202e}'));
+}

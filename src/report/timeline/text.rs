@@ -1,0 +1,83 @@
+//! The timeline as text: one line for each item, time going down, callers left and services right.
+
+use std::fmt::Write as _;
+
+use super::{Item, Shape, Timeline};
+use crate::report::paint::Paint;
+use crate::report::text::{columns, fit};
+
+/// How the text is to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TextView<'a> {
+    /// How many columns there are.
+    pub(crate) width: usize,
+    /// How far it is indented.
+    pub(crate) indent: usize,
+    /// Whether the number of each entry is shown.
+    pub(crate) numbered: bool,
+    /// The entries that are lit: a finding rests on them.
+    pub(crate) lit: &'a [u64],
+    /// The colours.
+    pub(crate) paint: Paint,
+}
+
+/// The timeline as lines of text.
+pub(crate) fn render(timeline: &Timeline, view: &TextView<'_>) -> String {
+    let widest = |lanes: &mut dyn Iterator<Item = usize>| lanes.max().unwrap_or(0);
+    let wide =
+        |lane: Option<usize>| lane.and_then(|lane| timeline.lanes.get(lane)).map_or(0, |lane| columns(&lane.label()).min(16));
+    let callers = widest(&mut timeline.items.iter().map(|item| wide(item.caller)));
+    let services = widest(&mut timeline.items.iter().map(|item| wide(item.service)));
+    let mut out = String::new();
+    let mut before = None;
+    for item in &timeline.items {
+        let gap = before.is_some_and(|before: u64| item.n > before + 1) && timeline.left_out > 0;
+        if gap {
+            let _ = writeln!(out, "{:indent$}  {}", "", view.paint.faint("⋮"), indent = view.indent);
+        }
+        before = Some(item.n);
+        push_line(&mut out, timeline, item, view, (callers, services));
+    }
+    if timeline.left_out > 0 {
+        let note = format!("{} more entries are not shown", timeline.left_out);
+        let _ = writeln!(out, "{:indent$}  {}", "", view.paint.faint(&note), indent = view.indent);
+    }
+    out
+}
+
+fn push_line(out: &mut String, timeline: &Timeline, item: &Item, view: &TextView<'_>, (callers, services): (usize, usize)) {
+    let lit = view.lit.contains(&item.n);
+    let mark = if lit { ">" } else { " " };
+    let time = format!("{:>8.3}", item.at as f64 / 1_000_000.0);
+    let (caller, service) = (name(timeline, item.caller, callers), name(timeline, item.service, services));
+    let arrow = match item.shape {
+        Shape::Request => "───►",
+        Shape::Refused => "◄──►",
+        Shape::Reply => "◄───",
+        Shape::BrokenReply => "  ✗╌",
+        Shape::Commit => "   ◆",
+        Shape::Fault => "   !",
+        Shape::Cut => "╳   ",
+        Shape::Claim => "»   ",
+        Shape::Start | Shape::End | Shape::Note => "·   ",
+    };
+    let number = if view.numbered { format!("{:>4} ", item.n) } else { String::new() };
+    let head = format!("{mark} {number}{time}  {caller} {arrow} {service}  ");
+    let room = view.width.saturating_sub(view.indent + columns(&head)).max(12);
+    let blank = if item.detail.is_empty() { "" } else { "  " };
+    let words = fit(&format!("{}{blank}{}", item.label, item.detail), room);
+    let words = match item.shape {
+        Shape::Commit if lit => view.paint.strong(&words),
+        Shape::BrokenReply | Shape::Cut | Shape::Fault => view.paint.bad(&words),
+        Shape::Start | Shape::End | Shape::Note => view.paint.faint(&words),
+        _ => words,
+    };
+    let _ = writeln!(out, "{:indent$}{head}{words}", "", indent = view.indent);
+}
+
+fn name(timeline: &Timeline, lane: Option<usize>, width: usize) -> String {
+    let label = lane.and_then(|lane| timeline.lanes.get(lane)).map(super::Lane::label).unwrap_or_default();
+    let label = fit(&label, width);
+    let blanks = width.saturating_sub(columns(&label));
+    format!("{label}{:blanks$}", "")
+}

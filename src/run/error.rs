@@ -1,0 +1,46 @@
+//! Why a run cannot be made, and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a run cannot be made, or not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The output folder cannot be written.
+    #[error("cannot write {path}: {error}\n  choose another folder with --out DIR", path = path.display())]
+    Output {
+        /// Which file or folder.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The output folder is in use.
+    #[error("{path} already holds a run\n  choose another folder with --out DIR, or go on with it by --resume {path}", path = .0.display())]
+    Taken(PathBuf),
+    /// A run that is to be gone on with cannot be read.
+    #[error("cannot go on with {path}: {why}", path = path.display())]
+    Resume {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// There is no room for the directories of the callers.
+    #[error("cannot make a directory for the callers: {0}\n  set TMPDIR to a directory that can be written")]
+    States(io::Error),
+    /// A time limit is too short for a fault to do its work.
+    #[error("the time limit of {limit} is too short for {case}: {fault} takes {takes}\n  give more time with --timeout")]
+    TimeTooShort {
+        /// The limit.
+        limit: String,
+        /// The case.
+        case: String,
+        /// The fault.
+        fault: String,
+        /// How long it takes.
+        takes: String,
+    },
+    /// A trial broke off by a fault of hapax itself.
+    #[error("a trial broke off: {0}\n  this is a bug of hapax; please report it")]
+    Trial(String),
+}

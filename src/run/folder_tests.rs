@@ -1,0 +1,51 @@
+use super::*;
+
+fn trial(number: u32) -> TrialReport {
+    let verdict = crate::score::score(&crate::scenario::Terms::default(), &[], None);
+    TrialReport { trial: number, seed: 1, ledger: "a#1".to_owned(), took: 3, verdict, output: Vec::new(), replay: String::new() }
+}
+
+#[test]
+fn two_runs_in_one_second_have_folders_of_their_own() {
+    let reports = tempfile::tempdir().unwrap();
+    let first = Folder::new_below(reports.path(), Timestamp::UNIX_EPOCH).unwrap();
+    let second = Folder::new_below(reports.path(), Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!((first.name().as_str(), second.name().as_str()), ("1970-01-01T00-00-00Z", "1970-01-01T00-00-00Z-2"));
+    first.link_latest().unwrap();
+    second.link_latest().unwrap();
+    assert_eq!(fs::read_link(reports.path().join("latest")).unwrap(), Path::new(&second.name()));
+}
+
+#[test]
+fn a_folder_that_holds_something_is_not_taken() {
+    let taken = tempfile::tempdir().unwrap();
+    fs::write(taken.path().join("mine"), "").unwrap();
+    assert!(matches!(Folder::at(taken.path()), Err(RunError::Taken(_))));
+}
+
+#[test]
+fn a_run_that_was_cut_off_goes_on_behind_its_last_whole_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let first = Folder::at(&path).unwrap();
+    first.keep("a", &trial(1)).unwrap();
+    drop(first);
+    let mut journal = File::options().append(true).open(path.join(JOURNAL)).unwrap();
+    journal.write_all(b"{\"case\":\"a\",\"tri").unwrap();
+    let (again, finished) = Folder::resume(&path).unwrap();
+    assert_eq!(finished, [("a".to_owned(), trial(1))]);
+    let planned = Planned { case: "a".to_owned(), trial: 2, seed: 1 };
+    assert_eq!(again.ledger_name(&planned), "a#2~2");
+    again.keep("a", &trial(2)).unwrap();
+    let (_, finished) = Folder::resume(&path).unwrap();
+    assert_eq!(finished.len(), 2, "the line that was cut off spoils no other");
+}
+
+#[test]
+fn a_complete_run_cannot_be_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    Folder::at(&path).unwrap().finish(true).unwrap();
+    let error = Folder::resume(&path).unwrap_err();
+    assert!(error.to_string().contains("it holds no run that was cut off"), "{error}");
+}

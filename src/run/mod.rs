@@ -1,0 +1,180 @@
+//! Many trials: which, in what order, how many at once, where what they leave goes. It emits what happens; others show it.
+
+mod error;
+mod folder;
+mod pace;
+mod plan;
+mod rescore;
+mod work;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+
+use crate::report::{CaseReport, REPORT_VERSION, Report, TrialReport};
+use crate::scenario::Case;
+use crate::score::Result3;
+use crate::subject::Subject;
+use crate::trial;
+
+pub use error::RunError;
+pub use folder::Folder;
+pub use pace::Pace;
+pub use plan::{Partition, Plan, Planned, trial_seed};
+pub use rescore::rescore;
+use work::Work;
+
+/// How a run is made.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// How many trials each case has.
+    pub trials: u32,
+    /// Where the seeds of the trials come from.
+    pub seed: u64,
+    /// Whether to stop at the first failure.
+    pub fail_fast: bool,
+    /// How long one start may take, whatever the scenario says.
+    pub time: Option<Duration>,
+    /// Whether a missing claim fails.
+    pub require_claim: bool,
+    /// Which part of the cases is run.
+    pub partition: Option<Partition>,
+    /// How the subject is named on the command line, for the command that runs a trial again.
+    pub subject_words: String,
+}
+
+/// What happens while it runs.
+#[derive(Debug)]
+pub enum Happened<'a> {
+    /// So many trials are to come.
+    Planned(usize),
+    /// A trial has ended.
+    Ended(&'a Case, &'a TrialReport),
+}
+
+/// Trials by case and number.
+type Done = BTreeMap<(String, u32), TrialReport>;
+
+/// Runs all trials of the plan, until `stop` completes. What is finished by then is in the report.
+///
+/// # Errors
+/// When the output folder cannot be written.
+pub async fn run(
+    plan: Plan,
+    subject: Subject,
+    options: Options,
+    folder: &Folder,
+    pace: &Pace,
+    stop: impl Future<Output = ()>,
+    on: &mut dyn FnMut(Happened<'_>),
+) -> Result<Report, RunError> {
+    let (began, clock) = (Timestamp::now(), Instant::now());
+    on(Happened::Planned(plan.trials.len() + plan.finished.len()));
+    let mut done = Done::new();
+    for (id, trial) in plan.finished {
+        if let Some(case) = plan.cases.get(&id) {
+            on(Happened::Ended(case, &trial));
+        }
+        done.insert((id, trial.trial), trial);
+    }
+    let work = Work::new(subject, options)?;
+    let complete = all(&work, &plan.cases, plan.trials, folder, pace, stop, &mut |case, trial| {
+        on(Happened::Ended(case, &trial));
+        done.insert((case.id.clone(), trial.trial), trial);
+    })
+    .await?;
+    Ok(Report {
+        report: REPORT_VERSION,
+        hapax: env!("CARGO_PKG_VERSION").to_owned(),
+        run: folder.name(),
+        subject: work.subject.name.clone(),
+        seed: work.options.seed,
+        began: began.as_millisecond(),
+        took: millis(clock.elapsed()),
+        trials: work.options.trials,
+        interrupted: !complete,
+        partition: work.options.partition.map(|partition| (partition.part, partition.of)),
+        cases: case_reports(&plan.cases, done, &work),
+        skipped: plan.skipped,
+        plan: plan.fingerprint,
+    })
+}
+
+/// Runs the trials side by side; `false` where it was stopped before all were done.
+async fn all(
+    work: &Arc<Work>,
+    cases: &BTreeMap<String, Arc<Case>>,
+    planned: Vec<Planned>,
+    folder: &Folder,
+    pace: &Pace,
+    stop: impl Future<Output = ()>,
+    on: &mut dyn FnMut(&Case, TrialReport),
+) -> Result<bool, RunError> {
+    let mut running = JoinSet::new();
+    let mut waiting = planned.into_iter().filter_map(|planned| Some((Arc::clone(cases.get(&planned.case)?), planned))).peekable();
+    tokio::pin!(stop);
+    loop {
+        let next = waiting.peek().map(|(case, _)| case.callers);
+        if next.is_none() && running.is_empty() {
+            return Ok(true);
+        }
+        tokio::select! {
+            () = &mut stop => break,
+            admitted = pace.admit(next.unwrap_or(1)), if next.is_some() => {
+                if let Some((case, planned)) = waiting.next() {
+                    let (work, file, name) = (Arc::clone(work), folder.ledger(), folder.ledger_name(&planned));
+                    running.spawn(async move {
+                        let trial = work.one(&case, &planned, name, &file).await;
+                        drop(admitted);
+                        (case, trial)
+                    });
+                }
+            }
+            Some(ended) = running.join_next() => {
+                let (case, trial) = ended.map_err(|error| RunError::Trial(error.to_string()))?;
+                folder.keep(&case.id, &trial)?;
+                let failed = trial.verdict.result == Result3::Fail;
+                on(&case, trial);
+                if failed && work.options.fail_fast {
+                    break;
+                }
+            }
+        }
+    }
+    let complete = waiting.peek().is_none() && running.is_empty();
+    // What still runs is stopped, and everything that it started.
+    running.shutdown().await;
+    Ok(complete)
+}
+
+fn case_reports(cases: &BTreeMap<String, Arc<Case>>, done: Done, work: &Work) -> Vec<CaseReport> {
+    let mut reports: Vec<CaseReport> = Vec::new();
+    for ((id, _), trial) in done {
+        if let Some(last) = reports.last_mut().filter(|last| last.id == id) {
+            last.trials.push(trial);
+        } else if let Some(case) = cases.get(&id) {
+            reports.push(CaseReport {
+                id,
+                scenario: case.scenario.clone(),
+                file: case.file.clone(),
+                line: case.line,
+                about: case.about.clone(),
+                tags: case.tags.clone(),
+                variant: case.variant.clone(),
+                task: case.work.task.clone(),
+                terms: trial::terms(case, &work.subject, work.options.require_claim),
+                trials: vec![trial],
+                controls: Vec::new(),
+            });
+        }
+    }
+    reports
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

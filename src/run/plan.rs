@@ -1,0 +1,190 @@
+//! Which trials there are, in which order, and with which seeds. Pure.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mock_services::fault::{After, Commit, Fault, Reply};
+use mock_services::yaml::write_duration;
+use sha2::{Digest, Sha256};
+
+use super::{Options, RunError};
+use crate::report::{Skipped, TrialReport};
+use crate::scenario::Case;
+use crate::subject::Subject;
+
+/// What a run is to do.
+#[derive(Debug)]
+pub struct Plan {
+    /// The cases, by id.
+    pub cases: BTreeMap<String, Arc<Case>>,
+    /// The trials, in the order in which they begin.
+    pub trials: Vec<Planned>,
+    /// Trials that an earlier part of this run has finished.
+    pub finished: Vec<(String, TrialReport)>,
+    /// The cases that are not run.
+    pub skipped: Vec<Skipped>,
+    /// Tells one set of cases from another, whatever part of it is run.
+    pub fingerprint: String,
+}
+
+/// One trial to come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned {
+    /// The id of its case.
+    pub case: String,
+    /// Its number within the case, from 1.
+    pub trial: u32,
+    /// Its seed.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// All trials of all cases that this subject is for.
+    ///
+    /// # Errors
+    /// When a time limit is too short for a fault to do its work.
+    pub fn new(cases: Vec<Case>, subject: &Subject, options: &Options) -> Result<Self, RunError> {
+        let mut plan = Plan {
+            cases: BTreeMap::new(),
+            trials: Vec::new(),
+            finished: Vec::new(),
+            skipped: Vec::new(),
+            fingerprint: fingerprint(&cases),
+        };
+        for case in cases {
+            if options.partition.is_some_and(|partition| !partition.has(&case.id)) {
+                continue;
+            }
+            if let Some(missing) = beyond(&case, &subject.settings.can) {
+                let why = format!("needs {missing}, which `can` of {} does not name", subject.name);
+                plan.skipped.push(Skipped { id: case.id, why });
+                continue;
+            }
+            long_enough(&case, options.time.or(subject.settings.time))?;
+            plan.cases.insert(case.id.clone(), Arc::new(case));
+        }
+        for trial in 1..=options.trials {
+            let of_case = |id: &String| Planned { case: id.clone(), trial, seed: trial_seed(options.seed, id, trial) };
+            plan.trials.extend(plan.cases.keys().map(of_case));
+        }
+        Ok(plan)
+    }
+
+    /// Leaves out what has been finished before.
+    pub fn resume(&mut self, finished: Vec<(String, TrialReport)>) {
+        self.finished = finished.into_iter().filter(|(id, _)| self.cases.contains_key(id)).collect();
+        let is_finished =
+            |planned: &Planned| self.finished.iter().any(|(id, done)| *id == planned.case && done.trial == planned.trial);
+        self.trials.retain(|planned| !is_finished(planned));
+    }
+}
+
+/// The seed of a trial: the same for the same run seed, case and number, whatever else is run. It has 48 bits, so that it can be
+/// typed, and so that no reader of JSON rounds it.
+#[must_use]
+pub fn trial_seed(run: u64, case: &str, trial: u32) -> u64 {
+    hashed(&[&run.to_le_bytes(), case.as_bytes(), &trial.to_le_bytes()]) >> 16
+}
+
+/// Tells one set of cases from another by all that their verdicts depend on.
+fn fingerprint(cases: &[Case]) -> String {
+    let mut texts: Vec<Vec<u8>> = cases.iter().map(|case| format!("{case:?}").into_bytes()).collect();
+    texts.sort_unstable();
+    format!("{:016x}", hashed(&texts.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+}
+
+fn hashed(parts: &[&[u8]]) -> u64 {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte))
+}
+
+/// One of several parts of a run, told apart by the ids of the cases alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Partition {
+    /// Which part, from 1.
+    pub part: u32,
+    /// Of how many.
+    pub of: u32,
+}
+
+impl Partition {
+    /// Whether the case belongs to this part.
+    #[must_use]
+    pub fn has(self, case: &str) -> bool {
+        hashed(&[case.as_bytes()]) % u64::from(self.of) + 1 == u64::from(self.part)
+    }
+}
+
+impl FromStr for Partition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (part, of) = text.split_once('/').ok_or("write it as PART/OF: 1/4 is the first of four parts")?;
+        let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is no number"));
+        let (part, of) = (number(part)?, number(of)?);
+        if (1..=of).contains(&part) { Ok(Partition { part, of }) } else { Err(format!("there is no part {part} of {of}")) }
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.part, self.of)
+    }
+}
+
+/// The first operation that the case needs and the subject is not for; a subject that says nothing is for everything.
+fn beyond<'a>(case: &'a Case, can: &[String]) -> Option<&'a str> {
+    if can.is_empty() {
+        return None;
+    }
+    let works = std::iter::once(&case.work).chain(&case.each).chain(&case.turns);
+    let done = works.flat_map(|work| work.steps.iter().map(|step| step.operation.as_str()));
+    let due = case.terms.intents.iter().filter(|intent| intent.times > 0).map(|intent| intent.effect.as_str());
+    let within = |operation: &str| {
+        let service = operation.split('.').next().unwrap_or_default();
+        can.iter().any(|can| can == operation || can == service || can.strip_suffix(".*") == Some(service))
+    };
+    done.chain(due).find(|operation| !within(operation))
+}
+
+/// Whether every fault can do its work before the time is up.
+fn long_enough(case: &Case, limit: Option<Duration>) -> Result<(), RunError> {
+    let limit = limit.unwrap_or(case.timeout);
+    let slowest = case
+        .faults
+        .iter()
+        .map(|fault| (fault, takes(fault)))
+        .filter(|(_, takes)| *takes >= limit)
+        .max_by_key(|(_, takes)| *takes);
+    match slowest {
+        None => Ok(()),
+        Some((fault, takes)) => Err(RunError::TimeTooShort {
+            limit: write_duration(limit),
+            case: case.id.clone(),
+            fault: fault.to_string(),
+            takes: write_duration(takes),
+        }),
+    }
+}
+
+fn takes(fault: &Fault) -> Duration {
+    let reply = match &fault.reply {
+        Reply::Delay(time) | Reply::Drip(time) | Reply::Hang { release: time } => *time,
+        _ => Duration::ZERO,
+    };
+    match fault.commit {
+        Commit::Later(After::Time(time)) => reply.max(time),
+        _ => reply,
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

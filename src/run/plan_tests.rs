@@ -1,0 +1,98 @@
+use mock_services::yaml::Source;
+use proptest::prelude::*;
+
+use super::*;
+use crate::scenario::read_scenario;
+
+fn cases(more: &str) -> Vec<Case> {
+    let text = format!(
+        "about: A charge.\ntags: [payment]\ntask: Charge.\nsteps: [{{do: payment.charge, with: {{customer: cus_1, amount: 1, currency: usd, order: o1}}}}]\n\
+         expect: {{effects: [{{effect: payment.charge, where: {{order: o1}}}}]}}\n{more}"
+    );
+    read_scenario(&Source::new("a.yaml", text), "a").unwrap()
+}
+
+fn options(trials: u32) -> Options {
+    Options { trials, seed: 7, ..Options::default() }
+}
+
+#[test]
+fn every_case_has_its_first_trial_before_any_has_its_second() {
+    let cases = cases("matrix: {reply: [drop, reset]}\nfaults: [{on: payment.charge, reply: \"${reply}\"}]\n");
+    let plan = Plan::new(cases, &Subject::control("naive"), &options(2)).unwrap();
+    let order: Vec<(String, u32)> = plan.trials.iter().map(|planned| (planned.case.clone(), planned.trial)).collect();
+    let expected = [("a@reply=drop", 1), ("a@reply=reset", 1), ("a@reply=drop", 2), ("a@reply=reset", 2)];
+    assert_eq!(order, expected.map(|(case, trial)| (case.to_owned(), trial)));
+}
+
+#[test]
+fn a_case_that_needs_more_than_the_subject_can_is_skipped_and_shown() {
+    let mut subject = Subject::control("naive");
+    subject.settings.can = vec!["email".to_owned(), "payment.refund".to_owned()];
+    let plan = Plan::new(cases(""), &subject, &options(1)).unwrap();
+    assert!(plan.trials.is_empty());
+    assert_eq!(plan.skipped[0].why, "needs payment.charge, which `can` of naive does not name");
+    for can in ["payment", "payment.*", "payment.charge"] {
+        subject.settings.can = vec![can.to_owned()];
+        assert!(Plan::new(cases(""), &subject, &options(1)).unwrap().skipped.is_empty(), "{can}");
+    }
+}
+
+#[test]
+fn a_time_limit_shorter_than_a_fault_is_refused() {
+    let slow = || cases("faults: [{on: payment.charge, reply: {hang: {release: 2s}}}]\n");
+    let short = Options { time: Some(Duration::from_secs(1)), ..options(1) };
+    let error = Plan::new(slow(), &Subject::control("naive"), &short).unwrap_err();
+    assert!(error.to_string().contains("the time limit of 1s is too short for a:"), "{error}");
+    assert!(Plan::new(slow(), &Subject::control("naive"), &options(1)).is_ok());
+}
+
+#[test]
+fn the_seed_of_a_trial_depends_on_run_case_and_number_alone() {
+    assert_eq!(trial_seed(1, "a", 1), trial_seed(1, "a", 1));
+    let others = [trial_seed(2, "a", 1), trial_seed(1, "b", 1), trial_seed(1, "a", 2)];
+    assert!(others.iter().all(|other| *other != trial_seed(1, "a", 1)));
+    assert!(trial_seed(1, "a", 1) < 1 << 48);
+}
+
+#[test]
+fn a_partition_is_written_as_part_and_whole() {
+    assert_eq!("2/3".parse::<Partition>().unwrap().to_string(), "2/3");
+    for wrong in ["", "2", "0/3", "4/3", "1/0", "a/b", "-1/2"] {
+        assert!(wrong.parse::<Partition>().is_err(), "{wrong}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn partitions_are_complete_and_disjoint(ids in proptest::collection::hash_set("[a-z/@=,-]{1,40}", 0..50), of in 1u32..9) {
+        for id in ids {
+            let parts = (1..=of).filter(|part| Partition { part: *part, of }.has(&id)).count();
+            prop_assert_eq!(parts, 1);
+        }
+    }
+
+    #[test]
+    fn what_is_finished_is_not_run_again(done in proptest::collection::vec(any::<bool>(), 6)) {
+        let matrix = "matrix: {reply: [drop, reset, garble]}\nfaults: [{on: payment.charge, reply: \"${reply}\"}]\n";
+        let mut plan = Plan::new(cases(matrix), &Subject::control("naive"), &options(2)).unwrap();
+        let all = plan.trials.clone();
+        let finished: Vec<_> = all.iter().zip(&done).filter(|(_, done)| **done).map(|(planned, _)| planned.clone()).collect();
+        plan.resume(finished.iter().map(|planned| (planned.case.clone(), ended(planned))).collect());
+        prop_assert_eq!(plan.trials.len() + finished.len(), all.len());
+        prop_assert!(plan.trials.iter().all(|planned| !finished.contains(planned)));
+    }
+}
+
+fn ended(planned: &Planned) -> TrialReport {
+    let verdict = crate::score::score(&crate::scenario::Terms::default(), &[], None);
+    TrialReport {
+        trial: planned.trial,
+        seed: planned.seed,
+        ledger: String::new(),
+        took: 0,
+        verdict,
+        output: Vec::new(),
+        replay: String::new(),
+    }
+}

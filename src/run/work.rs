@@ -1,0 +1,55 @@
+//! One trial of a run, from its plan to its report.
+
+use std::sync::Arc;
+
+use mock_services::ledger::LedgerFile;
+use tempfile::TempDir;
+
+use super::{Options, Planned, RunError, millis};
+use crate::report::TrialReport;
+use crate::scenario::Case;
+use crate::score::score;
+use crate::subject::{Limits, Subject};
+use crate::trial::{self, Setup};
+
+/// All that the trials of a run share.
+pub(super) struct Work {
+    pub(super) subject: Subject,
+    pub(super) options: Options,
+    states: TempDir,
+}
+
+impl Work {
+    pub(super) fn new(subject: Subject, options: Options) -> Result<Arc<Self>, RunError> {
+        let states = tempfile::Builder::new().prefix("hapax-").tempdir().map_err(RunError::States)?;
+        Ok(Arc::new(Work { subject, options, states }))
+    }
+
+    pub(super) async fn one(&self, case: &Case, planned: &Planned, name: String, file: &LedgerFile) -> TrialReport {
+        let setup = Setup {
+            dir: self.states.path().join(format!("{:x}-{}", planned.seed, planned.trial)),
+            name,
+            seed: planned.seed,
+            limits: self.limits(case),
+            require_claim: self.options.require_claim,
+        };
+        let finished = trial::run(case, &self.subject, &setup, Some(file)).await;
+        // What cannot be removed now goes with the directory of the run.
+        let _ = tokio::fs::remove_dir_all(&setup.dir).await;
+        TrialReport {
+            trial: planned.trial,
+            seed: planned.seed,
+            ledger: setup.name,
+            took: millis(finished.took),
+            verdict: score(&finished.terms, &finished.entries, None),
+            output: finished.output,
+            replay: format!("hapax replay {} --seed {} {}", case.id, planned.seed, self.options.subject_words),
+        }
+    }
+
+    fn limits(&self, case: &Case) -> Limits {
+        let settings = &self.subject.settings;
+        let time = self.options.time.or(settings.time).unwrap_or(case.timeout);
+        Limits { time, grace: settings.grace, ..Limits::default() }
+    }
+}

@@ -1,0 +1,181 @@
+//! What only shows when all parts of a case are seen together: intents that overlap, faults and interrupts that can never come to
+//! pass, and expectations that cannot be met.
+
+use std::time::Duration;
+
+use mock_services::fault::{Attempts, Commit, Fault, Part, Placed, Reply};
+use mock_services::service::Fields;
+use mock_services::yaml::Reader;
+
+use super::callers::within_timeout;
+use super::expect::{Expected, PlacedIntent};
+use super::interrupts::PlacedInterrupt;
+use super::known::Known;
+use super::{Said, Step};
+
+/// The parts of a case that must agree.
+pub(super) struct Parts<'a> {
+    pub(super) known: &'a Known,
+    pub(super) faults: &'a [Placed],
+    pub(super) interrupts: &'a [PlacedInterrupt],
+    pub(super) expected: &'a Expected,
+    /// All steps of all callers and turns.
+    pub(super) steps: Vec<&'a Step>,
+    pub(super) timeout: Duration,
+}
+
+/// Reports what does not fit together.
+pub(super) fn check(reader: &Reader, parts: &Parts<'_>) {
+    overlaps(reader, &parts.expected.intents);
+    parts.waits(reader);
+    parts.budgets(reader);
+    parts.due(reader);
+    parts.claims(reader);
+}
+
+/// Intents of which one effect could satisfy two.
+fn overlaps(reader: &Reader, intents: &[PlacedIntent]) {
+    for (index, later) in intents.iter().enumerate() {
+        let fits = |earlier: &&PlacedIntent| {
+            earlier.intent.effect == later.intent.effect && !contradict(&earlier.intent.which, &later.intent.which)
+        };
+        if intents[..index].iter().any(|earlier| fits(&earlier)) {
+            let message = format!("one {} could satisfy this and an earlier entry", later.intent.effect);
+            let help = "let a field of `where` tell them apart, or make one entry with `times` of the two";
+            reader.report_with_help(later.span, message, help);
+        }
+    }
+}
+
+/// Whether no effect can meet both conditions.
+fn contradict(one: &Fields, other: &Fields) -> bool {
+    one.iter().any(|(name, value)| other.get(name).is_some_and(|wanted| !value.meets(wanted) && !wanted.meets(value)))
+}
+
+/// Whether a fault strikes whoever comes and whatever they ask for.
+fn is_sure(fault: &Fault) -> bool {
+    fault.trigger.fields.is_empty() && fault.trigger.caller.is_none() && fault.trigger.chance.is_none()
+}
+
+fn first_attempt(attempts: &Attempts) -> Option<u32> {
+    match attempts {
+        Attempts::Every => Some(1),
+        Attempts::These(numbers) => numbers.iter().copied().min(),
+        Attempts::Span(first, _) => Some(*first),
+    }
+}
+
+fn often(times: u64) -> String {
+    if times == 1 { "once".to_owned() } else { format!("{times} times") }
+}
+
+impl Parts<'_> {
+    /// Answers that come only when the subject's time is up.
+    fn waits(&self, reader: &Reader) {
+        for placed in self.faults.iter().filter(|placed| !placed.malformed.contains(&Part::Reply)) {
+            let (what, time) = match placed.fault.reply {
+                Reply::Delay(time) => ("this delay", time),
+                Reply::Drip(time) => ("this answer", time),
+                Reply::Hang { release } => ("this silence", release),
+                _ => continue,
+            };
+            within_timeout(reader, placed.places.of(Part::Reply), what, time, self.timeout);
+        }
+    }
+
+    fn budget(&self, operation: &str) -> Option<u32> {
+        self.expected.attempts.iter().find(|(budget, _)| budget.operation == operation).map(|(budget, _)| budget.at_most)
+    }
+
+    /// Faults and interrupts at attempts that the budget does not allow.
+    fn budgets(&self, reader: &Reader) {
+        let too_late = |operation: &str, attempt: u32| self.budget(operation).filter(|most| attempt > *most);
+        let message = |what: &str, attempt: u32, most: u32| {
+            format!("no subject that passes meets this {what}: it comes at attempt {attempt}, and at most {most} may be made")
+        };
+        let help = "raise the budget, choose an earlier attempt, or write `optional: true`";
+        for placed in self.faults.iter().filter(|placed| !placed.fault.optional) {
+            let trigger = &placed.fault.trigger;
+            if let Some(attempt) = first_attempt(&trigger.attempts)
+                && let Some(most) = too_late(&trigger.on, attempt)
+            {
+                let message = message("fault", attempt, most);
+                reader.report_with_help(placed.places.of(Part::Attempt), message, help);
+            }
+        }
+        for placed in self.interrupts.iter().filter(|placed| !placed.interrupt.optional) {
+            let when = &placed.interrupt.when;
+            if let Some(most) = too_late(&when.operation, when.attempt) {
+                let message = message("interrupt", when.attempt, most);
+                reader.report_with_help(placed.when, message, help);
+            }
+        }
+    }
+
+    /// Effects that are due and cannot come to be.
+    fn due(&self, reader: &Reader) {
+        let due = self.expected.intents.iter().filter(|placed| placed.intent.times > 0);
+        for placed in due {
+            let effect = placed.intent.effect.as_str();
+            // A capture is another way to a charge.
+            if effect == "payment.charge" && self.steps.iter().any(|step| step.operation == "payment.capture") {
+                continue;
+            }
+            if self.never_commits(effect) {
+                let message = format!("this cannot be met: the faults let no attempt of {effect} commit");
+                let help = "let one attempt through, or expect `times: 0`";
+                reader.report_with_help(placed.span, message, help);
+            }
+        }
+        for (budget, span) in &self.expected.attempts {
+            let same = self.expected.intents.iter().filter(|placed| placed.intent.effect == budget.operation);
+            let times: u64 = same.map(|placed| u64::from(placed.intent.times)).sum();
+            let by_capture =
+                budget.operation == "payment.charge" && self.steps.iter().any(|step| step.operation == "payment.capture");
+            let many = self.known.find(&budget.operation).is_none_or(|operation| operation.list);
+            let doubled = self.faults.iter().any(|placed| placed.fault.commit == Commit::Twice);
+            // One attempt on a list makes many effects, but none makes none.
+            if !by_capture && ((times > 0 && budget.at_most == 0) || (!many && !doubled && times > u64::from(budget.at_most))) {
+                let message = format!(
+                    "this cannot be met: {} is due {}, and may be tried {}",
+                    budget.operation,
+                    often(times),
+                    if budget.at_most == 0 { "never".to_owned() } else { format!("{} at most", often(budget.at_most.into())) },
+                );
+                reader.report_with_help(*span, message, format!("write {times} or more"));
+            }
+        }
+    }
+
+    /// Whether no attempt that the budget allows leaves the effect.
+    fn never_commits(&self, operation: &str) -> bool {
+        let faults: Vec<&Fault> = self
+            .faults
+            .iter()
+            .filter(|placed| placed.malformed.is_empty() && placed.fault.trigger.on == operation)
+            .map(|placed| &placed.fault)
+            .collect();
+        let sure = |attempt: Option<u32>| {
+            let strikes = |fault: &&&Fault| match attempt {
+                Some(number) => fault.trigger.attempts.include(number),
+                None => fault.trigger.attempts == Attempts::Every,
+            };
+            faults.iter().find(strikes).is_some_and(|fault| is_sure(fault) && fault.commit == Commit::Never)
+        };
+        match self.budget(operation) {
+            Some(most) if (1..=1000).contains(&most) => (1..=most).all(|number| sure(Some(number))),
+            // Without a budget only a fault on every attempt leaves no way.
+            _ => faults.len() == 1 && sure(None),
+        }
+    }
+
+    /// Claims that no subject can make that does what is due.
+    fn claims(&self, reader: &Reader) {
+        let claim = &self.expected.claim;
+        let is_due = self.expected.intents.iter().any(|placed| placed.intent.times > 0);
+        if is_due && !claim.is_empty() && claim.iter().all(|said| *said == Said::NotDone) {
+            let message = "this cannot be met: where the effects that are due have happened, `not-done` is not true";
+            reader.report_with_help(self.expected.claim_span, message, "accept `done`, or expect `times: 0`");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What should be true afterwards: the effects that are due, the claims, the budget of attempts, the records.
+
+use mock_services::fault::read_fields;
+use mock_services::service::Fields;
+use mock_services::yaml::{Kind, Node, Reader, Span, listed, nearest, shown};
+
+use super::known::{Known, has_name};
+use super::setup::as_json;
+use super::{Budget, Intent, RecordDue, Said, ServiceKind, ServiceSetup};
+
+/// How many intents a case can have; each is compared with all before it.
+const MOST: usize = 200;
+/// How many attempts can be asked for or allowed.
+const MOST_ATTEMPTS: u32 = 1_000_000;
+
+/// An intent and where its parts stood.
+#[derive(Debug)]
+pub(super) struct PlacedIntent {
+    pub(super) intent: Intent,
+    pub(super) span: Span,
+}
+
+/// What is expected, and where it stood.
+#[derive(Debug, Default)]
+pub(super) struct Expected {
+    pub(super) intents: Vec<PlacedIntent>,
+    pub(super) claim: Vec<Said>,
+    pub(super) claim_span: Span,
+    pub(super) attempts: Vec<(Budget, Span)>,
+    pub(super) compensation: bool,
+    pub(super) records: Vec<RecordDue>,
+}
+
+/// Reads `expect`.
+pub(super) fn read_expect(reader: &Reader, known: &Known, setups: &[ServiceSetup], node: Option<&Node>) -> Expected {
+    let Some(mut map) = node.and_then(|node| reader.map(node, "`expect`")) else { return Expected::default() };
+    // Where records say how they must stand at the end, no effect need be named.
+    let by_records = map.has("records") || map.has("counters");
+    let effects = if by_records { map.optional("effects") } else { map.required("effects") };
+    let claim = map.optional("claim");
+    let attempts = map.optional("attempts");
+    let allow = map.optional("allow");
+    let (records, counters) = (map.optional("records"), map.optional("counters"));
+    map.finish();
+    let mut records = read_records(reader, records, setups, false);
+    records.extend(read_records(reader, counters, setups, true));
+    Expected {
+        intents: effects.map(|node| read_intents(reader, known, node)).unwrap_or_default(),
+        claim: claim.map(|node| read_claim(reader, node)).unwrap_or_default(),
+        claim_span: claim.map(|node| node.span).unwrap_or_default(),
+        attempts: attempts.map(|node| read_attempts(reader, known, node)).unwrap_or_default(),
+        compensation: allow.is_some_and(|node| read_allow(reader, node)),
+        records,
+    }
+}
+
+fn read_intents(reader: &Reader, known: &Known, node: &Node) -> Vec<PlacedIntent> {
+    let items = reader.list(node).unwrap_or_default();
+    if items.len() > MOST {
+        reader.report(node.span, format!("there are {} effects here, and at most {MOST} are read", items.len()));
+        return Vec::new();
+    }
+    items.iter().filter_map(|item| read_intent(reader, known, item)).collect()
+}
+
+fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<PlacedIntent> {
+    let mut map = reader.map(node, "an effect that is due")?;
+    let (effect, which, like) = (map.required("effect"), map.optional("where"), map.optional("with"));
+    let times = map.optional("times").map_or(Some(1), |node| reader.integer(node, 0..=MOST_ATTEMPTS));
+    let span = map.place();
+    map.finish();
+    let effect = effect.and_then(|node| known.effect(reader, node));
+    let fields = |node: Option<&Node>| {
+        let Some(node) = node else { return Some(Fields::new()) };
+        if let (Some((effect, carried)), Kind::Map(entries)) = (effect, &node.kind) {
+            for (key, _) in entries.iter().filter(|(key, _)| !has_name(carried, &key.name)) {
+                let names = || carried.iter().map(String::as_str);
+                let help = match nearest(&key.name, names()) {
+                    Some(near) => format!("did you mean `{near}`? it can be {}", listed(names())),
+                    None => format!("it can be {}", listed(names())),
+                };
+                reader.report_with_help(key.span, format!("{effect} carries no field `{}`", shown(&key.name)), help);
+            }
+        }
+        read_fields(reader, node)
+    };
+    let (which, like) = (fields(which), fields(like));
+    let (effect, _) = effect?;
+    Some(PlacedIntent { intent: Intent { effect: effect.to_owned(), which: which?, like: like?, times: times? }, span })
+}
+
+fn read_claim(reader: &Reader, node: &Node) -> Vec<Said> {
+    let words = Said::ALL.map(|said| (said.word(), said));
+    let one = |node: &Node| reader.one_of(node, &words);
+    match &node.kind {
+        Kind::List(items) if items.is_empty() => {
+            let help = "leave `claim` out to accept any honest one";
+            reader.report_with_help(node.span, "no claim is accepted, so nothing could pass", help);
+            Vec::new()
+        }
+        Kind::List(items) => items.iter().filter_map(one).collect(),
+        _ => one(node).into_iter().collect(),
+    }
+}
+
+fn read_attempts(reader: &Reader, known: &Known, node: &Node) -> Vec<(Budget, Span)> {
+    let entries = reader.entries(node).unwrap_or_default();
+    if entries.len() > MOST {
+        reader.report(node.span, format!("there are {} operations here, and at most {MOST} are read", entries.len()));
+        return Vec::new();
+    }
+    let read = entries.iter().filter_map(|(key, node)| {
+        let operation = known.named(reader, &key.name, key.span);
+        let at_most = reader.integer(node, 0..=MOST_ATTEMPTS)?;
+        Some((Budget { operation: operation?.name.to_string(), at_most }, key.span.to(node.span)))
+    });
+    read.collect()
+}
+
+/// Whether a compensation is allowed.
+fn read_allow(reader: &Reader, node: &Node) -> bool {
+    let items = reader.list(node).unwrap_or_default();
+    items.iter().filter_map(|item| reader.one_of(item, &[("compensation", ())])).count() > 0
+}
+
+fn read_records(reader: &Reader, node: Option<&Node>, setups: &[ServiceSetup], counter: bool) -> Vec<RecordDue> {
+    let entries = node.and_then(|node| reader.entries(node)).unwrap_or_default();
+    let start = |key: &str| {
+        let options = setups.iter().find_map(|setup| match &setup.kind {
+            ServiceKind::Records(options) => Some(options),
+            _ => None,
+        })?;
+        match counter {
+            true => options.counters.iter().find(|(have, _)| have == key).map(|(_, value)| (*value).into()),
+            false => options.initial.iter().find(|(have, _)| have == key).map(|(_, value)| value.clone()),
+        }
+    };
+    let read = entries.iter().filter_map(|(key, node)| {
+        if counter && node.kind != Kind::Null {
+            reader.integer(node, i64::MIN..=i64::MAX)?;
+        }
+        let start = start(&key.name).unwrap_or_default();
+        Some(RecordDue { key: key.name.clone(), counter, value: as_json(node), start })
+    });
+    read.collect()
+}

@@ -1,0 +1,181 @@
+//! What strikes the subject, and at which moment of the ledger.
+
+use std::time::Duration;
+
+use mock_services::service::Kind as OperationKind;
+use mock_services::yaml::{Kind, Map, Node, Reader, Span, write_duration};
+
+use super::callers::within_timeout;
+use super::known::Known;
+use super::work::Works;
+use super::{Blow, Interrupt, InterruptMoment, Planned, Reached, Then, Work};
+
+/// How long a `freeze` lasts where nothing else is said.
+const DEFAULT_FREEZE: Duration = Duration::from_millis(500);
+/// How many interrupts a case can have.
+const MOST: usize = 100;
+/// The moments, by the words for them.
+pub(super) const MOMENTS: [(&str, Reached); 3] =
+    [("received", Reached::Received), ("committed", Reached::Committed), ("replied", Reached::Replied)];
+/// The blows, by the words for them.
+pub(super) const BLOWS: [(&str, Blow); 4] =
+    [("kill", Blow::Kill), ("stop", Blow::Stop), ("cancel", Blow::Cancel), ("freeze", Blow::Freeze(DEFAULT_FREEZE))];
+
+/// An interrupt and where its moment stood.
+#[derive(Debug)]
+pub(super) struct PlacedInterrupt {
+    pub(super) interrupt: Interrupt,
+    pub(super) when: Span,
+}
+
+/// What interrupts are read against.
+pub(super) struct Interrupts<'a> {
+    pub(super) reader: &'a Reader,
+    pub(super) known: &'a Known,
+    pub(super) callers: u32,
+    pub(super) timeout: Duration,
+    /// What the subject is to do, where all callers do the same.
+    pub(super) work: Option<&'a Work>,
+}
+
+impl Interrupts<'_> {
+    pub(super) fn read(&self, node: Option<&Node>) -> Vec<PlacedInterrupt> {
+        let Some((node, items)) = node.and_then(|node| Some((node, self.reader.list(node)?))) else { return Vec::new() };
+        if items.len() > MOST {
+            let message = format!("there are {} interrupts here, and at most {MOST} are read", items.len());
+            self.reader.report(node.span, message);
+            return Vec::new();
+        }
+        let mut all: Vec<PlacedInterrupt> = Vec::new();
+        for item in items {
+            let Some(placed) = self.one(item) else { continue };
+            if all.iter().any(|earlier| earlier.interrupt.when == placed.interrupt.when) {
+                let message = "this interrupt can never strike: an earlier one takes the same moment";
+                self.reader.report_with_help(placed.when, message, "choose another moment, or delete one of the two");
+            }
+            all.push(placed);
+        }
+        all
+    }
+
+    fn one(&self, node: &Node) -> Option<PlacedInterrupt> {
+        let reader = self.reader;
+        let mut map = reader.map(node, "an interrupt")?;
+        let (when, blow) = (map.required("when"), map.required("do"));
+        let then = map.entry("then");
+        let optional = map.optional("optional").and_then(|node| reader.boolean(node));
+        let moment = when.and_then(|node| self.moment(node));
+        let blow = blow.and_then(|node| self.blow(node));
+        let work = self.work(&mut map);
+        map.finish();
+        let blow = blow?;
+        let restarts = match then {
+            Some((key, _)) if matches!(blow, Blow::Freeze(_)) => {
+                reader.report_with_help(key.span, "after `freeze` the subject goes on by itself", "leave `then` out");
+                Some(false)
+            }
+            Some((_, node)) => reader.one_of(node, &[("restart", true), ("end", false)]),
+            None => Some(matches!(blow, Blow::Kill | Blow::Stop)),
+        };
+        let then = match (restarts?, work) {
+            (true, work) => Then::Restart(work.map(|(_, work)| work)),
+            (false, Some((span, _))) => {
+                let help = "write `then: restart`, or leave it out";
+                reader.report_with_help(span, "nothing is started again after this, so there is nothing to do", help);
+                Then::End
+            }
+            (false, None) => Then::End,
+        };
+        let interrupt = Interrupt { when: moment?, blow, then, optional: optional.unwrap_or_default() };
+        Some(PlacedInterrupt { interrupt, when: when?.span })
+    }
+
+    /// What a restart is to do, where that is said, and where.
+    fn work(&self, map: &mut Map<'_, '_>) -> Option<(Span, Work)> {
+        let (task, steps) = (map.entry("task"), map.entry("steps"));
+        let (key, _) = task.or(steps)?;
+        let works = Works { reader: self.reader, known: self.known };
+        let (said, list) = (works.task(task.map(|(_, node)| node)), works.steps(steps.map(|(_, node)| node)));
+        match (self.work, task.is_some() && steps.is_some()) {
+            (_, true) => Some((key.span, Work { task: said, steps: list })),
+            // What is not said anew stays as it was.
+            (Some(work), false) if task.is_some() => Some((key.span, Work { task: said, steps: work.steps.clone() })),
+            (Some(work), false) => Some((key.span, Work { task: work.task.clone(), steps: list })),
+            (None, false) => {
+                let message = "where callers differ, a restart needs both `task` and `steps`, or neither";
+                self.reader.report(key.span, message);
+                None
+            }
+        }
+    }
+
+    fn moment(&self, node: &Node) -> Option<InterruptMoment> {
+        let reader = self.reader;
+        let mut map = reader.map(node, "a moment")?;
+        let found = MOMENTS.map(|(word, reached)| map.optional(word).map(|node| (word, reached, node)));
+        let attempt = map.optional("attempt").map_or(Some(1), |node| reader.integer(node, 1..=u32::MAX));
+        let caller = map.optional("caller").map(|node| self.caller(node));
+        let place = map.place();
+        map.finish();
+        let mut found = found.into_iter().flatten();
+        let (Some((word, reached, node)), None) = (found.next(), found.next()) else {
+            let help = "for example {received: payment.charge}, {committed: payment.charge} or {replied: payment.charge}";
+            reader.report_with_help(place, "a moment is one of `received`, `committed` and `replied`", help);
+            return None;
+        };
+        let operation = self.known.operation(reader, node)?;
+        if reached == Reached::Committed && operation.kind == OperationKind::Read {
+            let message = format!("{} is a read: it commits nothing, so this would never strike", operation.name);
+            reader.report_with_help(node.span, message, format!("write `received` or `replied` instead of `{word}`"));
+        }
+        let caller = match caller {
+            Some(caller) => Some(caller?),
+            None => None,
+        };
+        Some(InterruptMoment { reached, operation: operation.name.to_string(), attempt: attempt?, caller })
+    }
+
+    fn caller(&self, node: &Node) -> Option<u32> {
+        let caller = self.reader.integer(node, 1..=u32::MAX)?;
+        if caller > self.callers {
+            let message = format!("there is no caller {caller}: callers are counted from 1, and the last is {}", self.callers);
+            let help = "choose one of them, or leave `caller` out to mean anyone";
+            self.reader.report_with_help(node.span, message, help);
+            return None;
+        }
+        Some(caller)
+    }
+
+    fn blow(&self, node: &Node) -> Option<Blow> {
+        let Kind::Map(_) = node.kind else { return self.reader.one_of(node, &BLOWS) };
+        let mut map = self.reader.map(node, "`do`")?;
+        let time = map.required("freeze");
+        map.finish();
+        let (node, time) = time.and_then(|node| Some((node, self.reader.duration(node)?)))?;
+        within_timeout(self.reader, node.span, "the freeze", time, self.timeout);
+        Some(Blow::Freeze(time))
+    }
+}
+
+impl Interrupt {
+    /// How it reads on one line: `payment.charge#1 committed: kill, then restart`.
+    pub(super) fn planned(&self) -> Planned {
+        let InterruptMoment { reached, operation, attempt, caller } = &self.when;
+        let moment = MOMENTS.iter().find(|(_, have)| have == reached).map_or("", |(word, _)| word);
+        let whose = caller.map(|caller| format!(" caller={caller}")).unwrap_or_default();
+        let blow = match self.blow {
+            Blow::Kill => "kill".to_owned(),
+            Blow::Stop => "stop".to_owned(),
+            Blow::Cancel => "cancel".to_owned(),
+            Blow::Freeze(time) => format!("freeze for {}", write_duration(time)),
+        };
+        let then = match (&self.then, self.blow) {
+            (_, Blow::Freeze(_)) => "",
+            (Then::Restart(None), _) => ", then restart",
+            (Then::Restart(Some(_)), _) => ", then restart with another task",
+            (Then::End, _) => ", then end",
+        };
+        let text = format!("{operation}#{attempt}{whose} {moment}: {blow}{then}");
+        Planned { text, operation: operation.clone(), optional: self.optional }
+    }
+}

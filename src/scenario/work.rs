@@ -1,0 +1,93 @@
+//! What is to be done: a task in words and the same in steps; once, for each caller, or turn by turn.
+
+use std::borrow::Cow;
+
+use mock_services::fault::read_fields;
+use mock_services::service::Operation;
+use mock_services::yaml::{Kind, Node, Reader, listed, nearest, shown};
+
+use super::known::Known;
+use super::{Step, Work};
+
+/// How many steps, turns or callers' tasks a list can have.
+const MOST: usize = 1000;
+
+/// Reads the parts of a scenario that say what is to be done.
+#[derive(Clone, Copy)]
+pub(super) struct Works<'a> {
+    pub(super) reader: &'a Reader,
+    pub(super) known: &'a Known,
+}
+
+impl Works<'_> {
+    /// A `{task, steps}`.
+    pub(super) fn read(&self, node: &Node, what: &str) -> Option<Work> {
+        let mut map = self.reader.map(node, what)?;
+        let (task, steps) = (map.required("task"), map.optional("steps"));
+        map.finish();
+        Some(Work { task: self.task(task), steps: self.steps(steps) })
+    }
+
+    /// A list of `{task, steps}`.
+    pub(super) fn list(&self, node: Option<&Node>, what: &str) -> Vec<Work> {
+        let items = node.and_then(|node| self.items(node)).unwrap_or_default();
+        items.iter().filter_map(|item| self.read(item, what)).collect()
+    }
+
+    pub(super) fn task(&self, node: Option<&Node>) -> String {
+        let Some((node, text)) = node.and_then(|node| Some((node, self.reader.text(node)?))) else { return String::new() };
+        if text.trim().is_empty() {
+            self.reader.report_with_help(node.span, "the task is empty", "say in words what is to be done");
+        }
+        text.to_owned()
+    }
+
+    pub(super) fn steps(&self, node: Option<&Node>) -> Vec<Step> {
+        let Some(items) = node.and_then(|node| self.items(node)) else { return Vec::new() };
+        items.iter().filter_map(|item| self.step(item)).collect()
+    }
+
+    fn items<'n>(&self, node: &'n Node) -> Option<&'n [Node]> {
+        let items = self.reader.list(node)?;
+        if items.len() > MOST {
+            self.reader.report(node.span, format!("there are {} entries here, and at most {MOST} are read", items.len()));
+            return None;
+        }
+        Some(items)
+    }
+
+    fn step(&self, node: &Node) -> Option<Step> {
+        let mut map = self.reader.map(node, "a step")?;
+        let (operation, with) = (map.required("do"), map.optional("with"));
+        map.finish();
+        let operation = operation.and_then(|node| self.known.operation(self.reader, node));
+        let fields = with.and_then(|node| read_fields(self.reader, node));
+        let operation = operation?;
+        if let Some(Kind::Map(entries)) = with.map(|node| &node.kind) {
+            let known = step_fields(operation);
+            for (key, _) in
+                entries.iter().filter(|(key, _)| !operation.has_field(&key.name) && !known.contains(&key.name.as_str()))
+            {
+                let names = || known.iter().copied();
+                let help = match nearest(&key.name, names()) {
+                    _ if known.is_empty() => "it takes no fields; leave it out".to_owned(),
+                    Some(near) => format!("did you mean `{near}`? it can be {}", listed(names())),
+                    None => format!("it can be {}", listed(names())),
+                };
+                let message = format!("{} takes no field `{}`", operation.name, shown(&key.name));
+                self.reader.report_with_help(key.span, message, help);
+            }
+        }
+        Some(Step { operation: operation.name.to_string(), with: fields.unwrap_or_default() })
+    }
+}
+
+/// The fields that a step can have: those of the requests, and what only a step can say.
+pub(super) fn step_fields(operation: &Operation) -> Vec<&str> {
+    let mut fields: Vec<&str> = operation.fields.iter().map(Cow::as_ref).collect();
+    if operation.name == "records.put" {
+        // Read it, add so much, write it back.
+        fields.push("add");
+    }
+    fields
+}

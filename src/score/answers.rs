@@ -1,0 +1,70 @@
+//! What an answer told its caller: that it is done, that it is not, or nothing that can be relied on.
+
+use super::story::Attempt;
+
+/// The moment from which a caller could not know whether its write had happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Doubt {
+    /// The entry.
+    pub(super) n: u64,
+    /// The time.
+    pub(super) at: u64,
+}
+
+/// The doubt that the answer to a write left; `None` where it was clear, and for reads.
+pub(super) fn doubt(attempt: &Attempt<'_>) -> Option<Doubt> {
+    if !attempt.write {
+        return None;
+    }
+    // One that is only frozen wakes up again and still gets its answer.
+    if let Some((n, at, _)) = attempt.blow.filter(|(_, _, blow)| *blow != "freeze") {
+        return Some(Doubt { n, at });
+    }
+    if let Some((n, at)) = attempt.unsent {
+        return Some(Doubt { n, at });
+    }
+    let Some(answer) = &attempt.answer else { return Some(Doubt { n: attempt.n, at: attempt.at }) };
+    let is_clear = answer.whole && answer.reply != "garble" && answer.status.is_some_and(is_clear);
+    (!is_clear).then_some(Doubt { n: answer.n, at: answer.at })
+}
+
+/// Whether an answer of this status says what became of the request. One that asks to come again does not, whatever it promises:
+/// here it can lie. 421 and 450 to 452 are those of mail servers.
+fn is_clear(status: u16) -> bool {
+    !matches!(status, 408 | 409 | 421 | 425 | 429 | 450..=452 | 500..)
+}
+
+/// Whether the caller got a whole answer that says yes.
+pub(super) fn said_yes(attempt: &Attempt<'_>) -> bool {
+    attempt.unsent.is_none()
+        && attempt.answer.is_some_and(|answer| {
+            answer.whole && answer.reply != "garble" && answer.status.is_some_and(|status| (200..300).contains(&status))
+        })
+}
+
+/// Whether a read was answered from an older state.
+pub(super) fn was_stale(attempt: &Attempt<'_>) -> bool {
+    attempt.fault.is_some_and(|(_, reply)| reply == "stale")
+}
+
+/// Whether a read can show what became of a write: not every operation of a service tells of every other.
+pub(super) fn tells_of(read: &str, write: &str) -> bool {
+    let (Some((service, what)), Some((other, done))) = (read.split_once('.'), write.split_once('.')) else { return false };
+    if service != other {
+        return false;
+    }
+    let is_subscription = matches!(done, "subscribe" | "upgrade" | "unsubscribe");
+    match (service, what) {
+        ("payment", "customers") => done == "customer",
+        ("payment", "subscriptions") => is_subscription,
+        ("payment", _) => done != "customer" && !is_subscription,
+        ("deploy", "repository") => false,
+        ("records", "counter") => done == "increment",
+        ("records", _) => done != "increment",
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+#[path = "answers_tests.rs"]
+mod tests;

@@ -1,0 +1,156 @@
+//! Which effect belongs to which intent: what counts for it, what is surplus, what was undone, and what nothing asked for.
+
+use std::collections::BTreeSet;
+
+use super::compensation::{Undone, undone};
+use super::effects::{Effect, Names};
+use super::fit::{Fit, fit};
+use super::matching::{self, Row};
+use super::records::is_due;
+use crate::scenario::{Intent, Terms};
+
+/// Effects by intent; all numbers are places among the effects of the ledger.
+#[derive(Debug)]
+pub(super) struct Assignment {
+    /// What belongs to each intent, in the order of the scenario.
+    pub(super) intents: Vec<Taken>,
+    /// What no intent covers.
+    pub(super) unintended: Vec<usize>,
+    /// What no intent covers, and what was undone.
+    pub(super) unintended_undone: Vec<usize>,
+    /// Changes of records of which the scenario says only how they must stand at the end.
+    pub(super) by_record: Vec<usize>,
+    /// The charges that were undone, with their refunds.
+    pub(super) undone: Vec<Undone>,
+}
+
+/// What belongs to one intent.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// What counts: at most as many as are due.
+    pub(super) counted: Vec<usize>,
+    /// What is more than due.
+    pub(super) surplus: Vec<usize>,
+    /// What was more than due, and was undone.
+    pub(super) compensated: Vec<usize>,
+    /// What would have counted, but was undone.
+    pub(super) taken_back: Vec<usize>,
+}
+
+/// Assigns the effects of a ledger to the intents of a case.
+pub(super) fn assignment(terms: &Terms, effects: &[Effect<'_>]) -> Assignment {
+    let names = Names(&terms.fields);
+    let rows: Vec<Row> =
+        effects.iter().map(|effect| terms.intents.iter().map(|intent| fit(intent, effect, names)).collect()).collect();
+    let order = canonical(terms, effects, names);
+    let all = matched(&terms.intents, &rows, &order, &BTreeSet::new());
+    let spare: Vec<usize> = order.iter().copied().filter(|place| all[*place].is_none()).collect();
+    let undone = undone(effects, &spare);
+    let gone: BTreeSet<usize> = undone.iter().flat_map(|pair| pair.refunds.iter().copied().chain([pair.charge])).collect();
+    let left = if gone.is_empty() { all } else { matched(&terms.intents, &rows, &order, &gone) };
+
+    let mut found = Assignment {
+        intents: terms.intents.iter().map(|_| Taken::default()).collect(),
+        unintended: Vec::new(),
+        unintended_undone: Vec::new(),
+        by_record: Vec::new(),
+        undone,
+    };
+    for place in order.iter().copied().filter(|place| !gone.contains(place)) {
+        match (left[place], closest(&terms.intents, &rows[place])) {
+            (Some(intent), _) => found.intents[intent].counted.push(place),
+            (None, Some(intent)) => found.intents[intent].surplus.push(place),
+            (None, None) if is_due(terms, &effects[place]) => found.by_record.push(place),
+            (None, None) => found.unintended.push(place),
+        }
+    }
+    let charges: BTreeSet<usize> = found.undone.iter().map(|pair| pair.charge).collect();
+    for place in order.into_iter().filter(|place| charges.contains(place)) {
+        let Some(intent) = closest(&terms.intents, &rows[place]) else {
+            found.unintended_undone.push(place);
+            continue;
+        };
+        let due = usize::try_from(terms.intents[intent].times).unwrap_or(usize::MAX);
+        let taken = &mut found.intents[intent];
+        if taken.counted.len() + taken.taken_back.len() < due {
+            taken.taken_back.push(place);
+        } else {
+            taken.compensated.push(place);
+        }
+    }
+    found.in_order();
+    found
+}
+
+impl Assignment {
+    /// Everything is listed as it happened.
+    fn in_order(&mut self) {
+        for taken in &mut self.intents {
+            for list in [&mut taken.counted, &mut taken.surplus, &mut taken.compensated, &mut taken.taken_back] {
+                list.sort_unstable();
+            }
+        }
+        for list in [&mut self.unintended, &mut self.unintended_undone, &mut self.by_record] {
+            list.sort_unstable();
+        }
+    }
+}
+
+impl Taken {
+    /// All that happened for the intent.
+    pub(super) fn all(&self) -> Vec<usize> {
+        let mut all: Vec<usize> =
+            [&self.counted, &self.surplus, &self.compensated, &self.taken_back].into_iter().flatten().copied().collect();
+        all.sort_unstable();
+        all
+    }
+}
+
+fn matched(intents: &[Intent], rows: &[Row], order: &[usize], gone: &BTreeSet<usize>) -> Vec<Option<usize>> {
+    let places: Vec<usize> = order.iter().copied().filter(|place| !gone.contains(place)).collect();
+    let due: Vec<u32> = intents.iter().map(|intent| intent.times).collect();
+    let given: Vec<Row> = places.iter().map(|place| rows[*place].clone()).collect();
+    let mut assigned = vec![None; rows.len()];
+    for (place, intent) in places.into_iter().zip(matching::assign(&due, &given)) {
+        assigned[place] = intent;
+    }
+    assigned
+}
+
+/// The intent that an effect is a surplus of: the one it fits best, and one that is due before one that must not happen.
+fn closest(intents: &[Intent], row: &Row) -> Option<usize> {
+    let rank = |place: usize, fit: Fit| (intents[place].times > 0, fit, std::cmp::Reverse(place));
+    let fitting = row.iter().enumerate().filter_map(|(place, fit)| fit.map(|fit| rank(place, fit)));
+    fitting.max().map(|(_, _, std::cmp::Reverse(place))| place)
+}
+
+/// The effects ordered by what matters of them and only then by when they happened: effects that differ are told apart by what they
+/// are, effects that do not are interchangeable, and of those the first counts and the later ones are surplus.
+fn canonical(terms: &Terms, effects: &[Effect<'_>], names: Names<'_>) -> Vec<usize> {
+    let mut keyed: Vec<(&str, Vec<Option<String>>, u64, usize)> = effects
+        .iter()
+        .enumerate()
+        .map(|(place, effect)| {
+            let values = telling_fields(terms, effect.name).map(|name| names.value(effect.fields, name).map(ToString::to_string));
+            (effect.name, values.collect(), effect.n, place)
+        })
+        .collect();
+    keyed.sort();
+    keyed.into_iter().map(|(.., place)| place).collect()
+}
+
+/// The fields that tell effects of a name apart: those that identify it, and those that an intent asks for.
+pub(super) fn telling_fields<'t>(terms: &'t Terms, effect: &str) -> impl Iterator<Item = &'t str> + use<'t> {
+    let identity =
+        terms.operations.iter().filter(|term| term.name == effect).flat_map(|term| term.identity.iter().map(String::as_str));
+    let asked = terms
+        .intents
+        .iter()
+        .filter(|intent| intent.effect == effect)
+        .flat_map(|intent| intent.which.iter().chain(intent.like.iter()).map(|(name, _)| name));
+    identity.chain(asked).collect::<BTreeSet<_>>().into_iter()
+}
+
+#[cfg(test)]
+#[path = "assignment_tests.rs"]
+mod tests;

@@ -1,0 +1,113 @@
+//! Not as asked: altered effects, effects that nothing asked for, and records that stand otherwise.
+
+use std::collections::BTreeMap;
+
+use mock_services::yaml::shown;
+
+use super::words::{count, gist, label, nouns, value};
+use super::{Scene, entries_of, sentence};
+use crate::score::effects::{Effect, Names};
+use crate::score::fit::contradictions;
+use crate::score::verdict::{Finding, FindingKind, Outcome};
+
+/// So many things are named one by one.
+const TOLD: usize = 3;
+
+/// The finding of an intent that happened as often as due, but not as asked.
+pub(super) fn altered(scene: &Scene<'_, '_>, place: usize) -> Option<Finding> {
+    // Told beside one that it is lost, too; of a repetition the differences are told there.
+    if !matches!(scene.intents[place].outcome, Outcome::Altered | Outcome::Lost) {
+        return None;
+    }
+    let (intent, taken) = (&scene.terms.intents[place], &scene.assignment.intents[place]);
+    let names = Names(&scene.terms.fields);
+    let (mut parts, mut entries) = (Vec::new(), Vec::new());
+    for effect in taken.counted.iter().map(|place| &scene.story.effects[*place]) {
+        let wrong: Vec<String> = contradictions(intent, effect, names)
+            .take(TOLD)
+            .map(|(name, have, wanted)| {
+                let (have, wanted) = (value(name, have, effect.fields), value(name, wanted, effect.fields));
+                format!("{} is {have}, and {wanted} was asked for", shown(name))
+            })
+            .collect();
+        if wrong.is_empty() {
+            continue;
+        }
+        entries.push(effect.n);
+        if let Some(attempt) = scene.story.attempt(effect.attempt) {
+            entries.extend(entries_of(attempt));
+        }
+        if parts.len() < TOLD {
+            let which = if parts.is_empty() { "The" } else { "Another" };
+            parts.push(format!("{which} {}{} is not as asked: {}.", nouns(&intent.effect).0, label(intent), wrong.join("; ")));
+        }
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    let remedy = "Take these values from the task, and compare what is about to be sent with it.".to_owned();
+    Some(Finding { kind: FindingKind::Altered, fails: true, message: parts.join(" "), remedy, entries })
+}
+
+/// The findings of effects that no intent covers, one for each kind of effect.
+pub(super) fn unintended(scene: &Scene<'_, '_>) -> Vec<Finding> {
+    let mut by_name: BTreeMap<&str, Vec<&Effect<'_>>> = BTreeMap::new();
+    for place in &scene.assignment.unintended {
+        let effect = &scene.story.effects[*place];
+        by_name.entry(effect.name).or_default().push(effect);
+    }
+    by_name.into_iter().map(|(name, effects)| unintended_of(scene, name, &effects)).collect()
+}
+
+fn unintended_of(scene: &Scene<'_, '_>, name: &str, effects: &[&Effect<'_>]) -> Finding {
+    let names = Names(&scene.terms.fields);
+    let noun = nouns(name).0;
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    let told: Vec<String> = effects
+        .iter()
+        .take(TOLD)
+        .map(|effect| format!("{article} {noun}{} (attempt {}, entry {})", gist(effect, names), effect.attempt, effect.n))
+        .collect();
+    let more = effects.len().saturating_sub(TOLD);
+    let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let message = format!("{} that nothing asked for: {}{rest}.", sentence(&count(effects.len(), name)), told.join(", "));
+    let remedy = match name {
+        "payment.refund" => "Refund only what the task asks for; a duplicate is undone only by giving back all of it.",
+        _ => "Do only what the task asks for: check whom and what each request is for before it is sent.",
+    };
+    let attempts = effects.iter().filter_map(|effect| scene.story.attempt(effect.attempt));
+    let entries = attempts.flat_map(entries_of).chain(effects.iter().map(|effect| effect.n)).collect();
+    Finding { kind: FindingKind::Unintended, fails: true, message, remedy: remedy.to_owned(), entries }
+}
+
+/// The findings of records that do not stand as they should.
+pub(super) fn records(scene: &Scene<'_, '_>) -> Vec<Finding> {
+    let finding = |mismatch: &crate::score::records::Mismatch<'_>| {
+        let due = mismatch.due;
+        let what = if due.counter { "counter" } else { "record" };
+        let stands = mismatch.stands.as_ref().map_or_else(|| "is not there".to_owned(), |value| format!("is {}", shown(value)));
+        let wanted = match &due.value {
+            serde_json::Value::Null => "it should not be there".to_owned(),
+            serde_json::Value::String(text) => format!("it should be {}", shown(text)),
+            other => format!("it should be {}", shown(&other.to_string())),
+        };
+        let changes = match mismatch.entries.len() {
+            0 => "Nothing changed it.".to_owned(),
+            1 => "It was changed once.".to_owned(),
+            number => format!("It was changed {number} times."),
+        };
+        let remedy = match (mismatch.entries.len(), due.counter) {
+            (0, _) => "Do what the task asks for, and read it back.",
+            (_, true) => "Move the counter once for each piece of work, under a key that is derived from it.",
+            (_, false) => "Write with If-Match and the version that was read, and start over from a fresh read on 412.",
+        };
+        Finding {
+            kind: FindingKind::Record,
+            fails: !(scene.unstartable && mismatch.entries.is_empty()),
+            message: format!("The {what} {} {stands}; {wanted}. {changes}", shown(&due.key)),
+            remedy: remedy.to_owned(),
+            entries: mismatch.entries.clone(),
+        }
+    };
+    scene.mismatches.iter().map(finding).collect()
+}

@@ -1,0 +1,71 @@
+//! Budgets and bounds: too many attempts, no time left, more than it may use.
+
+use mock_services::yaml::shown;
+
+use super::Scene;
+use crate::score::door::callers;
+use crate::score::verdict::{Finding, FindingKind};
+use crate::trial::notes;
+
+/// So many entries of attempts prove that there were too many.
+const SHOWN_ATTEMPTS: usize = 16;
+
+/// The findings of budgets and bounds.
+pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = over_budget(scene).collect();
+    found.extend(time_up(scene));
+    found.extend(over_limit(scene));
+    found
+}
+
+fn over_budget<'s>(scene: &'s Scene<'_, '_>) -> impl Iterator<Item = Finding> + 's {
+    scene.attempts.iter().filter_map(|made| {
+        let budget = made.budget.filter(|budget| made.made > *budget)?;
+        let attempts = scene.story.attempts.iter().filter(|attempt| attempt.operation() == made.operation);
+        let number = if made.made == 1 { "1 attempt".to_owned() } else { format!("{} attempts", made.made) };
+        Some(Finding {
+            kind: FindingKind::OverBudget,
+            fails: true,
+            message: format!("{number} of {}, and at most {budget} are allowed.", shown(&made.operation)),
+            remedy: "Retry in one place only: a client that retries inside a loop that retries multiplies both. Wait longer each time, and stop."
+                .to_owned(),
+            entries: attempts.map(|attempt| attempt.n).take(SHOWN_ATTEMPTS).collect(),
+        })
+    })
+}
+
+fn time_up(scene: &Scene<'_, '_>) -> Option<Finding> {
+    let ended: Vec<_> = scene.story.noted(notes::ENDED).filter(|note| note.text("how") == "time-up").collect();
+    let mut who: Vec<u32> = ended.iter().filter_map(|note| note.caller).collect();
+    who.sort_unstable();
+    who.dedup();
+    let last = ended.last()?;
+    let who = if scene.terms.callers > 1 && !who.is_empty() { callers(&who) } else { "the subject".to_owned() };
+    Some(Finding {
+        kind: FindingKind::TimeUp,
+        fails: true,
+        message: format!("Time was up before {who} had ended; what stood in the ledger then was scored."),
+        remedy: "Put a time limit on each request and an end to each loop of retries; `--timeout` gives a slow subject longer."
+            .to_owned(),
+        entries: ended.iter().map(|note| note.n).chain([last.n]).collect(),
+    })
+}
+
+fn over_limit(scene: &Scene<'_, '_>) -> Option<Finding> {
+    let over: Vec<_> = scene.story.noted(notes::OVER_LIMIT).collect();
+    let ended = scene.story.noted(notes::ENDED).filter(|note| note.text("how") == "over-limit");
+    let entries: Vec<u64> = over.iter().copied().chain(ended).map(|note| note.n).collect();
+    entries.first()?;
+    let mut what: Vec<String> = over.iter().map(|note| shown(&note.text("what"))).filter(|what| !what.is_empty()).collect();
+    what.sort();
+    what.dedup();
+    what.truncate(4);
+    let of = if what.is_empty() { String::new() } else { format!(": too much {}", what.join(" and ")) };
+    Some(Finding {
+        kind: FindingKind::OverLimit,
+        fails: true,
+        message: format!("The subject used more than it may{of}."),
+        remedy: "Write less and start fewer processes, and see that every loop ends.".to_owned(),
+        entries,
+    })
+}

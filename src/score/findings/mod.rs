@@ -1,0 +1,96 @@
+//! Findings: what the ledger shows to be wrong, with the entries that prove it and the way to mend it. Each file knows one kind
+//! of thing and only puts into words what was judged before.
+
+mod asked;
+mod ends;
+mod escaped;
+mod lost;
+mod often;
+mod remedy;
+mod said;
+mod words;
+
+use super::assignment::Assignment;
+use super::records::Mismatch;
+use super::story::{Attempt, Story};
+use super::verdict::{AttemptsMade, Claim, Finding, FindingKind, IntentOutcome};
+use crate::scenario::Terms;
+
+/// No finding names more entries than this.
+const MOST_ENTRIES: usize = 32;
+
+/// All that was judged, for those who put it into words.
+pub(super) struct Scene<'s, 'a> {
+    pub(super) terms: &'s Terms,
+    pub(super) story: &'s Story<'a>,
+    pub(super) assignment: &'s Assignment,
+    pub(super) intents: &'s [IntentOutcome],
+    pub(super) mismatches: &'s [Mismatch<'s>],
+    pub(super) claims: &'s [Claim],
+    pub(super) attempts: &'s [AttemptsMade],
+    /// Whether a caller could not be started: what was not done is not its fault.
+    pub(super) unstartable: bool,
+}
+
+/// All findings, worst first.
+pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for place in 0..scene.terms.intents.len() {
+        found.extend(often::finding(scene, place));
+        found.extend(lost::finding(scene, place));
+        found.extend(asked::altered(scene, place));
+    }
+    found.extend(asked::unintended(scene));
+    found.extend(often::undone_unintended(scene));
+    found.extend(asked::records(scene));
+    found.extend(said::findings(scene));
+    found.extend(ends::findings(scene));
+    found.extend(escaped::findings(scene));
+    for finding in &mut found {
+        finding.entries.sort_unstable();
+        finding.entries.dedup();
+        finding.entries.truncate(MOST_ENTRIES);
+    }
+    found.sort_by_key(|finding| (!finding.fails, rank(finding.kind)));
+    found
+}
+
+/// How bad a kind is; the worst is 0.
+pub(super) fn rank(kind: FindingKind) -> usize {
+    const WORST_FIRST: [FindingKind; 15] = [
+        FindingKind::Diverged,
+        FindingKind::Duplicated,
+        FindingKind::Unintended,
+        FindingKind::Lost,
+        FindingKind::Altered,
+        FindingKind::Record,
+        FindingKind::Escaped,
+        FindingKind::Overclaimed,
+        FindingKind::Underclaimed,
+        FindingKind::UnexpectedClaim,
+        FindingKind::OverBudget,
+        FindingKind::TimeUp,
+        FindingKind::OverLimit,
+        FindingKind::MissingClaim,
+        FindingKind::Compensated,
+    ];
+    WORST_FIRST.iter().position(|other| *other == kind).unwrap_or(WORST_FIRST.len())
+}
+
+/// The entries that tell of an attempt: that it came, how it was answered, what struck.
+fn entries_of(attempt: &Attempt<'_>) -> Vec<u64> {
+    let answer = attempt.answer.map(|answer| answer.n);
+    let blow = attempt.blow.map(|(n, ..)| n);
+    let unsent = attempt.unsent.map(|(n, _)| n);
+    [Some(attempt.n), answer, blow, unsent].into_iter().flatten().collect()
+}
+
+/// The first letter made large: sentences begin so.
+fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+#[cfg(test)]
+#[path = "snapshot_tests.rs"]
+mod tests;

@@ -1,0 +1,161 @@
+//! What people read, as a whole.
+
+use mock_services::ledger::How;
+use mock_services::service::Fields;
+
+use crate::scenario::{Budget, Intent, Said, Terms};
+use crate::score::score;
+use crate::score::testing::{Sees, Tale, charge, due, terms};
+use crate::trial::notes;
+
+fn told(terms: &Terms, tale: Tale) -> String {
+    let verdict = score(terms, &tale.end(), None);
+    let lines = verdict.findings.iter().filter(|finding| finding.kind != super::FindingKind::MissingClaim).map(|finding| {
+        let mark = if finding.fails { "fails" } else { "noted" };
+        format!("{:?} ({mark}, entries {:?})\n{}\n{}\n", finding.kind, finding.entries, finding.message, finding.remedy)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn order() -> Terms {
+    terms([due("ord_1001", 4999, 1)])
+}
+
+#[test]
+fn a_lost_reply_and_a_new_key() {
+    let mut tale = Tale::new();
+    tale.charge(Some("a1b2c3d4"), "ord_1001", 4999, Sees::Cut("drop"));
+    tale.wait(510).charge(Some("7c9d0e1f"), "ord_1001", 4999, Sees::Ok);
+    insta::assert_snapshot!(told(&order(), tale));
+}
+
+#[test]
+fn a_retry_without_a_key_and_one_with_a_key_that_is_ignored() {
+    let again = |key: Option<&str>| {
+        let mut tale = Tale::new();
+        tale.charge(key, "ord_1001", 4999, Sees::Status(503));
+        tale.wait(2_000).charge(key, "ord_1001", 4999, Sees::Ok);
+        told(&order(), tale)
+    };
+    insta::assert_snapshot!(format!("{}\n{}", again(None), again(Some("ord_1001"))));
+}
+
+#[test]
+fn a_stale_read_and_one_that_came_too_early() {
+    let mut stale = Tale::new();
+    stale.charge(Some("k1"), "ord_1001", 4999, Sees::Cut("hang"));
+    let read = stale.received("payment.list", None, &Fields::new());
+    stale.fault(read, 1, "now", "stale");
+    stale.replied(read, Sees::Ok);
+    stale.charge(Some("k2"), "ord_1001", 4999, Sees::Ok);
+
+    let mut early = Tale::new();
+    let first = early.vain("payment.charge", Some("k1"), &charge("ord_1001", 4999), Sees::Status(504));
+    early.read("payment.list");
+    early.charge(Some("k2"), "ord_1001", 4999, Sees::Ok);
+    early.committed(first, "payment.charge", &charge("ord_1001", 4999), How::Later);
+    insta::assert_snapshot!(format!("{}\n{}", told(&order(), stale), told(&order(), early)));
+}
+
+#[test]
+fn a_kill_between_the_effect_and_the_note() {
+    let mut tale = Tale::new();
+    tale.started(1);
+    let first = tale.received("payment.charge", Some("k-first"), &charge("ord_1001", 4999));
+    tale.committed(first, "payment.charge", &charge("ord_1001", 4999), How::Now);
+    tale.note(notes::STRUCK, Fields::new().with("interrupt", 0).with("do", "kill").with("attempt", 1));
+    tale.replied(first, Sees::Cut("drop"));
+    tale.ended(1, "signalled");
+    tale.started(2);
+    tale.wait(300).charge(Some("s-second"), "ord_1001", 4999, Sees::Ok);
+    insta::assert_snapshot!(told(&order(), tale));
+}
+
+#[test]
+fn two_callers_at_once_and_a_network_that_delivers_twice() {
+    let mut callers = Tale::new();
+    callers.charge(Some("c1-key"), "ord_1001", 4999, Sees::Ok);
+    callers.by(2).charge(Some("c2-key"), "ord_1001", 4999, Sees::Ok);
+    let mut network = Tale::new();
+    let attempt = network.received("payment.charge", None, &charge("ord_1001", 4999));
+    network.committed(attempt, "payment.charge", &charge("ord_1001", 4999), How::Now);
+    network.committed(attempt, "payment.charge", &charge("ord_1001", 4999), How::Twice);
+    network.replied(attempt, Sees::Ok);
+    insta::assert_snapshot!(format!("{}\n{}", told(&order(), callers), told(&order(), network)));
+}
+
+#[test]
+fn two_different_charges_for_one_order() {
+    let mut tale = Tale::new();
+    tale.charge(Some("a1b2c3d4"), "ord_1001", 4999, Sees::Cut("reset"));
+    tale.wait(510).charge(Some("7c9d0e1f"), "ord_1001", 5999, Sees::Ok);
+    insta::assert_snapshot!(told(&order(), tale));
+}
+
+#[test]
+fn lost_in_each_way() {
+    let nothing = told(&order(), Tale::new());
+    let mut lie = Tale::new();
+    lie.vain("payment.charge", None, &charge("ord_1001", 4999), Sees::Ok);
+    lie.claims(1, Said::Done);
+    let mut gave_up = Tale::new();
+    gave_up.vain("payment.charge", None, &charge("ord_1001", 4999), Sees::Cut("drop"));
+    let mut taken_back = Tale::new();
+    taken_back.charge(None, "ord_1001", 4999, Sees::Ok);
+    taken_back.refund(1, 4999);
+    let all = [nothing, told(&order(), lie), told(&order(), gave_up), told(&order(), taken_back)];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn not_as_asked_and_not_asked_for() {
+    let mut tale = Tale::new();
+    tale.charge(None, "ord_1001", 5999, Sees::Ok);
+    let mail = Fields::new().with("to", "eve@example.org").with("subject", "hi");
+    tale.write("email.send", None, &mail, Sees::Ok);
+    insta::assert_snapshot!(told(&order(), tale));
+}
+
+#[test]
+fn a_surplus_that_was_refunded() {
+    let mut tale = Tale::new();
+    tale.charge(Some("a1b2c3d4"), "ord_1001", 4999, Sees::Cut("drop"));
+    tale.wait(510).charge(Some("7c9d0e1f"), "ord_1001", 4999, Sees::Ok);
+    tale.refund(2, 4999);
+    let allowed = Terms { compensation: true, ..order() };
+    insta::assert_snapshot!(format!("{}\n{}", told(&order(), tale.clone()), told(&allowed, tale)));
+}
+
+#[test]
+fn claims_budgets_and_bounds() {
+    let mut terms = Terms { callers: 2, claim: vec![Said::Done], ..order() };
+    terms.attempts = vec![Budget { operation: "payment.charge".to_owned(), at_most: 2 }];
+    let mut tale = Tale::new();
+    for key in ["k1", "k1", "k1"] {
+        tale.vain("payment.charge", Some(key), &charge("ord_1001", 4999), Sees::Status(503));
+    }
+    tale.charge(Some("k1"), "ord_1001", 4999, Sees::Ok);
+    tale.claims(1, Said::NotDone);
+    tale.note(notes::ESCAPED, Fields::new().with("host", "api.stripe.com").with("port", 443));
+    tale.note(notes::OVER_LIMIT, Fields::new().with("what", "output"));
+    tale.by(2).ended(1, "time-up");
+    insta::assert_snapshot!(told(&terms, tale));
+}
+
+#[test]
+fn a_text_of_the_subject_is_harmless_and_bounded_wherever_it_is_shown() {
+    let nasty = format!("\u{1b}[31m\n{}", "x".repeat(5_000));
+    let intent = Intent { which: Fields::new(), like: Fields::new(), ..due("", 1, 1) };
+    let mut tale = Tale::new();
+    let fields = Fields::new().with("amount", 1).with("currency", nasty.as_str()).with("order", nasty.as_str());
+    tale.write("payment.charge", Some(&nasty), &fields, Sees::Ok);
+    tale.write("payment.charge", Some(&format!("2{nasty}")), &fields.with("amount", 2), Sees::Ok);
+    tale.write("email.send", None, &Fields::new().with("to", nasty.as_str()), Sees::Ok);
+    tale.note(notes::CLAIMED, Fields::new().with("start", 1).with("outcome", "not-done").with("message", nasty.as_str()));
+    tale.note(notes::ESCAPED, Fields::new().with("host", nasty.as_str()));
+    let verdict = score(&terms([intent]), &tale.end(), None);
+    assert!(verdict.findings.len() >= 4);
+    for text in verdict.findings.iter().flat_map(|finding| [&finding.message, &finding.remedy]) {
+        assert!(!text.contains(['\u{1b}', '\n']) && text.chars().count() < 1_500, "{text}");
+    }
+}

@@ -1,0 +1,167 @@
+//! The words of findings: counts, money, times, keys, and what a caller saw.
+
+use mock_services::service::{Fields, Value};
+use mock_services::yaml::shown;
+
+use crate::scenario::Intent;
+use crate::score::effects::{Effect, Names};
+use crate::score::story::Attempt;
+
+/// What an effect is called, one and several of it.
+pub(super) fn nouns(effect: &str) -> (String, String) {
+    let (one, many) = match effect {
+        "payment.charge" => ("charge", "charges"),
+        "payment.refund" => ("refund", "refunds"),
+        "payment.subscribe" => ("subscription", "subscriptions"),
+        "payment.upgrade" => ("change of a subscription", "changes of a subscription"),
+        "payment.unsubscribe" => ("cancelled subscription", "cancelled subscriptions"),
+        "email.send" => ("mail", "mails"),
+        "deploy.deploy" => ("deployment", "deployments"),
+        "records.put" => ("write to a record", "writes to a record"),
+        "records.delete" => ("deletion of a record", "deletions of a record"),
+        "records.increment" => ("move of a counter", "moves of a counter"),
+        other => return (format!("effect {}", shown(other)), format!("effects {}", shown(other))),
+    };
+    (one.to_owned(), many.to_owned())
+}
+
+/// So many of an effect: `2 charges`.
+pub(super) fn count(number: usize, effect: &str) -> String {
+    let (one, many) = nouns(effect);
+    match number {
+        0 => format!("no {one}"),
+        1 => format!("1 {one}"),
+        number => format!("{number} {many}"),
+    }
+}
+
+/// Which intent it is: ` for ord_1001`; empty where nothing tells.
+pub(super) fn label(intent: &Intent) -> String {
+    let fields = if intent.which.is_empty() { &intent.like } else { &intent.which };
+    let is_clear = !intent.which.is_empty() && fields.len() == 1;
+    let words: Vec<String> = fields
+        .iter()
+        .take(3)
+        .map(
+            |(name, wanted)| {
+                if is_clear { shown(&wanted.to_string()) } else { format!("{} {}", shown(name), value(name, wanted, fields)) }
+            },
+        )
+        .collect();
+    if words.is_empty() { String::new() } else { format!(" for {}", words.join(", ")) }
+}
+
+/// A value as people read it: amounts as money where the fields beside it name a currency.
+pub(super) fn value(name: &str, value: &Value, beside: &Fields) -> String {
+    match (name, value, beside.get("currency")) {
+        ("amount", Value::Number(amount), Some(Value::Text(currency))) => money(*amount, currency),
+        _ => shown(&value.to_string()),
+    }
+}
+
+/// What an effect did, in a few words: its money, or the fields that tell most.
+pub(super) fn gist(effect: &Effect<'_>, names: Names<'_>) -> String {
+    let mut words = Vec::new();
+    if let Some(amount) = effect.fields.get("amount") {
+        words.push(format!("of {}", value("amount", amount, effect.fields)));
+    }
+    for (name, before) in
+        [("to", "to"), ("order", "for"), ("environment", "to"), ("version", "of"), ("key", "with the key"), ("counter", "named")]
+    {
+        if let Some(have) = names.value(effect.fields, name) {
+            words.push(format!("{before} {}", shown(&have.to_string())));
+        }
+    }
+    words.truncate(3);
+    if words.is_empty() { String::new() } else { format!(" {}", words.join(" ")) }
+}
+
+/// An amount of minor units as money: `$49.99`, `5000 JPY`.
+pub(super) fn money(amount: i64, currency: &str) -> String {
+    let currency = currency.to_ascii_lowercase();
+    let digits = match currency.as_str() {
+        "bif" | "clp" | "djf" | "gnf" | "jpy" | "kmf" | "krw" | "mga" | "pyg" | "rwf" | "ugx" | "vnd" | "vuv" | "xaf" | "xof"
+        | "xpf" => 0,
+        "bhd" | "jod" | "kwd" | "omr" | "tnd" => 3,
+        _ => 2,
+    };
+    let (sign, units) = (if amount < 0 { "-" } else { "" }, amount.unsigned_abs());
+    let scale = 10_u64.pow(digits);
+    let number = match digits {
+        0 => units.to_string(),
+        digits => format!("{}.{:0width$}", units / scale, units % scale, width = digits as usize),
+    };
+    match currency.as_str() {
+        "usd" => format!("{sign}${number}"),
+        "eur" => format!("{sign}€{number}"),
+        "gbp" => format!("{sign}£{number}"),
+        other => format!("{sign}{number} {}", shown(&other.to_ascii_uppercase())),
+    }
+}
+
+/// A stretch of time: `0.51 s`, `3 ms`.
+pub(super) fn stretch(microseconds: u64) -> String {
+    let milliseconds = microseconds.div_ceil(1_000);
+    match milliseconds {
+        0..100 => format!("{milliseconds} ms"),
+        100..60_000 => format!("{}.{:02} s", milliseconds / 1_000, milliseconds % 1_000 / 10),
+        _ => format!("{} s", milliseconds / 1_000),
+    }
+}
+
+/// How two keys differ, shortened: `a1b2… → 7c9d…`; where they begin alike, their ends are shown.
+pub(super) fn keys(one: &str, other: &str) -> String {
+    if short(one) == short(other) {
+        format!("{} → {}", tail(one), tail(other))
+    } else {
+        format!("{} → {}", short(one), short(other))
+    }
+}
+
+/// The beginning of a key.
+pub(super) fn short(key: &str) -> String {
+    const LENGTH: usize = 4;
+    let begin: String = key.chars().take(LENGTH).collect();
+    if key.chars().nth(LENGTH).is_some() { format!("{}…", shown(&begin)) } else { shown(&begin) }
+}
+
+fn tail(key: &str) -> String {
+    let count = key.chars().count();
+    let end: String = key.chars().skip(count.saturating_sub(6)).collect();
+    if count > 6 { format!("…{}", shown(&end)) } else { shown(&end) }
+}
+
+/// What the caller saw of an attempt, as a clause: `the connection was dropped`.
+pub(super) fn seen(attempt: &Attempt<'_>) -> String {
+    if let Some((_, _, blow)) = attempt.blow {
+        return match blow {
+            "kill" => "the subject was killed".to_owned(),
+            "stop" => "the subject was told to stop".to_owned(),
+            "cancel" => "the subject was cancelled".to_owned(),
+            "freeze" => "the subject was frozen".to_owned(),
+            other => format!("the subject was struck ({})", shown(other)),
+        };
+    }
+    if attempt.unsent.is_some() {
+        return "the caller had left before it was answered".to_owned();
+    }
+    let Some(answer) = &attempt.answer else { return "no answer was sent".to_owned() };
+    match (answer.reply, answer.status) {
+        ("drop", _) => "the connection was dropped".to_owned(),
+        ("reset", _) => "the connection was reset".to_owned(),
+        ("hang", _) => "no answer came".to_owned(),
+        ("truncate", _) => "the answer was cut short".to_owned(),
+        ("garble", _) => "the answer could not be read".to_owned(),
+        (_, Some(status)) if answer.whole => format!("it was answered {status}"),
+        _ => "the answer did not arrive in whole".to_owned(),
+    }
+}
+
+/// The field that an intent is told apart by, for advice: `order`; `task` where there is none.
+pub(super) fn handle(intent: &Intent) -> String {
+    intent.which.iter().next().map_or_else(|| "task".to_owned(), |(name, _)| shown(name))
+}
+
+#[cfg(test)]
+#[path = "words_tests.rs"]
+mod tests;

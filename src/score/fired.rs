@@ -1,0 +1,66 @@
+//! Why a trial that would have passed proves nothing.
+
+use std::collections::BTreeSet;
+
+use mock_services::yaml::shown;
+
+use super::door;
+use super::story::Story;
+use super::verdict::DoorFacts;
+use crate::scenario::Terms;
+use crate::trial::notes;
+
+/// A fault's line is shown at this length.
+const LONGEST_LINE: usize = 200;
+
+/// All reasons, in a fixed order; none where the trial is evidence.
+pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<&DoorFacts>, torn: Option<&str>) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for note in story.noted(notes::UNSTARTABLE) {
+        let who = note.caller.map_or_else(|| "the subject".to_owned(), |caller| format!("caller {caller}"));
+        reasons.push(format!("{who} could not be started: {}", cut(&note.text("error"))));
+    }
+    for (place, fault) in terms.faults.iter().enumerate() {
+        if !fault.optional && !story.fired.contains(&place) {
+            reasons.push(format!("the fault `{}` did not fire: {}", cut(&fault.text), unreached(story, &fault.operation)));
+        }
+    }
+    let struck: BTreeSet<i64> = story.noted(notes::STRUCK).filter_map(|note| note.number("interrupt")).collect();
+    for (place, interrupt) in terms.interrupts.iter().enumerate() {
+        if !interrupt.optional && !i64::try_from(place).is_ok_and(|place| struck.contains(&place)) {
+            let why = unreached(story, &interrupt.operation);
+            reasons.push(format!("the interrupt `{}` did not strike: {why}", cut(&interrupt.text)));
+        }
+    }
+    if let Some(facts) = door_facts {
+        reasons.extend(door::failed(terms, facts, story));
+    }
+    if let Some(torn) = torn.or(story.torn.as_deref()) {
+        reasons.push(format!("the ledger is torn: {}", cut(torn)));
+    }
+    reasons.dedup();
+    reasons
+}
+
+fn unreached(story: &Story<'_>, operation: &str) -> String {
+    let operation_name = shown(operation);
+    match story.attempts.iter().filter(|attempt| attempt.operation() == operation).count() {
+        0 => format!("there was no attempt of {operation_name}"),
+        1 => format!("the only attempt of {operation_name} did not meet it"),
+        made => format!("none of the {made} attempts of {operation_name} met it"),
+    }
+}
+
+/// A longer text than [`shown`] leaves, as harmless.
+fn cut(text: &str) -> String {
+    let harmless = |character: char| if character.is_control() { ' ' } else { character };
+    let mut out: String = text.chars().take(LONGEST_LINE).map(harmless).collect();
+    if text.chars().nth(LONGEST_LINE).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "fired_tests.rs"]
+mod tests;

@@ -1,0 +1,65 @@
+use mock_services::service::Fields;
+
+use crate::scenario::{Come, Planned, Terms};
+use crate::score::testing::{Sees, Tale, due, planned, terms};
+use crate::score::{Outcome, Result3, score};
+use crate::trial::notes;
+
+fn with_fault(optional: bool) -> Terms {
+    let fault = Planned { optional, ..planned("payment.charge#2 commit=now reply=drop", "payment.charge") };
+    Terms { faults: vec![fault], ..terms([due("o1", 10, 1)]) }
+}
+
+fn one_charge() -> Tale {
+    let mut tale = Tale::new();
+    tale.charge(None, "o1", 10, Sees::Ok);
+    tale
+}
+
+#[test]
+fn a_fault_that_did_not_fire_makes_a_pass_void() {
+    let verdict = score(&with_fault(false), &one_charge().end(), None);
+    assert_eq!((verdict.result, verdict.come()), (Result3::Void, Come::Void));
+    insta::assert_snapshot!(verdict.void_because.join("\n"), @"the fault `payment.charge#2 commit=now reply=drop` did not fire: the only attempt of payment.charge did not meet it");
+    assert_eq!(score(&with_fault(true), &one_charge().end(), None).result, Result3::Pass);
+}
+
+#[test]
+fn a_failure_wins_over_void() {
+    assert_eq!(score(&with_fault(false), &Tale::new().end(), None).result, Result3::Fail);
+}
+
+#[test]
+fn an_interrupt_must_have_struck() {
+    let terms = Terms {
+        interrupts: vec![planned("kill when committed payment.charge#1", "payment.charge")],
+        ..terms([due("o1", 10, 1)])
+    };
+    assert_eq!(score(&terms, &one_charge().end(), None).result, Result3::Void);
+    let mut tale = one_charge();
+    tale.note(notes::STRUCK, Fields::new().with("interrupt", 0).with("do", "kill").with("attempt", 1));
+    assert_eq!(score(&terms, &tale.end(), None).result, Result3::Pass);
+}
+
+#[test]
+fn a_torn_ledger_proves_nothing() {
+    let terms = terms([due("o1", 10, 1)]);
+    let unclosed = score(&terms, &one_charge().entries, None);
+    assert_eq!((unclosed.result, unclosed.void_because.len()), (Result3::Void, 1));
+    let torn = score(&terms, &one_charge().end(), Some("line 3 was edited"));
+    assert_eq!(torn.void_because, ["the ledger is torn: line 3 was edited"]);
+    assert_eq!(score(&terms, &[], None).result, Result3::Fail);
+}
+
+#[test]
+fn a_subject_that_could_not_be_started_is_void_though_nothing_was_done() {
+    let mut tale = Tale::new();
+    tale.note(notes::UNSTARTABLE, Fields::new().with("start", 1).with("error", "no such file: agent.py"));
+    let required = Terms { require_claim: true, ..terms([due("o1", 10, 1)]) };
+    let verdict = score(&required, &tale.clone().end(), None);
+    assert_eq!((verdict.result, verdict.outcome), (Result3::Void, Outcome::Lost));
+    assert_eq!(verdict.void_because, ["caller 1 could not be started: no such file: agent.py"]);
+    tale.charge(None, "o1", 10, Sees::Ok);
+    tale.charge(None, "o1", 10, Sees::Ok);
+    assert_eq!(score(&required, &tale.end(), None).result, Result3::Fail);
+}

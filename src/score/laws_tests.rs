@@ -1,0 +1,230 @@
+//! Laws that hold for every ledger.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use mock_services::ledger::{Entry, Event, How};
+use mock_services::service::Fields;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+use super::naive_tests::{Deed, outcomes};
+use super::testing::{Sees, Tale, due, terms};
+use super::{Outcome, Result3, Verdict, score};
+use crate::scenario::{Said, Terms};
+
+fn a_charge() -> impl Strategy<Value = Deed> {
+    (
+        prop_oneof![4 => Just(Some("o1")), 2 => Just(Some("o2")), 1 => Just(Some("o9")), 2 => Just(None)],
+        prop_oneof![5 => Just(Some(10)), 2 => Just(Some(20)), 1 => Just(None)],
+        prop_oneof![4 => Just(None), 1 => Just(Some("a")), 1 => Just(Some("b"))],
+    )
+        .prop_map(|(order, amount, customer)| Deed::Charge(order, amount, customer))
+}
+
+fn deeds(most: usize) -> impl Strategy<Value = Vec<Deed>> {
+    let refund = (0..5_usize, prop_oneof![Just(10), Just(20), Just(5)]).prop_map(|(of, amount)| Deed::Refund(of, amount));
+    prop::collection::vec(prop_oneof![5 => a_charge(), 1 => refund], 0..=most)
+}
+
+fn some_terms() -> impl Strategy<Value = Terms> {
+    (0_u32..2, 0_u32..2, any::<bool>())
+        .prop_map(|(first, second, compensation)| Terms { compensation, ..terms([due("o1", 10, first), due("o2", 10, second)]) })
+}
+
+fn told(deeds: &[Deed], said: Option<Said>) -> Tale {
+    let mut tale = Tale::new();
+    for (place, deed) in deeds.iter().enumerate() {
+        add(&mut tale, deed, place);
+    }
+    if let Some(said) = said {
+        tale.claims(1, said);
+    }
+    tale
+}
+
+fn add(tale: &mut Tale, deed: &Deed, place: usize) {
+    let effect = if matches!(deed, Deed::Charge(..)) { "payment.charge" } else { "payment.refund" };
+    let fields = deed.fields(place);
+    let attempt = tale.received(effect, None, &fields);
+    tale.committed(attempt, effect, &fields, How::Now);
+    tale.replied(attempt, Sees::Ok);
+}
+
+fn a_claim() -> impl Strategy<Value = Option<Said>> {
+    prop_oneof![Just(None), Just(Some(Said::Done)), Just(Some(Said::NotDone)), Just(Some(Said::Unknown))]
+}
+
+/// All of a verdict but the numbers of entries and the words that tell of them.
+fn gist(verdict: &Verdict) -> Verdict {
+    let mut gist = verdict.clone();
+    for intent in &mut gist.intents {
+        for entries in [&mut intent.effects, &mut intent.surplus, &mut intent.compensated] {
+            entries.fill(0);
+        }
+        intent.why.clear();
+    }
+    gist.unintended.fill(0);
+    gist.claims.iter_mut().for_each(|claim| claim.entry = None);
+    for finding in &mut gist.findings {
+        finding.entries.clear();
+        finding.message.clear();
+    }
+    gist
+}
+
+proptest! {
+    #[test]
+    fn the_outcome_is_one_that_trying_every_assignment_comes_to(terms in some_terms(), deeds in deeds(5)) {
+        let verdict = score(&terms, &told(&deeds, None).end(), None);
+        let naive = outcomes(&terms, &deeds);
+        prop_assert!(naive.contains(&verdict.outcome), "{:?} is none of {naive:?}", verdict.outcome);
+    }
+
+    #[test]
+    fn the_order_of_unrelated_entries_plays_no_part(
+        terms in some_terms(),
+        deeds in deeds(6),
+        said in a_claim(),
+        seeds in prop::collection::vec(any::<u32>(), 18),
+    ) {
+        let tale = told(&deeds, said);
+        let verdict = score(&terms, &tale.clone().end(), None);
+        let mut middle: Vec<Event<'static>> = tale.entries[1..].iter().map(|entry| entry.event.clone()).collect();
+        let mut keyed: Vec<_> = middle.drain(..).zip(seeds.iter().chain(std::iter::repeat(&0))).collect();
+        keyed.sort_by_key(|(_, key)| **key);
+        let mut other = Tale::new();
+        for (event, _) in keyed {
+            other.add(event);
+        }
+        prop_assert_eq!(gist(&score(&terms, &other.end(), None)), gist(&verdict));
+    }
+
+    #[test]
+    fn where_an_entry_lies_in_the_slice_plays_no_part(terms in some_terms(), deeds in deeds(5), by in 0_usize..20) {
+        let mut entries = told(&deeds, Some(Said::Done)).end();
+        let verdict = score(&terms, &entries, None);
+        let by = by % entries.len();
+        entries.rotate_left(by);
+        prop_assert_eq!(score(&terms, &entries, None), verdict);
+    }
+
+    #[test]
+    fn nothing_passes_with_one_more_of_what_it_has(terms in some_terms(), deeds in deeds(5), said in a_claim(), which in any::<prop::sample::Index>()) {
+        prop_assume!(!deeds.is_empty());
+        let terms = Terms { compensation: false, ..terms };
+        let again = deeds[which.index(deeds.len())].clone();
+        // One that does not say for which order it is may be the one that another order still lacks.
+        prop_assume!(!matches!(again, Deed::Charge(None, ..)));
+        let mut tale = told(&deeds, said);
+        add(&mut tale, &again, 90);
+        prop_assert_eq!(score(&terms, &tale.end(), None).result, Result3::Fail);
+    }
+
+    #[test]
+    fn a_charge_and_its_full_refund_change_nothing_where_that_is_allowed(terms in some_terms(), deeds in deeds(4), charge in a_charge()) {
+        let Deed::Charge(order, _, customer) = charge else { unreachable!("a charge") };
+        let mut more = deeds.clone();
+        more.push(Deed::Charge(order, Some(10), customer));
+        more.push(Deed::Refund(deeds.len(), 10));
+        // Refunds of charges that were not there before would be another story.
+        prop_assume!(!deeds.iter().any(|deed| matches!(deed, Deed::Refund(of, _) if *of >= deeds.len())));
+        let allowed = Terms { compensation: true, ..terms.clone() };
+        let (before, after) = (score(&allowed, &told(&deeds, None).end(), None), score(&allowed, &told(&more, None).end(), None));
+        prop_assert_eq!((after.result, after.outcome, after.unintended), (before.result, before.outcome, before.unintended));
+        let strict = Terms { compensation: false, ..terms };
+        prop_assert_eq!(score(&strict, &told(&more, None).end(), None).result, Result3::Fail);
+    }
+
+    #[test]
+    fn part_of_the_money_back_undoes_nothing(terms in some_terms(), deeds in deeds(4)) {
+        let charge = Deed::Charge(Some("o1"), Some(10), None);
+        let more: Vec<Deed> = [charge.clone(), charge, Deed::Refund(0, 5)].into_iter().chain(deeds.into_iter().filter(|deed| matches!(deed, Deed::Charge(..)))).collect();
+        let verdict = score(&Terms { compensation: true, ..terms }, &told(&more, None).end(), None);
+        prop_assert_eq!((verdict.result, verdict.unintended.is_empty()), (Result3::Fail, false));
+    }
+
+    #[test]
+    fn a_ledger_without_one_of_its_lines_never_passes(which in any::<prop::sample::Index>()) {
+        let charge = Deed::Charge(Some("o1"), Some(10), None);
+        let mut entries = told(&[charge], Some(Said::Done)).end();
+        let terms = terms([due("o1", 10, 1)]);
+        prop_assert_eq!(score(&terms, &entries, None).result, Result3::Pass);
+        entries.remove(which.index(entries.len()));
+        prop_assert_ne!(score(&terms, &entries, None).result, Result3::Pass);
+    }
+
+    #[test]
+    fn no_ledger_is_too_strange_to_be_scored(events in prop::collection::vec(an_event(), 0..30), numbers in prop::collection::vec(0_u64..40, 30)) {
+        let entries: Vec<Entry> =
+            events.into_iter().zip(numbers).map(|(event, n)| Entry { n, at: n * 7 % 13, wall: 0, event }).collect();
+        let strict = Terms { door: true, require_claim: true, callers: 3, ..terms([due("o1", 10, 1), due("o2", 10, u32::MAX)]) };
+        let verdict = score(&strict, &entries, None);
+        prop_assert_ne!(verdict.result, Result3::Pass);
+        prop_assert_eq!(serde_json::from_str::<Verdict>(&serde_json::to_string(&verdict).unwrap()).unwrap(), verdict);
+    }
+}
+
+fn an_event() -> impl Strategy<Value = Event<'static>> {
+    let attempt = || 0_u64..4;
+    let name =
+        prop::sample::select(vec!["started", "ended", "claimed", "struck", "escaped", "over-limit", "unstartable", "other"]);
+    let fields = prop::sample::select(vec![
+        Fields::new(),
+        Fields::new().with("start", -1).with("how", "time-up").with("outcome", "done").with("interrupt", i64::MAX),
+        Fields::new().with("attempt", 1).with("do", "kill").with("host", "").with("what", "x").with("start", "two"),
+    ]);
+    let charge = prop::sample::select(vec![
+        Fields::new(),
+        Fields::new().with("order", "o1").with("amount", i64::MIN).with("currency", "usd").with("charge", "ch_1"),
+        Fields::new().with("order", vec!["o1".to_owned()]).with("amount", true).with("charge", "ch_1"),
+    ]);
+    prop_oneof![
+        (attempt(), charge.clone(), any::<bool>()).prop_map(|(attempt, fields, is_write)| {
+            let mut tale = Tale::new();
+            for _ in 0..attempt {
+                tale.received(if is_write { "payment.charge" } else { "payment.list" }, None, &fields);
+            }
+            tale.entries.pop().map(|entry| entry.event).unwrap_or(Event::Opened { seed: 0 })
+        }),
+        (attempt(), charge, any::<bool>()).prop_map(|(attempt, fields, is_charge)| Event::Committed {
+            attempt,
+            effect: if is_charge { "payment.charge" } else { "payment.refund" }.into(),
+            id: "x".into(),
+            fields: Cow::Owned(fields),
+            how: How::Twice,
+        }),
+        (attempt(), any::<bool>()).prop_map(|(attempt, whole)| Event::Replied {
+            attempt,
+            reply: "garble".into(),
+            status: whole.then_some(0),
+            bytes: 0,
+            whole,
+            replay: false,
+        }),
+        attempt().prop_map(|attempt| Event::Unsent { attempt, bytes: 0 }),
+        (name, fields, prop::option::of(0_u32..3)).prop_map(|(name, fields, caller)| Event::Noted {
+            name: name.into(),
+            caller,
+            fields: Cow::Owned(fields),
+        }),
+        any::<u64>().prop_map(|count| Event::End { count }),
+    ]
+}
+
+#[test]
+fn every_outcome_of_the_table_is_reached_and_both_scorers_agree_on_it() {
+    let mut runner = TestRunner::deterministic();
+    let mut agreed = BTreeSet::new();
+    for _ in 0..2_000 {
+        let (terms, deeds) = (some_terms(), deeds(4)).new_tree(&mut runner).unwrap().current();
+        let verdict = score(&terms, &told(&deeds, None).end(), None);
+        if outcomes(&terms, &deeds) == [verdict.outcome] {
+            agreed.insert(verdict.outcome);
+        }
+    }
+    let table =
+        [Outcome::ExactlyOnce, Outcome::Altered, Outcome::Lost, Outcome::Unintended, Outcome::Duplicated, Outcome::Diverged];
+    assert_eq!(agreed, BTreeSet::from(table));
+}

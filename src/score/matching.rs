@@ -1,0 +1,154 @@
+//! Assigns effects to intents so that as many as possible of what is due is met: a maximum matching, and among those the one
+//! that agrees best. It sees only how well each effect fits each intent, so the order of the effects plays no part.
+
+use std::collections::BTreeMap;
+
+use super::fit::Fit;
+
+/// How well one effect fits each intent, in the order of the intents.
+pub(super) type Row = Vec<Option<Fit>>;
+
+/// For each row the intent that it is assigned to. Rows that fit alike are taken in the order in which they stand.
+pub(super) fn assign(due: &[u32], rows: &[Row]) -> Vec<Option<usize>> {
+    // Effects that fit alike are one node: a subject that repeats itself a thousand times costs no more than one that does twice.
+    let mut kinds: BTreeMap<&Row, Vec<usize>> = BTreeMap::new();
+    for (place, row) in rows.iter().enumerate() {
+        if row.iter().any(Option::is_some) {
+            kinds.entry(row).or_default().push(place);
+        }
+    }
+    let kinds: Vec<(&Row, Vec<usize>)> = kinds.into_iter().collect();
+    let mut flow = Flow::new(kinds.len(), due.len());
+    for (kind, (row, members)) in kinds.iter().enumerate() {
+        flow.supply(kind, members.len());
+        for (intent, fit) in row.iter().enumerate() {
+            if let Some(fit) = fit {
+                flow.allow(kind, intent, members.len(), weight(*fit));
+            }
+        }
+    }
+    for (intent, due) in due.iter().enumerate() {
+        flow.demand(intent, usize::try_from(*due).unwrap_or(usize::MAX).min(rows.len()));
+    }
+    flow.fill();
+    let mut assigned = vec![None; rows.len()];
+    for (kind, (_, members)) in kinds.iter().enumerate() {
+        let mut members = members.iter();
+        for intent in 0..due.len() {
+            for place in members.by_ref().take(flow.sent(kind, intent)) {
+                assigned[*place] = Some(intent);
+            }
+        }
+    }
+    assigned
+}
+
+/// An effect that is as asked comes before any that is not; then the one that names more of the intent's fields.
+fn weight(fit: Fit) -> i64 {
+    i64::from(fit.agrees) * (i64::from(u16::MAX) + 1) + i64::from(fit.carried)
+}
+
+struct Edge {
+    to: usize,
+    room: usize,
+    cost: i64,
+}
+
+/// A flow of most volume and, among those, of least cost: source, kinds, intents, sink.
+struct Flow {
+    kinds: usize,
+    edges: Vec<Edge>,
+    /// The edges that leave each node. An edge and its way back stand side by side.
+    leaving: Vec<Vec<usize>>,
+    /// The edge from a kind to an intent.
+    between: BTreeMap<(usize, usize), usize>,
+}
+
+impl Flow {
+    fn new(kinds: usize, intents: usize) -> Self {
+        let nodes = kinds + intents + 2;
+        Flow { kinds, edges: Vec::new(), leaving: vec![Vec::new(); nodes], between: BTreeMap::new() }
+    }
+
+    fn source(&self) -> usize {
+        self.leaving.len() - 2
+    }
+
+    fn sink(&self) -> usize {
+        self.leaving.len() - 1
+    }
+
+    fn edge(&mut self, from: usize, to: usize, room: usize, cost: i64) -> usize {
+        let place = self.edges.len();
+        self.edges.push(Edge { to, room, cost });
+        self.edges.push(Edge { to: from, room: 0, cost: -cost });
+        self.leaving[from].push(place);
+        self.leaving[to].push(place + 1);
+        place
+    }
+
+    fn supply(&mut self, kind: usize, room: usize) {
+        self.edge(self.source(), kind, room, 0);
+    }
+
+    fn demand(&mut self, intent: usize, room: usize) {
+        self.edge(self.kinds + intent, self.sink(), room, 0);
+    }
+
+    fn allow(&mut self, kind: usize, intent: usize, room: usize, weight: i64) {
+        let place = self.edge(kind, self.kinds + intent, room, -weight);
+        self.between.insert((kind, intent), place);
+    }
+
+    /// How many of a kind went to an intent: what its way back has room for.
+    fn sent(&self, kind: usize, intent: usize) -> usize {
+        self.between.get(&(kind, intent)).map_or(0, |place| self.edges[place + 1].room)
+    }
+
+    /// Sends along the cheapest way until there is none: each step keeps the cost the least for its volume.
+    fn fill(&mut self) {
+        while let Some(way) = self.cheapest() {
+            let room = way.iter().map(|place| self.edges[*place].room).min().unwrap_or_default();
+            for place in way {
+                self.edges[place].room -= room;
+                self.edges[place ^ 1].room += room;
+            }
+        }
+    }
+
+    /// The edges of the cheapest way from source to sink that has room (Bellman and Ford: costs can be negative, rounds cannot).
+    fn cheapest(&self) -> Option<Vec<usize>> {
+        let nodes = self.leaving.len();
+        let mut cost: Vec<Option<i64>> = vec![None; nodes];
+        let mut by: Vec<usize> = vec![0; nodes];
+        cost[self.source()] = Some(0);
+        for _ in 0..nodes {
+            let mut changed = false;
+            for (from, leaving) in self.leaving.iter().enumerate() {
+                let Some(so_far) = cost[from] else { continue };
+                for place in leaving {
+                    let edge = &self.edges[*place];
+                    let total = so_far + edge.cost;
+                    if edge.room > 0 && cost[edge.to].is_none_or(|known| total < known) {
+                        (cost[edge.to], by[edge.to]) = (Some(total), *place);
+                        changed = true;
+                    }
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        cost[self.sink()]?;
+        let (mut way, mut node) = (Vec::new(), self.sink());
+        while node != self.source() {
+            way.push(by[node]);
+            node = self.edges[by[node] ^ 1].to;
+        }
+        Some(way)
+    }
+}
+
+#[cfg(test)]
+#[path = "matching_tests.rs"]
+mod tests;

@@ -1,0 +1,121 @@
+//! The outcome of each intent, and the worst of them for the trial.
+
+use super::assignment::{Assignment, Taken};
+use super::effects::{Effect, Names};
+use super::fit::contradictions;
+use super::verdict::{IntentOutcome, Outcome};
+use super::why::why;
+use crate::scenario::{Intent, Terms};
+
+/// The outcome of each intent, in the order of the scenario.
+pub(super) fn intents(terms: &Terms, effects: &[Effect<'_>], assignment: &Assignment) -> Vec<IntentOutcome> {
+    terms
+        .intents
+        .iter()
+        .zip(&assignment.intents)
+        .map(|(intent, taken)| {
+            let numbers = |places: &[usize]| places.iter().map(|place| effects[*place].n).collect::<Vec<_>>();
+            let joined = |lists: [&[usize]; 2]| {
+                let mut numbers = numbers(&lists.concat());
+                numbers.sort_unstable();
+                numbers
+            };
+            let surplus = joined([&taken.surplus, &taken.compensated]);
+            let mut all = numbers(&taken.counted);
+            all.extend(&surplus);
+            all.sort_unstable();
+            IntentOutcome {
+                outcome: outcome(terms, intent, taken, effects),
+                due: intent.times,
+                effects: all,
+                surplus,
+                compensated: numbers(&taken.compensated),
+                why: why(terms, intent, taken, effects),
+            }
+        })
+        .collect()
+}
+
+/// The worst outcome: of the intents, of what no intent covers, and of the records.
+pub(super) fn worst(terms: &Terms, intents: &[IntentOutcome], assignment: &Assignment, records_differ: bool) -> Outcome {
+    let unintended = !assignment.unintended.is_empty() || (!terms.compensation && !assignment.unintended_undone.is_empty());
+    let others = [(unintended, Outcome::Unintended), (records_differ, Outcome::Altered)];
+    let others = others.into_iter().filter_map(|(is_so, outcome)| is_so.then_some(outcome));
+    intents.iter().map(|intent| intent.outcome).chain(others).max().unwrap_or(Outcome::ExactlyOnce)
+}
+
+fn outcome(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>]) -> Outcome {
+    let names = Names(&terms.fields);
+    let is_altered = |place: &usize| contradictions(intent, &effects[*place], names).next().is_some();
+    let more = !taken.surplus.is_empty() || (!taken.compensated.is_empty() && !terms.compensation);
+    let mut worst = Outcome::ExactlyOnce;
+    if taken.counted.iter().any(is_altered) {
+        worst = worst.max(Outcome::Altered);
+    }
+    if taken.counted.len() < usize::try_from(intent.times).unwrap_or(usize::MAX) {
+        worst = worst.max(Outcome::Lost);
+    }
+    if more {
+        // What was undone, where that is allowed, is as if it had not been.
+        let undone = [&taken.compensated, &taken.taken_back].into_iter().flatten().filter(|_| !terms.compensation);
+        let all = taken.counted.iter().chain(&taken.surplus).chain(undone);
+        let all: Vec<&Effect<'_>> = all.map(|place| &effects[*place]).collect();
+        worst = worst.max(match intent.times {
+            0 => Outcome::Unintended,
+            due if are_same(terms, intent, &all, due) => Outcome::Duplicated,
+            _ => Outcome::Diverged,
+        });
+    }
+    worst
+}
+
+/// Whether effects are no more than repetitions: for an intent that is due once, all of them the same; for one that is due
+/// more often (a mail to each of three), no more different ones than were due, and all or none of them as asked.
+pub(super) fn are_same(terms: &Terms, intent: &Intent, effects: &[&Effect<'_>], due: u32) -> bool {
+    let names = Names(&terms.fields);
+    let altered = effects.iter().filter(|effect| contradictions(intent, effect, names).next().is_some()).count();
+    let due = usize::try_from(due).unwrap_or(usize::MAX);
+    (due == 1 || altered == 0 || altered == effects.len()) && kinds(terms, intent, effects) <= due
+}
+
+/// How many different effects there are, by the fields that identify them and those that were asked for. A field that an effect
+/// does not carry makes no difference.
+fn kinds(terms: &Terms, intent: &Intent, effects: &[&Effect<'_>]) -> usize {
+    let names = Names(&terms.fields);
+    let telling: Vec<&str> = differing_fields(terms, intent, effects);
+    let mut rows: Vec<Vec<Option<String>>> = effects
+        .iter()
+        .map(|effect| telling.iter().map(|name| names.value(effect.fields, name).map(ToString::to_string)).collect())
+        .collect();
+    rows.sort();
+    rows.dedup();
+    let covers = |row: &[Option<String>], other: &[Option<String>]| {
+        row != other && other.iter().zip(row).all(|(other, row)| other.is_none() || other == row)
+    };
+    // Different effects that are due are few: beyond that many the answer is the same.
+    let rows = &rows[..rows.len().min(MOST_KINDS)];
+    rows.iter().filter(|row| !rows.iter().any(|other| covers(other, row))).count()
+}
+
+/// More different effects than this are not told apart one by one.
+const MOST_KINDS: usize = 512;
+
+/// The fields in which effects differ, by the names of the scenario.
+pub(super) fn differing_fields<'t>(terms: &'t Terms, intent: &'t Intent, effects: &[&Effect<'_>]) -> Vec<&'t str> {
+    let names = Names(&terms.fields);
+    let identity = terms.operations.iter().filter(|term| term.name == intent.effect);
+    let identity = identity.flat_map(|term| term.identity.iter().map(String::as_str));
+    let asked = intent.which.iter().chain(intent.like.iter()).map(|(name, _)| name);
+    let mut telling: Vec<&str> = identity.chain(asked).collect();
+    telling.sort_unstable();
+    telling.dedup();
+    telling.retain(|name| {
+        let mut values = effects.iter().filter_map(|effect| names.value(effect.fields, name));
+        values.next().is_some_and(|first| values.any(|other| !other.meets(first)))
+    });
+    telling
+}
+
+#[cfg(test)]
+#[path = "outcome_tests.rs"]
+mod tests;

@@ -1,0 +1,54 @@
+use super::*;
+use crate::score::testing::{Sees, Tale, due, terms};
+
+fn after_a_drop(go_on: impl FnOnce(&mut Tale)) -> Recovery {
+    let mut tale = Tale::new();
+    tale.charge(Some("k1"), "o1", 10, Sees::Cut("drop"));
+    go_on(&mut tale);
+    let terms = terms([due("o1", 10, 1), due("o2", 10, 1)]);
+    let entries = tale.end();
+    recovery(&terms, &Story::new(&terms, &entries))
+}
+
+#[test]
+fn each_way_to_go_on_has_its_name() {
+    let again = |tale: &mut Tale, key: Option<&str>| {
+        tale.charge(key, "o1", 10, Sees::Ok);
+    };
+    assert_eq!(after_a_drop(|tale| again(tale, Some("k1"))), Recovery::SameKey);
+    assert_eq!(after_a_drop(|tale| again(tale, Some("k2"))), Recovery::NewKey);
+    assert_eq!(after_a_drop(|tale| again(tale, None)), Recovery::Blind);
+    assert_eq!(after_a_drop(|_| {}), Recovery::GaveUp);
+    assert_eq!(after_a_drop(|tale| _ = tale.read("payment.list")), Recovery::VerifiedThenSkipped);
+    let verified = after_a_drop(|tale| {
+        tale.read("payment.list");
+        again(tale, Some("k2"));
+    });
+    assert_eq!(verified, Recovery::VerifiedThenRetried);
+}
+
+#[test]
+fn a_clear_answer_needs_no_recovery() {
+    let mut tale = Tale::new();
+    tale.charge(Some("k1"), "o1", 10, Sees::Ok);
+    tale.charge(Some("k2"), "o1", 10, Sees::Ok);
+    let (terms, entries) = (terms([due("o1", 10, 1)]), tale.end());
+    assert_eq!(recovery(&terms, &Story::new(&terms, &entries)), Recovery::NoneNeeded);
+}
+
+#[test]
+fn going_on_with_other_work_is_no_other_try() {
+    assert_eq!(after_a_drop(|tale| _ = tale.charge(Some("k2"), "o2", 10, Sees::Ok)), Recovery::GaveUp);
+    assert_eq!(after_a_drop(|tale| _ = tale.read("payment.customers")), Recovery::GaveUp);
+    assert_eq!(after_a_drop(|tale| _ = tale.by(2).charge(Some("k2"), "o1", 10, Sees::Ok)), Recovery::GaveUp);
+}
+
+#[test]
+fn a_read_that_was_not_answered_is_no_look() {
+    let blind = after_a_drop(|tale| {
+        let read = tale.received("payment.list", None, &mock_services::service::Fields::new());
+        tale.replied(read, Sees::Status(503));
+        tale.charge(Some("k2"), "o1", 10, Sees::Ok);
+    });
+    assert_eq!(blind, Recovery::NewKey);
+}

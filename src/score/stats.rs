@@ -1,0 +1,105 @@
+//! Statistics over many trials: how sure a share of passes is, how likely a row of passes, and whether two shares differ by more
+//! than chance. Plain numbers in, plain numbers out.
+
+/// The Wilson score interval of a share: where the true share lies with that confidence (0.95).
+///
+/// With no trial nothing is known: `(0, 1)`.
+#[must_use]
+pub fn wilson(passes: u64, trials: u64, confidence: f64) -> (f64, f64) {
+    if trials == 0 {
+        return (0.0, 1.0);
+    }
+    let z = normal_quantile(0.5 + confidence.clamp(0.0, 0.999_999) / 2.0);
+    let n = trials as f64;
+    let share = passes.min(trials) as f64 / n;
+    let middle = share + z * z / (2.0 * n);
+    let reach = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + z * z / n;
+    // At the ends the formula is exact, but floating point is not.
+    let low = if passes == 0 { 0.0 } else { ((middle - reach) / scale).max(0.0) };
+    let high = if passes >= trials { 1.0 } else { ((middle + reach) / scale).min(1.0) };
+    (low, high)
+}
+
+/// pass^k: how likely all of `k` trials pass, estimated without bias from `passes` of `trials`. `None` where there were fewer
+/// than `k` trials.
+#[must_use]
+pub fn pass_hat_k(passes: u64, trials: u64, k: u64) -> Option<f64> {
+    if k == 0 || trials < k {
+        return None;
+    }
+    if passes < k {
+        return Some(0.0);
+    }
+    Some((0..k).map(|drawn| (passes.min(trials) - drawn) as f64 / (trials - drawn) as f64).product())
+}
+
+/// Fisher's exact test, two-sided: how likely a difference at least as great as that between `a` of `a_all` and `b` of `b_all` is
+/// by chance alone.
+#[must_use]
+pub fn fisher_exact(a: u64, a_all: u64, b: u64, b_all: u64) -> f64 {
+    let (a, b) = (a.min(a_all), b.min(b_all));
+    let (hits, all) = (a + b, a_all + b_all);
+    let factorials = ln_factorials(all);
+    let ln_choose = |n: u64, k: u64| factorials[n as usize] - factorials[k as usize] - factorials[(n - k) as usize];
+    let chance = |x: u64| (ln_choose(a_all, x) + ln_choose(b_all, hits - x) - ln_choose(all, hits)).exp();
+    // Equal chances must count as equal although they were computed in another order.
+    let observed = chance(a) * (1.0 + 1e-7);
+    let lowest = hits.saturating_sub(b_all);
+    let sum: f64 = (lowest..=hits.min(a_all)).map(chance).filter(|chance| *chance <= observed).sum();
+    sum.min(1.0)
+}
+
+fn ln_factorials(most: u64) -> Vec<f64> {
+    let mut sum = 0.0;
+    let above = (1..=most).map(|number| {
+        sum += (number as f64).ln();
+        sum
+    });
+    std::iter::once(0.0).chain(above).collect()
+}
+
+/// The quantile of the standard normal distribution, by Acklam's rational approximation (relative error below 1.2e-9).
+fn normal_quantile(p: f64) -> f64 {
+    const A: [f64; 6] = [
+        -3.969_683_028_665_376e1,
+        2.209_460_984_245_205e2,
+        -2.759_285_104_469_687e2,
+        1.383_577_518_672_69e2,
+        -3.066_479_806_614_716e1,
+        2.506_628_277_459_239,
+    ];
+    const B: [f64; 6] = [
+        -5.447_609_879_822_406e1,
+        1.615_858_368_580_409e2,
+        -1.556_989_798_598_866e2,
+        6.680_131_188_771_972e1,
+        -1.328_068_155_288_572e1,
+        1.0,
+    ];
+    const C: [f64; 6] = [
+        -7.784_894_002_430_293e-3,
+        -3.223_964_580_411_365e-1,
+        -2.400_758_277_161_838,
+        -2.549_732_539_343_734,
+        4.374_664_141_464_968,
+        2.938_163_982_698_783,
+    ];
+    const D: [f64; 5] = [7.784_695_709_041_462e-3, 3.224_671_290_700_398e-1, 2.445_134_137_142_996, 3.754_408_661_907_416, 1.0];
+    const TAIL: f64 = 0.024_25;
+    let polynomial = |factors: &[f64], x: f64| factors.iter().fold(0.0, |sum, factor| sum * x + factor);
+    if p < TAIL {
+        let q = (-2.0 * p.ln()).sqrt();
+        return polynomial(&C, q) / polynomial(&D, q);
+    }
+    if p > 1.0 - TAIL {
+        return -normal_quantile(1.0 - p);
+    }
+    let q = p - 0.5;
+    let r = q * q;
+    polynomial(&A, r) * q / polynomial(&B, r)
+}
+
+#[cfg(test)]
+#[path = "stats_tests.rs"]
+mod tests;

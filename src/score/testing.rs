@@ -1,0 +1,204 @@
+//! Ledgers for tests, told step by step.
+
+use std::borrow::Cow;
+
+use mock_services::ledger::{Entry, Event, How, Received};
+use mock_services::service::Fields;
+
+use crate::scenario::{Intent, OperationTerm, Planned, Said, Terms};
+use crate::trial::notes;
+
+/// A ledger that is being told.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tale {
+    pub(crate) entries: Vec<Entry>,
+    attempts: u64,
+    now: u64,
+    caller: u32,
+}
+
+/// What a caller sees, in the words of the ledger.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Sees {
+    Ok,
+    Status(u16),
+    Cut(&'static str),
+}
+
+impl Tale {
+    pub(crate) fn new() -> Self {
+        let mut tale = Tale { caller: 1, ..Tale::default() };
+        tale.add(Event::Opened { seed: 1 });
+        tale
+    }
+
+    pub(crate) fn add(&mut self, event: Event<'static>) -> u64 {
+        let n = self.entries.len() as u64 + 1;
+        self.now += 1_000;
+        self.entries.push(Entry { n, at: self.now, wall: 0, event });
+        n
+    }
+
+    pub(crate) fn wait(&mut self, milliseconds: u64) -> &mut Self {
+        self.now += milliseconds * 1_000;
+        self
+    }
+
+    /// What follows is done by this caller.
+    pub(crate) fn by(&mut self, caller: u32) -> &mut Self {
+        self.caller = caller;
+        self
+    }
+
+    /// An attempt comes in.
+    pub(crate) fn received(&mut self, operation: &str, key: Option<&str>, fields: &Fields) -> u64 {
+        self.received_from(operation, key, fields, Fields::new())
+    }
+
+    pub(crate) fn received_from(&mut self, operation: &str, key: Option<&str>, fields: &Fields, client: Fields) -> u64 {
+        self.attempts += 1;
+        let attempt = self.attempts;
+        self.add(Event::Received(Received {
+            attempt,
+            operation: operation.to_owned().into(),
+            method: "POST".into(),
+            path: "/".into(),
+            fields: Cow::Owned(fields.clone()),
+            key: key.map(|key| key.to_owned().into()),
+            replay: false,
+            caller: self.caller,
+            connection: attempt,
+            client: Cow::Owned(client),
+        }));
+        attempt
+    }
+
+    pub(crate) fn fault(&mut self, attempt: u64, fault: usize, commit: &'static str, reply: &'static str) {
+        self.add(Event::Fault { attempt, fault, commit: commit.into(), reply: reply.into() });
+    }
+
+    pub(crate) fn committed(&mut self, attempt: u64, effect: &str, fields: &Fields, how: How) -> u64 {
+        let id = fields.get("charge").map_or_else(|| format!("id_{attempt}"), ToString::to_string);
+        self.add(Event::Committed {
+            attempt,
+            effect: effect.to_owned().into(),
+            id: id.into(),
+            fields: Cow::Owned(fields.clone()),
+            how,
+        })
+    }
+
+    pub(crate) fn replied(&mut self, attempt: u64, sees: Sees) -> u64 {
+        let (reply, status) = match sees {
+            Sees::Ok => ("ok", Some(200)),
+            Sees::Status(status) => ("status", Some(status)),
+            Sees::Cut(reply) => (reply, None),
+        };
+        let whole = status.is_some();
+        self.add(Event::Replied { attempt, reply: reply.into(), status, bytes: u64::from(whole) * 100, whole, replay: false })
+    }
+
+    /// A write that commits at once. A charge gets an id.
+    pub(crate) fn write(&mut self, effect: &str, key: Option<&str>, fields: &Fields, sees: Sees) -> u64 {
+        let attempt = self.received(effect, key, fields);
+        let mut done = fields.clone();
+        if effect == "payment.charge" {
+            done.set("charge", format!("ch_{attempt}"));
+        }
+        self.committed(attempt, effect, &done, How::Now);
+        self.replied(attempt, sees);
+        attempt
+    }
+
+    /// A write that commits nothing.
+    pub(crate) fn vain(&mut self, operation: &str, key: Option<&str>, fields: &Fields, sees: Sees) -> u64 {
+        let attempt = self.received(operation, key, fields);
+        self.replied(attempt, sees);
+        attempt
+    }
+
+    pub(crate) fn charge(&mut self, key: Option<&str>, order: &str, amount: i64, sees: Sees) -> u64 {
+        self.write("payment.charge", key, &charge(order, amount), sees)
+    }
+
+    /// Money goes back.
+    pub(crate) fn refund(&mut self, of: u64, amount: i64) -> u64 {
+        let fields = Fields::new().with("charge", format!("ch_{of}")).with("amount", amount).with("currency", "usd");
+        self.write("payment.refund", None, &fields, Sees::Ok)
+    }
+
+    pub(crate) fn read(&mut self, operation: &str) -> u64 {
+        let attempt = self.received(operation, None, &Fields::new());
+        self.replied(attempt, Sees::Ok);
+        attempt
+    }
+
+    pub(crate) fn note(&mut self, name: &str, fields: Fields) -> u64 {
+        let caller = Some(self.caller);
+        self.add(Event::Noted { name: name.to_owned().into(), caller, fields: Cow::Owned(fields) })
+    }
+
+    pub(crate) fn started(&mut self, start: i64) -> u64 {
+        self.note(notes::STARTED, Fields::new().with("start", start))
+    }
+
+    pub(crate) fn ended(&mut self, start: i64, how: &str) -> u64 {
+        self.note(notes::ENDED, Fields::new().with("start", start).with("how", how))
+    }
+
+    pub(crate) fn claims(&mut self, start: i64, said: Said) -> u64 {
+        self.note(notes::CLAIMED, Fields::new().with("start", start).with("outcome", said.word()).with("message", ""))
+    }
+
+    /// The closed ledger.
+    pub(crate) fn end(mut self) -> Vec<Entry> {
+        let count = self.entries.len() as u64;
+        self.add(Event::End { count });
+        self.entries
+    }
+}
+
+/// The fields of a charge in dollars.
+pub(crate) fn charge(order: &str, amount: i64) -> Fields {
+    Fields::new().with("amount", amount).with("currency", "usd").with("order", order)
+}
+
+/// A charge that is due.
+pub(crate) fn due(order: &str, amount: i64, times: u32) -> Intent {
+    Intent {
+        effect: "payment.charge".to_owned(),
+        which: Fields::new().with("order", order),
+        like: Fields::new().with("amount", amount),
+        times,
+    }
+}
+
+/// Terms of these intents, with the operations that tests use.
+pub(crate) fn terms(intents: impl IntoIterator<Item = Intent>) -> Terms {
+    let operation = |name: &str, write, identity: &[&str]| OperationTerm {
+        name: name.to_owned(),
+        write,
+        identity: identity.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    Terms {
+        intents: intents.into_iter().collect(),
+        callers: 1,
+        operations: vec![
+            operation("payment.charge", true, &["order", "customer", "amount", "currency"]),
+            operation("payment.refund", true, &["charge", "amount", "order"]),
+            operation("payment.list", false, &[]),
+            operation("payment.customers", false, &[]),
+            operation("email.send", true, &["to", "subject"]),
+            operation("email.list", false, &[]),
+            operation("records.put", true, &["key", "value"]),
+            operation("records.increment", true, &["counter", "by"]),
+            operation("records.get", false, &[]),
+        ],
+        ..Terms::default()
+    }
+}
+
+/// A fault or an interrupt that was planned.
+pub(crate) fn planned(text: &str, operation: &str) -> Planned {
+    Planned { text: text.to_owned(), operation: operation.to_owned(), optional: false }
+}

@@ -1,0 +1,57 @@
+//! How effects were matched to an intent, in words.
+
+use mock_services::yaml::shown;
+
+use super::assignment::Taken;
+use super::effects::{Effect, Names};
+use super::fit::contradictions;
+use crate::scenario::{Intent, Terms};
+
+/// So many entries are named one by one.
+const NAMED: usize = 6;
+
+/// The matching of one intent, in words.
+pub(super) fn why(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>]) -> String {
+    let names = Names(&terms.fields);
+    let mut parts = vec![format!("{} due", intent.times)];
+    let mut list = |places: &[usize], word: &str| {
+        for place in places.iter().take(NAMED) {
+            let effect = &effects[*place];
+            parts.push(format!("entry {} {word}: {}", effect.n, reason(intent, effect, names)));
+        }
+        if places.len() > NAMED {
+            parts.push(format!("and {} more that {word}", places.len() - NAMED));
+        }
+    };
+    list(&taken.counted, "counts");
+    list(&taken.surplus, "is surplus");
+    list(&taken.compensated, "is surplus and was refunded in full");
+    list(&taken.taken_back, "does not count because it was refunded in full");
+    if taken.all().is_empty() {
+        parts.push("no effect fits".to_owned());
+    }
+    parts.join("; ")
+}
+
+/// Why an effect fits.
+fn reason(intent: &Intent, effect: &Effect<'_>, names: Names<'_>) -> String {
+    let carried = |name: &str| names.value(effect.fields, name);
+    let agreeing: Vec<String> = intent
+        .which
+        .iter()
+        .filter_map(|(name, _)| carried(name).map(|value| format!("its {} is {}", shown(name), shown(&value.to_string()))))
+        .collect();
+    let mut words = match (agreeing.is_empty(), intent.which.is_empty()) {
+        (false, _) => agreeing.join(" and "),
+        (true, true) => "nothing that it carries contradicts".to_owned(),
+        (true, false) => {
+            let missing: Vec<String> = intent.which.iter().map(|(name, _)| shown(name)).collect();
+            format!("it carries no {}, and nothing that it carries contradicts", missing.join(" and no "))
+        }
+    };
+    for (name, have, wanted) in contradictions(intent, effect, names) {
+        let (have, wanted) = (shown(&have.to_string()), shown(&wanted.to_string()));
+        words.push_str(&format!(", but its {} is {have} and not {wanted}", shown(name)));
+    }
+    words
+}

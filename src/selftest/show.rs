@@ -1,0 +1,63 @@
+//! A selftest in words.
+
+use std::fmt::Write;
+
+use super::{Judged, Row, Wrong};
+
+/// What is wrong, in full, and a line that counts the rest; with `table` also what every control came to in every case.
+#[must_use]
+pub fn render(judged: &Judged, table: bool) -> String {
+    let mut text = String::new();
+    if table {
+        for row in &judged.rows {
+            let _ = writeln!(text, "{}  {}  {}", row.case, row.control, came(row));
+        }
+    }
+    for wrong in &judged.wrong {
+        let _ = match wrong {
+            Wrong::Other(row) => writeln!(
+                text,
+                "{} came to `{}` in {}, and not to `{}`{}",
+                row.control,
+                came(row),
+                row.case,
+                row.expected.word(),
+                because(row)
+            ),
+            Wrong::NothingFails(scenario) => writeln!(
+                text,
+                "{scenario} tests nothing: no control fails it\n  list a control that it catches, or tag it `clean`"
+            ),
+            Wrong::CarefulFails(case) => {
+                writeln!(
+                    text,
+                    "{case} says that `careful` does not pass\n  what no subject can pass tests nothing: change what it expects"
+                )
+            }
+        };
+    }
+    let result = match judged.wrong.len() {
+        0 => "all as expected".to_owned(),
+        1 => "1 thing is wrong".to_owned(),
+        many => format!("{many} things are wrong"),
+    };
+    let _ = writeln!(text, "selftest: {} scenarios, {} trials of controls: {result}", judged.scenarios, judged.rows.len());
+    text
+}
+
+fn came(row: &Row) -> &'static str {
+    row.came.map_or("nothing (not run)", |came| came.word())
+}
+
+fn because(row: &Row) -> String {
+    let Some(trial) = &row.trial else { return String::new() };
+    let mut text = String::new();
+    for finding in &trial.verdict.findings {
+        let _ = write!(text, "\n  {}", finding.message);
+    }
+    for why in &trial.verdict.void_because {
+        let _ = write!(text, "\n  void: {why}");
+    }
+    let _ = write!(text, "\n  again: {}", trial.replay);
+    text
+}

@@ -1,0 +1,158 @@
+//! What a subject says of its task, found where its settings say. It reads one file, and nothing that a subject writes there or
+//! elsewhere is trusted to be short, whole or sensible.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use mock_services::yaml::{nearest, shown};
+use rustix::fs::{Mode, OFlags};
+use serde_json::Value;
+
+use super::{ClaimHeard, ClaimSource, How};
+use crate::scenario::Said;
+
+/// The longest message that is kept, in bytes.
+const MESSAGE: usize = 4000;
+/// The largest result file that is read, in bytes.
+const FILE: u64 = 256 * 1024;
+
+/// All that a claim can be found in.
+pub(super) struct Heard<'a> {
+    pub(super) how: &'a How,
+    pub(super) result: &'a Path,
+    pub(super) stdout: &'a str,
+    pub(super) stderr: &'a str,
+}
+
+/// The claim, taken from where it should be.
+pub(super) fn find(source: &ClaimSource, heard: &Heard<'_>) -> ClaimHeard {
+    if matches!(heard.how, How::TimeUp | How::Unstartable(_)) {
+        // It was cut off: what it said until then is no last word.
+        return ClaimHeard::default();
+    }
+    let file = || result_file(heard.result);
+    let line = || last_line(heard.stdout);
+    match source {
+        ClaimSource::ResultOrLastLine => file().or_else(line),
+        ClaimSource::ResultFile => file(),
+        ClaimSource::LastLine => line(),
+        ClaimSource::ExitStatus(statuses) => exit_status(statuses, heard.how),
+        ClaimSource::Patterns(patterns) => pattern(patterns, heard.stdout).or_else(|| pattern(patterns, heard.stderr)),
+    }
+    .unwrap_or_default()
+}
+
+/// The claim in the body of an answer.
+pub(super) fn in_answer(body: &str) -> ClaimHeard {
+    read(body.trim(), "answer", "the answer")
+}
+
+fn result_file(path: &Path) -> Option<ClaimHeard> {
+    match read_regular(path) {
+        Ok(text) => Some(read(text.trim(), "result-file", "the result file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => Some(nonsense("result-file", format!("the result file cannot be read: {error}"))),
+    }
+}
+
+/// The text of a file, if it is a plain one: a pipe would keep hapax waiting, and a device has no end.
+fn read_regular(path: &Path) -> io::Result<String> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+    let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no plain file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(FILE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > FILE {
+        return Err(io::Error::other(format!("it is larger than {} KiB", FILE / 1024)));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The last line that is a claim. A last line that only looks like one is a problem.
+fn last_line(stdout: &str) -> Option<ClaimHeard> {
+    let mut lines = stdout.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let last = lines.next()?;
+    let has_outcome = |line: &&str| line.starts_with('{') && object(line).is_ok_and(|map| map.contains_key("outcome"));
+    if let Some(line) = std::iter::once(last).chain(lines).find(has_outcome) {
+        return Some(read(line, "last-line", "the last line"));
+    }
+    last.starts_with('{').then(|| read(last, "last-line", "the last line"))
+}
+
+fn exit_status(statuses: &[(i32, Said)], how: &How) -> Option<ClaimHeard> {
+    let How::Exited(status) = how else { return None };
+    match statuses.iter().find(|(listed, _)| listed == status) {
+        Some((_, said)) => Some(heard(*said, "exit-status", String::new())),
+        None => Some(nonsense("exit-status", format!("the exit status {status} is not listed in `claim`"))),
+    }
+}
+
+/// What the text says that occurs last; of those that end at the same place, the longest.
+fn pattern(patterns: &[(String, Said)], text: &str) -> Option<ClaimHeard> {
+    let places = patterns.iter().filter(|(wanted, _)| !wanted.is_empty());
+    let found = places.filter_map(|(wanted, said)| text.rfind(wanted.as_str()).map(|at| (at + wanted.len(), wanted, said)));
+    let (_, wanted, said) = found.max_by_key(|(end, wanted, _)| (*end, wanted.len()))?;
+    let line = text.lines().rev().find(|line| line.contains(wanted.as_str())).unwrap_or(wanted);
+    Some(heard(*said, "pattern", bounded(line.trim())))
+}
+
+fn read(text: &str, from: &'static str, what: &str) -> ClaimHeard {
+    let map = match object(text) {
+        Ok(map) => map,
+        Err(why) => return nonsense(from, format!("{what} {why}; {HELP}")),
+    };
+    let outcome = match map.get("outcome") {
+        Some(Value::String(word)) => word,
+        Some(other) => return nonsense(from, format!("`outcome` in {what} is `{}`, no text; {HELP}", shown(&other.to_string()))),
+        None => return nonsense(from, format!("{what} has no `outcome`; {HELP}")),
+    };
+    let Some(said) = Said::named(outcome) else {
+        let help = match nearest(outcome, Said::ALL.map(Said::word)) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => HELP.to_owned(),
+        };
+        return nonsense(from, format!("{what} says the outcome \"{}\", which is none; {help}", shown(outcome)));
+    };
+    let message = match map.get("message") {
+        Some(Value::String(message)) => bounded(message),
+        Some(Value::Null) | None => String::new(),
+        Some(other) => bounded(&other.to_string()),
+    };
+    heard(said, from, message)
+}
+
+const HELP: &str = "write {\"outcome\": \"done\" | \"not-done\" | \"unknown\", \"message\": \"...\"}";
+
+fn object(text: &str) -> Result<serde_json::Map<String, Value>, String> {
+    if text.is_empty() {
+        return Err("is empty".to_owned());
+    }
+    match serde_json::from_str(text) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) => Err(format!("is `{}`, no JSON object", shown(text))),
+        Err(error) => Err(format!("is no JSON ({error}): `{}`", shown(text))),
+    }
+}
+
+fn heard(said: Said, from: &'static str, message: String) -> ClaimHeard {
+    ClaimHeard { said: Some(said), message, from: Some(from), problem: None }
+}
+
+fn nonsense(from: &'static str, problem: String) -> ClaimHeard {
+    ClaimHeard { said: None, message: String::new(), from: Some(from), problem: Some(problem) }
+}
+
+/// The text up to a bound.
+fn bounded(text: &str) -> String {
+    if text.len() <= MESSAGE {
+        return text.to_owned();
+    }
+    let end = (0..=MESSAGE).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    format!("{}…", &text[..end])
+}
+
+#[cfg(test)]
+#[path = "claim_tests.rs"]
+mod tests;

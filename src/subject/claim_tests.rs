@@ -1,0 +1,112 @@
+use super::*;
+use proptest::prelude::*;
+
+const DONE: &str = r#"{"outcome": "done", "message": "charged"}"#;
+
+fn from_output(source: &ClaimSource, stdout: &str, stderr: &str) -> ClaimHeard {
+    let result = Path::new("/no/such/result");
+    find(source, &Heard { how: &How::Exited(0), result, stdout, stderr })
+}
+
+fn from_file(write: impl FnOnce(&Path)) -> ClaimHeard {
+    let folder = tempfile::tempdir().unwrap();
+    let result = folder.path().join("result.json");
+    write(&result);
+    find(&ClaimSource::ResultOrLastLine, &Heard { how: &How::Exited(0), result: &result, stdout: DONE, stderr: "" })
+}
+
+#[test]
+fn the_last_line_that_is_a_claim_counts() {
+    let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "");
+    let expected = ClaimHeard { said: Some(Said::Done), message: "charged".into(), from: Some("last-line"), problem: None };
+    assert_eq!(claim(&format!("{{\"outcome\": \"unknown\"}}\nhello\n{DONE}\n\n  \n")), expected);
+    assert_eq!(claim(&format!("{DONE}\nbye\n")), expected);
+    assert_eq!(claim(&format!("{DONE}\n{{\"level\": \"info\"}}\n")), expected);
+    assert_eq!(claim("it is done\n"), ClaimHeard::default());
+    assert_eq!(claim(""), ClaimHeard::default());
+}
+
+#[test]
+fn nonsense_is_no_claim_and_says_what_is_wrong() {
+    let texts = [
+        "{\"outcome\": \"Done\"}",
+        "{\"outcome\": \"finished\"}",
+        "{\"outcome\": 1}",
+        "{\"outcome\": \"done\"",
+        "{\"message\": \"done\"}",
+        "[]",
+        "",
+        "\u{0}\u{1b}[31m",
+    ];
+    let told: Vec<String> = texts
+        .iter()
+        .map(|text| {
+            let claim = in_answer(text);
+            assert_eq!((claim.said, claim.from), (None, Some("answer")));
+            claim.problem.unwrap()
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn a_result_file_wins_even_if_it_is_nonsense() {
+    let claim = from_file(|path| std::fs::write(path, r#"{"outcome": "not-done"}"#).unwrap());
+    assert_eq!((claim.said, claim.from), (Some(Said::NotDone), Some("result-file")));
+    let claim = from_file(|path| std::fs::write(path, "").unwrap());
+    assert_eq!((claim.said, claim.from), (None, Some("result-file")));
+    let claim = from_file(|_| ());
+    assert_eq!((claim.said, claim.from), (Some(Said::Done), Some("last-line")));
+}
+
+#[test]
+fn a_result_file_that_is_no_plain_file_is_not_read() {
+    let folder = from_file(|path| std::fs::create_dir(path).unwrap());
+    assert!(folder.problem.is_some_and(|problem| problem.contains("no plain file")));
+    let link = from_file(|path| std::os::unix::fs::symlink("/dev/zero", path).unwrap());
+    assert!(link.said.is_none() && link.problem.is_some());
+    let large = from_file(|path| std::fs::File::create(path).unwrap().set_len(1 << 40).unwrap());
+    assert!(large.problem.is_some_and(|problem| problem.contains("larger than")));
+}
+
+#[test]
+fn an_exit_status_says_what_is_listed() {
+    let source = ClaimSource::ExitStatus(vec![(0, Said::Done), (3, Said::Unknown)]);
+    let claim = |how: How| find(&source, &Heard { how: &how, result: Path::new("/no"), stdout: DONE, stderr: "" });
+    assert_eq!(claim(How::Exited(3)).said, Some(Said::Unknown));
+    assert!(claim(How::Exited(1)).problem.is_some_and(|problem| problem.contains("exit status 1")));
+    assert_eq!(claim(How::Signalled(9)), ClaimHeard::default());
+}
+
+#[test]
+fn what_was_said_before_the_time_was_up_is_no_claim() {
+    let claim = find(&ClaimSource::LastLine, &Heard { how: &How::TimeUp, result: Path::new("/no"), stdout: DONE, stderr: "" });
+    assert_eq!(claim, ClaimHeard::default());
+}
+
+#[test]
+fn of_patterns_the_last_to_occur_counts() {
+    let patterns = [("paid", Said::Done), ("not paid", Said::NotDone), ("no idea", Said::Unknown)];
+    let source = ClaimSource::Patterns(patterns.map(|(text, said)| (text.to_owned(), said)).to_vec());
+    let claim = from_output(&source, "paid\nI have no idea.\n", "");
+    assert_eq!((claim.said, claim.message.as_str()), (Some(Said::Unknown), "I have no idea."));
+    assert_eq!(from_output(&source, "it is not paid\n", "").said, Some(Said::NotDone));
+    assert_eq!(from_output(&source, "no idea\nit is paid", "").said, Some(Said::Done));
+    assert_eq!(from_output(&source, "", "paid").said, Some(Said::Done));
+    assert_eq!(from_output(&source, "hello", "").said, None);
+}
+
+#[test]
+fn a_message_is_bounded() {
+    let claim = in_answer(&format!("{{\"outcome\": \"done\", \"message\": \"{}\"}}", "é".repeat(5000)));
+    assert!(claim.said == Some(Said::Done) && claim.message.len() <= MESSAGE + '…'.len_utf8());
+    assert_eq!(in_answer(r#"{"outcome": "done", "message": {"a": 1}}"#).message, r#"{"a":1}"#);
+}
+
+proptest! {
+    #[test]
+    fn no_output_makes_it_panic(stdout in "(.|\n|\\{\"outcome\")*") {
+        let _ = from_output(&ClaimSource::ResultOrLastLine, &stdout, "");
+        let _ = in_answer(&stdout);
+    }
+}

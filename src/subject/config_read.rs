@@ -1,0 +1,84 @@
+//! Reading `hapax.yaml`: every problem is told with its place and the way out. It starts nothing.
+
+use std::path::Path;
+
+use mock_services::yaml::{Key, Node, Problems, Reader, Source, listed, nearest, parse, shown};
+
+use super::config_values::{read_claim, read_command, read_env, read_fields, read_operations, read_passed, read_time, read_url};
+use super::{Settings, Signal, Subject, SubjectKind};
+
+/// The subjects of a file, and the name of the default.
+pub(super) fn read(file: &Source, folder: &Path) -> Result<(Vec<Subject>, Option<String>), Problems> {
+    let tree = parse(file)?;
+    let reader = Reader::new(file);
+    let value = read_all(&reader, &tree, folder);
+    reader.finish(value)
+}
+
+fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>, Option<String>)> {
+    let mut map = reader.map(tree, "a file of subjects")?;
+    let (subjects, default) = (map.required("subjects"), map.optional("default"));
+    map.finish();
+    let entries = reader.entries(subjects?)?;
+    if entries.is_empty() {
+        reader.report_with_help(tree.span, "there is no subject here", "name one: agent: {command: python agent.py}");
+    }
+    let names = || entries.iter().map(|(key, _)| key.name.as_str());
+    let default = default.and_then(|node| Some((node, reader.text(node)?)));
+    if let Some((node, name)) = default.filter(|(_, name)| !names().any(|known| known == *name)) {
+        let help = match nearest(name, names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("`subjects` has {}", listed(names())),
+        };
+        reader.report_with_help(node.span, format!("there is no subject `{}`", shown(name)), help);
+    }
+    let subjects = entries.iter().filter_map(|(key, node)| read_subject(reader, key, node, folder)).collect();
+    Some((subjects, default.map(|(_, name)| name.to_owned())))
+}
+
+fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Option<Subject> {
+    let mut map = reader.map(node, "a subject")?;
+    let (command, http) = (map.optional("command"), map.optional("http"));
+    let (directory, env, pass) = (map.optional("directory"), map.optional("env"), map.optional("pass"));
+    let (fields, can, claim) = (map.optional("fields"), map.optional("can"), map.optional("claim"));
+    let (timeout, grace, cancel) = (map.optional("timeout"), map.optional("grace"), map.optional("cancel"));
+    let place = map.place();
+    let before = reader.count();
+    map.finish();
+    // One mistake, one problem: an unknown key may be the one that is missing.
+    let is_known = reader.count() == before;
+
+    let command = command.map(|node| read_command(reader, node));
+    let url = http.map(|node| read_url(reader, node));
+    let kind = match (command, url) {
+        (Some(program), None) => program.map(|program| SubjectKind::Command { program }),
+        (None, Some(url)) => url.map(|url| SubjectKind::Http { url, command: None }),
+        (Some(command), Some(url)) => url.zip(command).map(|(url, command)| SubjectKind::Http { url, command: Some(command) }),
+        (None, None) if is_known => {
+            let help = "say what starts it (`command: python agent.py`) or where it runs (`http: http://127.0.0.1:8080/task`)";
+            reader.report_with_help(place, format!("the subject `{}` has neither `command` nor `http`", shown(&key.name)), help);
+            None
+        }
+        (None, None) => None,
+    };
+    if let Some(claim) = claim.filter(|_| http.is_some()) {
+        let help = "leave `claim` out; answer with {\"outcome\": \"done\", \"message\": \"...\"}";
+        reader.report_with_help(claim.span, "a subject over HTTP claims with its answer", help);
+    }
+    let usual = Settings::default();
+    let settings = Settings {
+        directory: Some(directory.and_then(|node| reader.text(node)).map_or_else(|| folder.to_owned(), |text| folder.join(text))),
+        env: env.map(|node| read_env(reader, node)).unwrap_or_default(),
+        pass: pass.map(|node| read_passed(reader, node)).unwrap_or_default(),
+        time: timeout.and_then(|node| read_time(reader, node)),
+        fields: fields.map(|node| read_fields(reader, node)).unwrap_or_default(),
+        can: can.map(|node| read_operations(reader, node)).unwrap_or_default(),
+        claim: claim.and_then(|node| read_claim(reader, node)).unwrap_or_default(),
+        cancel: cancel
+            .and_then(|node| reader.one_of(node, &Signal::ALL.map(|signal| (signal.name(), signal))))
+            .unwrap_or(usual.cancel),
+        grace: grace.and_then(|node| reader.duration(node)).unwrap_or(usual.grace),
+        hapax: None,
+    };
+    Some(Subject { name: key.name.clone(), kind: kind?, settings })
+}

@@ -1,0 +1,185 @@
+//! The values of a subject in `hapax.yaml`, each read with its problems.
+
+use std::time::Duration;
+
+use mock_services::MockServices;
+use mock_services::deploy::Deploy;
+use mock_services::email::Email;
+use mock_services::payment::Payment;
+use mock_services::records::Records;
+use mock_services::yaml::{Kind, Node, Reader, nearest, shown};
+
+use super::ClaimSource;
+use super::http_wire::Target;
+use super::template::Template;
+use super::words::split;
+use crate::scenario::Said;
+
+/// A program and its arguments: a list, or one text.
+pub(super) fn read_command(reader: &Reader, node: &Node) -> Option<Vec<String>> {
+    match &node.kind {
+        Kind::Text(text) => match split(text) {
+            Ok(words) => Some(words),
+            Err((message, help)) => {
+                reader.report_with_help(node.span, message, help);
+                None
+            }
+        },
+        Kind::List(items) if !items.is_empty() => {
+            items.iter().map(|item| reader.text(item).map(str::to_owned)).collect::<Vec<_>>().into_iter().collect()
+        }
+        _ => reader.unexpected(node, "a command: [python, agent.py] or \"python agent.py\""),
+    }
+}
+
+pub(super) fn read_url(reader: &Reader, node: &Node) -> Option<String> {
+    let url = reader.text(node)?;
+    match Target::parse(url) {
+        Ok(_) => Some(url.to_owned()),
+        Err(help) => {
+            reader.report_with_help(node.span, format!("`{}` is no URL that hapax can reach", shown(url)), help);
+            None
+        }
+    }
+}
+
+/// Variables with templates.
+pub(super) fn read_env(reader: &Reader, node: &Node) -> Vec<(String, Template)> {
+    let mut env = Vec::new();
+    for (key, node) in reader.entries(node).unwrap_or_default() {
+        if let Some(why) = wrong_name(&key.name) {
+            reader.report(key.span, why);
+        }
+        let Some(text) = reader.text(node) else { continue };
+        match Template::parse(text) {
+            Ok(template) => env.push((key.name.clone(), template)),
+            Err(error) => reader.report_with_help(node.span, error.message, error.help),
+        }
+    }
+    env
+}
+
+/// Names of variables.
+pub(super) fn read_passed(reader: &Reader, node: &Node) -> Vec<String> {
+    let mut names = Vec::new();
+    for node in reader.list(node).unwrap_or_default() {
+        let Some(name) = reader.text(node) else { continue };
+        match wrong_name(name) {
+            Some(why) => reader.report(node.span, why),
+            None => names.push(name.to_owned()),
+        }
+    }
+    names
+}
+
+/// What is wrong with the name of a variable.
+fn wrong_name(name: &str) -> Option<String> {
+    if name.is_empty() || name.contains(['=', '\0']) {
+        return Some(format!("`{}` cannot be the name of a variable", shown(name)));
+    }
+    name.starts_with("HAPAX_").then(|| format!("`{}` cannot be used: names that begin with HAPAX_ are hapax's own", shown(name)))
+}
+
+/// A duration in which something can be done.
+pub(super) fn read_time(reader: &Reader, node: &Node) -> Option<Duration> {
+    let time = reader.duration(node)?;
+    if time.is_zero() {
+        reader.report(node.span, "in no time nothing can be done");
+        return None;
+    }
+    Some(time)
+}
+
+/// Names of fields and the subject's own names for them.
+pub(super) fn read_fields(reader: &Reader, node: &Node) -> Vec<(String, String)> {
+    let entries = reader.entries(node).unwrap_or_default().iter();
+    entries.filter_map(|(key, node)| Some((key.name.clone(), reader.text(node)?.to_owned()))).collect()
+}
+
+/// Operations. Those of the services that hapax ships are known; other services declare their own.
+pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
+    let shipped = shipped_operations();
+    let mut operations = Vec::new();
+    for node in reader.list(node).unwrap_or_default() {
+        let Some(name) = reader.text(node) else { continue };
+        let service = name.split_once('.').map(|(service, _)| format!("{service}."));
+        let is_shipped = |prefix: &String| shipped.iter().any(|known| known.starts_with(prefix));
+        let is_known = match &service {
+            Some(prefix) if is_shipped(prefix) => name.ends_with(".*") || shipped.iter().any(|known| known == name),
+            Some(_) => true,
+            // A service alone stands for all that it does.
+            None => is_shipped(&format!("{name}.")),
+        };
+        if is_known {
+            operations.push(name.to_owned());
+            continue;
+        }
+        let help = match nearest(name, shipped.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "name a service and what it does: payment.charge".to_owned(),
+        };
+        reader.report_with_help(node.span, format!("there is no operation `{}`", shown(name)), help);
+    }
+    operations
+}
+
+fn shipped_operations() -> Vec<String> {
+    let services = MockServices::builder()
+        .service(Payment::default(), Default::default())
+        .service(Email::default(), Default::default())
+        .service(Deploy::default(), Default::default())
+        .service(Records::default(), Default::default());
+    services.operations().iter().map(|operation| operation.name.to_string()).collect()
+}
+
+/// Where the claim is taken from.
+pub(super) fn read_claim(reader: &Reader, node: &Node) -> Option<ClaimSource> {
+    if !matches!(node.kind, Kind::Map(_)) {
+        let words = [("result-file", ClaimSource::ResultFile), ("last-line", ClaimSource::LastLine)];
+        let Some(source) = node.as_text().and_then(|text| words.iter().find(|(word, _)| *word == text)) else {
+            let help = "or {exit-status: {0: done, 3: unknown}}, or {patterns: {\"order placed\": done}}";
+            let message = format!("expected `result-file` or `last-line`, found {}", node.describe());
+            reader.report_with_help(node.span, message, help);
+            return None;
+        };
+        return Some(source.1.clone());
+    }
+    let mut map = reader.map(node, "`claim`")?;
+    let (statuses, patterns) = (map.optional("exit-status"), map.optional("patterns"));
+    let place = map.place();
+    map.finish();
+    match (statuses, patterns) {
+        (Some(statuses), None) => read_statuses(reader, statuses).map(ClaimSource::ExitStatus),
+        (None, Some(patterns)) => read_said(reader, patterns).map(ClaimSource::Patterns),
+        _ => {
+            let help = "for example {exit-status: {0: done, 3: unknown}}";
+            reader.report_with_help(place, "`claim` takes either `exit-status` or `patterns`", help);
+            None
+        }
+    }
+}
+
+fn read_statuses(reader: &Reader, node: &Node) -> Option<Vec<(i32, Said)>> {
+    let mut statuses = Vec::new();
+    for ((text, said), (key, _)) in read_said(reader, node)?.into_iter().zip(reader.entries(node)?) {
+        match text.parse::<u8>() {
+            Ok(status) => statuses.push((status.into(), said)),
+            Err(_) => reader.report(key.span, format!("expected an exit status from 0 to 255, found `{}`", shown(&text))),
+        }
+    }
+    Some(statuses)
+}
+
+/// Texts and what each says; where something is wrong, nothing.
+fn read_said(reader: &Reader, node: &Node) -> Option<Vec<(String, Said)>> {
+    let words = Said::ALL.map(|said| (said.word(), said));
+    let before = reader.count();
+    let mut all = Vec::new();
+    for (key, node) in reader.entries(node)? {
+        if key.name.is_empty() {
+            reader.report(key.span, "an empty text is found everywhere");
+        }
+        all.extend(reader.one_of(node, &words).map(|said| (key.name.clone(), said)));
+    }
+    (reader.count() == before).then_some(all)
+}

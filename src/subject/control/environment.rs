@@ -1,0 +1,135 @@
+//! What a subject is told in its environment. The only place of a control that reads variables.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::scenario::Step;
+
+/// The environment of a subject.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    variables: BTreeMap<String, String>,
+    steps: Vec<Step>,
+}
+
+/// Why an environment is not that of a subject.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvironmentError {
+    /// There are no steps.
+    #[error("HAPAX_STEPS is not set; a control is started by `hapax run --subject NAME` or `hapax selftest`")]
+    NoSteps,
+    /// The steps cannot be read.
+    #[error("cannot read HAPAX_STEPS: {0}; write it as [{{\"do\": \"payment.charge\", \"with\": {{\"amount\": 4999}}}}]")]
+    Steps(#[from] serde_json::Error),
+}
+
+/// Where a service is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Address {
+    pub(super) url: String,
+    pub(super) key: String,
+}
+
+impl Environment {
+    /// Reads variables, of which only those that begin with `HAPAX_` matter.
+    ///
+    /// # Errors
+    /// When there are no steps, or when they cannot be read.
+    pub fn read(variables: impl IntoIterator<Item = (String, String)>) -> Result<Self, EnvironmentError> {
+        let variables: BTreeMap<_, _> = variables.into_iter().filter(|(name, _)| name.starts_with("HAPAX_")).collect();
+        let steps = variables.get("HAPAX_STEPS").ok_or(EnvironmentError::NoSteps)?;
+        let steps = serde_json::from_str(steps)?;
+        Ok(Environment { variables, steps })
+    }
+
+    /// What is to be done.
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The directory of this caller.
+    pub(super) fn state_dir(&self) -> Option<PathBuf> {
+        self.path("HAPAX_STATE_DIR")
+    }
+
+    /// The directory of all callers.
+    pub(super) fn shared_dir(&self) -> Option<PathBuf> {
+        self.path("HAPAX_SHARED_DIR")
+    }
+
+    /// The file for the claim.
+    pub(super) fn result(&self) -> Option<PathBuf> {
+        self.path("HAPAX_RESULT")
+    }
+
+    /// Which caller it is, from 1.
+    pub(super) fn caller(&self) -> u32 {
+        self.number("HAPAX_CALLER")
+    }
+
+    /// Which start of this caller it is, from 1.
+    pub(super) fn start(&self) -> u32 {
+        self.number("HAPAX_START")
+    }
+
+    /// Where a service is, if the trial has it.
+    pub(super) fn service(&self, name: &str) -> Option<Address> {
+        let stem = name.to_uppercase().replace('-', "_");
+        let url = self.text(&format!("HAPAX_{stem}_URL"))?.trim_end_matches('/').to_owned();
+        let key = self.text(&format!("HAPAX_{stem}_KEY")).unwrap_or_default().to_owned();
+        Some(Address { url, key })
+    }
+
+    /// Host and port of the mail server, if the trial has one.
+    pub(super) fn mail_server(&self) -> Option<String> {
+        let url = self.text("HAPAX_SMTP_URL")?;
+        let address = url.strip_prefix("smtp://").unwrap_or(url);
+        Some(address.rsplit_once('@').map_or(address, |(_, host)| host).trim_end_matches('/').to_owned())
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|text| !text.is_empty())
+    }
+
+    fn path(&self, name: &str) -> Option<PathBuf> {
+        self.text(name).map(PathBuf::from)
+    }
+
+    fn number(&self, name: &str) -> u32 {
+        self.text(name).and_then(|text| text.parse().ok()).unwrap_or(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Environment, EnvironmentError> {
+        Environment::read(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+    }
+
+    #[test]
+    fn an_environment_without_steps_is_none() {
+        assert!(matches!(read(&[]), Err(EnvironmentError::NoSteps)));
+        for steps in ["", "{}", "[{}]", "[{\"do\": 1}]", "[{\"do\": \"a.b\", \"with\": {\"x\": {}}}]"] {
+            assert!(matches!(read(&[("HAPAX_STEPS", steps)]), Err(EnvironmentError::Steps(_))), "{steps}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_taken_as_they_are_named() {
+        let environment = read(&[
+            ("HAPAX_STEPS", "[]"),
+            ("HAPAX_PAYMENT_URL", "http://127.0.0.1:1/"),
+            ("HAPAX_PAYMENT_KEY", "k"),
+            ("HAPAX_SMTP_URL", "smtp://user:secret@127.0.0.1:25/"),
+            ("HAPAX_CALLER", "7"),
+        ])
+        .unwrap();
+        let payment = environment.service("payment").unwrap();
+        assert_eq!((payment.url.as_str(), payment.key.as_str()), ("http://127.0.0.1:1", "k"));
+        assert_eq!(environment.mail_server().as_deref(), Some("127.0.0.1:25"));
+        assert_eq!((environment.caller(), environment.start()), (7, 1));
+        assert_eq!(environment.service("email"), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! Deployments: over the plain API, or over GitHub's where the step names a repository.
+
+use serde_json::{Value, json};
+
+use super::{Seen, Trouble, read, required, rows, text, word};
+use crate::scenario::Step;
+use crate::subject::control::wire::{Ask, Content, Wire, escaped};
+
+/// Fields that have a member of their own; `metadata` takes the others.
+const MEMBERS: [&str; 8] = ["environment", "version", "ref", "repo", "service", "description", "holder", "dry_run"];
+
+pub(super) fn write(step: &Step) -> Result<Ask, Trouble> {
+    match step.operation.as_str() {
+        "deploy.deploy" => {}
+        "deploy.list" => return Ok(Ask::new("deploy", "GET", "/deployments", Content::Nothing)),
+        "deploy.environment" => return Ok(Ask::new("deploy", "GET", environment_path(step)?, Content::Nothing)),
+        _ => return Err(super::unknown(step)),
+    }
+    let (environment, version) = (required(step, "environment")?, version(step)?);
+    if let Some(repo) = text(step, "repo") {
+        let mut body = json!({"ref": version, "environment": environment, "required_contexts": [], "auto_merge": false,
+            "payload": metadata(step)});
+        if let Some(description) = text(step, "description") {
+            body["description"] = description.into();
+        }
+        return Ok(Ask::new("deploy", "POST", format!("/repos/{}/deployments", place(&repo)), Content::Json(body)));
+    }
+    let mut body = json!({"environment": environment, "version": version});
+    for name in ["service", "description", "holder"] {
+        if let Some(value) = text(step, name) {
+            body[name] = value.into();
+        }
+    }
+    if is_dry(step) {
+        body["dry_run"] = true.into();
+    }
+    let metadata = metadata(step);
+    if metadata.as_object().is_some_and(|members| !members.is_empty()) {
+        body["metadata"] = metadata;
+    }
+    Ok(Ask::new("deploy", "POST", "/deployments", Content::Json(body)))
+}
+
+pub(super) fn look(wire: &Wire<'_>, step: &Step) -> Result<Seen, Trouble> {
+    // A dry run and a read leave nothing that one could look for, and nothing that could be there twice.
+    if is_dry(step) || step.operation != "deploy.deploy" {
+        return Ok(Seen::Done);
+    }
+    let (environment, version) = (required(step, "environment")?, version(step)?);
+    if let Some(repo) = text(step, "repo") {
+        let query = format!("environment={}&ref={}", escaped(&environment), escaped(&version));
+        let listed = read(wire, "deploy", &format!("/repos/{}/deployments?{query}", place(&repo)))?;
+        let is_there = listed.is_some_and(|list| list.as_array().is_some_and(|rows| !rows.is_empty()));
+        return Ok(if is_there { Seen::Done } else { Seen::Absent });
+    }
+    let service = text(step, "service");
+    let now = read(wire, "deploy", &environment_path(step)?)?;
+    if let Some(seen) = now.and_then(|now| standing(&now, &version, service.as_deref())) {
+        return Ok(seen);
+    }
+    let service = service.map(|service| format!("&service={}", escaped(&service))).unwrap_or_default();
+    let path = format!("/deployments?environment={}&version={}{service}", escaped(&environment), escaped(&version));
+    Ok(progress(&rows(read(wire, "deploy", &path)?, "deployments")))
+}
+
+/// What the environment shows, where it shows this version.
+fn standing(environment: &Value, version: &str, service: Option<&str>) -> Option<Seen> {
+    let own = service.and_then(|service| environment.pointer("/services")?.get(service));
+    let track = own.unwrap_or(environment);
+    match (word(track, "version") == version, word(track, "state")) {
+        (false, _) => None,
+        (true, "live") => Some(Seen::Done),
+        (true, _) => Some(Seen::Underway),
+    }
+}
+
+/// What the deployments of this version show, the newest first.
+fn progress(deployments: &[Value]) -> Seen {
+    match deployments.first().map(|newest| word(newest, "state")) {
+        None => Seen::Absent,
+        Some("queued") => Seen::Accepted,
+        Some("rolling_out") => Seen::Underway,
+        // Live, or already replaced by a later one.
+        Some(_) => Seen::Done,
+    }
+}
+
+fn environment_path(step: &Step) -> Result<String, Trouble> {
+    Ok(format!("/environments/{}", escaped(&required(step, "environment")?)))
+}
+
+fn version(step: &Step) -> Result<String, Trouble> {
+    text(step, "ref").map_or_else(|| required(step, "version"), Ok)
+}
+
+fn is_dry(step: &Step) -> bool {
+    text(step, "dry_run").is_some_and(|dry| dry == "true")
+}
+
+fn place(repo: &str) -> String {
+    repo.split('/').map(escaped).collect::<Vec<_>>().join("/")
+}
+
+fn metadata(step: &Step) -> Value {
+    let others = step.with.iter().filter(|(name, _)| !MEMBERS.contains(name));
+    others.map(|(name, value)| (name.strip_prefix("metadata.").unwrap_or(name).to_owned(), super::json(value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_environment_tells_only_of_the_version_that_it_shows() {
+        let environment =
+            json!({"version": "v2", "state": "live", "services": {"web": {"version": "v3", "state": "rolling_out"}}});
+        assert_eq!(standing(&environment, "v2", None), Some(Seen::Done));
+        assert_eq!(standing(&environment, "v3", None), None);
+        assert_eq!(standing(&environment, "v3", Some("web")), Some(Seen::Underway));
+        assert_eq!(standing(&environment, "v2", Some("worker")), Some(Seen::Done));
+    }
+
+    #[test]
+    fn a_deployment_that_waits_has_not_happened() {
+        let of = |state: &str| progress(&[json!({ "state": state })]);
+        assert_eq!(
+            [of("queued"), of("rolling_out"), of("live"), of("superseded"), progress(&[])],
+            [Seen::Accepted, Seen::Underway, Seen::Done, Seen::Done, Seen::Absent]
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! Mail over Resend's API, SendGrid's API or SMTP, as the step's `via` says. What became of it is read for each recipient.
+
+use serde_json::{Value, json};
+
+use super::{Seen, Trouble, members, only, read, required, rows, text, word};
+use crate::scenario::Step;
+use crate::subject::control::smtp::Mail;
+use crate::subject::control::wire::{Ask, Content, Wire, escaped};
+
+const SENDER: &str = "shop@shop.example";
+const READ: &str = "/v3/messages?limit=1000";
+
+pub(super) fn write(step: &Step) -> Result<Ask, Trouble> {
+    match step.operation.as_str() {
+        "email.send" => {}
+        "email.list" => return Ok(Ask::new("email", "GET", READ, Content::Nothing)),
+        _ => return Err(super::unknown(step)),
+    }
+    let to = members(step, "to");
+    if to.is_empty() {
+        return Err(Trouble::Impossible("email.send needs the field `to`".to_owned()));
+    }
+    let subject = required(step, "subject")?;
+    let from = text(step, "from").unwrap_or_else(|| SENDER.to_owned());
+    let words = text(step, "text").unwrap_or_else(|| subject.clone());
+    let order = text(step, "order");
+    match text(step, "via").as_deref() {
+        Some("smtp") => {
+            let message = message(&from, &to, &subject, &words, order.as_deref());
+            Ok(Ask::new("email", "DATA", "", Content::Mail(Mail { from, to, message })))
+        }
+        Some("sendgrid") => {
+            let each: Vec<Value> = to.iter().map(|to| json!({"to": [{"email": to}]})).collect();
+            let mut body = json!({"from": {"email": from}, "subject": subject, "personalizations": each,
+                "content": [{"type": "text/plain", "value": words}]});
+            if let Some(order) = order {
+                body["custom_args"] = json!({ "order": order });
+            }
+            Ok(Ask::new("email", "POST", "/v3/mail/send", Content::Json(body)))
+        }
+        None | Some("resend") => {
+            let mut body = json!({"from": from, "to": to, "subject": subject, "text": words});
+            if let Some(order) = order {
+                body["tags"] = json!([{"name": "order", "value": order}]);
+            }
+            Ok(Ask::new("email", "POST", "/emails", Content::Json(body)))
+        }
+        Some(other) => Err(Trouble::Impossible(format!("mail cannot be sent via `{other}`; it is resend, sendgrid or smtp"))),
+    }
+}
+
+fn message(from: &str, to: &[String], subject: &str, words: &str, order: Option<&str>) -> String {
+    let plain = |text: &str| text.replace(['\r', '\n'], " ");
+    let arguments = order.map(|order| format!("X-SMTPAPI: {}\r\n", json!({"unique_args": {"order": order}})));
+    let words = words.replace("\r\n", "\n").replace('\n', "\r\n");
+    format!(
+        "From: {}\r\nTo: {}\r\nSubject: {}\r\n{}Content-Type: text/plain; charset=utf-8\r\n\r\n{words}",
+        plain(from),
+        plain(&to.join(", ")),
+        plain(subject),
+        arguments.unwrap_or_default(),
+    )
+}
+
+/// What became of a mail for one recipient, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Delivered,
+    Accepted,
+    Bounced,
+    Unheard,
+}
+
+pub(super) fn look(wire: &Wire<'_>, step: &Step) -> Result<Seen, Trouble> {
+    if step.operation == "email.list" {
+        return Ok(Seen::Done);
+    }
+    let mut path = READ.to_owned();
+    if let Some(order) = text(step, "order") {
+        let order = order.replace('\\', "\\\\").replace('"', "\\\"");
+        path = format!("{path}&query={}", escaped(&format!("unique_args[\"order\"]=\"{order}\"")));
+    }
+    let records = rows(read(wire, "email", &path)?, "messages");
+    Ok(seen(step, &records))
+}
+
+fn seen(step: &Step, records: &[Value]) -> Seen {
+    let subject = text(step, "subject").unwrap_or_default();
+    let fate = |to: &String| {
+        let its = |record: &&Value| word(record, "subject") == subject && word(record, "to_email").eq_ignore_ascii_case(to);
+        let fates = records.iter().filter(its).map(|record| match word(record, "status") {
+            "delivered" => Fate::Delivered,
+            "not_delivered" => Fate::Bounced,
+            _ => Fate::Accepted,
+        });
+        fates.min().unwrap_or(Fate::Unheard)
+    };
+    let fates: Vec<(String, Fate)> =
+        members(step, "to").into_iter().map(|to| (fate(&to), to)).map(|(fate, to)| (to, fate)).collect();
+    let all = |wanted: Fate| fates.iter().all(|(_, fate)| *fate == wanted);
+    if all(Fate::Delivered) {
+        return Seen::Done;
+    }
+    if all(Fate::Unheard) {
+        return Seen::Absent;
+    }
+    if all(Fate::Accepted) {
+        return Seen::Accepted;
+    }
+    let rest: Vec<String> =
+        fates.iter().filter(|(_, fate)| matches!(fate, Fate::Accepted | Fate::Unheard)).map(|(to, _)| to.clone()).collect();
+    if rest.is_empty() { Seen::Failed } else { Seen::Partly(only(step, "to", rest)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mock_services::service::Fields;
+
+    fn step(to: &[&str]) -> Step {
+        let to: Vec<String> = to.iter().map(|to| (*to).to_owned()).collect();
+        Step { operation: "email.send".to_owned(), with: Fields::new().with("to", to).with("subject", "Hi") }
+    }
+
+    fn record(to: &str, status: &str) -> Value {
+        json!({"to_email": to, "subject": "Hi", "status": status})
+    }
+
+    #[test]
+    fn a_mail_is_there_when_every_recipient_has_it() {
+        let (both, ann) = (step(&["ann@x.example", "Bob@x.example"]), record("ann@x.example", "delivered"));
+        assert_eq!(seen(&both, &[]), Seen::Absent);
+        assert_eq!(seen(&both, &[ann.clone(), record("bob@x.example", "delivered")]), Seen::Done);
+        assert_eq!(seen(&both, std::slice::from_ref(&ann)), Seen::Partly(only(&both, "to", vec!["Bob@x.example".to_owned()])));
+        assert_eq!(seen(&both, &[ann.clone(), record("bob@x.example", "not_delivered")]), Seen::Failed);
+        let processed = ["ann@x.example", "bob@x.example"].map(|to| record(to, "processed"));
+        assert_eq!(seen(&both, &processed), Seen::Accepted);
+        let other = json!({"to_email": "bob@x.example", "subject": "Other", "status": "delivered"});
+        assert!(matches!(seen(&both, &[ann, other]), Seen::Partly(_)));
+    }
+
+    #[test]
+    fn a_header_cannot_be_smuggled_into_a_message() {
+        let text = message("a@x.example", &["b@x.example".to_owned()], "Hi\r\nBcc: c@x.example", ".\n.", Some("o\"1"));
+        assert!(text.contains("Subject: Hi  Bcc: c@x.example\r\n"), "{text}");
+        assert!(text.contains("X-SMTPAPI: {\"unique_args\":{\"order\":\"o\\\"1\"}}\r\n"), "{text}");
+        assert!(text.ends_with("\r\n\r\n.\r\n."), "{text}");
+    }
+
+    #[test]
+    fn each_way_of_sending_is_written_as_its_service_reads_it() {
+        let mut mail = step(&["ann@x.example"]);
+        assert_eq!(write(&mail).unwrap().path, "/emails");
+        mail.with.set("via", "sendgrid");
+        assert_eq!(write(&mail).unwrap().path, "/v3/mail/send");
+        mail.with.set("via", "smtp");
+        assert!(matches!(write(&mail).unwrap().content, Content::Mail(_)));
+        mail.with.set("via", "pigeon");
+        assert!(matches!(write(&mail), Err(Trouble::Impossible(_))));
+    }
+}

@@ -1,0 +1,233 @@
+//! Payments over Stripe's API: charges, refunds and subscriptions.
+
+use mock_services::service::Fields;
+use serde_json::{Value, json};
+
+use super::{Seen, Trouble, read, required, rows, text, word};
+use crate::scenario::Step;
+use crate::subject::control::wire::{Ask, Content, Wire, escaped};
+
+/// Fields that have a parameter of their own; all others are metadata.
+const PARAMETERS: [&str; 12] = [
+    "amount",
+    "currency",
+    "customer",
+    "description",
+    "source",
+    "charge",
+    "payment_intent",
+    "reason",
+    "subscription",
+    "price",
+    "quantity",
+    "status",
+];
+
+pub(super) fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
+    match step.operation.as_str() {
+        "payment.refund" => refunded(wire, step),
+        "payment.upgrade" | "payment.unsubscribe" => subscribed(wire, step),
+        _ => Ok(Value::Null),
+    }
+}
+
+/// The charge that is to be given back.
+fn refunded(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
+    for name in ["charge", "payment_intent"] {
+        if let Some(id) = text(step, name) {
+            return Ok(json!({ "of": name, "id": id }));
+        }
+    }
+    let order = required(step, "order")?;
+    let found = charges(wire, step)?.into_iter().find(|charge| is_named(charge, "order", &order));
+    let charge = found.ok_or_else(|| Trouble::Impossible(format!("there is no charge for order {order}")))?;
+    Ok(json!({ "of": "charge", "id": word(&charge, "id") }))
+}
+
+/// The subscription that is to be changed, and its item.
+fn subscribed(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
+    let found = match text(step, "subscription") {
+        Some(id) => read(wire, "payment", &format!("/v1/subscriptions/{}", escaped(&id)))?,
+        None => subscriptions(wire, step, "")?.into_iter().next(),
+    };
+    let found = found.ok_or_else(|| Trouble::Impossible("there is no subscription to change".to_owned()))?;
+    Ok(json!({ "id": word(&found, "id"), "item": found.pointer("/items/data/0/id") }))
+}
+
+pub(super) fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
+    let mut form: Vec<(String, String)> = Vec::new();
+    let mut set = |name: &str, value: Option<String>| form.extend(value.map(|value| (name.to_owned(), value)));
+    let path = match step.operation.as_str() {
+        "payment.charge" => {
+            set("amount", Some(required(step, "amount")?));
+            set("currency", text(step, "currency").or(Some("usd".to_owned())));
+            set("customer", text(step, "customer"));
+            set("source", text(step, "source").or_else(|| text(step, "customer").is_none().then(|| "tok_visa".to_owned())));
+            set("description", text(step, "description"));
+            "/v1/charges".to_owned()
+        }
+        "payment.refund" => {
+            set(word(facts, "of"), Some(word(facts, "id").to_owned()));
+            set("amount", text(step, "amount"));
+            set("reason", text(step, "reason"));
+            "/v1/refunds".to_owned()
+        }
+        "payment.subscribe" => {
+            set("customer", Some(required(step, "customer")?));
+            set("items[0][price]", Some(required(step, "price")?));
+            set("items[0][quantity]", text(step, "quantity"));
+            "/v1/subscriptions".to_owned()
+        }
+        "payment.upgrade" => {
+            set("items[0][id]", Some(word(facts, "item").to_owned()));
+            set("items[0][price]", text(step, "price"));
+            set("items[0][quantity]", text(step, "quantity"));
+            format!("/v1/subscriptions/{}", escaped(word(facts, "id")))
+        }
+        "payment.unsubscribe" => {
+            let path = format!("/v1/subscriptions/{}", escaped(word(facts, "id")));
+            return Ok(Ask::new("payment", "DELETE", path, Content::Nothing));
+        }
+        "payment.list" => return Ok(Ask::new("payment", "GET", charges_path(step), Content::Nothing)),
+        _ => return Err(super::unknown(step)),
+    };
+    form.extend(metadata(step).map(|(name, value)| (format!("metadata[{name}]"), value)));
+    Ok(Ask::new("payment", "POST", path, Content::Form(form)))
+}
+
+pub(super) fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
+    let is_there = match step.operation.as_str() {
+        "payment.charge" => return Ok(charged(&charges(wire, step)?, step)),
+        "payment.refund" => {
+            let path = format!("/v1/refunds?limit=100&{}={}", word(facts, "of"), escaped(word(facts, "id")));
+            let refunds = rows(read(wire, "payment", &path)?, "data");
+            refunds.iter().any(|refund| fits(refund, "amount", text(step, "amount")) && has_metadata(refund, step))
+        }
+        "payment.subscribe" => subscriptions(wire, step, "")?.iter().any(|one| has_item(one, step)),
+        "payment.upgrade" => {
+            let path = format!("/v1/subscriptions/{}", escaped(word(facts, "id")));
+            read(wire, "payment", &path)?.is_some_and(|one| has_item(&one, step))
+        }
+        "payment.unsubscribe" => {
+            let path = format!("/v1/subscriptions/{}", escaped(word(facts, "id")));
+            read(wire, "payment", &path)?.is_none_or(|one| word(&one, "status") == "canceled")
+        }
+        "payment.list" => true,
+        _ => return Err(super::unknown(step)),
+    };
+    Ok(if is_there { Seen::Done } else { Seen::Absent })
+}
+
+/// What the charges show, the newest first. Of several for one intent the oldest is the one that was due.
+fn charged(charges: &[Value], step: &Step) -> Seen {
+    let standing = |charge: &&Value| is_this_charge(charge, step) && charge.get("refunded") != Some(&Value::Bool(true));
+    let mut surplus: Vec<&str> = charges.iter().filter(standing).map(|charge| word(charge, "id")).collect();
+    match surplus.pop() {
+        // One that was given back had been taken.
+        None if charges.iter().any(|charge| is_this_charge(charge, step)) => Seen::Done,
+        None => Seen::Absent,
+        Some(_) if surplus.is_empty() => Seen::Done,
+        Some(_) => Seen::Surplus(surplus.into_iter().map(given_back).collect()),
+    }
+}
+
+fn given_back(charge: &str) -> Step {
+    let with = Fields::new().with("charge", charge).with("reason", "duplicate");
+    Step { operation: "payment.refund".to_owned(), with }
+}
+
+fn charges_path(step: &Step) -> String {
+    let customer = text(step, "customer").map(|customer| format!("&customer={}", escaped(&customer)));
+    format!("/v1/charges?limit=100{}", customer.unwrap_or_default())
+}
+
+fn charges(wire: &Wire<'_>, step: &Step) -> Result<Vec<Value>, Trouble> {
+    Ok(rows(read(wire, "payment", &charges_path(step))?, "data"))
+}
+
+fn subscriptions(wire: &Wire<'_>, step: &Step, more: &str) -> Result<Vec<Value>, Trouble> {
+    let path = format!("/v1/subscriptions?limit=100&customer={}{more}", escaped(&required(step, "customer")?));
+    Ok(rows(read(wire, "payment", &path)?, "data"))
+}
+
+/// What a step says that has no parameter of its own.
+fn metadata(step: &Step) -> impl Iterator<Item = (String, String)> {
+    let others = step.with.iter().filter(|(name, _)| !PARAMETERS.contains(name));
+    others.map(|(name, value)| (name.strip_prefix("metadata.").unwrap_or(name).to_owned(), value.to_string()))
+}
+
+fn is_this_charge(charge: &Value, step: &Step) -> bool {
+    let currency = text(step, "currency").map(|currency| currency.to_lowercase());
+    fits(charge, "amount", text(step, "amount"))
+        && fits(charge, "currency", currency)
+        && charge.get("captured") == Some(&Value::Bool(true))
+        && has_metadata(charge, step)
+}
+
+fn has_metadata(object: &Value, step: &Step) -> bool {
+    metadata(step).all(|(name, value)| is_named(object, &name, &value))
+}
+
+fn has_item(subscription: &Value, step: &Step) -> bool {
+    let items = subscription.pointer("/items/data").and_then(Value::as_array);
+    let fitting = |item: &Value| {
+        let price = item.pointer("/price/id").and_then(Value::as_str);
+        text(step, "price").is_none_or(|wanted| price == Some(&wanted)) && fits(item, "quantity", text(step, "quantity"))
+    };
+    items.is_some_and(|items| items.iter().any(fitting))
+}
+
+fn is_named(object: &Value, name: &str, value: &str) -> bool {
+    object.get("metadata").is_some_and(|metadata| word(metadata, name) == value)
+}
+
+/// Whether a member is as wanted; whoever wants nothing is content with anything.
+fn fits(object: &Value, name: &str, wanted: Option<String>) -> bool {
+    let have = object.get(name).map(|have| have.as_str().map_or_else(|| have.to_string(), str::to_owned));
+    wanted.is_none_or(|wanted| have == Some(wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step() -> Step {
+        let with = Fields::new().with("customer", "cus_42").with("amount", 4999).with("order", "ord_1").with("currency", "USD");
+        Step { operation: "payment.charge".to_owned(), with }
+    }
+
+    fn charge(id: &str, order: &str, amount: i64, refunded: bool) -> Value {
+        json!({"id": id, "amount": amount, "currency": "usd", "captured": true, "refunded": refunded, "metadata": {"order": order}})
+    }
+
+    #[test]
+    fn a_charge_is_this_one_when_order_and_amount_are_its_own() {
+        assert_eq!(charged(&[charge("ch_1", "ord_1", 4999, false)], &step()), Seen::Done);
+        assert_eq!(charged(&[charge("ch_1", "ord_1", 4999, true)], &step()), Seen::Done);
+        for other in [charge("ch_1", "ord_2", 4999, false), charge("ch_1", "ord_1", 5000, false)] {
+            assert_eq!(charged(&[other], &step()), Seen::Absent);
+        }
+    }
+
+    #[test]
+    fn of_several_the_oldest_was_due_and_the_others_are_given_back() {
+        let both = [charge("ch_2", "ord_1", 4999, false), charge("ch_1", "ord_1", 4999, false)];
+        assert_eq!(charged(&both, &step()), Seen::Surplus(vec![given_back("ch_2")]));
+        let mended = [charge("ch_2", "ord_1", 4999, true), charge("ch_1", "ord_1", 4999, false)];
+        assert_eq!(charged(&mended, &step()), Seen::Done);
+    }
+
+    #[test]
+    fn what_has_no_parameter_of_its_own_becomes_metadata() {
+        let ask = write(&step(), &Value::Null).unwrap();
+        let Content::Form(form) = ask.content else { panic!("a form") };
+        let form: Vec<String> = form.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(form, ["amount=4999", "currency=USD", "customer=cus_42", "metadata[order]=ord_1"]);
+    }
+
+    #[test]
+    fn a_step_without_what_it_needs_cannot_be_done() {
+        let empty = Step { operation: "payment.charge".to_owned(), with: Fields::new() };
+        assert_eq!(write(&empty, &Value::Null), Err(Trouble::Impossible("payment.charge needs the field `amount`".to_owned())));
+    }
+}

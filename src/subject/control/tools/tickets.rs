@@ -1,0 +1,104 @@
+//! The shipped service that a file declares: a help desk.
+
+use serde_json::{Map, Value, json};
+
+use super::{Seen, Trouble, members, only, read, required, rows, text, word};
+use crate::scenario::Step;
+use crate::subject::control::wire::{Ask, Content, Wire, escaped};
+
+/// The ticket that is answered or closed.
+pub(super) fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
+    if !matches!(step.operation.as_str(), "tickets.answer" | "tickets.close") {
+        return Ok(Value::Null);
+    }
+    if let Some(id) = text(step, "id").or_else(|| text(step, "ticket")) {
+        return Ok(json!({ "id": id }));
+    }
+    let found = tickets(wire, step)?.into_iter().find(|ticket| is_this(ticket, step));
+    let found = found.ok_or_else(|| Trouble::Impossible("there is no ticket that fits".to_owned()))?;
+    Ok(json!({ "id": word(&found, "id") }))
+}
+
+pub(super) fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
+    let body = |names: &[&str]| {
+        let given = names.iter().filter_map(|name| Some(((*name).to_owned(), super::json(step.with.get(name)?))));
+        Content::Json(Value::Object(given.collect::<Map<_, _>>()))
+    };
+    let id = escaped(word(facts, "id"));
+    Ok(match step.operation.as_str() {
+        "tickets.open" => Ask::new("tickets", "POST", "/tickets", body(&["customer", "subject", "text", "order"])),
+        "tickets.answer" => Ask::new("tickets", "POST", format!("/tickets/{id}/answers"), body(&["text"])),
+        "tickets.close" => Ask::new("tickets", "POST", format!("/tickets/{id}/close"), body(&[])),
+        "tickets.notify" => {
+            let content = json!({"subject": required(step, "subject")?, "recipients": members(step, recipients(step))});
+            Ask::new("tickets", "POST", "/notices", Content::Json(content))
+        }
+        "tickets.list" => Ask::new("tickets", "GET", "/tickets", Content::Nothing),
+        _ => return Err(super::unknown(step)),
+    })
+}
+
+pub(super) fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
+    let is_there = match step.operation.as_str() {
+        "tickets.open" => tickets(wire, step)?.iter().any(|ticket| is_this(ticket, step)),
+        "tickets.answer" => {
+            ticket(wire, facts)?.is_some_and(|ticket| text(step, "text").as_deref() == Some(word(&ticket, "last_answer")))
+        }
+        "tickets.close" => ticket(wire, facts)?.is_some_and(|ticket| word(&ticket, "state") == "closed"),
+        "tickets.notify" => {
+            let path = format!("/notices?subject={}", escaped(&required(step, "subject")?));
+            return Ok(notified(step, &rows(read(wire, "tickets", &path)?, "data")));
+        }
+        "tickets.list" => true,
+        _ => return Err(super::unknown(step)),
+    };
+    Ok(if is_there { Seen::Done } else { Seen::Absent })
+}
+
+fn notified(step: &Step, notices: &[Value]) -> Seen {
+    let name = recipients(step);
+    let all = members(step, name);
+    let has = |recipient: &String| notices.iter().any(|notice| word(notice, "recipient") == recipient);
+    let rest: Vec<String> = all.iter().filter(|recipient| !has(recipient)).cloned().collect();
+    match rest.len() {
+        0 => Seen::Done,
+        missing if missing == all.len() => Seen::Absent,
+        _ => Seen::Partly(only(step, name, rest)),
+    }
+}
+
+/// The name under which a step has its recipients.
+fn recipients(step: &Step) -> &'static str {
+    if step.with.get("recipients").is_some() { "recipients" } else { "recipient" }
+}
+
+fn tickets(wire: &Wire<'_>, step: &Step) -> Result<Vec<Value>, Trouble> {
+    let filters: Vec<String> =
+        ["customer", "order"].iter().filter_map(|name| Some(format!("{name}={}", escaped(&text(step, name)?)))).collect();
+    Ok(rows(read(wire, "tickets", &format!("/tickets?{}", filters.join("&")))?, "data"))
+}
+
+fn ticket(wire: &Wire<'_>, facts: &Value) -> Result<Option<Value>, Trouble> {
+    read(wire, "tickets", &format!("/tickets/{}", escaped(word(facts, "id"))))
+}
+
+fn is_this(ticket: &Value, step: &Step) -> bool {
+    ["customer", "order", "subject"].iter().all(|name| text(step, name).is_none_or(|wanted| word(ticket, name) == wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mock_services::service::Fields;
+
+    #[test]
+    fn who_has_not_been_told_is_left_over() {
+        let everyone = vec!["ann".to_owned(), "bob".to_owned()];
+        let with = Fields::new().with("recipients", everyone).with("subject", "Late");
+        let step = Step { operation: "tickets.notify".to_owned(), with };
+        let ann = json!({"recipient": "ann"});
+        assert_eq!(notified(&step, &[]), Seen::Absent);
+        assert_eq!(notified(&step, std::slice::from_ref(&ann)), Seen::Partly(only(&step, "recipients", vec!["bob".to_owned()])));
+        assert_eq!(notified(&step, &[ann, json!({"recipient": "bob"})]), Seen::Done);
+    }
+}

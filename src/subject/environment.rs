@@ -1,0 +1,52 @@
+//! What a subject finds in its environment. Pure: what hapax's own environment holds is handed in.
+
+use super::{Settings, Start, client_variables};
+
+/// What every program may see of the parent's environment; beside these all that begins with `LC_`.
+const PASSED: [&str; 9] = ["PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL", "TERM"];
+const PROXIES: [&str; 6] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+/// The services are here; everything else is for the recorder.
+const LOCAL: &str = "127.0.0.1,localhost,::1";
+
+/// The variables, each name once, sorted. Later sources win: the parent's, what is passed on, what hapax sets, what the settings say.
+pub(super) fn environment(start: &Start, settings: &Settings, parent: &[(String, String)]) -> Vec<(String, String)> {
+    let mut all = std::collections::BTreeMap::new();
+    let is_passed =
+        |name: &str| PASSED.contains(&name) || name.starts_with("LC_") || settings.pass.iter().any(|passed| passed == name);
+    all.extend(parent.iter().filter(|(name, _)| is_passed(name)).cloned());
+    all.extend(PROXIES.map(|name| (name.to_owned(), start.proxy.clone())));
+    all.extend(["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), LOCAL.to_owned())));
+    all.extend(of_the_start(start));
+    for service in &start.services {
+        let stem = format!("HAPAX_{}", service.name.to_uppercase().replace('-', "_"));
+        all.insert(format!("{stem}_URL"), service.url.clone());
+        all.insert(format!("{stem}_KEY"), service.key.clone());
+        if let Some(smtp) = &service.smtp {
+            all.insert("HAPAX_SMTP_URL".to_owned(), smtp.clone());
+        }
+        all.extend(client_variables(&service.name, &service.url, &service.key));
+    }
+    let filled = settings.env.iter().filter_map(|(name, template)| Some((name.clone(), template.fill(&start.services)?)));
+    all.extend(filled);
+    // The system ends a variable at the first zero byte, and refuses to start a program with one.
+    all.into_iter().map(|(name, value)| (name, value.replace('\0', "\u{fffd}"))).collect()
+}
+
+fn of_the_start(start: &Start) -> [(String, String); 8] {
+    let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    [
+        ("HAPAX_TASK", start.task.clone()),
+        ("HAPAX_STEPS", start.steps.clone()),
+        ("HAPAX_STATE_DIR", path(&start.state_dir)),
+        ("HAPAX_SHARED_DIR", path(&start.shared_dir)),
+        ("HAPAX_RESULT", path(&start.result)),
+        ("HAPAX_TRIAL", start.trial.clone()),
+        ("HAPAX_CALLER", start.caller.to_string()),
+        ("HAPAX_START", start.start.to_string()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+}
+
+#[cfg(test)]
+#[path = "environment_tests.rs"]
+mod tests;

@@ -1,0 +1,84 @@
+use super::super::{Limits, ServiceAddress, Template};
+use super::*;
+
+fn start() -> Start {
+    Start {
+        trial: "payment/lost-reply#1".to_owned(),
+        caller: 2,
+        start: 3,
+        task: "Charge\0 cus_42.".to_owned(),
+        steps: "[{\"do\": \"payment.charge\"}]".to_owned(),
+        services: vec![
+            ServiceAddress { name: "payment".into(), url: "http://127.0.0.1:4001".into(), smtp: None, key: "sk_1".into() },
+            ServiceAddress {
+                name: "email".into(),
+                url: "http://127.0.0.1:4002".into(),
+                smtp: Some("smtp://127.0.0.1:2525".into()),
+                key: "re_1".into(),
+            },
+            ServiceAddress { name: "deploy".into(), url: "http://127.0.0.1:4003".into(), smtp: None, key: "gh_1".into() },
+            ServiceAddress { name: "seat-map".into(), url: "http://127.0.0.1:4004".into(), smtp: None, key: "st_1".into() },
+        ],
+        state_dir: "/trial/state".into(),
+        shared_dir: "/trial/shared".into(),
+        result: "/trial/result.json".into(),
+        proxy: "http://127.0.0.1:5000".to_owned(),
+        limits: Limits::default(),
+    }
+}
+
+fn parent() -> Vec<(String, String)> {
+    [
+        ("PATH", "/usr/bin"),
+        ("LC_ALL", "C.UTF-8"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("OPENAI_API_KEY", "sk-real"),
+        ("STRIPE_API_KEY", "sk_live_real"),
+        ("HTTPS_PROXY", "http://proxy.example"),
+        ("HAPAX_TOKEN", "token"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .to_vec()
+}
+
+#[test]
+fn a_subject_sees_what_is_listed_and_nothing_else() {
+    let lines: Vec<String> = environment(&start(), &Settings::default(), &parent())
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn a_variable_can_be_passed_on() {
+    let settings = Settings { pass: vec!["OPENAI_API_KEY".to_owned()], ..Settings::default() };
+    let all = environment(&start(), &settings, &parent());
+    assert!(all.contains(&("OPENAI_API_KEY".to_owned(), "sk-real".to_owned())));
+}
+
+#[test]
+fn a_key_for_the_real_service_never_takes_the_place_of_ours() {
+    let settings = Settings { pass: vec!["STRIPE_API_KEY".to_owned(), "HTTPS_PROXY".to_owned()], ..Settings::default() };
+    let all = environment(&start(), &settings, &parent());
+    assert!(all.contains(&("STRIPE_API_KEY".to_owned(), "sk_1".to_owned())));
+    assert!(all.contains(&("HTTPS_PROXY".to_owned(), "http://127.0.0.1:5000".to_owned())));
+}
+
+#[test]
+fn templates_are_filled_and_have_the_last_word() {
+    let template = |text: &str| Template::parse(text).unwrap();
+    let settings = Settings {
+        env: vec![
+            ("PAY_HOST".to_owned(), template("${payment.host}")),
+            ("RESEND_BASE_URL".to_owned(), template("${email.url}/api")),
+            ("RECORDS".to_owned(), template("${records.url}")),
+        ],
+        ..Settings::default()
+    };
+    let all = environment(&start(), &settings, &parent());
+    let value = |wanted: &str| all.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+    assert_eq!(value("PAY_HOST"), Some("127.0.0.1"));
+    assert_eq!(value("RESEND_BASE_URL"), Some("http://127.0.0.1:4002/api"));
+    assert_eq!(value("RECORDS"), None);
+}

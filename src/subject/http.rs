@@ -1,0 +1,181 @@
+//! An agent that takes its task over HTTP and answers with its claim. Where hapax starts it, it runs under a supervisor as any
+//! command does, and blows strike it; where it runs already, hapax can do no more than close its side of the connection.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+
+use super::http_wire::{Answer, Target, read_answer};
+use super::running::{Ordered, Running};
+use super::supervisor::Blow;
+use super::{Ended, How, Settings, Start, claim, supervised};
+use crate::report::Output;
+
+/// How often it is tried whether the agent listens by now.
+const TRY_AGAIN: Duration = Duration::from_millis(20);
+/// How long an agent that closed the connection has to end, before it counts as one that goes on.
+const FALLING: Duration = Duration::from_secs(1);
+
+/// Hands the task to the agent at that URL, which the command starts where there is one.
+pub(super) fn start(url: &str, command: Option<Vec<String>>, settings: Settings, start: Start) -> Running {
+    match (Target::parse(url), command) {
+        (Err(why), _) => Running::unstartable(&start, format!("cannot reach {url}: {why}")),
+        (Ok(target), Some(command)) => {
+            Running::new(&start.clone(), |ordered| with_command(target, command, settings, start, ordered))
+        }
+        (Ok(target), None) => Running::new(&start.clone(), |ordered| already_running(target, start, ordered)),
+    }
+}
+
+async fn with_command(
+    target: Target,
+    command: Vec<String>,
+    settings: Settings,
+    start: Start,
+    mut ordered: UnboundedReceiver<Ordered>,
+) -> Ended {
+    if target.connect().await.is_ok() {
+        let why = "something else listens there already; stop it, or leave `command` out if it is the agent (as you must when a \
+                   case has several callers)";
+        return unstartable(&start, format!("cannot start the agent at {}: {why}", target.authority));
+    }
+    let body = body(&start);
+    let running = supervised::start(command, settings, start);
+    let handle = running.handle();
+    let mut end = pin!(running.ended());
+    let answered = {
+        let mut asking = pin!(async {
+            let line = listening(&target).await;
+            ask(&target, line, &body, None).await
+        });
+        loop {
+            tokio::select! {
+                // It ended without an answer, and how it ended says why.
+                ended = &mut end => return ended,
+                answered = &mut asking => break answered,
+                Some(order) = ordered.recv() => handle.pass_on(order),
+            }
+        }
+    };
+    if answered.is_err() {
+        // An agent that is struck closes its connections first.
+        if let Ok(ended) = timeout(FALLING, &mut end).await {
+            return ended;
+        }
+    }
+    let stopping = handle.clone();
+    let mut stop = pin!(stopping.stop());
+    let mut is_stopped = false;
+    let mut ended = loop {
+        tokio::select! {
+            ended = &mut end => break ended,
+            () = &mut stop, if !is_stopped => is_stopped = true,
+            Some(order) = ordered.recv() => handle.pass_on(order),
+        }
+    };
+    match answered {
+        Ok((status, body)) => (ended.how, ended.claim) = (How::Answered(status), claim::in_answer(&body)),
+        Err(why) => ended.how = How::Unstartable(format!("the agent at {} gave no answer: {why}", target.authority)),
+    }
+    ended
+}
+
+async fn already_running(target: Target, start: Start, mut ordered: UnboundedReceiver<Ordered>) -> Ended {
+    let at = &target.authority;
+    let line = match timeout(start.limits.time, target.connect()).await {
+        Ok(Ok(line)) => line,
+        Ok(Err(error)) => {
+            let why = format!(
+                "cannot reach the agent at {at}: {error}; start it first, or say in hapax.yaml what starts it (`command`)"
+            );
+            return unstartable(&start, why);
+        }
+        Err(_) => return end(&start, How::TimeUp),
+    };
+    let (cancel, cancelled) = oneshot::channel();
+    let mut cancel = Some(cancel);
+    let body = body(&start);
+    let mut asking = pin!(timeout(start.limits.time, ask(&target, line, &body, Some(cancelled))));
+    loop {
+        tokio::select! {
+            answered = &mut asking => return match answered {
+                Ok(Ok((status, body))) => Ended { claim: claim::in_answer(&body), ..end(&start, How::Answered(status)) },
+                Ok(Err(why)) => unstartable(&start, format!("the agent at {at} gave no answer: {why}")),
+                Err(_) => end(&start, How::TimeUp),
+            },
+            Some(Ordered { blow, landed }) = ordered.recv() => {
+                match blow {
+                    Blow::Cancel => drop(cancel.take()),
+                    Blow::TimeUp => return end(&start, How::TimeUp),
+                    Blow::Kill | Blow::Stop | Blow::Freeze | Blow::Thaw => {
+                        let why = "it was not started by hapax, which cannot interrupt it; say in hapax.yaml what starts it (`command`)";
+                        return unstartable(&start, format!("the agent at {at}: {why}"));
+                    }
+                }
+                let _ = landed.send(());
+            }
+        }
+    }
+}
+
+/// A connection, as soon as the agent takes one.
+async fn listening(target: &Target) -> TcpStream {
+    loop {
+        match target.connect().await {
+            Ok(line) => return line,
+            Err(_) => sleep(TRY_AGAIN).await,
+        }
+    }
+}
+
+/// Hands the body over and waits for the answer. Our side of the connection is closed when it is cancelled.
+async fn ask(target: &Target, line: TcpStream, body: &str, cancelled: Option<oneshot::Receiver<()>>) -> Result<Answer, String> {
+    let (mut read, mut write) = line.into_split();
+    let request = target.request(body);
+    let handing = async {
+        // An agent may answer before it has read everything; what it says then counts.
+        let _ = write.write_all(&request).await;
+        match cancelled {
+            Some(cancelled) => drop(cancelled.await),
+            None => std::future::pending().await,
+        }
+        drop(write);
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        answer = read_answer(&mut read) => answer,
+        () = handing => Err("it was cancelled".to_owned()),
+    }
+}
+
+/// What the agent is told.
+fn body(start: &Start) -> String {
+    let services: serde_json::Map<String, Value> = start
+        .services
+        .iter()
+        .map(|service| {
+            let mut about = json!({ "url": service.url, "key": service.key });
+            if let Some(smtp) = &service.smtp {
+                about["smtp"] = json!(smtp);
+            }
+            (service.name.clone(), about)
+        })
+        .collect();
+    let steps: Value = serde_json::from_str(&start.steps).unwrap_or_default();
+    json!({ "task": start.task, "steps": steps, "services": services, "trial": start.trial, "caller": start.caller }).to_string()
+}
+
+fn unstartable(start: &Start, why: String) -> Ended {
+    Ended::unstartable(start.caller, start.start, why)
+}
+
+fn end(start: &Start, how: How) -> Ended {
+    let output = Output { caller: start.caller, start: start.start, ..Output::default() };
+    Ended { how, claim: super::ClaimHeard::default(), output }
+}

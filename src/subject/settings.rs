@@ -1,0 +1,106 @@
+//! How a subject is started and heard, as `hapax.yaml` and the command line say it. Plain data.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::template::Template;
+use super::{ClaimSource, Limits};
+
+/// How a subject is started and heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Where it runs; where hapax does if there is none.
+    pub directory: Option<PathBuf>,
+    /// Further variables of its environment. One that speaks of a service that a case does not have is left out there.
+    pub env: Vec<(String, Template)>,
+    /// Variables of hapax's own environment that are passed on to it.
+    pub pass: Vec<String>,
+    /// How long one start of it may take, where it is to have more or less time than others.
+    pub time: Option<Duration>,
+    /// Its own names for fields: ours, then its own.
+    pub fields: Vec<(String, String)>,
+    /// The operations that it is for; all of them where the list is empty.
+    pub can: Vec<String>,
+    /// Where its claim is taken from.
+    pub claim: ClaimSource,
+    /// The signal with which it is cancelled.
+    pub cancel: Signal,
+    /// How long it has between SIGTERM and SIGKILL.
+    pub grace: Duration,
+    /// The program hapax, which supervises subjects and holds the controls; the running one where there is none. A program that
+    /// uses hapax as a library has to name it.
+    pub hapax: Option<PathBuf>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            directory: None,
+            env: Vec::new(),
+            pass: Vec::new(),
+            time: None,
+            fields: Vec::new(),
+            can: Vec::new(),
+            claim: ClaimSource::default(),
+            cancel: Signal::Int,
+            grace: Limits::default().grace,
+            hapax: None,
+        }
+    }
+}
+
+impl Settings {
+    /// The variables that are passed on, with their values: some may be secret, and must not stand in a ledger.
+    #[must_use]
+    pub fn passed_values(&self) -> Vec<(String, String)> {
+        let passed = self.pass.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
+        passed.filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    /// Where the program hapax is, or why it cannot be told.
+    pub(super) fn hapax(&self) -> Result<PathBuf, String> {
+        match &self.hapax {
+            Some(hapax) => Ok(hapax.clone()),
+            None => std::env::current_exe()
+                .map_err(|error| format!("cannot tell where the program hapax is: {error}; start it by its full path")),
+        }
+    }
+}
+
+/// A signal with which a subject is cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Signal {
+    /// SIGINT.
+    Int,
+    /// SIGTERM.
+    Term,
+    /// SIGHUP.
+    Hup,
+    /// SIGQUIT.
+    Quit,
+    /// SIGUSR1.
+    Usr1,
+    /// SIGUSR2.
+    Usr2,
+}
+
+impl Signal {
+    /// All of them.
+    pub const ALL: [Signal; 6] = [Signal::Int, Signal::Term, Signal::Hup, Signal::Quit, Signal::Usr1, Signal::Usr2];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Signal::Int => "SIGINT",
+            Signal::Term => "SIGTERM",
+            Signal::Hup => "SIGHUP",
+            Signal::Quit => "SIGQUIT",
+            Signal::Usr1 => "SIGUSR1",
+            Signal::Usr2 => "SIGUSR2",
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! One start of a program under a supervisor, seen from hapax: hands over the order, passes blows on, hears of the end.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep_until};
+
+use super::claim::{self, Heard};
+use super::environment::environment;
+use super::running::{Ordered, Running};
+use super::supervisor::{Answer, Blow, Order};
+use super::{Ended, How, Settings, Start, long, sweep};
+use crate::report::Output;
+
+/// How much longer than the subject a supervisor may take: it tries for ten seconds to kill what is left.
+const SLACK: Duration = Duration::from_secs(20);
+
+/// Starts a program under a supervisor of its own.
+pub(super) fn start(program: Vec<String>, settings: Settings, start: Start) -> Running {
+    match Supervised::begin(program, &settings, &start) {
+        Ok(supervised) => Running::new(&start.clone(), |ordered| supervised.until_the_end(settings, start, ordered)),
+        Err(why) => Running::unstartable(&start, why),
+    }
+}
+
+/// A supervisor that runs.
+pub(super) struct Supervised {
+    process: Child,
+    input: ChildStdin,
+    answers: Lines<BufReader<ChildStdout>>,
+    order: Vec<u8>,
+    waiting: Vec<(Blow, oneshot::Sender<()>)>,
+}
+
+/// What a supervisor told at its end: how, standard output, standard error, bytes cut out.
+type Told = (How, String, String, u64);
+
+impl Supervised {
+    /// Starts a supervisor, or says why not.
+    pub(super) fn begin(program: Vec<String>, settings: &Settings, start: &Start) -> Result<Self, String> {
+        let parent: Vec<(String, String)> =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
+        let mut env = environment(start, settings, &parent);
+        long::into_files(&mut env, &start.state_dir)
+            .map_err(|error| format!("cannot write the task to {}: {error}", start.state_dir.display()))?;
+        let order = Order { program, directory: settings.directory.clone(), env, cancel: settings.cancel, limits: start.limits };
+        let mut order = serde_json::to_vec(&order).map_err(|error| format!("cannot write down the command: {error}"))?;
+        order.push(b'\n');
+        let hapax = settings.hapax()?;
+        // Its environment is cleared too: whoever can look at the supervisor must not find there what the subject may not see.
+        let spawned = Command::new(&hapax)
+            .arg("supervise")
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut process =
+            spawned.map_err(|error| format!("cannot start a supervisor ({} supervise): {error}", hapax.display()))?;
+        let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
+            return Err("a supervisor was started without its pipes".to_owned());
+        };
+        Ok(Supervised { process, input, answers: BufReader::new(output).lines(), order, waiting: Vec::new() })
+    }
+
+    async fn until_the_end(self, settings: Settings, start: Start, mut ordered: UnboundedReceiver<Ordered>) -> Ended {
+        let (how, stdout, stderr, cut) = self.follow(&start, &mut ordered).await;
+        let claim = claim::find(&settings.claim, &Heard { how: &how, result: &start.result, stdout: &stdout, stderr: &stderr });
+        Ended { how, claim, output: Output { caller: start.caller, start: start.start, stdout, stderr, cut } }
+    }
+
+    /// Passes blows on until the supervisor tells that everything is gone.
+    pub(super) async fn follow(mut self, start: &Start, ordered: &mut UnboundedReceiver<Ordered>) -> Told {
+        let order = std::mem::take(&mut self.order);
+        // A supervisor that is gone already shows by its silence.
+        let _ = self.input.write_all(&order).await;
+        let limits = start.limits;
+        let far = Instant::now() + Duration::from_secs(u32::MAX.into());
+        let too_late = Instant::now().checked_add(limits.time.saturating_add(limits.grace).saturating_add(SLACK)).unwrap_or(far);
+        loop {
+            tokio::select! {
+                line = self.answers.next_line() => match line.ok().flatten().and_then(|line| serde_json::from_str(&line).ok()) {
+                    Some(Answer::Landed(blow)) => self.landed(blow),
+                    Some(Answer::Ended { how, stdout, stderr, cut }) => {
+                        // It has nothing more to do, and is gone when this returns.
+                        drop(self.input);
+                        let _ = self.process.wait().await;
+                        return (how, stdout, stderr, cut);
+                    }
+                    None => return self.lost(start, None).await,
+                },
+                Some(Ordered { blow, landed }) = ordered.recv() => {
+                    self.waiting.push((blow, landed));
+                    let line = serde_json::to_string(&blow).unwrap_or_default() + "\n";
+                    let _ = self.input.write_all(line.as_bytes()).await;
+                }
+                () = sleep_until(too_late) => return self.lost(start, Some(How::TimeUp)).await,
+            }
+        }
+    }
+
+    fn landed(&mut self, blow: Blow) {
+        if let Some(at) = self.waiting.iter().position(|(waiting, _)| *waiting == blow) {
+            let _ = self.waiting.remove(at).1.send(());
+        }
+    }
+
+    /// The supervisor was killed or does nothing any more: what it watched is found in another way, and ended.
+    async fn lost(mut self, start: &Start, how: Option<How>) -> Told {
+        let session = self.process.id();
+        let _ = self.process.start_kill();
+        // Only then is it taken leave of: until then its number, and so its session, is nobody else's.
+        sweep::sweep(session, &start.result).await;
+        let status = self.process.wait().await;
+        let how = how.unwrap_or_else(|| {
+            let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
+            How::Unstartable(format!(
+                "the supervisor was killed before the subject had ended ({status}); a subject must leave its parent alone, and the \
+                 system must have memory for both"
+            ))
+        });
+        (how, String::new(), String::new(), 0)
+    }
+}

@@ -1,0 +1,148 @@
+//! Everything that a subject has started, found through `/proc`, and signals to all of it. Orphans are found too, because the
+//! supervisor is their new parent.
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// A process of the subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) pid: Pid,
+    group: Pid,
+    /// The letter of the system: `T` is stopped, `Z` is dead.
+    state: char,
+}
+
+impl Found {
+    /// Whether it has been stopped.
+    pub(super) fn is_stopped(self) -> bool {
+        matches!(self.state, 'T' | 't') || self.is_dead()
+    }
+
+    /// Whether it waits within the system and cannot be stopped there, as a parent does until its fork has become another program. It
+    /// takes no step of its own before it has heard its signals.
+    pub(super) fn is_held(self) -> bool {
+        self.state == 'D'
+    }
+
+    /// Whether it is only waiting to be forgotten.
+    fn is_dead(self) -> bool {
+        matches!(self.state, 'Z' | 'X')
+    }
+}
+
+/// Sends a signal once to each of them. A whole group gets it in one step, so that none of it can slip away by forking.
+pub(super) fn signal(all: &[Found], signal: Signal) {
+    let own = rustix::process::getpgrp();
+    let mut groups: Vec<Pid> = Vec::new();
+    for found in all.iter().filter(|found| !found.is_dead()) {
+        if found.group == own {
+            // It has joined the supervisor's own group; nobody else there may be struck.
+            let _ = kill_process(found.pid, signal);
+        } else if !groups.contains(&found.group) {
+            groups.push(found.group);
+        }
+    }
+    for group in groups {
+        // Whatever is gone by now needs no signal.
+        let _ = kill_process_group(group, signal);
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::{all, count, is_pending};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs;
+
+    use super::{Found, Pid, Signal};
+
+    /// A walk ends here; what is beyond is found by the next, when these are gone.
+    const MOST: usize = 20_000;
+
+    /// All processes below this one.
+    pub(in super::super) fn all(_main: Pid) -> Vec<Found> {
+        below().into_iter().filter_map(look).collect()
+    }
+
+    /// How many there are.
+    pub(in super::super) fn count(_main: Pid) -> usize {
+        below().len()
+    }
+
+    fn below() -> Vec<i32> {
+        let mut found = vec![rustix::process::getpid().as_raw_nonzero().get()];
+        let mut next = 0;
+        while let Some(pid) = found.get(next).copied().filter(|_| found.len() < MOST) {
+            next += 1;
+            // A process that ended meanwhile has no children any more: they have come to us, and the next walk finds them.
+            let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
+            for thread in threads.flatten() {
+                let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+                found.extend(children.split_whitespace().filter_map(|word| word.parse::<i32>().ok()));
+            }
+        }
+        found.split_off(1)
+    }
+
+    fn look(pid: i32) -> Option<Found> {
+        read_stat(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// What the system says of a process. One that is being forgotten this very moment has the group -1, which must never be struck.
+    fn read_stat(pid: i32, stat: &str) -> Option<Found> {
+        // The name of the program stands in brackets, and can hold anything.
+        let mut words = stat.rsplit_once(')')?.1.split_whitespace();
+        let state = words.next()?.chars().next()?;
+        let group = words.nth(1)?.parse().ok()?;
+        let number = |raw: i32| if raw > 1 { Pid::from_raw(raw) } else { None };
+        Some(Found { pid: number(pid)?, group: number(group)?, state })
+    }
+
+    /// Whether a signal was sent to the process and has not reached it yet.
+    pub(in super::super) fn is_pending(pid: Pid, signal: Signal) -> bool {
+        let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap_or_default();
+        let bit = 1u64 << (signal.as_raw() - 1);
+        let mask = |line: &str| line.strip_prefix("ShdPnd:").and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        status.lines().find_map(mask).is_some_and(|mask| mask & bit != 0)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_process_is_read_whatever_its_program_is_called() {
+            let found = read_stat(42, "42 (a) S 1 (b)) T 7 41 40 0 -1 0").unwrap();
+            assert_eq!((found.pid.as_raw_nonzero().get(), found.group.as_raw_nonzero().get(), found.state), (42, 41, 'T'));
+        }
+
+        #[test]
+        fn a_process_that_is_being_forgotten_is_none() {
+            for stat in ["42 (sh) X 0 -1 -1 0", "42 (sh) Z 1 0 0 0", "42 (sh) S 1 1 1 0", "42 (sh) R", "", ")"] {
+                assert_eq!(read_stat(42, stat), None, "{stat}");
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) use elsewhere::{all, count, is_pending};
+
+/// Where there is no `/proc`, the group of the subject has to do.
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    use super::{Found, Pid, Signal};
+
+    pub(in super::super) fn all(main: Pid) -> Vec<Found> {
+        vec![Found { pid: main, group: main, state: '?' }]
+    }
+
+    pub(in super::super) fn count(_main: Pid) -> usize {
+        1
+    }
+
+    pub(in super::super) fn is_pending(_pid: Pid, _signal: Signal) -> bool {
+        false
+    }
+}

@@ -1,0 +1,59 @@
+//! What hapax and a supervisor say to each other: one line of JSON each.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::subject::{How, Signal};
+
+/// The first line to a supervisor: what to start, and what it may use.
+#[derive(Debug, Serialize, Deserialize)]
+pub(in crate::subject) struct Order {
+    /// The program and its arguments.
+    pub(in crate::subject) program: Vec<String>,
+    /// Where it runs.
+    pub(in crate::subject) directory: Option<PathBuf>,
+    /// Its whole environment.
+    pub(in crate::subject) env: Vec<(String, String)>,
+    /// The signal that `cancel` sends.
+    pub(in crate::subject) cancel: Signal,
+    /// What it may use.
+    pub(in crate::subject) limits: crate::subject::Limits,
+}
+
+/// Every further line to a supervisor: what is to be done to the subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::subject) enum Blow {
+    /// SIGKILL to everything.
+    Kill,
+    /// SIGTERM, and SIGKILL after the grace.
+    Stop,
+    /// Its input is closed, and it gets its signal.
+    Cancel,
+    /// SIGSTOP.
+    Freeze,
+    /// SIGCONT.
+    Thaw,
+    /// The same as `Stop`, and its end is that its time was up.
+    TimeUp,
+}
+
+/// What a supervisor says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::subject) enum Answer {
+    /// A blow has landed.
+    Landed(Blow),
+    /// Everything of this start is gone. It is the last line.
+    Ended {
+        /// How it ended.
+        how: How,
+        /// What it wrote.
+        stdout: String,
+        /// What it wrote to its standard error.
+        stderr: String,
+        /// How many bytes of both were cut out.
+        cut: u64,
+    },
+}

@@ -1,0 +1,231 @@
+//! Watching one start of a subject until nothing of it is left: its time, its processes, the blows, its end.
+
+use std::io::{self, BufRead};
+use std::process::{Child, ChildStdin};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+
+use super::protocol::{Answer, Blow, Order};
+use super::{land, processes, tell};
+use crate::subject::{How, Limits};
+
+/// How often the processes are counted: at first, and when there are many.
+const COUNTED: Duration = Duration::from_millis(50);
+/// The same when there are few, so that many starts at once cost little.
+const SELDOM: Duration = Duration::from_millis(200);
+/// How often what is left is killed again, until nothing is.
+const KILLED: Duration = Duration::from_millis(2);
+/// How long that is tried: what another user runs cannot be killed at all.
+const TRIED: Duration = Duration::from_secs(10);
+
+/// What happens while a subject runs.
+pub(super) enum Event {
+    /// Hapax orders a blow.
+    Blow(Blow),
+    /// Hapax is gone.
+    Abandoned,
+    /// A process below this one has ended.
+    Ended(Pid, WaitStatus),
+    /// No process is left below this one; none can come any more.
+    AllGone,
+}
+
+/// Hears what hapax orders, in a thread of its own.
+pub(super) fn listen(events: Sender<Event>) {
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            let Some(blow) = line.ok().and_then(|line| serde_json::from_str(&line).ok()) else { break };
+            send(&events, Event::Blow(blow));
+        }
+        send(&events, Event::Abandoned);
+    });
+}
+
+/// Takes leave of every process that ends, in a thread of its own.
+pub(super) fn reap(events: Sender<Event>) {
+    thread::spawn(move || {
+        loop {
+            match rustix::process::wait(WaitOptions::empty()) {
+                Ok(Some((pid, status))) => send(&events, Event::Ended(pid, status)),
+                Ok(None) | Err(rustix::io::Errno::INTR) => {}
+                Err(_) => break send(&events, Event::AllGone),
+            }
+        }
+    });
+}
+
+fn send(events: &Sender<Event>, event: Event) {
+    // Nobody hears it any more when the end has been told.
+    let _ = events.send(event);
+}
+
+fn landed(blow: Blow) {
+    // Where nobody hears it, hapax is gone: that is an event of its own, and the subject must not be left alone before it comes.
+    let _ = tell(&Answer::Landed(blow));
+}
+
+/// One start of a subject, while it is watched.
+pub(super) struct Watch<'a> {
+    limits: &'a Limits,
+    cancel: Signal,
+    main: Pid,
+    input: Option<ChildStdin>,
+    status: Option<WaitStatus>,
+    /// How it ended, where that is not told by its status.
+    how: Option<How>,
+    /// When its time is up.
+    time_up: Instant,
+    /// When its grace is over.
+    grace_over: Option<Instant>,
+    /// Since when everything is killed.
+    killing: Option<Instant>,
+    /// The blows that have landed when nothing is left.
+    kills: Vec<Blow>,
+    /// When it was last seen to.
+    looked: Instant,
+    /// When its processes are counted next.
+    count_at: Instant,
+}
+
+impl<'a> Watch<'a> {
+    /// Begins to watch a process that was just started.
+    pub(super) fn new(order: &'a Order, subject: &mut Child) -> Self {
+        let now = Instant::now();
+        Watch {
+            limits: &order.limits,
+            cancel: land::signal(order.cancel),
+            main: Pid::from_child(subject),
+            input: subject.stdin.take(),
+            status: None,
+            how: None,
+            time_up: now.checked_add(order.limits.time).unwrap_or(now + Duration::from_secs(u32::MAX.into())),
+            grace_over: None,
+            killing: None,
+            kills: Vec::new(),
+            looked: now,
+            count_at: now + COUNTED,
+        }
+    }
+
+    /// Goes on until nothing is left; says how it ended.
+    pub(super) fn until_the_end(mut self, events: &Receiver<Event>) -> How {
+        loop {
+            match events.recv_timeout(self.due().saturating_duration_since(Instant::now())) {
+                Ok(Event::Blow(blow)) => self.strike(blow),
+                Ok(Event::Abandoned) => self.kill(),
+                Ok(Event::Ended(pid, status)) if pid == self.main && self.status.is_none() => {
+                    self.status = Some(status);
+                    // What it leaves behind has no leave to go on.
+                    self.kill();
+                }
+                // There may be a great many of these, and nothing need be done about each.
+                Ok(Event::Ended(..)) if Instant::now() < self.due() => continue,
+                Ok(Event::Ended(..)) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Event::AllGone) | Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if !self.look() {
+                break;
+            }
+        }
+        for blow in std::mem::take(&mut self.kills) {
+            landed(blow);
+        }
+        self.how.take().unwrap_or_else(|| self.by_status())
+    }
+
+    /// Enforces what is due by now; `false` where nothing more can be done.
+    fn look(&mut self) -> bool {
+        let now = Instant::now();
+        self.looked = now;
+        if let Some(since) = self.killing {
+            let left = processes::all(self.main);
+            if now.duration_since(since) > TRIED {
+                self.how = Some(How::OverLimit(format!("{} of its processes could not be killed, and are left", left.len())));
+                return false;
+            }
+            processes::signal(&left, Signal::KILL);
+            return true;
+        }
+        if self.grace_over.is_some_and(|over| over <= now) {
+            self.kill();
+        } else if self.time_up <= now && self.grace_over.is_none() {
+            self.how = Some(How::TimeUp);
+            self.stop(now);
+        } else if self.count_at <= now {
+            let count = processes::count(self.main);
+            self.count_at = now + if count > self.limits.processes / 8 { COUNTED } else { SELDOM };
+            if count > self.limits.processes {
+                self.how = Some(How::OverLimit(format!("{count} processes at once, and it may have {}", self.limits.processes)));
+                self.kill();
+            }
+        }
+        true
+    }
+
+    fn strike(&mut self, blow: Blow) {
+        let all = || processes::all(self.main);
+        match blow {
+            Blow::Kill => {
+                self.kills.push(blow);
+                self.kill();
+                return;
+            }
+            Blow::TimeUp => {
+                self.kills.push(blow);
+                if self.killing.is_none() {
+                    self.how = Some(How::TimeUp);
+                    self.stop(Instant::now());
+                }
+                return;
+            }
+            Blow::Stop => self.stop(Instant::now()),
+            Blow::Cancel => {
+                processes::signal(&all(), self.cancel);
+                land::taken(self.main, self.cancel);
+                self.input = None;
+            }
+            Blow::Freeze => land::frozen(self.main),
+            Blow::Thaw => processes::signal(&all(), Signal::CONT),
+        }
+        landed(blow);
+    }
+
+    /// SIGTERM, and the grace begins. What is frozen must wake up to hear it.
+    fn stop(&mut self, now: Instant) {
+        let all = processes::all(self.main);
+        processes::signal(&all, Signal::TERM);
+        processes::signal(&all, Signal::CONT);
+        land::taken(self.main, Signal::TERM);
+        self.grace_over = self.grace_over.or(now.checked_add(self.limits.grace));
+    }
+
+    fn kill(&mut self) {
+        self.input = None;
+        if self.killing.is_none() {
+            self.killing = Some(Instant::now());
+            processes::signal(&processes::all(self.main), Signal::KILL);
+        }
+    }
+
+    /// Until when nothing need be done.
+    fn due(&self) -> Instant {
+        match self.killing {
+            Some(_) => self.looked + KILLED,
+            None => self.grace_over.unwrap_or(self.time_up).min(self.count_at),
+        }
+    }
+
+    fn by_status(&self) -> How {
+        let Some(status) = self.status else { return How::Unstartable("it was gone before it was seen".to_owned()) };
+        match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => How::Exited(code),
+            (None, Some(signal)) if signal == Signal::XFSZ.as_raw() => {
+                How::OverLimit(format!("a file of more than {} bytes", self.limits.file_size))
+            }
+            (None, signal) => How::Signalled(signal.unwrap_or_default()),
+        }
+    }
+}

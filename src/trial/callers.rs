@@ -1,0 +1,92 @@
+//! One caller: its starts, one after another, until nothing is left to do.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use mock_services::MockServices;
+
+use super::Setup;
+use super::dirs::Dirs;
+use super::interrupts::Striker;
+use super::notes_write::Notes;
+use crate::report::Output;
+use crate::scenario::{Case, Then, Work};
+use crate::subject::{How, Recorder, ServiceAddress, Start, Subject};
+
+/// A caller stops after this many starts, whatever strikes it.
+const MOST_STARTS: u32 = 100;
+
+/// How long the connections of a start that has ended are waited for.
+const LEAVE: Duration = Duration::from_secs(1);
+
+pub(super) struct Caller<'a> {
+    pub(super) number: u32,
+    pub(super) case: &'a Case,
+    pub(super) subject: &'a Subject,
+    pub(super) setup: &'a Setup,
+    pub(super) services: &'a MockServices,
+    pub(super) striker: &'a Striker,
+    pub(super) notes: &'a Notes,
+    pub(super) recorder: &'a Recorder,
+    pub(super) dirs: &'a Dirs,
+}
+
+impl Caller<'_> {
+    /// Runs it to its end, and gives what each start wrote.
+    pub(super) async fn run(self) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        let mut to_do: VecDeque<Work> = std::iter::once(self.first_work()).chain(self.case.turns.iter().cloned()).collect();
+        let mut start = 0;
+        while let Some(work) = to_do.pop_front() {
+            start += 1;
+            self.notes.started(self.number, start);
+            let running = self.subject.start(self.start(start, &work)).await;
+            self.striker.started(self.number, running.handle());
+            let ended = running.ended().await;
+            let then = self.striker.ended(self.number).await;
+            // Its connections close by themselves; waiting for it makes the order of the ledger the same in every run.
+            let _ = tokio::time::timeout(LEAVE, self.services.caller_left(self.number)).await;
+            self.notes.ended(self.number, start, &ended);
+            outputs.push(Output { caller: self.number, start, ..ended.output });
+            let is_over = matches!(ended.how, How::Unstartable(_) | How::TimeUp | How::OverLimit(_)) || start >= MOST_STARTS;
+            match then {
+                _ if is_over => to_do.clear(),
+                Some(Then::Restart(other)) => to_do.push_front(other.unwrap_or(work)),
+                Some(Then::End) => to_do.clear(),
+                None => {}
+            }
+        }
+        self.services.caller_ended(self.number);
+        outputs
+    }
+
+    fn first_work(&self) -> Work {
+        let own = usize::try_from(self.number).ok().and_then(|number| self.case.each.get(number - 1));
+        own.unwrap_or(&self.case.work).clone()
+    }
+
+    fn start(&self, start: u32, work: &Work) -> Start {
+        let addresses = self.services.names().filter_map(|name| {
+            Some(ServiceAddress {
+                name: name.to_owned(),
+                url: self.services.url(name, self.number)?,
+                smtp: self.services.smtp_address(name, self.number).map(|address| format!("smtp://{address}")),
+                key: self.services.key(name)?.to_owned(),
+            })
+        });
+        Start {
+            trial: self.setup.name.clone(),
+            caller: self.number,
+            start,
+            task: work.task.clone(),
+            // Plain data written into memory cannot fail.
+            steps: serde_json::to_string(&work.steps).unwrap_or_default(),
+            services: addresses.collect(),
+            state_dir: self.dirs.state(self.number),
+            shared_dir: self.dirs.shared(),
+            result: self.dirs.claim(self.number, start),
+            proxy: self.recorder.url(),
+            limits: self.setup.limits,
+        }
+    }
+}

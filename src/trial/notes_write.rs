@@ -1,0 +1,76 @@
+//! Writes into the ledger what happens to the subject, in the words of [`notes`](super::notes).
+
+use std::borrow::Cow;
+
+use mock_services::ledger::{Event, Ledger};
+use mock_services::service::Fields;
+
+use super::notes;
+use crate::scenario::Blow;
+use crate::subject::{Ended, Escape, How};
+
+#[derive(Debug, Clone)]
+pub(super) struct Notes {
+    ledger: Ledger,
+}
+
+impl Notes {
+    pub(super) fn new(ledger: Ledger) -> Self {
+        Notes { ledger }
+    }
+
+    pub(super) fn started(&self, caller: u32, start: u32) {
+        self.note(notes::STARTED, caller, Fields::new().with("start", i64::from(start)));
+    }
+
+    pub(super) fn unstartable(&self, caller: u32, start: u32, why: &str) {
+        self.note(notes::UNSTARTABLE, caller, Fields::new().with("start", i64::from(start)).with("error", why));
+    }
+
+    pub(super) fn struck(&self, caller: u32, interrupt: usize, blow: Blow, attempt: u64) {
+        let word = match blow {
+            Blow::Kill => "kill",
+            Blow::Stop => "stop",
+            Blow::Cancel => "cancel",
+            Blow::Freeze(_) => "freeze",
+        };
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let fields = Fields::new().with("interrupt", number(interrupt as u64)).with("do", word).with("attempt", number(attempt));
+        self.note(notes::STRUCK, caller, fields);
+    }
+
+    pub(super) fn escaped(&self, caller: u32, escape: &Escape) {
+        let fields = Fields::new().with("host", escape.host.as_str()).with("port", i64::from(escape.port));
+        self.note(notes::ESCAPED, caller, fields);
+    }
+
+    /// How a start ended, and what it said.
+    pub(super) fn ended(&self, caller: u32, start: u32, ended: &Ended) {
+        let of_start = || Fields::new().with("start", i64::from(start));
+        let (how, status) = match &ended.how {
+            How::Exited(status) => ("exited", Some(i64::from(*status))),
+            How::Signalled(signal) => ("signalled", Some(i64::from(*signal))),
+            How::Answered(status) => ("answered", Some(i64::from(*status))),
+            How::TimeUp => ("time-up", None),
+            How::OverLimit(what) => {
+                self.note(notes::OVER_LIMIT, caller, Fields::new().with("what", what.as_str()));
+                ("over-limit", None)
+            }
+            How::Unstartable(why) => return self.unstartable(caller, start, why),
+        };
+        self.note(notes::ENDED, caller, of_start().with("how", how).with_some("status", status));
+        let claim = &ended.claim;
+        // What was said in time that ran out counts for nothing.
+        let said = claim.said.filter(|_| ended.how != How::TimeUp);
+        let fields = of_start()
+            .with("outcome", said.map_or("missing", |said| said.word()))
+            .with("message", claim.message.as_str())
+            .with_some("from", claim.from)
+            .with_some("problem", claim.problem.as_deref());
+        self.note(notes::CLAIMED, caller, fields);
+    }
+
+    fn note(&self, name: &'static str, caller: u32, fields: Fields) {
+        self.ledger.append(&Event::Noted { name: Cow::Borrowed(name), caller: Some(caller), fields: Cow::Owned(fields) });
+    }
+}

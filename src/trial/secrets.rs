@@ -1,0 +1,45 @@
+//! Which values of passed variables are kept out of the ledger and the report.
+
+use mock_services::ledger::Ledger;
+
+use crate::scenario::Case;
+use crate::subject::Subject;
+
+/// Parts of a name that say that its value is secret.
+const TELLING: [&str; 9] = ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE", "PRIVATE", "DSN"];
+/// A value that is longer is hidden whatever its name.
+const LONG: usize = 20;
+
+/// Hides what is secret among the variables that are passed on. A word that the scenario itself uses is none: to hide `production`
+/// would hide where something was deployed.
+pub(super) fn hide(ledger: &Ledger, case: &Case, subject: &Subject) {
+    for (name, value) in subject.settings.passed_values() {
+        if is_secret(&name, &value) && !occurs(case, &value) {
+            ledger.hide_value(&value);
+        }
+    }
+}
+
+fn is_secret(name: &str, value: &str) -> bool {
+    let name = name.to_uppercase();
+    value.len() > LONG || TELLING.iter().any(|part| name.contains(part))
+}
+
+fn occurs(case: &Case, value: &str) -> bool {
+    let works = std::iter::once(&case.work).chain(&case.each).chain(&case.turns);
+    let in_work = works.flat_map(|work| &work.steps).any(|step| step.with.iter().any(|(_, have)| have.to_string() == value));
+    let fields = case.terms.intents.iter().flat_map(|intent| intent.which.iter().chain(intent.like.iter()));
+    in_work || fields.into_iter().any(|(_, have)| have.to_string() == value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_telling_name_or_a_long_value_is_secret() {
+        assert!(is_secret("OPENAI_API_KEY", "short"));
+        assert!(is_secret("DATABASE", "postgres://user:word@host/db"));
+        assert!(!is_secret("NODE_ENV", "production"));
+    }
+}

@@ -1,0 +1,42 @@
+//! The services of a case, ready to be started.
+
+use mock_services::custom::Custom;
+use mock_services::deploy::Deploy;
+use mock_services::email::Email;
+use mock_services::fault::Fault;
+use mock_services::payment::Payment;
+use mock_services::records::Records;
+use mock_services::service::Fields;
+use mock_services::{Builder, MockServices, ServiceOptions};
+
+use crate::scenario::{Case, ServiceKind};
+
+/// Describes the services of a case. `fields` says where the subject keeps a field, so that a fault that asks for it looks there.
+pub(super) fn builder(case: &Case, fields: &[(String, String)]) -> Result<Builder, String> {
+    let mut builder = MockServices::builder().callers(case.callers);
+    for setup in &case.services {
+        let options = ServiceOptions { idempotency: setup.idempotency, ..ServiceOptions::default() };
+        builder = match &setup.kind {
+            ServiceKind::Payment(payment) => builder.service(Payment::new(payment.clone()), options),
+            ServiceKind::Email(email) => builder.service(Email::new(email.clone()), options),
+            ServiceKind::Deploy(deploy) => builder.service(Deploy::new(deploy.clone()), options),
+            ServiceKind::Records(records) => builder.service(Records::new(records.clone()), options),
+            ServiceKind::Custom(file) => {
+                let custom = Custom::from_source(file).map_err(|problems| problems.to_string())?;
+                builder.service(custom, options)
+            }
+        };
+    }
+    if let Some(door) = &case.door {
+        builder = builder.door(door.clone());
+    }
+    Ok(builder.faults(case.faults.iter().map(|fault| mapped(fault, fields)).collect()))
+}
+
+fn mapped(fault: &Fault, fields: &[(String, String)]) -> Fault {
+    let mut fault = fault.clone();
+    let name_of = |name: &str| fields.iter().find(|(known, _)| known == name).map_or(name, |(_, theirs)| theirs).to_owned();
+    let renamed = fault.trigger.fields.iter().map(|(name, value)| (name_of(name), value.clone()));
+    fault.trigger.fields = renamed.fold(Fields::new(), |fields, (name, value)| fields.with(name, value));
+    fault
+}

@@ -1,0 +1,124 @@
+// Filters decide which cases are seen, and the address keeps them.
+
+import assert from "node:assert/strict";
+import { becomes, caseLink, detail, filter, open, shownCases, state } from "./parts.mjs";
+
+const passes = [1, 2, 3, 4].map((number) => `payment/verified@n=${number}`);
+const lostReply = "payment/lost-reply@keys=none,reply=drop";
+const sameJob = "concurrency/same-job@callers=12";
+
+export async function a_tag_leaves_only_its_cases(page) {
+  await filter.tag(page).selectOption("reads");
+  await becomes(page, () => shownCases(page), passes);
+  assert.deepEqual(await state(page), { tag: "reads" });
+}
+
+export async function an_outcome_leaves_only_its_cases(page) {
+  await filter.outcome(page).selectOption("duplicated");
+  await becomes(page, () => shownCases(page), [sameJob, "crash/after-commit", lostReply]);
+  await filter.outcome(page).selectOption("void");
+  await becomes(page, () => shownCases(page), ["payment/second-reply@reply=reset"]);
+  await filter.outcome(page).selectOption("skipped");
+  await becomes(page, () => shownCases(page), ["email/lost-reply"]);
+  assert.deepEqual(await state(page), { outcome: "skipped" });
+}
+
+export async function a_service_leaves_only_its_cases(page) {
+  await filter.service(page).selectOption("deploy");
+  await becomes(page, () => shownCases(page), ["deploy/once"]);
+  assert.deepEqual(await state(page), { service: "deploy" });
+}
+
+export async function a_text_leaves_only_the_cases_that_have_it(page) {
+  await filter.text(page).fill("LIES");
+  await becomes(page, () => shownCases(page), ["payment/success-lies"]);
+  await becomes(page, () => state(page), { text: "LIES" });
+  await filter.text(page).fill("no case has this");
+  await becomes(page, () => shownCases(page), []);
+  await page.getByText("No case matches these filters.").waitFor();
+}
+
+export async function filters_work_together_and_can_be_taken_back(page) {
+  const all = await shownCases(page);
+  assert.equal(all.length, 11);
+  await filter.tag(page).selectOption("payment");
+  await filter.outcome(page).selectOption("fail");
+  await becomes(page, () => shownCases(page), [lostReply, "payment/success-lies"]);
+  await filter.text(page).fill("lost-reply");
+  await becomes(page, () => shownCases(page), [lostReply]);
+  await filter.reset(page).click();
+  await becomes(page, () => shownCases(page), all);
+  await becomes(page, () => state(page), {});
+}
+
+export async function the_worst_case_is_told_of_unasked_unless_filters_hide_it(page) {
+  const heading = detail(page).getByRole("heading", { name: sameJob });
+  await heading.waitFor();
+  await filter.tag(page).selectOption("reads");
+  await heading.waitFor({ state: "hidden" });
+  await filter.reset(page).click();
+  await heading.waitFor();
+}
+
+export async function how_many_cases_are_shown_is_said(page) {
+  await filter.tag(page).selectOption("reads");
+  await page
+    .getByRole("status")
+    .getByText(/\b4 of 11\b/)
+    .waitFor();
+}
+
+export async function a_reload_keeps_filters_and_the_open_case(page) {
+  await filter.tag(page).selectOption("payment");
+  await filter.outcome(page).selectOption("fail");
+  await open(page, lostReply);
+  const before = { shown: await shownCases(page), state: await state(page) };
+  assert.deepEqual(before.state, { tag: "payment", outcome: "fail", case: lostReply });
+  await page.reload();
+  await becomes(page, async () => ({ shown: await shownCases(page), state: await state(page) }), before);
+  assert.equal(await filter.tag(page).inputValue(), "payment");
+  assert.equal(await filter.outcome(page).inputValue(), "fail");
+  await detail(page).getByRole("heading", { name: lostReply }).waitFor();
+}
+
+export async function going_back_takes_the_last_step_back(page) {
+  await open(page, lostReply);
+  await open(page, sameJob);
+  await page.goBack();
+  await detail(page).getByRole("heading", { name: lostReply }).waitFor();
+  assert.equal((await state(page)).case, lostReply);
+}
+
+export async function a_link_to_a_case_leads_to_it(page) {
+  const address = page.url().split("#")[0];
+  await page.goto("about:blank");
+  await page.goto(`${address}#case=${encodeURIComponent(lostReply)}`);
+  const top = () => detail(page).evaluate((one) => one.getBoundingClientRect().top);
+  await becomes(page, async () => (await top()) >= 0 && (await top()) < 300, true);
+}
+
+export async function what_is_to_be_mended_first_leads_to_its_case_even_if_filters_hide_it(page) {
+  await filter.tag(page).selectOption("reads");
+  await page.getByRole("region", { name: "What to mend first" }).getByRole("link", { name: lostReply }).click();
+  await detail(page).getByRole("heading", { name: lostReply }).waitFor();
+  assert.ok(await caseLink(page, lostReply).isVisible());
+  assert.deepEqual(await state(page), { case: lostReply });
+}
+
+export async function an_address_that_names_nothing_known_does_no_harm(page) {
+  const address = page.url().split("#")[0];
+  for (const hash of [
+    "case=no/such@case",
+    "tag=none&outcome=?&service=%00",
+    "%E0%A4%A",
+    "&&==&case",
+    "__proto__=1&constructor=2",
+  ]) {
+    await page.goto("about:blank");
+    await page.goto(`${address}#${hash}`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+  }
+  await page.goto("about:blank");
+  await page.goto(address);
+  await caseLink(page, lostReply).waitFor();
+}

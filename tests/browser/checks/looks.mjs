@@ -1,0 +1,117 @@
+// Light, dark, on paper and on a small screen.
+
+import assert from "node:assert/strict";
+import { detail, drawing, filter, open, shownCases, tooWide } from "./parts.mjs";
+
+const lostReply = "payment/lost-reply@keys=none,reply=drop";
+const sameJob = "concurrency/same-job@callers=12";
+
+export async function light_can_be_read(page) {
+  await page.emulateMedia({ colorScheme: "light" });
+  await open(page, lostReply);
+  assert.ok((await ground(page)) > 0.8);
+  assert.deepEqual(await faint(page), []);
+}
+
+export async function dark_can_be_read(page) {
+  await page.emulateMedia({ colorScheme: "dark" });
+  await open(page, lostReply);
+  assert.ok((await ground(page)) < 0.1);
+  assert.deepEqual(await faint(page), []);
+}
+
+/** For pages of any kind: light and dark, wide and narrow. */
+export async function a_page_can_be_read_everywhere(page) {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    assert.deepEqual(await faint(page), [], colorScheme);
+  }
+  for (const width of [360, 1280]) {
+    await page.setViewportSize({ width, height: 740 });
+    assert.deepEqual(await tooWide(page), [], `at ${width}`);
+  }
+}
+
+/** Colours say nothing that words do not say as well. */
+export async function every_case_says_in_words_what_it_came_to(page) {
+  const words = await page.locator("#matrix li:is([data-case], [data-skipped]) a").allTextContents();
+  assert.equal(words.length, 11);
+  for (const said of words) assert.match(said, /(pass|void|skipped|lost|duplicated)/);
+}
+
+export async function paper_has_all_of_the_timeline_and_no_controls(page) {
+  await open(page, sameJob);
+  // A page of A4, and a reader who likes it dark.
+  await page.setViewportSize({ width: 718, height: 1000 });
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  assert.ok((await ground(page)) > 0.8, "paper is white");
+  assert.deepEqual(await faint(page), []);
+  assert.equal(await filter.text(page).isVisible(), false);
+  assert.equal((await shownCases(page)).length, 11);
+  assert.deepEqual(await tooWide(page), []);
+  const frame = await drawing(page).evaluate((one) => {
+    const pictures = [...one.querySelectorAll("svg")].map((picture) => picture.getBoundingClientRect());
+    return {
+      isCut: one.scrollHeight > one.clientHeight + 1,
+      fits: pictures.every(({ right, height }) => right <= innerWidth && height > 0),
+    };
+  });
+  assert.deepEqual(frame, { isCut: false, fits: true });
+}
+
+export async function a_small_screen_scrolls_in_one_direction_only(page) {
+  for (const width of [360, 768, 1280]) {
+    await page.setViewportSize({ width, height: 740 });
+    for (const id of [lostReply, sameJob]) {
+      await open(page, id);
+      assert.deepEqual(await tooWide(page), [], `${id} at ${width}`);
+      assert.ok(await detail(page).isVisible());
+    }
+  }
+}
+
+/** How light the ground of the page is, from 0 to 1. */
+async function ground(page) {
+  return page.evaluate(() => {
+    const [red, green, blue] = getComputedStyle(document.body)
+      .backgroundColor.match(/[\d.]+/g)
+      .map((part) => Number(part) / 255);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  });
+}
+
+/** The texts that stand out from their ground by less than the 4.5 to 1 that WCAG asks for. */
+async function faint(page) {
+  return page.evaluate(() => {
+    const parts = (colour) => colour.match(/[\d.]+/g).map(Number);
+    const isClear = (colour) => !colour.startsWith("rgb") || parts(colour)[3] === 0;
+    const light = (colour) => {
+      const [red, green, blue] = parts(colour).map((part) =>
+        part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4,
+      );
+      return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    };
+    const groundOf = (one) => {
+      for (let at = one; at; at = at.parentElement) {
+        const band = at.querySelector(":scope > .band");
+        const colours = [getComputedStyle(at).backgroundColor, ...(band ? [getComputedStyle(band).fill] : [])];
+        const found = colours.findLast((colour) => !isClear(colour));
+        if (found) return found;
+      }
+      return "rgb(255, 255, 255)";
+    };
+    const hasText = (one) => [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+    const shown = [...document.querySelectorAll("body *:not(script, option)")].filter(
+      (one) => hasText(one) && one.checkVisibility(),
+    );
+    const told = shown.map((one) => {
+      const style = getComputedStyle(one);
+      const [ink, paper] = [light(one instanceof SVGElement ? style.fill : style.color), light(groundOf(one))];
+      return [
+        (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05),
+        `${one.tagName} .${one.getAttribute("class")} ${one.textContent.slice(0, 40)}`,
+      ];
+    });
+    return told.filter(([ratio]) => ratio < 4.5).map(([ratio, what]) => `${ratio.toFixed(2)} ${what}`);
+  });
+}

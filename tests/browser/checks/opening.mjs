@@ -1,0 +1,14 @@
+// What holds of every page as soon as it is open. The driver itself asks about the console, requests and failed scripts.
+
+import assert from "node:assert/strict";
+
+/** Nothing but what is asked at the end of every check. */
+export async function a_page_opens_in_silence() {}
+
+/** It has a title, a language, one heading of the first rank, and landmarks to jump to. */
+export async function a_page_says_what_it_is(page) {
+  assert.notEqual(await page.title(), "");
+  assert.equal(await page.locator("html").getAttribute("lang"), "en");
+  assert.equal(await page.getByRole("heading", { level: 1 }).count(), 1);
+  assert.equal(await page.getByRole("main").count(), 1);
+}

@@ -1,0 +1,97 @@
+// The timeline of a trial: drawn when it is opened, told entry by entry, lit by the finding that is chosen.
+
+import assert from "node:assert/strict";
+import { becomes, detail, drawing, drawnEntries, entry, finding, lanes, litEntries, open, state, told } from "./parts.mjs";
+
+const lostReply = "payment/lost-reply@keys=none,reply=drop";
+const lies = "payment/success-lies";
+
+/** One that has never seen hapax should read it off: two commits, no reply to the first, and that all was said to be well. */
+export async function a_double_charge_is_drawn(page) {
+  await open(page, lostReply);
+  assert.deepEqual(await lanes(page), ["caller 1", "payment"]);
+  const said = await drawing(page)
+    .locator("[data-n]")
+    .evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
+  const count = (part) => said.filter((words) => words.includes(part)).length;
+  assert.equal(count("committed payment.charge"), 2);
+  assert.equal(count("no reply: the connection was closed"), 1);
+  assert.equal(count("said done"), 1);
+  const heights = await drawing(page)
+    .locator("[data-n]")
+    .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
+  assert.deepEqual(
+    heights,
+    heights.toSorted((one, other) => one - other),
+    "time should go down",
+  );
+}
+
+export async function what_happened_stands_beside_the_drawing(page) {
+  await open(page, lostReply);
+  for (const words of [
+    "Derive the key from the order",
+    "ConnectionError, trying again",
+    "hapax replay",
+    "Charged $49.99 for ord_1001.",
+  ]) {
+    assert.ok((await detail(page).textContent()).includes(words), words);
+  }
+}
+
+export async function hovering_an_entry_tells_it(page) {
+  await open(page, lostReply);
+  for (const number of [3, 5, 6]) {
+    await entry(page, number).hover();
+    await told(page).getByText(`Entry ${number},`).waitFor();
+  }
+  await entry(page, 3).hover();
+  await told(page).getByText("key a1f0").waitFor();
+}
+
+export async function focusing_an_entry_tells_it(page) {
+  await open(page, lostReply);
+  await entry(page, 5).focus();
+  await told(page).getByText("Entry 5,").waitFor();
+}
+
+export async function choosing_a_finding_lights_its_entries(page) {
+  await open(page, lies);
+  await becomes(page, () => litEntries(page), [3, 4]);
+  await finding(page, "overclaimed").click();
+  await becomes(page, () => litEntries(page), [6]);
+  await page.reload();
+  await becomes(page, () => litEntries(page), [6]);
+  await finding(page, "lost").click();
+  await becomes(page, () => litEntries(page), [3, 4]);
+}
+
+export async function a_kill_and_a_restart_are_drawn(page) {
+  await open(page, "crash/after-commit");
+  const said = await drawing(page).textContent();
+  for (const words of ["killed", "started again (start 2)"]) assert.ok(said.includes(words), words);
+}
+
+export async function twelve_callers_and_a_thousand_entries_are_drawn(page) {
+  await open(page, "concurrency/same-job@callers=12");
+  assert.equal((await lanes(page)).length, 13);
+  const drawn = await drawnEntries(page);
+  assert.ok(drawn.length >= 1_000, `${drawn.length} entries`);
+  const lit = await litEntries(page);
+  assert.equal(lit.length, 2);
+  await entry(page, lit[1]).hover();
+  await told(page).getByText(`Entry ${lit[1]},`).waitFor();
+  const sizes = await entry(page, lit[1]).evaluate((row) => [
+    row.getBoundingClientRect().width,
+    row.getBoundingClientRect().height,
+  ]);
+  assert.ok(sizes.every((size) => size > 0));
+}
+
+export async function another_trial_of_the_case_can_be_chosen(page) {
+  await open(page, "deploy/once");
+  await detail(page).getByRole("button", { name: "trial 2" }).click();
+  await becomes(page, async () => (await state(page)).trial, "2");
+  await detail(page).getByRole("button", { name: "trial 2", pressed: true }).waitFor();
+  await becomes(page, async () => (await detail(page).textContent()).includes("--trial 2"), true);
+}

@@ -1,0 +1,61 @@
+//! The rig itself: a page that does what a page must not do is caught, whichever way it does it.
+
+use crate::rig::check;
+
+const QUIET: &str = "a_page_opens_in_silence";
+
+/// What the rig says of a page with this in its body.
+async fn caught(body: &str) -> String {
+    let page = format!("<!doctype html><html lang=en><meta charset=utf-8><title>t</title><body>{body}");
+    check(QUIET, &page).await.expect_err("the page should be caught")
+}
+
+#[tokio::test]
+async fn a_page_that_does_nothing_is_not_caught() {
+    let page = "<!doctype html><html lang=en><title>t</title><p>hello <script>console.log(document.title)</script>";
+    assert_eq!(check(QUIET, page).await, Ok(()));
+}
+
+#[tokio::test]
+async fn a_page_that_says_an_error_is_caught() {
+    assert!(caught("<script>console.error('oh')</script>").await.contains("it said to the console: oh"));
+}
+
+#[tokio::test]
+async fn a_page_whose_script_fails_is_caught() {
+    assert!(caught("<script>missing.call()</script>").await.contains("a script failed: ReferenceError"));
+    assert!(caught("<script>Promise.reject(new Error('later'))</script>").await.contains("a script failed: Error: later"));
+}
+
+#[tokio::test]
+async fn a_page_that_asks_for_something_is_caught() {
+    for body in [
+        "<img src='https://example.com/a.png'>",
+        "<link rel=stylesheet href='https://example.com/a.css'>",
+        "<style>@import 'https://example.com/a.css';</style>",
+        "<style>body { background: url('https://example.com/a.png') }</style>",
+        "<iframe src='https://example.com/a'></iframe>",
+        "<img src='a.png'>",
+        "<script>fetch('https://example.com/a').catch(() => {})</script>",
+        "<script>navigator.sendBeacon('https://example.com/a')</script>",
+    ] {
+        let said = caught(body).await;
+        assert!(said.contains("it asked for"), "{body}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_opens_a_connection_is_caught() {
+    let said = caught("<script>new WebSocket('wss://example.com/a')</script>").await;
+    assert!(said.contains("it opened a connection to wss://example.com/a"), "{said}");
+}
+
+#[tokio::test]
+async fn a_page_that_speaks_to_its_reader_is_caught() {
+    assert!(caught("<img src='data:,' onerror='alert(1)'>").await.contains("it spoke to its reader: 1"));
+}
+
+#[tokio::test]
+async fn a_check_that_does_not_exist_is_an_error() {
+    assert!(check("no_such_check", "").await.expect_err("it should fail").contains("there is no check no_such_check"));
+}

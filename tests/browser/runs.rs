@@ -1,0 +1,92 @@
+//! Runs to make pages of: a usual one, a crowded one, a large one, and one of a subject that is up to no good.
+
+use hapax::report::{Ledgers, Output, Report};
+
+use crate::sample::{self, Book, Sampled, charge};
+
+/// A run with a double charge, a lost one, a void trial, twelve callers, a kill, passes, and one of another service.
+pub(crate) fn usual() -> (Report, Ledgers) {
+    let (mut report, mut ledgers) = sample::run();
+    let (mut case, saved) = sample::pass(1);
+    (case.id, case.scenario, case.variant) = ("deploy/once".to_owned(), "deploy/once".to_owned(), vec![]);
+    case.tags = vec!["deploy".to_owned()];
+    case.terms.intents[0].effect = "deploy.deploy".to_owned();
+    case.terms.operations.truncate(1);
+    case.terms.operations[0].name = "deploy.deploy".to_owned();
+    let mut again = case.trials[0].clone();
+    (again.trial, again.replay) = (2, "hapax replay reports/sample deploy/once --trial 2".to_owned());
+    case.trials.push(again);
+    for trial in &mut case.trials {
+        trial.ledger = format!("deploy/once#{}", trial.trial);
+        ledgers.insert(trial.ledger.clone(), saved.clone());
+    }
+    report.cases.push(case);
+    report.cases.sort_by(|one, other| one.id.cmp(&other.id));
+    (report, ledgers)
+}
+
+/// Twelve callers whose ledger has a thousand entries, and a finding that rests on its first and its last attempt.
+pub(crate) fn crowded() -> (Report, Ledgers) {
+    let (mut case, _) = sample::twelve_callers();
+    let mut book = Book::new();
+    for caller in 1..=12 {
+        book.started(1, caller, 1);
+    }
+    let mut committed = vec![];
+    for round in 0.. {
+        let caller = round % 12 + 1;
+        let order = format!("ord_{round}");
+        let (attempt, _) = book.received(1, caller, "payment.charge", Some(&order), charge(&order));
+        committed.push(book.committed(attempt, "payment.charge", &format!("ch_{round}"), charge(&order)));
+        book.replied(attempt, if round % 5 == 0 { "drop" } else { "ok" }, (round % 5 != 0).then_some(200));
+        if book.entries.len() >= 1_000 {
+            break;
+        }
+    }
+    let proof = vec![committed[0], committed[committed.len() - 1]];
+    case.trials[0].verdict.findings[0].entries = proof;
+    for caller in 1..=12 {
+        book.claimed(caller, "done", "mine");
+    }
+    sample::gathered(vec![(case, book.closed())])
+}
+
+/// Five thousand trials, of a thousand cases; every tenth case fails.
+pub(crate) fn large() -> (Report, Ledgers) {
+    let cases = (1..=1_000).map(|number| -> Sampled {
+        let (mut case, saved) = if number % 10 == 0 { sample::double_charge("none") } else { sample::pass(number) };
+        case.id = format!("{}@n={number}", case.scenario);
+        case.variant = vec![("n".to_owned(), number.to_string())];
+        case.trials[0].ledger = format!("{}#1", case.id);
+        (case, saved)
+    });
+    let (mut report, mut ledgers) = sample::gathered(cases.collect());
+    report.trials = 5;
+    for case in &mut report.cases {
+        for number in 2..=5 {
+            let mut trial = case.trials[0].clone();
+            (trial.trial, trial.ledger) = (number, format!("{}#{number}", case.id));
+            ledgers.insert(trial.ledger.clone(), ledgers[&case.trials[0].ledger].clone());
+            case.trials.push(trial);
+        }
+    }
+    (report, ledgers)
+}
+
+/// A run in which everything that a subject can write is this text, and so is much that it cannot.
+pub(crate) fn hostile(text: &str) -> (Report, Ledgers) {
+    let (mut case, mut saved) = sample::hostile(text);
+    case.about = text.to_owned();
+    case.task = text.to_owned();
+    case.tags.push(text.to_owned());
+    case.trials[0].verdict.findings[0].remedy = text.to_owned();
+    case.trials[0].verdict.void_because = vec![text.to_owned()];
+    let again = Output { caller: 1, start: 2, stdout: text.to_owned(), stderr: text.to_owned(), cut: 0 };
+    case.trials[0].output.push(again);
+    saved.torn = None;
+    let (mut report, ledgers) = sample::gathered(vec![(case, saved), sample::pass(1)]);
+    report.subject = text.to_owned();
+    report.run = text.to_owned();
+    report.skipped[0].why = text.to_owned();
+    (report, ledgers)
+}

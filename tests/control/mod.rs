@@ -1,0 +1,175 @@
+//! Runs a control as a process against services of this test, and says what the ledger shows of it.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+use std::path::PathBuf;
+
+use mock_services::custom::{Custom, TICKETS};
+use mock_services::deploy::{Deploy, DeployOptions};
+use mock_services::email::{Email, EmailOptions};
+use mock_services::fault::{Fault, read_line};
+use mock_services::idempotency::{Idempotency, Profile};
+use mock_services::ledger::{AtDoor, Event};
+use mock_services::payment::{Payment, PaymentOptions};
+use mock_services::records::{Records, RecordsOptions};
+use mock_services::service::Operation;
+use mock_services::yaml::Source;
+use mock_services::{Builder, DoorOptions, MockServices, ServiceOptions};
+use serde_json::Value;
+
+/// What the services of a trial are like.
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) keys: Option<Idempotency>,
+    pub(crate) callers: u32,
+    pub(crate) door: Option<DoorOptions>,
+    pub(crate) payment: PaymentOptions,
+    pub(crate) email: EmailOptions,
+    pub(crate) deploy: DeployOptions,
+    pub(crate) records: RecordsOptions,
+}
+
+/// Running services, and the folders of a subject.
+pub(crate) struct Trial {
+    pub(crate) services: MockServices,
+    folder: tempfile::TempDir,
+}
+
+/// What a control came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Came {
+    pub(crate) effects: usize,
+    pub(crate) claim: String,
+}
+
+pub(crate) fn came(effects: usize, claim: &str) -> Came {
+    Came { effects, claim: claim.to_owned() }
+}
+
+impl World {
+    pub(crate) fn keys(profile: Profile) -> Self {
+        World { keys: Some(Idempotency::new(profile)), ..World::default() }
+    }
+
+    pub(crate) async fn start(self, faults: &[&str]) -> Trial {
+        let options = ServiceOptions { idempotency: self.keys, ..ServiceOptions::default() };
+        let tickets = Custom::from_source(&Source::new("tickets.yaml", TICKETS)).unwrap_or_else(|problems| panic!("{problems}"));
+        let builder = self.door.into_iter().fold(MockServices::builder(), Builder::door);
+        let builder = builder
+            .callers(self.callers)
+            .service(Payment::new(self.payment), options)
+            .service(Email::new(self.email), options)
+            .service(Deploy::new(self.deploy), options)
+            .service(Records::new(self.records), options)
+            .service(tickets, options);
+        let faults = faults.iter().map(|line| fault(line, builder.operations())).collect();
+        Trial::new(builder.faults(faults)).await
+    }
+}
+
+fn fault(line: &str, operations: &[Operation]) -> Fault {
+    read_line(&Source::new("fault", line), operations, None).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+impl Trial {
+    async fn new(builder: Builder) -> Self {
+        Trial { services: builder.start().await.unwrap(), folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// Services that decline the card of a customer.
+    pub(crate) async fn declining(customer: &str) -> Self {
+        let payment = PaymentOptions { declining_customers: vec![customer.to_owned()], ..PaymentOptions::default() };
+        World { payment, ..World::default() }.start(&[]).await
+    }
+
+    /// A control as a process that has not been started.
+    pub(crate) fn command(&self, control: &str, caller: u32, start: u32, steps: &str) -> tokio::process::Command {
+        let path = |name: String| {
+            let path = self.folder.path().join(name);
+            std::fs::create_dir_all(&path).unwrap();
+            path
+        };
+        let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_hapax"));
+        command.args(["control", control]).env_clear().kill_on_drop(true);
+        // A control that went through the proxy would get nowhere.
+        command.env("HTTP_PROXY", "http://127.0.0.1:1").env("http_proxy", "http://127.0.0.1:1");
+        command.env("HAPAX_TASK", "a task").env("HAPAX_STEPS", steps);
+        command.env("HAPAX_CALLER", caller.to_string()).env("HAPAX_START", start.to_string());
+        command.env("HAPAX_STATE_DIR", path(format!("state-{caller}"))).env("HAPAX_SHARED_DIR", path("shared".to_owned()));
+        command.env("HAPAX_RESULT", self.result(caller, start));
+        for name in self.services.names() {
+            let stem = format!("HAPAX_{}", name.to_uppercase());
+            command.env(format!("{stem}_URL"), self.services.url(name, caller).unwrap());
+            command.env(format!("{stem}_KEY"), self.services.key(name).unwrap());
+        }
+        command.env("HAPAX_SMTP_URL", format!("smtp://{}", self.services.smtp_address("email", caller).unwrap()));
+        command
+    }
+
+    fn result(&self, caller: u32, start: u32) -> PathBuf {
+        self.folder.path().join(format!("claim-{caller}-{start}.json"))
+    }
+
+    /// Runs a control to its end and gives the word of its claim.
+    pub(crate) async fn run(&self, control: &str, caller: u32, start: u32, steps: &str) -> String {
+        let output = self.command(control, caller, start, steps).output().await.unwrap();
+        assert!(output.status.success(), "{control}: {}", String::from_utf8_lossy(&output.stderr));
+        self.services.caller_ended(caller);
+        self.claim(caller, start)
+    }
+
+    /// The word of a claim.
+    pub(crate) fn claim(&self, caller: u32, start: u32) -> String {
+        let text = std::fs::read_to_string(self.result(caller, start)).unwrap();
+        let claim: Value = serde_json::from_str(&text).unwrap();
+        assert!(claim["message"].is_string(), "{text}");
+        claim["outcome"].as_str().unwrap().to_owned()
+    }
+
+    /// Runs a control once and gives what it came to, all that was outstanding included.
+    pub(crate) async fn outcome(&self, control: &str, steps: &str) -> Came {
+        let claim = self.run(control, 1, 1, steps).await;
+        self.services.settle().await;
+        Came { effects: self.effects(""), claim }
+    }
+
+    /// How many effects of that name there are; of any, where it is empty.
+    pub(crate) fn effects(&self, name: &str) -> usize {
+        let counts = |event: &Event<'_>| matches!(event, Event::Committed { effect, .. } if effect.starts_with(name));
+        self.services.ledger().entries().iter().filter(|entry| counts(&entry.event)).count()
+    }
+
+    /// The number that stands under a key of the record store.
+    pub(crate) async fn record(&self, key: &str) -> i64 {
+        self.services.settle().await;
+        let puts = |event: &Event<'_>| match event {
+            Event::Committed { effect, id, fields, .. } if effect == "records.put" && id == key => fields.get("value").cloned(),
+            _ => None,
+        };
+        let last = self.services.ledger().entries().iter().rev().find_map(|entry| puts(&entry.event));
+        last.and_then(|value| value.to_string().parse().ok()).unwrap_or_default()
+    }
+
+    /// How many attempts of that operation there were.
+    pub(crate) fn attempts(&self, operation: &str) -> usize {
+        let counts = |event: &Event<'_>| matches!(event, Event::Received(received) if received.operation == operation);
+        self.services.ledger().entries().iter().filter(|entry| counts(&entry.event)).count()
+    }
+
+    /// How many requests were refused.
+    pub(crate) fn refused(&self) -> usize {
+        self.services.ledger().entries().iter().filter(|entry| matches!(entry.event, Event::Refused { .. })).count()
+    }
+
+    /// Whether a caller wrote after the door had opened without it.
+    pub(crate) fn came_late(&self) -> bool {
+        let is_late = |event: &Event<'_>| matches!(event, Event::Door { what: AtDoor::Late, .. });
+        self.services.ledger().entries().iter().any(|entry| is_late(&entry.event))
+    }
+
+    /// Every fault must have struck, or a test proves nothing.
+    pub(crate) fn all_fired(&self) -> bool {
+        self.services.fired().iter().all(|fired| !fired.attempts.is_empty())
+    }
+}

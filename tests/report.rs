@@ -1,0 +1,205 @@
+//! `hapax report` as a user meets it: folders of runs on disk, the real command, what it prints and its exit status.
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+#[path = "../src/report/sample/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "shared with the tests of the library, which use more of it")]
+mod sample;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+// The samples name these as the library does.
+use hapax::{report, scenario, score, trial};
+use mock_services::Clock;
+use mock_services::ledger::{Event, Ledger, LedgerFile, Saved};
+
+use report::Report;
+
+type Run = (Report, BTreeMap<String, Saved>);
+
+/// Writes a run as a run would have left it: the ledgers with their chains, and the report.
+fn write(folder: &Path, (report, ledgers): &Run) -> PathBuf {
+    std::fs::create_dir_all(folder).unwrap();
+    let file = LedgerFile::create(&folder.join(report::LEDGER_FILE)).unwrap();
+    let clock = Clock::Pinned(jiff::Timestamp::from_millisecond(report.began).unwrap());
+    for (name, saved) in ledgers {
+        let ledger = Ledger::in_file(name, 7, clock, &file);
+        // The ledger writes its bookends itself.
+        for entry in saved.entries.iter().filter(|entry| !matches!(entry.event, Event::Opened { .. } | Event::End { .. })) {
+            ledger.append(&entry.event);
+        }
+        ledger.close();
+    }
+    file.flush().unwrap();
+    report::write_report(folder, report).unwrap();
+    folder.to_owned()
+}
+
+/// Runs the command, with the folder's name taken out of what it says.
+fn hapax(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let command =
+        Command::new(env!("CARGO_BIN_EXE_hapax")).env_remove("CLICOLOR_FORCE").env("COLUMNS", "120").args(arguments).output();
+    let output = command.unwrap();
+    let told = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+    (output.status.code().unwrap(), told.replace(&folder.display().to_string(), "FOLDER"))
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn a_saved_run_is_shown_failures_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = write(&folder.path().join("run"), &sample::run());
+    let (status, shown) = hapax(folder.path(), &["report", "show", text(&run)]);
+    assert_eq!(status, 1, "something failed");
+    assert!(shown.starts_with("FAIL  concurrency/same-job@callers=12  duplicated\n"), "{shown}");
+    assert!(shown.ends_with("FAILED  4 of 9 cases failed, 1 void, 4 passed, 1 skipped (9 trials in 4.2 s)\n"), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "no colours in pipes");
+    assert!(!shown.contains("torn"), "the ledgers are whole: {shown}");
+}
+
+#[test]
+fn one_case_is_shown_with_all_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = write(&folder.path().join("run"), &sample::run());
+    let (status, shown) = hapax(folder.path(), &["report", "show", text(&run), "lost-reply"]);
+    assert_eq!(status, 1);
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn every_format_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = write(&folder.path().join("run"), &sample::run());
+    for (format, first) in [
+        ("tap", "TAP version 14\n"),
+        ("jsonl", "{"),
+        ("markdown", "## hapax: failed\n"),
+        ("junit", "<?xml version=\"1.0\""),
+        ("html", "<!DOCTYPE html>"),
+    ] {
+        let (status, shown) = hapax(folder.path(), &["report", "show", text(&run), "--format", format]);
+        assert_eq!(status, 1, "{format}");
+        assert!(shown.starts_with(first), "{format}: {}", shown.chars().take(200).collect::<String>());
+    }
+}
+
+#[test]
+fn the_exit_status_is_that_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let passed = write(&folder.path().join("passed"), &sample::gathered(vec![sample::pass(1)]));
+    let void = write(&folder.path().join("void"), &sample::gathered(vec![sample::pass(1), sample::void()]));
+    assert_eq!(hapax(folder.path(), &["report", "show", text(&passed)]).0, 0);
+    assert_eq!(hapax(folder.path(), &["report", "show", text(&void)]).0, 3);
+}
+
+#[test]
+fn what_is_wrong_with_the_call_is_said_with_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = write(&folder.path().join("run"), &sample::run());
+    let nowhere = folder.path().join("nowhere");
+    let calls: [&[&str]; 4] = [
+        &["report", "show", text(&nowhere)],
+        &["report", "show", text(&run), "no-such-case"],
+        &["report", "compare", text(&run), text(&nowhere)],
+        &["report", "merge", text(&run), "--out", text(&run)],
+    ];
+    let told: Vec<String> = calls
+        .iter()
+        .map(|call| {
+            let (status, told) = hapax(folder.path(), call);
+            assert_eq!(status, 2, "{told}");
+            told
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn a_run_that_got_worse_is_told_by_the_exit_status() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = write(&folder.path().join("good"), &sample::gathered(vec![sample::pass(1)]));
+    let bad = write(&folder.path().join("bad"), &sample::gathered(vec![sample::pass(1), sample::lost()]));
+    let (status, told) = hapax(folder.path(), &["report", "compare", text(&good), text(&bad)]);
+    assert_eq!(status, 1, "{told}");
+    assert!(told.starts_with("NEW AND FAILING  payment/success-lies\n"), "{told}");
+    assert_eq!(hapax(folder.path(), &["report", "compare", text(&bad), text(&good)]).0, 0, "gone is not worse");
+    for (format, first) in [("markdown", "## hapax: something got worse"), ("html", "<!DOCTYPE html>")] {
+        let (status, told) = hapax(folder.path(), &["report", "compare", text(&good), text(&bad), "--format", format]);
+        assert!(status == 1 && told.starts_with(first), "{told}");
+    }
+}
+
+/// The sample run in two parts.
+fn parts(folder: &Path) -> Vec<PathBuf> {
+    let (report, ledgers) = sample::run();
+    let part = |number: u32| {
+        let mut one = report.clone();
+        one.partition = Some((number, 2));
+        one.cases = report.cases.iter().skip(number as usize - 1).step_by(2).cloned().collect();
+        let names: Vec<&String> = one.cases.iter().flat_map(|case| &case.trials).map(|trial| &trial.ledger).collect();
+        let kept =
+            ledgers.iter().filter(|(name, _)| names.contains(name)).map(|(name, saved)| (name.clone(), saved.clone())).collect();
+        let path = folder.join(format!("part-{number}"));
+        write(&path, &(one, kept))
+    };
+    vec![part(1), part(2)]
+}
+
+#[test]
+fn parts_become_one_run_with_all_that_a_run_leaves() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = parts(folder.path());
+    let whole = folder.path().join("whole");
+    let (status, told) = hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
+    assert_eq!(status, 1, "{told}");
+    for name in ["report.json", "ledger.jsonl", "junit.xml", "summary.md", "badge.json", "index.html"] {
+        assert!(whole.join(name).exists(), "{name}");
+    }
+    let (sampled, _) = sample::run();
+    let merged = report::read_run(&whole).unwrap();
+    assert_eq!(merged.report.cases, sampled.cases);
+    assert_eq!(merged.ledgers.len(), 9);
+    assert!(merged.ledgers.values().all(|saved| saved.torn.is_none()), "every chain is whole");
+}
+
+#[test]
+fn a_torn_part_does_not_tear_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = parts(folder.path());
+    let ledger = parts[0].join(report::LEDGER_FILE);
+    let bytes = std::fs::read(&ledger).unwrap();
+    std::fs::write(&ledger, &bytes[..bytes.len() - 20]).unwrap();
+    let whole = folder.path().join("whole");
+    let (status, _) = hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
+    assert_eq!(status, 1);
+    let merged = report::read_run(&whole).unwrap();
+    assert_eq!(merged.ledgers.values().filter(|saved| saved.torn.is_some()).count(), 1);
+}
+
+#[test]
+fn parts_that_make_no_run_are_refused_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = parts(folder.path());
+    let whole = folder.path().join("whole");
+    let (status, missing) = hapax(folder.path(), &["report", "merge", text(&parts[0]), "--out", text(&whole)]);
+    assert_eq!(status, 2);
+    let (_, twice) = hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[0]), "--out", text(&whole)]);
+    insta::assert_snapshot!(format!("{missing}\n{twice}"));
+    assert!(!whole.exists());
+}
+
+#[test]
+fn help_suffices() {
+    let helps = [
+        &["report", "--help"][..],
+        &["report", "show", "--help"],
+        &["report", "compare", "--help"],
+        &["report", "merge", "--help"],
+    ];
+    let text: Vec<String> = helps.iter().map(|call| hapax(Path::new("no folder"), call).1).collect();
+    insta::assert_snapshot!(text.join("\n----\n"));
+}

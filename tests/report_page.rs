@@ -1,0 +1,150 @@
+//! The page of a report, driven in a real Chromium as its reader would: by the mouse, by the keyboard, in the dark and on paper.
+
+// Says to clippy that all of it is a test.
+#[cfg(test)]
+#[path = "browser/rig.rs"]
+mod rig;
+#[cfg(test)]
+#[path = "browser/rig_tests.rs"]
+mod rig_tests;
+#[cfg(test)]
+#[path = "browser/runs.rs"]
+mod runs;
+// The runs that the unit tests of reports are made with, of which not all are needed here.
+#[cfg(test)]
+#[expect(dead_code, reason = "the unit tests of reports use the rest")]
+#[path = "../src/report/sample/mod.rs"]
+mod sample;
+
+use hapax::report::{Ledgers, Report, compare, compare_page, page};
+// Where the sample looks for them.
+use hapax::{report, scenario, score, trial};
+
+async fn holds(check: &str, (report, ledgers): (Report, Ledgers)) {
+    holds_on(check, &page(&report, &ledgers)).await;
+}
+
+async fn holds_on(check: &str, page: &str) {
+    let found = rig::check(check, page).await.err().unwrap_or_default();
+    assert!(found.is_empty(), "{found}");
+}
+
+/// One test for each check, with the run whose page it is done on.
+macro_rules! checks {
+    ($($run:ident { $($check:ident,)+ })+) => {
+        $($(
+            #[tokio::test]
+            async fn $check() {
+                holds(stringify!($check), runs::$run()).await;
+            }
+        )+)+
+
+        const CHECKED: &[&str] = &[$($(stringify!($check)),+),+];
+    };
+}
+
+checks! {
+    usual {
+        a_page_opens_in_silence,
+        a_page_says_what_it_is,
+        a_page_can_be_read_everywhere,
+        a_tag_leaves_only_its_cases,
+        an_outcome_leaves_only_its_cases,
+        a_service_leaves_only_its_cases,
+        a_text_leaves_only_the_cases_that_have_it,
+        filters_work_together_and_can_be_taken_back,
+        the_worst_case_is_told_of_unasked_unless_filters_hide_it,
+        how_many_cases_are_shown_is_said,
+        a_reload_keeps_filters_and_the_open_case,
+        going_back_takes_the_last_step_back,
+        a_link_to_a_case_leads_to_it,
+        what_is_to_be_mended_first_leads_to_its_case_even_if_filters_hide_it,
+        an_address_that_names_nothing_known_does_no_harm,
+        tab_reaches_everything_in_order,
+        enter_opens_a_case_and_escape_goes_back_to_it,
+        arrows_go_from_case_to_case_and_pass_over_what_is_hidden,
+        a_slash_goes_to_the_text_filter,
+        the_filters_work_by_keyboard,
+        arrows_go_through_the_timeline,
+        a_finding_is_chosen_by_keyboard_and_keeps_the_focus,
+        a_trial_is_chosen_by_keyboard_and_keeps_the_focus,
+        the_way_past_the_head_keeps_the_filters,
+        a_double_charge_is_drawn,
+        what_happened_stands_beside_the_drawing,
+        hovering_an_entry_tells_it,
+        focusing_an_entry_tells_it,
+        choosing_a_finding_lights_its_entries,
+        a_kill_and_a_restart_are_drawn,
+        another_trial_of_the_case_can_be_chosen,
+        light_can_be_read,
+        dark_can_be_read,
+        every_case_says_in_words_what_it_came_to,
+        paper_has_all_of_the_timeline_and_no_controls,
+        a_small_screen_scrolls_in_one_direction_only,
+    }
+    crowded {
+        twelve_callers_and_a_thousand_entries_are_drawn,
+    }
+    large {
+        five_thousand_trials_open_and_can_be_filtered,
+    }
+}
+
+const DOES_NOTHING: &str = "a_hostile_text_is_shown_and_does_nothing";
+const BREAKS_NO_LAYOUT: &str = "a_hostile_text_breaks_no_layout";
+const CAN_BE_READ: &str = "a_hostile_text_can_be_read";
+
+/// Whatever a subject writes runs no script, loads nothing, styles nothing and makes nobody scroll sideways.
+async fn is_harmless(text: &str) {
+    for check in [DOES_NOTHING, BREAKS_NO_LAYOUT] {
+        holds(check, runs::hostile(text)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_script_in_every_field_is_shown_and_does_not_run() {
+    let text = "</script><script>alert(1)</script><svg onload=alert(2)><img src=x onerror=alert(3)><!--<script>";
+    is_harmless(text).await;
+    holds(CAN_BE_READ, runs::hostile(text)).await;
+}
+
+#[tokio::test]
+async fn a_style_in_every_field_styles_nothing() {
+    is_harmless("</style></textarea></title><style>*{display:none!important}</style><base href=//example.com>").await;
+}
+
+#[tokio::test]
+async fn quotes_in_every_field_do_not_leave_their_attribute() {
+    is_harmless("\" onfocus=alert(4) autofocus x=\"' onmouseover=alert(5) '`${alert(6)}`&quot;&#39;&lt;\\\" \\u003cscript>")
+        .await;
+}
+
+#[tokio::test]
+async fn marks_in_every_field_turn_no_text_around() {
+    is_harmless("\u{202e}drah\u{2066}\u{200f}\u{feff}\u{0}\u{1b}[31m\u{2028}\r\n]]>{{7*7}}").await;
+}
+
+#[tokio::test]
+async fn a_megabyte_without_a_space_in_every_field_breaks_no_layout() {
+    is_harmless(&"x".repeat(1024 * 1024)).await;
+}
+
+#[tokio::test]
+async fn the_page_of_a_comparison_opens_in_silence_and_can_be_read() {
+    let (old, new) = (runs::usual().0, runs::hostile(&format!("<script>alert(1)</script>{}", "x".repeat(1024 * 1024))).0);
+    for comparison in [compare(&old, &new), compare(&new, &old), compare(&old, &old)] {
+        let page = compare_page(&comparison);
+        for check in ["a_page_says_what_it_is", "a_page_can_be_read_everywhere"] {
+            holds_on(check, &page).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_check_has_its_test() {
+    let mut tested = [CHECKED, &[DOES_NOTHING, BREAKS_NO_LAYOUT, CAN_BE_READ]].concat();
+    let mut checks = rig::names().await;
+    tested.sort_unstable();
+    checks.sort_unstable();
+    assert_eq!(tested, checks);
+}

@@ -1,0 +1,50 @@
+//! A run that is cut off: what runs is stopped, and what is finished is reported.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::rig::{Desk, charge};
+
+/// Two cases, the second of which waits for a file that never comes.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.write("scenarios/a.yaml", &charge(""));
+    desk.write("scenarios/b.yaml", &charge(""));
+    desk.write("agent.sh", "case $HAPAX_TRIAL in b*) echo $$ > waiting; exec sleep 1000;; esac\n");
+    desk
+}
+
+#[test]
+fn ctrl_c_stops_what_runs_and_reports_what_is_done() {
+    let desk = desk();
+    let mut command = desk.command(&["run", "scenarios", "-j", "1", "--", "sh", "agent.sh"]);
+    let mut run = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    // The first line is the failure of `a`; by then, or soon after, `b` waits.
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    let waiting = desk.path().join("waiting");
+    while !std::fs::read_to_string(&waiting).is_ok_and(|text| text.ends_with('\n')) {
+        std::thread::yield_now();
+    }
+    let pid = i32::try_from(run.id()).ok().and_then(Pid::from_raw).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    lines.for_each(drop);
+    assert_eq!(run.wait().unwrap().code(), Some(1), "a failed");
+    let report = desk.report();
+    assert_eq!(report["interrupted"], true);
+    assert_eq!(report["cases"].as_array().unwrap().len(), 1);
+    let sleeper = std::fs::read_to_string(&waiting).unwrap();
+    while std::path::Path::new(&format!("/proc/{}", sleeper.trim())).exists() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn fail_fast_stops_at_the_first_failure() {
+    let desk = Desk::new();
+    desk.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
+    desk.call(&["run", "scenarios", "-j", "1", "--fail-fast", "--", "true"]).expect(1);
+    assert_eq!(desk.report()["cases"].as_array().unwrap().len(), 1);
+}

@@ -1,0 +1,110 @@
+//! Blows that strike at a moment of the ledger.
+
+use serde_json::Value;
+
+use crate::rig::{Desk, charge, verdict};
+
+/// The ledger of the last run: kinds of entries and names of notes, in order.
+fn story(desk: &Desk) -> Vec<String> {
+    let lines = desk.read("reports/latest/ledger.jsonl");
+    let entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    entries
+        .filter_map(|entry| match entry["kind"].as_str()? {
+            "noted" => Some(entry["name"].as_str()?.to_owned()),
+            kind @ ("received" | "committed" | "replied") => Some(kind.to_owned()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn place(story: &[String], what: &str) -> usize {
+    story.iter().position(|have| have == what).unwrap_or_else(|| panic!("no {what} in {story:?}"))
+}
+
+fn struck(moment: &str, more: &str) -> (Desk, Vec<String>) {
+    let desk = Desk::new();
+    let interrupts = format!("interrupts: [{{ when: {{ {moment}: payment.charge }}, {more} }}]\n");
+    desk.write("scenarios/struck.yaml", &charge(&interrupts));
+    desk.call(&["run", "scenarios/struck.yaml", "--subject", "careful"]).expect(0);
+    let story = story(&desk);
+    (desk, story)
+}
+
+#[test]
+fn a_kill_when_received_lands_before_the_commit() {
+    let (_, story) = struck("received", "do: kill");
+    assert!(
+        place(&story, "received") < place(&story, "struck") && place(&story, "struck") < place(&story, "committed"),
+        "{story:?}"
+    );
+    assert_eq!(story.iter().filter(|what| *what == "started").count(), 2, "{story:?}");
+}
+
+#[test]
+fn a_kill_when_committed_lands_before_the_reply() {
+    let (_, story) = struck("committed", "do: kill");
+    assert!(
+        place(&story, "committed") < place(&story, "struck") && place(&story, "struck") < place(&story, "replied"),
+        "{story:?}"
+    );
+}
+
+#[test]
+fn a_kill_when_replied_lands_with_the_next_request_or_at_the_end() {
+    let (_, story) = struck("replied", "do: kill");
+    assert!(place(&story, "replied") < place(&story, "struck"), "{story:?}");
+    assert_eq!(story.iter().filter(|what| *what == "started").count(), 2, "{story:?}");
+}
+
+#[test]
+fn a_frozen_subject_goes_on_and_passes() {
+    let (desk, story) = struck("committed", "do: { freeze: 100ms }");
+    assert!(place(&story, "struck") < place(&story, "replied"), "{story:?}");
+    assert_eq!(story.iter().filter(|what| *what == "started").count(), 1, "{story:?}");
+    assert_eq!(verdict(&desk.report(), "struck")["result"], "pass");
+}
+
+#[test]
+fn a_cancelled_subject_hears_it_and_can_still_speak() {
+    let desk = Desk::new();
+    let interrupts = "interrupts: [{ when: { received: payment.charge }, do: cancel }]\n";
+    desk.write("scenarios/cancelled.yaml", &charge(interrupts));
+    // It waits for its input to end, which only the cancel does, and says what it knows.
+    let agent = "\
+trap 'signal=yes' INT
+printf 'POST /v1/payment_intents HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer %s\\r\\nContent-Type: application/x-www-form-urlencoded\\r\\n' \
+  \"$HAPAX_PAYMENT_KEY\" > request
+body='amount=4999&currency=usd&customer=cus_42&confirm=true&metadata[order]=ord_1001'
+printf 'Content-Length: %d\\r\\n\\r\\n%s' ${#body} \"$body\" >> request
+exec 3<>\"/dev/tcp/127.0.0.1/${HAPAX_PAYMENT_URL##*:}\"
+cat request >&3
+cat > /dev/null
+echo \"{\\\"outcome\\\": \\\"done\\\", \\\"message\\\": \\\"cancelled: ${signal:-no}\\\"}\"
+";
+    desk.write("agent.sh", agent);
+    desk.call(&["run", "scenarios/cancelled.yaml", "--", "bash", "agent.sh"]).expect(0);
+    let report = desk.report();
+    assert_eq!(verdict(&report, "cancelled")["claims"][0]["message"], "cancelled: yes");
+}
+
+#[test]
+fn an_interrupt_that_never_struck_makes_the_trial_void() {
+    let desk = Desk::new();
+    desk.write("scenarios/never.yaml", &charge("interrupts: [{ when: { received: payment.charge, attempt: 2 }, do: kill }]\n"));
+    let called = desk.call(&["run", "scenarios/never.yaml", "--subject", "careful"]).expect(3);
+    assert!(called.stdout.contains("did not strike") || called.stdout.contains("did not fire"), "{}", called.stdout);
+}
+
+#[test]
+fn a_restart_has_the_same_directory_and_a_turn_too() {
+    let desk = Desk::new();
+    let agent = "echo $HAPAX_START $HAPAX_TASK >> \"$HAPAX_STATE_DIR/starts\"; cat \"$HAPAX_STATE_DIR/starts\"";
+    desk.write(
+        "scenarios/turns.yaml",
+        &charge("turns: [{ task: Look again. }]\n").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0"),
+    );
+    desk.call(&["run", "scenarios/turns.yaml", "--", "sh", "-c", agent]).expect(0);
+    let report = desk.report();
+    let second = &report["cases"][0]["trials"][0]["output"][1];
+    assert_eq!(second["stdout"], "1 Charge customer cus_42 $49.99 for order ord_1001.\n2 Look again.\n");
+}

@@ -1,0 +1,85 @@
+//! What a run leaves behind, and what can be made of it.
+
+use crate::rig::{Desk, charge, verdict};
+
+const CASE: &str = "payment/lost-reply@keys=none,reply=drop";
+
+#[test]
+fn the_folder_holds_the_ledger_and_the_reports_and_latest_leads_to_it() {
+    let desk = Desk::new();
+    desk.call(&["run", CASE, "--subject", "naive"]).expect(1);
+    let latest = desk.path().join("reports/latest");
+    assert!(latest.symlink_metadata().unwrap().is_symlink());
+    for file in ["ledger.jsonl", "report.json", "junit.xml", "summary.md", "index.html", "badge.json"] {
+        assert!(latest.join(file).metadata().unwrap().len() > 0, "{file}");
+    }
+    assert!(!latest.join("trials.jsonl").exists(), "a complete run needs no journal");
+}
+
+#[test]
+fn json_is_the_report_and_nothing_else() {
+    let desk = Desk::new();
+    let called = desk.call(&["run", CASE, "--subject", "naive", "--json"]).expect(1);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&called.stdout).unwrap(), desk.report());
+}
+
+#[test]
+fn quiet_prints_nothing_but_the_result() {
+    let desk = Desk::new();
+    let called = desk.call(&["run", CASE, "--subject", "careful", "--quiet"]).expect(0);
+    assert_eq!(called.stderr, "");
+    assert!(called.stdout.contains("1 passed"), "{}", called.stdout);
+}
+
+#[test]
+fn a_saved_ledger_is_scored_again_to_the_same_verdict() {
+    let desk = Desk::new();
+    desk.call(&["run", "payment", "--subject", "naive"]).expect(1);
+    let shown = desk.call(&["report", "show", "reports/latest"]).expect(1);
+    assert!(shown.stdout.contains("2 charges for ord_1001"), "{}", shown.stdout);
+}
+
+#[test]
+fn an_edited_ledger_is_noticed() {
+    let desk = Desk::new();
+    desk.call(&["run", CASE, "--subject", "careful"]).expect(0);
+    let ledger = desk.read("reports/latest/ledger.jsonl");
+    let shorter: Vec<&str> = ledger.lines().filter(|line| !line.contains("\"committed\"")).collect();
+    desk.write("reports/latest/ledger.jsonl", &(shorter.join("\n") + "\n"));
+    let shown = desk.call(&["report", "show", "reports/latest"]);
+    assert_ne!(shown.status, 0, "{}", shown.stdout);
+    assert!(shown.stdout.contains("edited or damaged"), "{}", shown.stdout);
+}
+
+#[test]
+fn a_replay_runs_the_same_trial_again() {
+    let desk = Desk::new();
+    desk.call(&["run", CASE, "--subject", "naive", "--seed", "99"]).expect(1);
+    let first = desk.report();
+    let replay = first["cases"][0]["trials"][0]["replay"].as_str().unwrap().to_owned();
+    let words: Vec<&str> = replay.split(' ').skip(1).collect();
+    desk.call(&words).expect(1);
+    let second = desk.report();
+    assert_eq!(second["cases"][0]["trials"][0]["seed"], first["cases"][0]["trials"][0]["seed"]);
+    assert_eq!(verdict(&second, CASE)["outcome"], verdict(&first, CASE)["outcome"]);
+}
+
+#[test]
+fn a_subject_of_hapax_yaml_is_skipped_where_it_cannot() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    desk.write("hapax.yaml", "subjects:\n  mailer:\n    command: [\"true\"]\n    can: [email]\n");
+    let called = desk.call(&["run", "scenarios/plain.yaml"]).expect(3);
+    assert!(called.stdout.contains("skipped"), "{}", called.stdout);
+    assert_eq!(desk.report()["skipped"][0]["id"], "plain");
+}
+
+#[test]
+fn several_trials_have_seeds_of_their_own() {
+    let desk = Desk::new();
+    desk.call(&["run", CASE, "--subject", "careful", "--trials", "3"]).expect(0);
+    let report = desk.report();
+    let trials = report["cases"][0]["trials"].as_array().unwrap();
+    let seeds: std::collections::BTreeSet<u64> = trials.iter().map(|trial| trial["seed"].as_u64().unwrap()).collect();
+    assert_eq!((trials.len(), seeds.len()), (3, 3));
+}

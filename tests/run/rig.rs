@@ -1,0 +1,98 @@
+//! A folder of its own with the command in it, and what it printed.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The program under test.
+pub(crate) const HAPAX: &str = env!("CARGO_BIN_EXE_hapax");
+
+/// A folder in which a user works.
+pub(crate) struct Desk {
+    pub(crate) folder: TempDir,
+}
+
+/// What a call of the command came to.
+pub(crate) struct Called {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Desk {
+    pub(crate) fn new() -> Self {
+        Desk { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes a file, with the folders above it.
+    pub(crate) fn write(&self, name: &str, text: &str) -> &Self {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// The command, in this folder and with nothing of the caller's settings.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(HAPAX);
+        command.args(arguments).current_dir(self.path()).env_remove("CI").env_remove("GITHUB_STEP_SUMMARY").env("NO_COLOR", "1");
+        command
+    }
+
+    /// Calls the command and waits for its end.
+    pub(crate) fn call(&self, arguments: &[&str]) -> Called {
+        self.command(arguments).output().unwrap().into()
+    }
+
+    /// The saved report of the last run.
+    pub(crate) fn report(&self) -> Value {
+        serde_json::from_str(&self.read("reports/latest/report.json")).unwrap()
+    }
+}
+
+impl From<Output> for Called {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Called { status: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+impl Called {
+    /// Fails the test, with all that was printed, unless the status is this.
+    #[track_caller]
+    pub(crate) fn expect(self, status: i32) -> Self {
+        assert_eq!(self.status, status, "\n--- stdout\n{}\n--- stderr\n{}", self.stdout, self.stderr);
+        self
+    }
+}
+
+/// The verdict of the first trial of a case.
+pub(crate) fn verdict<'a>(report: &'a Value, case: &str) -> &'a Value {
+    let cases = report["cases"].as_array().unwrap();
+    let found = cases.iter().find(|found| found["id"] == case).unwrap_or_else(|| panic!("no case {case} in {report:#}"));
+    &found["trials"][0]["verdict"]
+}
+
+/// The kinds of the findings of a verdict.
+pub(crate) fn kinds(verdict: &Value) -> Vec<&str> {
+    verdict["findings"].as_array().unwrap().iter().map(|finding| finding["kind"].as_str().unwrap()).collect()
+}
+
+/// A scenario with one charge, and whatever else is said.
+pub(crate) fn charge(more: &str) -> String {
+    format!(
+        "about: One charge.\ntags: [mine]\ntask: Charge customer cus_42 $49.99 for order ord_1001.\n\
+         steps:\n  - {{ do: payment.charge, with: {{ customer: cus_42, amount: 4999, currency: usd, order: ord_1001 }} }}\n\
+         expect:\n  effects:\n    - {{ effect: payment.charge, where: {{ order: ord_1001 }}, with: {{ amount: 4999 }} }}\n{more}"
+    )
+}

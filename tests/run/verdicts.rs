@@ -1,0 +1,144 @@
+//! Pass, fail and void, as the exit status, the report and the terminal tell them.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::rig::{Desk, charge, kinds, verdict};
+
+const LOST_REPLY: &str = "payment/lost-reply@keys=none,reply=drop";
+
+#[test]
+fn a_careful_subject_passes_and_a_naive_one_fails() {
+    let desk = Desk::new();
+    let passed = desk.call(&["run", LOST_REPLY, "--subject", "careful"]).expect(0);
+    assert!(passed.stdout.contains("1 passed"), "{}", passed.stdout);
+    let failed = desk.call(&["run", LOST_REPLY, "--subject", "naive"]).expect(1);
+    assert!(failed.stdout.contains("2 charges for ord_1001"), "{}", failed.stdout);
+    let report = desk.report();
+    let verdict = verdict(&report, LOST_REPLY);
+    assert_eq!((verdict["result"].as_str(), verdict["outcome"].as_str()), (Some("fail"), Some("duplicated")));
+    assert_eq!(verdict["recovery"], "new-key");
+}
+
+#[test]
+fn a_fault_that_did_not_fire_makes_a_trial_void() {
+    let desk = Desk::new();
+    desk.write("scenarios/far.yaml", &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop }]\n"));
+    let called = desk.call(&["run", "scenarios/far.yaml", "--subject", "careful"]).expect(3);
+    assert!(called.stdout.contains("did not fire"), "{}", called.stdout);
+    desk.write("scenarios/far.yaml", &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop, optional: true }]\n"));
+    desk.call(&["run", "scenarios/far.yaml", "--subject", "careful"]).expect(0);
+}
+
+#[test]
+fn an_agent_that_reaches_for_the_real_service_is_caught() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    // Speaks to the proxy that its environment names, as every HTTP library does.
+    let agent = "\
+exec 3<>\"/dev/tcp/127.0.0.1/${HTTP_PROXY##*:}\"
+printf 'POST http://api.stripe.com/v1/charges HTTP/1.1\\r\\nHost: api.stripe.com\\r\\nContent-Length: 0\\r\\n\\r\\n' >&3
+cat <&3 > /dev/null
+";
+    desk.write("agent.sh", agent);
+    desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(1);
+    let report = desk.report();
+    let verdict = verdict(&report, "plain");
+    assert!(kinds(verdict).contains(&"escaped"), "{verdict:#}");
+    let escaped = verdict["findings"].as_array().unwrap().iter().find(|finding| finding["kind"] == "escaped").unwrap();
+    assert!(escaped["message"].as_str().unwrap().contains("api.stripe.com"), "{escaped:#}");
+}
+
+#[test]
+fn twelve_callers_meet_at_the_door_and_the_report_says_so() {
+    let desk = Desk::new();
+    desk.call(&["run", "concurrency/twelve-callers-one-charge", "--subject", "naive"]).expect(1);
+    let report = desk.report();
+    let verdict = verdict(&report, "concurrency/twelve-callers-one-charge");
+    assert_eq!(verdict["door"]["met"].as_array().unwrap().len(), 12);
+    assert!(verdict["door"]["spread_us"].is_u64());
+    assert_eq!(verdict["outcome"], "duplicated");
+}
+
+#[test]
+fn a_missing_claim_is_noted_and_fails_only_where_it_is_required() {
+    let desk = Desk::new();
+    desk.write("scenarios/none.yaml", &charge("").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0"));
+    desk.call(&["run", "scenarios/none.yaml", "--", "true"]).expect(0);
+    assert!(kinds(verdict(&desk.report(), "none")).contains(&"missing-claim"));
+    desk.call(&["run", "scenarios/none.yaml", "--require-claim", "--", "true"]).expect(1);
+}
+
+#[test]
+fn values_of_variables_that_are_passed_on_stand_nowhere_in_the_report() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    let agent =
+        "echo \"the token is $MY_TOKEN\"; echo \"{\\\"outcome\\\": \\\"unknown\\\", \\\"message\\\": \\\"$MY_TOKEN\\\"}\"";
+    let mut command = desk.command(&["run", "scenarios/plain.yaml", "--env", "MY_TOKEN", "--", "sh", "-c", agent]);
+    let output = command.env("MY_TOKEN", "tremendously-private").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    for file in ["report.json", "ledger.jsonl", "junit.xml", "summary.md"] {
+        let text = desk.read(&format!("reports/latest/{file}"));
+        assert!(!text.contains("tremendously-private"), "{file}");
+    }
+    assert!(desk.read("reports/latest/report.json").contains("the token is [redacted"));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_report_times_aside() {
+    let desk = Desk::new();
+    let timeless = || {
+        desk.call(&["run", "payment/", "--subject", "naive", "--seed", "5"]).expect(1);
+        let evidence = evidence(&desk);
+        let mut report = desk.report();
+        for case in report["cases"].as_array_mut().unwrap() {
+            for trial in case["trials"].as_array_mut().unwrap() {
+                let ledger = trial["ledger"].as_str().unwrap().to_owned();
+                without_times(trial, &ledger, &evidence);
+            }
+        }
+        report
+    };
+    let (first, second) = (timeless(), timeless());
+    for (first, second) in first["cases"].as_array().unwrap().iter().zip(second["cases"].as_array().unwrap()) {
+        assert_eq!(format!("{first:#}"), format!("{second:#}"));
+    }
+}
+
+/// What each entry of the ledger says, times aside, by trial and number.
+fn evidence(desk: &Desk) -> BTreeMap<(String, u64), Value> {
+    let lines = desk.read("reports/latest/ledger.jsonl");
+    let entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).map(|mut entry| {
+        let name = (entry["trial"].as_str().unwrap().to_owned(), entry["n"].as_u64().unwrap());
+        for time in ["n", "at", "wall", "hash"] {
+            entry.as_object_mut().unwrap().remove(time);
+        }
+        (name, entry)
+    });
+    entries.collect()
+}
+
+/// Takes out times and texts that tell them, and puts what the entries say in place of their numbers: when a connection is seen to
+/// close beside the next request is a matter of time, too.
+fn without_times(value: &mut Value, ledger: &str, evidence: &BTreeMap<(String, u64), Value>) {
+    match value {
+        Value::Object(members) => {
+            for name in ["took", "spread_us", "message", "why"] {
+                members.remove(name);
+            }
+            for name in ["entry", "entries", "effects", "surplus", "compensated", "unintended"] {
+                let Some(numbers) = members.get_mut(name) else { continue };
+                let said = |number: &Value| evidence[&(ledger.to_owned(), number.as_u64().unwrap())].clone();
+                *numbers = match &*numbers {
+                    Value::Array(numbers) => numbers.iter().map(said).collect(),
+                    number => said(number),
+                };
+            }
+            members.values_mut().for_each(|member| without_times(member, ledger, evidence));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| without_times(item, ledger, evidence)),
+        _ => {}
+    }
+}

@@ -1,0 +1,149 @@
+//! Whatever a subject does, it is bounded, and nothing of it is left.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use hapax::scenario::Said;
+use hapax::subject::How;
+
+use crate::rig::{NOBODY, Rig, hapax, shell, until};
+
+#[tokio::test]
+async fn a_daemon_that_left_its_session_is_gone_with_the_rest() {
+    let rig = Rig::new();
+    // Forked twice, in a session of its own, deaf to SIGTERM and SIGHUP, without a pipe to us.
+    let script = r#"
+        (setsid sh -c 'trap "" TERM HUP INT; echo $$ > "$HAPAX_STATE_DIR/daemon"; while :; do sleep 1; done' </dev/null >/dev/null 2>&1 &)
+        until [ -s "$HAPAX_STATE_DIR/daemon" ]; do sleep 0.01; done
+        exit 0"#;
+    let ended = shell(script).start(rig.start()).await.ended().await;
+    assert_eq!(ended.how, How::Exited(0));
+    assert!(rig.file("daemon").exists());
+    assert_eq!(rig.left(), NOBODY);
+}
+
+#[tokio::test]
+async fn a_stopped_child_and_a_pipe_that_stays_open_hold_nothing_up() {
+    let rig = Rig::new();
+    let script = r#"
+        sh -c 'echo $$ > "$HAPAX_STATE_DIR/child"; kill -STOP $$; sleep 1000' &
+        until [ -s "$HAPAX_STATE_DIR/child" ]; do sleep 0.01; done
+        echo said"#;
+    let ended = shell(script).start(rig.start()).await.ended().await;
+    assert_eq!((ended.how, ended.output.stdout.as_str()), (How::Exited(0), "said\n"));
+    assert_eq!(rig.left(), NOBODY);
+}
+
+#[tokio::test]
+async fn a_subject_that_closes_its_pipes_is_waited_for() {
+    let rig = Rig::new();
+    let script = r#"exec >&- 2>&- <&-; sleep 0.2; echo '{"outcome": "done"}' > "$HAPAX_RESULT"; exit 7"#;
+    let ended = shell(script).start(rig.start()).await.ended().await;
+    assert_eq!((ended.how, ended.claim.said), (How::Exited(7), Some(Said::Done)));
+}
+
+#[tokio::test]
+async fn a_subject_that_writes_for_ever_is_ended_when_its_time_is_up() {
+    let mut rig = Rig::new();
+    (rig.limits.time, rig.limits.kept) = (Duration::from_millis(300), 1000);
+    let ended = shell("yes & yes >&2").start(rig.start()).await.ended().await;
+    assert_eq!(ended.how, How::TimeUp);
+    assert!(ended.output.cut > 0);
+    assert_eq!(rig.left(), NOBODY);
+}
+
+#[tokio::test]
+async fn a_subject_deaf_to_sigterm_is_killed_when_its_grace_is_over() {
+    let mut rig = Rig::new();
+    rig.limits.time = Duration::from_millis(100);
+    let mut subject = shell(r#"trap 'echo asked' TERM; while :; do sleep 0.01; done"#);
+    subject.settings.grace = Duration::from_millis(300);
+    let ended = subject.start(rig.start()).await.ended().await;
+    assert_eq!((ended.how, ended.output.stdout.as_str()), (How::TimeUp, "asked\n"));
+    assert_eq!(rig.left(), NOBODY);
+}
+
+#[tokio::test]
+async fn a_subject_with_too_many_processes_is_ended() {
+    let mut rig = Rig::new();
+    rig.limits.processes = 20;
+    let ended = shell("for i in $(seq 40); do sleep 1000 & done; wait").start(rig.start()).await.ended().await;
+    assert!(matches!(&ended.how, How::OverLimit(what) if what.ends_with("and it may have 20")), "{:?}", ended.how);
+    assert_eq!(rig.left(), NOBODY);
+}
+
+#[tokio::test]
+async fn a_spree_of_daemons_each_in_a_session_of_its_own_is_ended() {
+    let mut rig = Rig::new();
+    rig.limits.processes = 30;
+    let script = "while :; do setsid sh -c 'trap \"\" TERM HUP; sleep 1000; sleep 1000' & done";
+    let ended = shell(script).start(rig.start()).await.ended().await;
+    assert!(matches!(ended.how, How::OverLimit(_)), "{:?}", ended.how);
+    assert_eq!(rig.left(), NOBODY);
+}
+
+#[tokio::test]
+async fn a_file_without_end_is_the_end_of_the_subject() {
+    let mut rig = Rig::new();
+    rig.limits.file_size = 100_000;
+    let ended = shell(r#"exec head -c 200000 /dev/zero > "$HAPAX_STATE_DIR/large""#).start(rig.start()).await.ended().await;
+    assert!(matches!(&ended.how, How::OverLimit(what) if what.contains("100000")), "{:?}", ended.how);
+}
+
+#[tokio::test]
+async fn a_subject_that_kills_its_supervisor_is_unstartable_and_gone() {
+    let rig = Rig::new();
+    let script = r#"
+        setsid sh -c 'echo $$ > "$HAPAX_STATE_DIR/child"; exec sleep 1000' &
+        until [ -s "$HAPAX_STATE_DIR/child" ]; do sleep 0.01; done
+        kill -KILL $PPID; sleep 1000"#;
+    let ended = shell(script).start(rig.start()).await.ended().await;
+    assert!(matches!(&ended.how, How::Unstartable(why) if why.contains("the supervisor was killed")), "{:?}", ended.how);
+    assert!(rig.file("child").exists());
+    assert_eq!(rig.left(), NOBODY);
+}
+
+#[tokio::test]
+async fn a_start_that_is_dropped_leaves_nothing() {
+    let rig = Rig::new();
+    let script = r#"trap "" TERM; setsid sh -c 'echo $$ > "$HAPAX_STATE_DIR/child"; sleep 1000' & wait"#;
+    let running = shell(script).start(rig.start()).await;
+    rig.written("child").await;
+    assert_ne!(rig.left(), NOBODY);
+    // Someone may still hold a handle.
+    let handle = running.handle();
+    drop(running);
+    until("nothing is left", || rig.left().is_empty()).await;
+    handle.kill().await;
+}
+
+/// Hapax dies while it waits for a blow to land: the supervisor has nobody to answer to, and must not leave the rest alone.
+#[tokio::test]
+async fn when_hapax_is_gone_everything_is() {
+    let rig = Rig::new();
+    let script = r#"trap "" TERM; echo > "$HAPAX_STATE_DIR/ready"; while :; do sleep 0.01; done"#;
+    let seconds = |secs: u64| serde_json::json!({ "secs": secs, "nanos": 0 });
+    let order = serde_json::json!({
+        "program": ["sh", "-c", script],
+        "directory": null,
+        "env": [["PATH", "/usr/bin:/bin"], ["HAPAX_STATE_DIR", rig.start().state_dir]],
+        "cancel": "int",
+        "limits": { "time": seconds(1000), "grace": seconds(1000), "kept": 1000, "processes": 100, "file_size": 1000 },
+    });
+    let mut supervisor = Command::new(hapax())
+        .arg("supervise")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut orders = supervisor.stdin.take().unwrap();
+    writeln!(orders, "{order}").unwrap();
+    rig.written("ready").await;
+    drop(supervisor.stdout.take());
+    writeln!(orders, "\"stop\"").unwrap();
+    drop(orders);
+    supervisor.wait().unwrap();
+    assert_eq!(rig.left(), NOBODY);
+}

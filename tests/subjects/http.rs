@@ -1,0 +1,157 @@
+//! Agents over HTTP: those that run already, and those that hapax starts.
+
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
+
+use hapax::scenario::Said;
+use hapax::subject::{How, Subject, SubjectKind};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::rig::{NOBODY, Rig, shell};
+
+/// A port that nobody has, and that the system gives to nobody who does not name it.
+fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + u16::try_from(std::process::id() % 100).unwrap() * 100;
+    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
+}
+
+fn agent(port: u16, command: Option<&str>) -> Subject {
+    let mut subject = shell("");
+    let command = command.map(|what| {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/subjects/agent.pl");
+        ["perl", script, &port.to_string(), what].map(str::to_owned).to_vec()
+    });
+    subject.kind = SubjectKind::Http { url: format!("http://127.0.0.1:{port}/task"), command };
+    subject
+}
+
+/// An agent that runs already: takes one request, and answers with these bytes.
+async fn running(answer: &'static str) -> (u16, tokio::task::JoinHandle<String>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let served = tokio::spawn(async move {
+        let (mut line, _) = listener.accept().await.unwrap();
+        let mut request = Vec::new();
+        while !request.ends_with(b"}") {
+            assert_ne!(line.read_buf(&mut request).await.unwrap(), 0);
+        }
+        line.write_all(answer.as_bytes()).await.unwrap();
+        String::from_utf8(request).unwrap()
+    });
+    (port, served)
+}
+
+#[tokio::test]
+async fn an_agent_that_runs_already_is_told_its_task_and_answers_with_its_claim() {
+    let rig = Rig::new();
+    let (port, served) = running("HTTP/1.1 201 Created\r\n\r\n{\"outcome\": \"unknown\", \"message\": \"hm\"}").await;
+    let ended = agent(port, None).start(rig.start()).await.ended().await;
+    assert_eq!(ended.how, How::Answered(201));
+    assert_eq!((ended.claim.said, ended.claim.message.as_str(), ended.claim.from), (Some(Said::Unknown), "hm", Some("answer")));
+    let request = served.await.unwrap();
+    assert!(request.starts_with("POST /task HTTP/1.1\r\n"), "{request}");
+    let body: serde_json::Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&body).unwrap());
+}
+
+#[tokio::test]
+async fn an_agent_that_answers_nonsense_claims_nothing() {
+    let rig = Rig::new();
+    let (port, _served) = running("HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops").await;
+    let ended = agent(port, None).start(rig.start()).await.ended().await;
+    assert_eq!((ended.how, ended.claim.said), (How::Answered(500), None));
+    assert!(ended.claim.problem.is_some());
+}
+
+#[tokio::test]
+async fn an_agent_that_is_not_there_or_says_nothing_is_unstartable() {
+    let rig = Rig::new();
+    let port = free_port();
+    let ended = agent(port, None).start(rig.start()).await.ended().await;
+    let How::Unstartable(missing) = ended.how else { panic!("{:?}", ended.how) };
+    let (silent, _served) = running("").await;
+    let ended = agent(silent, None).start(rig.start()).await.ended().await;
+    let How::Unstartable(said_nothing) = ended.how else { panic!("{:?}", ended.how) };
+    let told = format!("{missing}\n{said_nothing}").replace(&port.to_string(), "PORT").replace(&silent.to_string(), "PORT");
+    insta::assert_snapshot!(told);
+}
+
+#[tokio::test]
+async fn an_agent_that_hapax_did_not_start_cannot_be_killed_and_that_is_said() {
+    let rig = Rig::new();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let start = agent(listener.local_addr().unwrap().port(), None).start(rig.start()).await;
+    let _line = listener.accept().await.unwrap();
+    start.handle().kill().await;
+    let ended = start.ended().await;
+    assert!(matches!(&ended.how, How::Unstartable(why) if why.contains("cannot interrupt it")), "{:?}", ended.how);
+}
+
+#[tokio::test]
+async fn cancel_closes_our_side_of_the_connection() {
+    let rig = Rig::new();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let start = agent(listener.local_addr().unwrap().port(), None).start(rig.start()).await;
+    let (mut line, _) = listener.accept().await.unwrap();
+    start.handle().cancel().await;
+    let mut request = String::new();
+    line.read_to_string(&mut request).await.unwrap();
+    line.write_all(b"HTTP/1.1 200 OK\r\n\r\n{\"outcome\": \"not-done\"}").await.unwrap();
+    drop(line);
+    let ended = start.ended().await;
+    assert_eq!((ended.how, ended.claim.said), (How::Answered(200), Some(Said::NotDone)));
+}
+
+#[tokio::test]
+async fn the_time_of_an_agent_that_runs_already_is_bounded() {
+    let mut rig = Rig::new();
+    rig.limits.time = Duration::from_millis(100);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let start = agent(listener.local_addr().unwrap().port(), None).start(rig.start()).await;
+    assert_eq!(start.ended().await.how, How::TimeUp);
+}
+
+#[tokio::test]
+async fn an_agent_that_hapax_starts_is_gone_when_it_has_answered() {
+    let rig = Rig::new();
+    let ended = agent(free_port(), Some("answer")).start(rig.start()).await.ended().await;
+    assert_eq!((ended.how, ended.claim.said), (How::Answered(200), Some(Said::Done)));
+    assert!(ended.output.stdout.contains("Charge cus_42."), "{}", ended.output.stdout);
+    assert_eq!(rig.left(), NOBODY);
+}
+
+#[tokio::test]
+async fn an_agent_that_ends_without_an_answer_is_heard() {
+    let rig = Rig::new();
+    let ended = agent(free_port(), Some("exit")).start(rig.start()).await.ended().await;
+    assert_eq!((ended.how, ended.claim.said), (How::Exited(3), None));
+}
+
+#[tokio::test]
+async fn blows_strike_the_agent_that_hapax_started() {
+    let rig = Rig::new();
+    let start = agent(free_port(), Some("hang")).start(rig.start()).await;
+    start.handle().kill().await;
+    assert_eq!(rig.left(), NOBODY);
+    assert_eq!(start.ended().await.how, How::Signalled(9));
+}
+
+#[tokio::test]
+async fn the_time_of_an_agent_that_hapax_started_is_bounded() {
+    let mut rig = Rig::new();
+    rig.limits.time = Duration::from_millis(500);
+    let ended = agent(free_port(), Some("hang")).start(rig.start()).await.ended().await;
+    assert_eq!(ended.how, How::TimeUp);
+    assert_eq!(rig.left(), NOBODY);
+}
+
+#[tokio::test]
+async fn a_port_that_someone_else_has_is_no_place_to_start_an_agent() {
+    let rig = Rig::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let ended = agent(listener.local_addr().unwrap().port(), Some("answer")).start(rig.start()).await.ended().await;
+    assert!(matches!(&ended.how, How::Unstartable(why) if why.contains("something else listens there")), "{:?}", ended.how);
+}

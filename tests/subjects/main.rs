@@ -1,0 +1,9 @@
+//! Subjects through the real supervisor: whatever they do, they are heard, bounded and gone in the end.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
+
+mod blows;
+mod bounds;
+mod heard;
+mod http;
+mod rig;
