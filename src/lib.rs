@@ -1,6 +1,7 @@
 //! Finds out whether an agent or a tool makes each of its effects happen exactly once when the world around it fails.
 
 pub mod cli;
+pub mod demo;
 pub mod init;
 pub mod report;
 pub mod run;

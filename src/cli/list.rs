@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::ExitStatus;
 use super::print::{plural, refused};
-use crate::scenario::{Case, load};
+use crate::scenario::{Case, load, table_md};
 
 /// Show cases, what they are about, and their tags.
 #[derive(clap::Args)]
@@ -18,15 +18,21 @@ Examples:
   hapax list crash
       Those with the tag crash, or with crash in their id.
   hapax list payment/lost-reply@keys=none
-      Those whose id has this part.")]
+      Those whose id has this part.
+  hapax list scenarios --markdown > scenarios/README.md
+      A page that shows all scenarios of a folder, with what the controls come to.")]
 pub(super) struct ListArgs {
     /// A file or a folder, a tag, or any part of an id [default: all]
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
 
     /// Print one JSON object for each case, for machines
-    #[arg(long)]
+    #[arg(long, conflicts_with = "markdown")]
     json: bool,
+
+    /// Print a page in Markdown with a table of the scenarios
+    #[arg(long)]
+    markdown: bool,
 }
 
 pub(super) fn run(args: ListArgs) -> ExitStatus {
@@ -35,7 +41,11 @@ pub(super) fn run(args: ListArgs) -> ExitStatus {
         Err(error) => return refused(&error),
     };
     let mut out = anstream::stdout();
-    let written = if args.json { as_lines(&mut out, &loaded.cases) } else { as_text(&mut out, &loaded.cases) };
+    let written = match (args.json, args.markdown) {
+        (true, _) => as_lines(&mut out, &loaded.cases),
+        (_, true) => out.write_all(table_md(&loaded.cases).as_bytes()),
+        _ => as_text(&mut out, &loaded.cases),
+    };
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             anstream::eprintln!("error: cannot write the output: {error}");

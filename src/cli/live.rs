@@ -13,6 +13,9 @@ use crate::run::Happened;
 use crate::scenario::Case;
 use crate::score::Result3;
 
+/// So many trials are named while they run; the end of the run says the rest.
+const NAMED: usize = 40;
+
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const GREEN: Style = AnsiColor::Green.on_default();
@@ -39,13 +42,15 @@ pub(super) struct Live {
     ended: usize,
     failed: usize,
     void: usize,
+    /// How many trials were named so far.
+    named: usize,
 }
 
 impl Live {
     pub(super) fn new(detail: Detail) -> Self {
         let on_terminal = std::io::stderr().is_terminal() && std::env::var_os("CI").is_none();
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        Live { detail, bar, on_terminal, total: 0, ended: 0, failed: 0, void: 0 }
+        Live { detail, bar, on_terminal, total: 0, ended: 0, failed: 0, void: 0, named: 0 }
     }
 
     pub(super) fn happened(&mut self, happened: &Happened<'_>) {
@@ -73,14 +78,13 @@ impl Live {
         let result = trial.verdict.result;
         self.failed += usize::from(result == Result3::Fail);
         self.void += usize::from(result == Result3::Void);
-        let is_shown = match self.detail {
+        let is_worth_it = match self.detail {
             Detail::Quiet | Detail::Progress => false,
             Detail::Normal => result != Result3::Pass,
             Detail::Verbose => true,
         };
-        if is_shown {
-            let line = line(case, trial);
-            self.bar.suspend(|| eprintln!("{line}"));
+        if is_worth_it {
+            self.name(case, trial);
         }
         self.bar.set_position(self.ended as u64);
         let counts =
@@ -91,6 +95,18 @@ impl Live {
         if !self.on_terminal && self.detail != Detail::Quiet && (self.ended.is_multiple_of(step) || self.ended == self.total) {
             eprintln!("{}/{} trials done  {counts}", self.ended, self.total);
         }
+    }
+
+    fn name(&mut self, case: &Case, trial: &TrialReport) {
+        self.named += 1;
+        let line = match self.named {
+            _ if self.detail == Detail::Verbose => line(case, trial),
+            ..=NAMED => line(case, trial),
+            // Said once, where the names end.
+            more if more == NAMED + 1 => "more are counted here and told at the end; -v names each as it ends".to_owned(),
+            _ => return,
+        };
+        self.bar.suspend(|| eprintln!("{line}"));
     }
 
     pub(super) fn finish(&self) {
@@ -105,8 +121,11 @@ fn line(case: &Case, trial: &TrialReport) -> String {
         Result3::Void => (YELLOW, "void"),
     };
     let number = if trial.trial > 1 { format!(" (trial {})", trial.trial) } else { String::new() };
-    let why = trial.verdict.findings.iter().find(|finding| finding.fails).map(|finding| finding.message.as_str());
-    let why = why.or(trial.verdict.void_because.first().map(String::as_str)).unwrap_or_default();
-    let why = if trial.verdict.result == Result3::Pass { String::new() } else { format!("\n     {}", shown(why)) };
-    format!("{style}{word}{style:#} {}{number}{why}", case.id)
+    // What it came to fits beside the name; how it came to it is told at the end, with what proves it.
+    let came = match trial.verdict.result {
+        Result3::Pass => String::new(),
+        Result3::Fail => format!("  {}", trial.verdict.come().word()),
+        Result3::Void => trial.verdict.void_because.first().map(|why| format!("  {}", shown(why))).unwrap_or_default(),
+    };
+    format!("{style}{word}{style:#} {}{number}{came}", case.id)
 }

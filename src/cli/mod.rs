@@ -1,10 +1,16 @@
 //! The command line: reads arguments, calls the library and prints. It holds no logic, and nothing imports it.
 
+mod completions;
 mod control;
+mod demo;
+mod init;
 mod lint;
 mod list;
 mod live;
+mod man;
+mod measure;
 mod print;
+mod quick;
 mod report;
 mod run;
 mod schema;
@@ -46,6 +52,17 @@ impl From<ExitStatus> for ExitCode {
 /// Finds out whether an agent or a tool makes each of its effects happen exactly once when the world around it fails.
 #[derive(Parser)]
 #[command(version, propagate_version = true, arg_required_else_help = true)]
+#[command(after_help = "\
+Examples:
+  hapax demo
+      A careless and a careful agent, side by side: see what this is about.
+  hapax run payment -- python3 agent.py
+      All payment scenarios against an agent of yours.
+  hapax init
+      Lay out hapax.yaml, a first scenario and a CI workflow.
+
+Exit status: 0 all went well, 1 a verdict failed, 2 the call or a file is wrong and nothing ran,
+3 nothing failed, but something is void or was not finished.")]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -53,6 +70,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
+    Demo(demo::DemoArgs),
+    Init(init::InitArgs),
     Run(run::RunArgs),
     Replay(run::ReplayArgs),
     Report(report::ReportArgs),
@@ -61,6 +80,8 @@ enum Verb {
     Lint(lint::LintArgs),
     Serve(Box<serve::ServeArgs>),
     Schema(schema::SchemaArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
     #[command(hide = true)]
     Control(control::ControlArgs),
     #[command(hide = true)]
@@ -71,6 +92,10 @@ enum Verb {
 #[must_use]
 pub fn main() -> ExitCode {
     match Cli::parse().verb {
+        Verb::Demo(args) => told(demo::run(&args)),
+        Verb::Init(args) => told(init::run(&args)),
+        Verb::Completions(args) => completions::run(&args),
+        Verb::Man(args) => told(man::run(&args)),
         Verb::Run(args) => told(run::run(&args)),
         Verb::Replay(args) => told(run::replay(&args)),
         Verb::Report(args) => report::run(args, crate::run::rescore),
@@ -114,6 +139,6 @@ fn stop_signal() -> Result<impl Future<Output = ()>, String> {
 fn view(verbose: bool) -> View {
     let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = std::io::stdout().is_terminal().then(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok()).flatten();
-    let width = asked.or(terminal.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0)).unwrap_or(80);
+    let width = asked.or(terminal.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0)).unwrap_or(100);
     View { width, colour: true, verbose }
 }

@@ -16,6 +16,14 @@ pub(super) type Rescore = fn(&mut SavedRun);
 
 /// Show a saved run, compare two, or merge the parts of one.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  hapax report show reports/latest
+      The last run, failures first.
+  hapax report compare reports/before reports/latest
+      What got better and what got worse; exit status 1 when something did.
+  hapax report merge part-1 part-2 --out whole
+      The parts of a partitioned run as one.")]
 pub(super) struct ReportArgs {
     #[command(subcommand)]
     verb: ReportVerb,
@@ -74,6 +82,10 @@ enum ShowFormat {
 ///
 /// The exit status is 1 when something got worse.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  hapax report compare reports/2026-11-01T08-00-00Z reports/latest
+  hapax report compare before after --format markdown >> comment.md")]
 struct CompareArgs {
     /// The folder of the run before
     #[arg(value_name = "OLD")]
@@ -99,6 +111,10 @@ enum CompareFormat {
 ///
 /// The exit status is that of the whole run: 0 all passed, 1 something failed, 3 something is void.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  hapax report merge part-1 part-2 part-3 --out whole
+      Parts that were made with --partition 1/3, 2/3 and 3/3.")]
 struct MergeArgs {
     /// The folders of all parts
     #[arg(value_name = "DIR", required = true)]

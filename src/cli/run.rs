@@ -4,16 +4,20 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anstream::{eprintln, stdout};
+use anstream::{eprint, eprintln, stdout};
 use jiff::Timestamp;
 
 use super::ExitStatus;
 use super::live::{Detail, Live};
+use super::measure::{Measure, MeasureArgs};
+use super::quick::QuickArgs;
 use super::subject::SubjectArgs;
 use crate::report::{self, Report};
-use crate::run::{self, Folder, Options, Pace, Plan};
-use crate::score::Result3;
+use crate::run::{self, Folder, Identity, Options, Pace, Partition, Plan};
 use crate::subject::Subject;
+
+/// Where the folders of runs stand.
+const REPORTS: &str = "reports";
 
 /// Run scenarios against an agent or a tool, and say of each whether every effect happened exactly once.
 #[derive(clap::Args)]
@@ -27,19 +31,54 @@ Examples:
       One case, with everything shown.
   hapax run scenarios/mine.yaml --subject billing --trials 5
       A file of yours, a subject of hapax.yaml, five trials of each case.
+  hapax run --trials 20 --require 0.95 -- ./agent
+      Passes when 95 % of the trials do, beyond chance.
+  hapax run --baseline known.yaml -- ./agent
+      Fails only by what is worse than known.yaml says; --update-baseline writes it.
+  hapax run --resume reports/latest -- ./agent
+      Goes on with a run that was interrupted.
+  hapax run --task 'Refund order 7' --expect payment.refund:order=7 -- python3 agent.py
+      One task without a file: its first attempt meets every standard cell of commit and reply.
+  hapax run --task 'Charge cus_42 $5 for order 7' --expect payment.charge:order=7,amount=500 \\
+      --save scenarios/order-7.yaml -- ./agent
+      The same, and the scenario is kept.
+
+An --expect is EFFECT[:FIELD=VALUE,...][*TIMES]: payment.charge, payment.refund, email.send,
+deploy.deploy, records.put, tickets.open and so on. A value with a comma stands in \"quotes\". Its
+fields also become the step for subjects that follow steps. What is to be refunded was charged
+before the task is given, unless a payment.charge is expected, too: all of it goes back, or where
+an amount is named, a third of it.
 
 Exit status: 0 all passed, 1 a verdict failed, 2 the call or a file is wrong and nothing ran,
-3 nothing failed, but something is void or was not finished.")]
+3 nothing failed, but something is void, inconclusive or was not finished.")]
 pub(super) struct RunArgs {
     /// What to run: a file or folder, a tag, or any part of a case id [default: everything]
-    #[arg(value_name = "FILTER")]
+    #[arg(value_name = "FILTER", conflicts_with = "task")]
     filters: Vec<String>,
+
+    #[command(flatten)]
+    quick: QuickArgs,
+
+    /// Write the scenario that --task and --expect make to this file, which must not exist
+    #[arg(long, value_name = "FILE", requires = "task", help_heading = super::quick::HEADING)]
+    save: Option<PathBuf>,
 
     #[command(flatten)]
     subject: SubjectArgs,
 
     #[command(flatten)]
     how: HowArgs,
+
+    #[command(flatten)]
+    measure: MeasureArgs,
+
+    /// Run one of several parts of the cases: 1/4 is the first of four
+    #[arg(long, value_name = "PART/OF")]
+    partition: Option<Partition>,
+
+    /// Go on with the interrupted run in this folder: what is finished is not run again
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    resume: Option<PathBuf>,
 }
 
 /// How a run is made and shown.
@@ -141,7 +180,7 @@ impl HowArgs {
     fn folder(&self) -> Result<Folder, run::RunError> {
         match &self.out {
             Some(path) => Folder::at(path),
-            None => Folder::new_below(Path::new("reports"), Timestamp::now()),
+            None => Folder::new_below(Path::new(REPORTS), Timestamp::now()),
         }
     }
 }
@@ -157,6 +196,13 @@ pub(super) struct ReplayArgs {
     #[arg(value_name = "CASE")]
     case: String,
 
+    /// The scenario file that it stands in, where that is not below scenarios/
+    #[arg(long, value_name = "FILE", conflicts_with = "task")]
+    scenario: Option<String>,
+
+    #[command(flatten)]
+    quick: QuickArgs,
+
     #[command(flatten)]
     subject: SubjectArgs,
 
@@ -166,43 +212,69 @@ pub(super) struct ReplayArgs {
 
 pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, String> {
     let (subject, words) = args.subject.choose()?;
-    let cases = super::load(&args.filters)?;
-    let options = args.how.options(words);
-    let plan = Plan::new(cases, &subject, &options).map_err(|error| error.to_string())?;
-    go(plan, subject, options, &args.how)
+    let cases = match args.quick.cases(args.save.as_deref())? {
+        Some(cases) => cases,
+        None => super::load(&args.filters)?,
+    };
+    let measure = args.measure.prepare(&cases)?;
+    let words = format!("{}{words}", args.quick.words());
+    let options = Options { partition: args.partition, ..args.how.options(words) };
+    let mut plan = Plan::new(cases, &subject, &options).map_err(|error| error.to_string())?;
+    let folder = match &args.resume {
+        None => args.how.folder(),
+        Some(path) => Folder::resume(path, &Identity::of(&plan, &subject, &options)).map(|(folder, finished)| {
+            plan.resume(finished);
+            folder
+        }),
+    };
+    go(plan, subject, options, &args.how, &folder.map_err(|error| error.to_string())?, &measure)
 }
 
 pub(super) fn replay(args: &ReplayArgs) -> Result<ExitStatus, String> {
     let (subject, words) = args.subject.choose()?;
-    let mut cases = super::load(std::slice::from_ref(&args.case))?;
+    let mut cases = match args.quick.cases_of(&args.case)? {
+        Some(cases) => cases,
+        None => super::load(std::slice::from_ref(args.scenario.as_ref().unwrap_or(&args.case)))?,
+    };
     // A whole id is meant, even where it is part of another.
     if cases.iter().any(|case| case.id == args.case) {
         cases.retain(|case| case.id == args.case);
     }
+    cases.retain(|case| case.id.contains(&args.case));
+    if cases.is_empty() {
+        return Err(format!("the file has no case `{}`\n  `hapax list FILE` shows those that it has", args.case));
+    }
     if let [_, another, ..] = cases.as_slice() {
         return Err(format!("`{}` is part of several ids, {} among them\n  give the whole id", args.case, another.id));
     }
-    let options = args.how.options(words);
+    let options = args.how.options(format!("{}{words}", args.quick.words()));
     let mut plan = Plan::new(cases, &subject, &options).map_err(|error| error.to_string())?;
     plan.trials.iter_mut().for_each(|planned| planned.seed = args.how.seed);
-    go(plan, subject, options, &args.how)
+    let folder = args.how.folder().map_err(|error| error.to_string())?;
+    go(plan, subject, options, &args.how, &folder, &Measure::Verdicts)
 }
 
-fn go(plan: Plan, subject: Subject, options: Options, how: &HowArgs) -> Result<ExitStatus, String> {
-    let folder = how.folder().map_err(|error| error.to_string())?;
+fn go(
+    plan: Plan,
+    subject: Subject,
+    options: Options,
+    how: &HowArgs,
+    folder: &Folder,
+    measure: &Measure,
+) -> Result<ExitStatus, String> {
     let mut live = Live::new(how.detail());
     let report = super::runtime()?.block_on(async {
         let stop = super::stop_signal()?;
         let pace = Pace::new(how.jobs.map(usize::from));
-        let report = run::run(plan, subject, options, &folder, &pace, stop, &mut |happened| live.happened(&happened)).await;
+        let report = run::run(plan, subject, options, folder, &pace, stop, &mut |happened| live.happened(&happened)).await;
         report.map_err(|error| error.to_string())
     })?;
     live.finish();
-    finish(&report, &folder, how)
+    finish(&report, folder, how, measure)
 }
 
 /// Writes what the run leaves, and prints it.
-fn finish(report: &Report, folder: &Folder, how: &HowArgs) -> Result<ExitStatus, String> {
+fn finish(report: &Report, folder: &Folder, how: &HowArgs, measure: &Measure) -> Result<ExitStatus, String> {
     folder.finish(!report.interrupted).map_err(|error| error.to_string())?;
     let told = |error: report::StoreError| format!("error: {error}\nhelp: {}", error.help());
     report::write_report(folder.path(), report).map_err(told)?;
@@ -213,15 +285,23 @@ fn finish(report: &Report, folder: &Folder, how: &HowArgs) -> Result<ExitStatus,
         report::append_summary(Path::new(&step), &summary).map_err(told)?;
     }
     // A folder that the user named is not among the others.
-    if how.out.is_none() {
+    if how.out.is_none() && folder.is_below(Path::new(REPORTS)) {
         folder.link_latest().map_err(|error| error.to_string())?;
     }
+    let view = super::view(how.verbose);
+    let (measured, status) = measure.judge(report, &view)?;
     let mut text = match how.format() {
-        Format::Terminal => report::run_summary(report, &ledgers, &super::view(how.verbose)),
+        Format::Terminal => {
+            let gap = if measured.is_empty() { "" } else { "\n" };
+            format!("{}{gap}{measured}", report::run_summary(report, &ledgers, &view))
+        }
         Format::Json => serde_json::to_string_pretty(report).map_err(|error| error.to_string())? + "\n",
         Format::Jsonl => report::jsonl(report),
         Format::Tap => report::tap(report),
     };
+    if how.format() != Format::Terminal {
+        eprint!("{measured}");
+    }
     // The workflow of GitHub reads them from the output, and shows them at the lines of the scenarios.
     if how.format() == Format::Terminal && std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
         text.push_str(&report::annotations(report));
@@ -230,22 +310,14 @@ fn finish(report: &Report, folder: &Folder, how: &HowArgs) -> Result<ExitStatus,
     // Whoever read the output has seen enough.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     if how.format() == Format::Terminal && !how.quiet {
-        eprintln!("\nwritten to {}", folder.path().display());
+        let path = folder.path().display();
+        eprintln!("\nwritten to {path}");
+        if report.interrupted {
+            eprintln!("to go on with it, add --resume {path} to the same command");
+        }
     }
     if how.open {
         super::report::open_page(folder.path())?;
     }
-    Ok(status(report))
-}
-
-/// What the exit status says of a run.
-fn status(report: &Report) -> ExitStatus {
-    let mut results = report.cases.iter().flat_map(|case| &case.trials).map(|trial| trial.verdict.result).peekable();
-    let nothing_ran = results.peek().is_none();
-    let worst = results.fold(ExitStatus::Success, |worst, result| match (worst, result) {
-        (ExitStatus::Failed, _) | (_, Result3::Fail) => ExitStatus::Failed,
-        (_, Result3::Void) => ExitStatus::Unproven,
-        (worst, Result3::Pass) => worst,
-    });
-    if worst == ExitStatus::Success && (nothing_ran || report.interrupted) { ExitStatus::Unproven } else { worst }
+    Ok(status)
 }

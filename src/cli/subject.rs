@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use anstream::eprintln;
 use mock_services::yaml::{listed, nearest, shown};
 
 use crate::scenario::CONTROLS;
+use crate::subject::words::quoted;
 use crate::subject::{Config, Subject};
 
 /// Who is tested.
@@ -40,12 +42,16 @@ impl SubjectArgs {
     pub(super) fn choose(&self) -> Result<(Subject, String), String> {
         let (mut subject, words) = if self.command.is_empty() {
             let subject = self.named()?;
-            let words = format!("--subject {}", quoted(&subject.name));
+            let config = self.config.as_ref().map(|path| format!("--config {} ", quoted(&path.to_string_lossy())));
+            let words = format!("{}--subject {}", config.unwrap_or_default(), quoted(&subject.name));
             (subject, words)
         } else {
             let words = self.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
             (Subject::command(self.command.clone()), format!("-- {words}"))
         };
+        for name in self.env.iter().filter(|name| std::env::var_os(name).is_none()) {
+            eprintln!("warning: --env {name}: no such variable is set here, so the subject will not see it", name = shown(name));
+        }
         subject.settings.pass.extend(self.env.iter().cloned());
         let passed = self.env.iter().map(|name| format!("--env {} ", quoted(name))).collect::<String>();
         Ok((subject, format!("{passed}{words}")))
@@ -71,10 +77,4 @@ fn unknown(name: &str) -> String {
         None => format!("there is no hapax.yaml here that names it; hapax ships {}", listed(CONTROLS)),
     };
     format!("there is no subject `{}`\n  {help}", shown(name))
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,@%+".contains(&byte);
-    if !word.is_empty() && word.bytes().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

@@ -16,13 +16,13 @@ const SCENARIO: &str = include_str!("files/first-charge.yaml");
 const WORKFLOW: &str = include_str!("files/workflow.yml");
 const AGENT: &str = include_str!("files/agent.sh");
 
-/// What became of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What became of a file, by its path below the root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrote {
     /// It is new.
-    New(PathBuf),
+    New(&'static str),
     /// It was there, and is as it was.
-    Kept(PathBuf),
+    Kept(&'static str),
 }
 
 /// Why it could not be laid out.
@@ -33,33 +33,34 @@ pub struct InitError {
     error: io::Error,
 }
 
-/// Writes the files below `root` that are not there yet. The subject is started by `command`.
+/// Writes the files below `root` that are not there yet, for an agent that is started as `guess` says.
 ///
 /// # Errors
 /// When a file cannot be written; those before it are there.
 pub fn lay_out(root: &Path, guess: &Guess) -> Result<Vec<Wrote>, InitError> {
     let mut files = vec![
-        ("hapax.yaml", CONFIG.replace("COMMAND", &quoted_list(&guess.command))),
+        ("hapax.yaml", CONFIG.replace("@COMMAND@", &quoted_list(&guess.command))),
         ("scenarios/first-charge.yaml", SCENARIO.to_owned()),
         (".github/workflows/hapax.yml", WORKFLOW.to_owned()),
     ];
     if guess.is_sample {
         files.push((SAMPLE_AGENT, AGENT.to_owned()));
     }
-    files.into_iter().map(|(name, text)| write_new(&root.join(name), &text)).collect()
+    files.into_iter().map(|(name, text)| write_new(root, name, &text)).collect()
 }
 
-fn write_new(path: &Path, text: &str) -> Result<Wrote, InitError> {
-    let failed = |error| InitError { path: path.to_owned(), error };
+fn write_new(root: &Path, name: &'static str, text: &str) -> Result<Wrote, InitError> {
+    let path = &root.join(name);
+    let failed = |error| InitError { path: path.clone(), error };
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }
     match File::options().write(true).create_new(true).open(path) {
         Ok(mut file) => {
             file.write_all(text.as_bytes()).map_err(failed)?;
-            Ok(Wrote::New(path.to_owned()))
+            Ok(Wrote::New(name))
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Wrote::Kept(path.to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Wrote::Kept(name)),
         Err(error) => Err(failed(error)),
     }
 }

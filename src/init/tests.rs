@@ -17,6 +17,8 @@ fn the_command_is_guessed_from_what_is_there() {
     assert_eq!(command(&[("package.json", r#"{"scripts": {"start": "node x.js"}}"#)]), "npm start --silent");
     assert_eq!(command(&[("package.json", "not JSON"), ("index.js", "")]), "node index.js");
     assert_eq!(command(&[("Cargo.toml", ""), ("src/main.rs", "")]), "cargo run --quiet");
+    assert_eq!(command(&[("go.mod", ""), ("main.go", "")]), "go run .");
+    assert_eq!(command(&[("go.mod", "")]), "sh agent.sh");
 }
 
 #[test]
@@ -32,7 +34,19 @@ fn where_nothing_is_found_a_sample_is_laid_out() {
 fn nothing_is_overwritten() {
     let taken = folder(&[("hapax.yaml", "mine"), ("agent.py", "")]);
     let wrote = lay_out(taken.path(), &guess(taken.path())).unwrap();
-    assert_eq!(wrote[0], Wrote::Kept(taken.path().join("hapax.yaml")));
+    assert_eq!(wrote[0], Wrote::Kept("hapax.yaml"));
     assert_eq!(fs::read_to_string(taken.path().join("hapax.yaml")).unwrap(), "mine");
     assert!(taken.path().join("scenarios/first-charge.yaml").is_file());
+}
+
+#[test]
+fn what_is_laid_out_can_be_read_whatever_starts_the_agent() {
+    let empty = folder(&[]);
+    let command = ["my agent", "it's \"quoted\"", "a: b # c"].map(str::to_owned).to_vec();
+    lay_out(empty.path(), &Guess::said(command.clone())).unwrap();
+    let config = crate::subject::Config::load(&empty.path().join("hapax.yaml")).unwrap();
+    let subject = config.subject(None).unwrap();
+    assert_eq!(subject.kind, crate::subject::SubjectKind::Command { program: command });
+    let cases = crate::scenario::load_in(empty.path(), &["scenarios".to_owned()]).unwrap().cases;
+    assert_eq!(cases.len(), 2);
 }

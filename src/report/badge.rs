@@ -14,6 +14,7 @@ pub fn badge(report: &Report) -> String {
     let (message, colour) = match (tally.exactly_once_rate(), tally.result()) {
         (None, _) => ("no trial".to_owned(), "lightgrey"),
         (Some(_), Result3::Pass) => (format!("all of {}", counted(tally.cases.all(), "case")), "brightgreen"),
+        (Some(rate), Result3::Void) if tally.unfinished => (format!("{}, not finished", percent(rate)), "yellow"),
         (Some(rate), Result3::Void) => (format!("{}, {} void", percent(rate), tally.cases.void), "yellow"),
         (Some(rate), Result3::Fail) => {
             (format!("{}, {} of {} failed", percent(rate), tally.cases.fail, tally.cases.all()), "red")

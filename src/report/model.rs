@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::Terms;
-use crate::score::{Outcome, Result3, Verdict};
+use crate::scenario::{Come, Terms};
+use crate::score::Verdict;
 
 /// The version of the format; it changes when a reader of the old one would go wrong.
 pub const REPORT_VERSION: u32 = 1;
@@ -66,20 +66,19 @@ pub struct CaseReport {
     pub terms: Terms,
     /// Its trials, by number.
     pub trials: Vec<TrialReport>,
-    /// What controls came to in the same case, where they ran beside the subject.
+    /// What the scenario says that controls come to in the same case. They are not run beside the subject: `hapax selftest` holds
+    /// them to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub controls: Vec<ControlReport>,
 }
 
-/// What a control came to in a case.
+/// A control and what it comes to in a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlReport {
     /// The control's name.
     pub control: String,
-    /// Pass, fail or void.
-    pub result: Result3,
-    /// The worst outcome among its intents.
-    pub outcome: Outcome,
+    /// What it comes to.
+    pub is: Come,
 }
 
 /// One trial.

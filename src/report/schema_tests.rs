@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::report::{Report, sample};
-use crate::scenario::{Budget, RecordDue};
+use crate::scenario::{Budget, Come, RecordDue};
 use crate::score::{DoorFacts, FindingKind, Honesty, Outcome, Recovery, Result3, RetriedBy};
 
 fn schema() -> Value {
@@ -55,6 +55,9 @@ fn every_word_of_a_verdict_is_in_the_schema() {
         assert!(words.contains(&value), "{place} has no {value}");
     };
     let verdict = "/$defs/verdict/properties";
+    for come in Come::ALL {
+        holds("/$defs/control/properties/is/enum", json!(come));
+    }
     for result in [Result3::Pass, Result3::Fail, Result3::Void] {
         holds("/$defs/result/enum", json!(result));
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::model::{CaseReport, Report, TrialReport};
+use crate::score::rate::Rate;
 use crate::score::stats::{pass_hat_k, wilson};
 use crate::score::{Honesty, Outcome, Result3};
 
@@ -55,6 +56,10 @@ pub(crate) struct Tally {
     pub(crate) attempts: usize,
     pub(crate) effects: usize,
     pub(crate) pass_hat_k: Option<PassHatK>,
+    /// How often one trial passes.
+    pub(crate) rate: Rate,
+    /// Whether something that was to run did not: the run was cut off, or there was nothing to run.
+    pub(crate) unfinished: bool,
 }
 
 /// How likely all trials of a case pass, over the cases of a run.
@@ -81,6 +86,8 @@ impl Tally {
             attempts: 0,
             effects: 0,
             pass_hat_k: pass_hat_k_of(report),
+            rate: super::required::pass_rate(report),
+            unfinished: report.interrupted || report.cases.is_empty(),
         };
         for case in &report.cases {
             tally.cases.add(result_of(case));
@@ -119,9 +126,9 @@ impl Tally {
         share(self.attempts, self.effects)
     }
 
-    /// The run in one word.
+    /// The run in one word. What did not run proves nothing.
     pub(crate) fn result(&self) -> Result3 {
-        worst([(self.cases.fail, Result3::Fail), (self.cases.void, Result3::Void)])
+        worst([(self.cases.fail, Result3::Fail), (self.cases.void + usize::from(self.unfinished), Result3::Void)])
     }
 }
 

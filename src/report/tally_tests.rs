@@ -37,6 +37,19 @@ fn a_failure_beats_void_and_void_beats_a_pass() {
 }
 
 #[test]
+fn a_run_that_was_cut_off_or_that_ran_nothing_has_not_passed() {
+    let (mut report, _) = sample::gathered(vec![sample::pass(1)]);
+    assert_eq!(result(&report), Result3::Pass);
+    report.interrupted = true;
+    assert_eq!(result(&report), Result3::Void);
+    assert!(crate::report::badge::badge(&report).contains("not finished"));
+    assert_eq!(result(&sample::gathered(vec![]).0), Result3::Void);
+    let (mut failed, _) = sample::gathered(vec![sample::lost()]);
+    failed.interrupted = true;
+    assert_eq!(result(&failed), Result3::Fail);
+}
+
+#[test]
 fn the_worst_case_comes_first() {
     let (report, _) = sample::run();
     let ids: Vec<&str> = worst_first(&report).iter().map(|case| case.id.as_str()).collect();

@@ -2,9 +2,10 @@
 
 use unicode_width::UnicodeWidthChar;
 
-/// Whether a character can change how the text around it is shown without being seen itself.
+/// Whether a character can change how the text around it is shown without being seen itself, or is none: XML has no way to write it.
 fn is_harmful(character: char) -> bool {
     character.is_control()
+        || u32::from(character) & 0xfffe == 0xfffe
         || matches!(character,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')

@@ -6,6 +6,7 @@ use super::*;
 fn what_could_deceive_a_reader_is_escaped() {
     assert_eq!(line("a\u{1b}[31m\r\nb\u{202e}c\u{200b}", 100), "a\\u{1b}[31m\\r\\nb\\u{202e}c\\u{200b}");
     assert_eq!(block("a\nb\tc\u{7}", 100), "a\nb\tc\\u{7}");
+    assert_eq!(line("\u{fffd}\u{fffe}\u{1ffff}", 100), "\u{fffd}\\u{fffe}\\u{1ffff}", "what is no character is shown as such");
 }
 
 #[test]

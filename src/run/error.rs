@@ -18,12 +18,20 @@ pub enum RunError {
     #[error("{path} already holds a run\n  choose another folder with --out DIR, or go on with it by --resume {path}", path = .0.display())]
     Taken(PathBuf),
     /// A run that is to be gone on with cannot be read.
-    #[error("cannot go on with {path}: {why}", path = path.display())]
+    #[error("cannot go on with {path}: {why}\n  name the folder of a run that was interrupted, or begin a new run without --resume", path = path.display())]
     Resume {
         /// The folder.
         path: PathBuf,
         /// What is wrong.
         why: String,
+    },
+    /// A run that is to be gone on with is another one.
+    #[error("cannot go on with {path}: {what}\n  call it as it was called, with the same files; or begin a new run without --resume", path = path.display())]
+    OtherRun {
+        /// The folder.
+        path: PathBuf,
+        /// What differs.
+        what: String,
     },
     /// There is no room for the directories of the callers.
     #[error("cannot make a directory for the callers: {0}\n  set TMPDIR to a directory that can be written")]

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use mock_services::ledger::LedgerFile;
 use serde::{Deserialize, Serialize};
 
-use super::{Planned, RunError};
+use super::{Identity, Planned, RunError};
 use crate::report::TrialReport;
 
 /// Finished trials, one on a line; gone when the run is complete.
@@ -24,12 +24,32 @@ pub struct Folder {
     journal: Mutex<File>,
     /// How often this run was gone on with, so that no trial has the name of one that was cut off.
     round: u32,
+    /// What was before it was gone on with.
+    before: Before,
+}
+
+/// What is known of a run before it was gone on with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Before {
+    /// When it began, in milliseconds since 1970.
+    pub(super) began: Option<i64>,
+    /// How long it had run when its last trial ended, in milliseconds.
+    pub(super) took: u64,
+}
+
+/// The first line of the journal.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    began: i64,
+    run: Identity,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Line {
     case: String,
     round: u32,
+    /// How long the run had run by then, in milliseconds.
+    took: u64,
     trial: TrialReport,
 }
 
@@ -44,7 +64,7 @@ impl Folder {
         for name in names {
             let path = reports.join(name);
             match fs::create_dir_all(reports).and_then(|()| fs::create_dir(&path)) {
-                Ok(()) => return Folder::open(path, 1),
+                Ok(()) => return Folder::open(path, 1, Before::default()),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(RunError::Output { path, error }),
             }
@@ -62,31 +82,41 @@ impl Folder {
         if fs::read_dir(path).map_err(failed)?.next().is_some() {
             return Err(RunError::Taken(path.to_owned()));
         }
-        Folder::open(path.to_owned(), 1)
+        Folder::open(path.to_owned(), 1, Before::default())
     }
 
     /// The folder of a run that was cut off, and the trials that it has finished.
     ///
     /// # Errors
-    /// When there is no such run, or it cannot be read.
-    pub fn resume(path: &Path) -> Result<(Self, Vec<(String, TrialReport)>), RunError> {
+    /// When there is no such run, it cannot be read, or it is another run than `now`.
+    pub fn resume(path: &Path, now: &Identity) -> Result<(Self, Vec<(String, TrialReport)>), RunError> {
         let failed = |why: String| RunError::Resume { path: path.to_owned(), why };
-        let journal = File::open(path.join(JOURNAL)).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => failed("it holds no run that was cut off".to_owned()),
-            _ => failed(error.to_string()),
+        let told = |error: io::Error| failed(error.to_string());
+        let none = || failed("it holds no run that was cut off".to_owned());
+        // `latest` is a link; the run has a name of its own.
+        let real = fs::canonicalize(path).map_err(told)?;
+        let journal = File::open(real.join(JOURNAL)).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => none(),
+            _ => told(error),
         })?;
-        let (mut finished, mut round) = (Vec::new(), 1);
-        for line in BufReader::new(journal).lines() {
-            let line = line.map_err(|error| failed(error.to_string()))?;
+        let mut lines = BufReader::new(journal).lines();
+        let head = lines.next().transpose().map_err(told)?.and_then(|line| serde_json::from_str::<Head>(&line).ok());
+        let Head { began, run } = head.ok_or_else(none)?;
+        if let Some(what) = run.differs(now) {
+            return Err(RunError::OtherRun { path: path.to_owned(), what });
+        }
+        let (mut finished, mut round, mut before) = (Vec::new(), 1, Before { began: Some(began), took: 0 });
+        for line in lines {
             // The last line may have been cut off: that trial runs again.
-            let Ok(Line { case, round: of, trial }) = serde_json::from_str(&line) else { continue };
+            let Ok(Line { case, round: of, took, trial }) = serde_json::from_str(&line.map_err(told)?) else { continue };
             round = round.max(of);
+            before.took = before.took.max(took);
             finished.push((case, trial));
         }
-        Ok((Folder::open(path.to_owned(), round + 1)?, finished))
+        Ok((Folder::open(real, round + 1, before)?, finished))
     }
 
-    fn open(path: PathBuf, round: u32) -> Result<Self, RunError> {
+    fn open(path: PathBuf, round: u32, before: Before) -> Result<Self, RunError> {
         let failed = |name: &str, error| RunError::Output { path: path.join(name), error };
         let ledger = if round == 1 { LedgerFile::create(&path.join(LEDGER)) } else { LedgerFile::append(&path.join(LEDGER)) };
         let ledger = Arc::new(ledger.map_err(|error| failed(LEDGER, error))?);
@@ -96,7 +126,7 @@ impl Folder {
             // The last line may have been cut off.
             journal.write_all(b"\n").map_err(|error| failed(JOURNAL, error))?;
         }
-        Ok(Folder { path, ledger, journal: Mutex::new(journal), round })
+        Ok(Folder { path, ledger, journal: Mutex::new(journal), round, before })
     }
 
     /// Where it is.
@@ -111,6 +141,13 @@ impl Folder {
         self.path.file_name().map_or_else(|| self.path.display().to_string(), |name| name.to_string_lossy().into_owned())
     }
 
+    /// Whether it stands directly below this folder.
+    #[must_use]
+    pub fn is_below(&self, reports: &Path) -> bool {
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        self.path.parent().and_then(real).is_some_and(|parent| real(reports) == Some(parent))
+    }
+
     pub(super) fn ledger(&self) -> Arc<LedgerFile> {
         Arc::clone(&self.ledger)
     }
@@ -120,11 +157,23 @@ impl Folder {
         format!("{}#{}{again}", planned.case, planned.trial)
     }
 
-    /// Keeps a finished trial, so that a run that is cut off can go on behind it.
-    pub(super) fn keep(&self, case: &str, trial: &TrialReport) -> Result<(), RunError> {
+    pub(super) fn before(&self) -> Before {
+        self.before
+    }
+
+    /// Notes what this run is, unless it is gone on with.
+    pub(super) fn begin(&self, began: i64, run: Identity) -> Result<(), RunError> {
+        if self.before.began.is_some() { Ok(()) } else { self.note(&Head { began, run }) }
+    }
+
+    /// Keeps a finished trial, so that a run that is cut off can go on behind it. `took` is how long the run has run.
+    pub(super) fn keep(&self, case: &str, trial: &TrialReport, took: u64) -> Result<(), RunError> {
+        self.note(&Line { case: case.to_owned(), round: self.round, took, trial: trial.clone() })
+    }
+
+    fn note(&self, line: &impl Serialize) -> Result<(), RunError> {
         let failed = |error| RunError::Output { path: self.path.join(JOURNAL), error };
-        let line = Line { case: case.to_owned(), round: self.round, trial: trial.clone() };
-        let mut text = serde_json::to_vec(&line).map_err(|error| failed(error.into()))?;
+        let mut text = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
         journal.write_all(&text).map_err(failed)

@@ -28,16 +28,20 @@ fn a_run_that_was_cut_off_goes_on_behind_its_last_whole_trial() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     let first = Folder::at(&path).unwrap();
-    first.keep("a", &trial(1)).unwrap();
+    first.begin(5, Identity::default()).unwrap();
+    first.keep("a", &trial(1), 40).unwrap();
     drop(first);
     let mut journal = File::options().append(true).open(path.join(JOURNAL)).unwrap();
     journal.write_all(b"{\"case\":\"a\",\"tri").unwrap();
-    let (again, finished) = Folder::resume(&path).unwrap();
+    let (again, finished) = Folder::resume(&path, &Identity::default()).unwrap();
+    assert_eq!(again.before(), Before { began: Some(5), took: 40 });
     assert_eq!(finished, [("a".to_owned(), trial(1))]);
     let planned = Planned { case: "a".to_owned(), trial: 2, seed: 1 };
     assert_eq!(again.ledger_name(&planned), "a#2~2");
-    again.keep("a", &trial(2)).unwrap();
-    let (_, finished) = Folder::resume(&path).unwrap();
+    again.begin(9, Identity::default()).unwrap();
+    again.keep("a", &trial(2), 60).unwrap();
+    let (last, finished) = Folder::resume(&path, &Identity::default()).unwrap();
+    assert_eq!(last.before(), Before { began: Some(5), took: 60 }, "it began when it first did");
     assert_eq!(finished.len(), 2, "the line that was cut off spoils no other");
 }
 
@@ -46,6 +50,16 @@ fn a_complete_run_cannot_be_gone_on_with() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     Folder::at(&path).unwrap().finish(true).unwrap();
-    let error = Folder::resume(&path).unwrap_err();
+    let error = Folder::resume(&path, &Identity::default()).unwrap_err();
     assert!(error.to_string().contains("it holds no run that was cut off"), "{error}");
+}
+
+#[test]
+fn a_journal_without_its_first_line_is_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    for text in ["", "{\"began\":1,\"ru", "\u{0}\n"] {
+        fs::write(folder.path().join(JOURNAL), text).unwrap();
+        let error = Folder::resume(folder.path(), &Identity::default()).unwrap_err();
+        assert!(error.to_string().contains("it holds no run that was cut off"), "{error}");
+    }
 }

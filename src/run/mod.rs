@@ -1,7 +1,9 @@
 //! Many trials: which, in what order, how many at once, where what they leave goes. It emits what happens; others show it.
 
 mod error;
+mod files;
 mod folder;
+mod identity;
 mod pace;
 mod plan;
 mod rescore;
@@ -15,14 +17,15 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 
-use crate::report::{CaseReport, REPORT_VERSION, Report, TrialReport};
-use crate::scenario::Case;
+use crate::report::{CaseReport, ControlReport, REPORT_VERSION, Report, TrialReport};
+use crate::scenario::{Case, ControlTerm};
 use crate::score::Result3;
 use crate::subject::Subject;
 use crate::trial;
 
 pub use error::RunError;
 pub use folder::Folder;
+pub use identity::Identity;
 pub use pace::Pace;
 pub use plan::{Partition, Plan, Planned, trial_seed};
 pub use rescore::rescore;
@@ -72,7 +75,10 @@ pub async fn run(
     stop: impl Future<Output = ()>,
     on: &mut dyn FnMut(Happened<'_>),
 ) -> Result<Report, RunError> {
-    let (began, clock) = (Timestamp::now(), Instant::now());
+    let (began, clock) = (Timestamp::now().as_millisecond(), Instant::now());
+    let before = folder.before();
+    folder.begin(began, Identity::of(&plan, &subject, &options))?;
+    let took = || before.took.saturating_add(millis(clock.elapsed()));
     on(Happened::Planned(plan.trials.len() + plan.finished.len()));
     let mut done = Done::new();
     for (id, trial) in plan.finished {
@@ -83,8 +89,10 @@ pub async fn run(
     }
     let work = Work::new(subject, options)?;
     let complete = all(&work, &plan.cases, plan.trials, folder, pace, stop, &mut |case, trial| {
+        folder.keep(&case.id, &trial, took())?;
         on(Happened::Ended(case, &trial));
         done.insert((case.id.clone(), trial.trial), trial);
+        Ok(())
     })
     .await?;
     Ok(Report {
@@ -93,8 +101,8 @@ pub async fn run(
         run: folder.name(),
         subject: work.subject.name.clone(),
         seed: work.options.seed,
-        began: began.as_millisecond(),
-        took: millis(clock.elapsed()),
+        began: before.began.unwrap_or(began),
+        took: took(),
         trials: work.options.trials,
         interrupted: !complete,
         partition: work.options.partition.map(|partition| (partition.part, partition.of)),
@@ -112,7 +120,7 @@ async fn all(
     folder: &Folder,
     pace: &Pace,
     stop: impl Future<Output = ()>,
-    on: &mut dyn FnMut(&Case, TrialReport),
+    on: &mut dyn FnMut(&Case, TrialReport) -> Result<(), RunError>,
 ) -> Result<bool, RunError> {
     let mut running = JoinSet::new();
     let mut waiting = planned.into_iter().filter_map(|planned| Some((Arc::clone(cases.get(&planned.case)?), planned))).peekable();
@@ -136,9 +144,8 @@ async fn all(
             }
             Some(ended) = running.join_next() => {
                 let (case, trial) = ended.map_err(|error| RunError::Trial(error.to_string()))?;
-                folder.keep(&case.id, &trial)?;
                 let failed = trial.verdict.result == Result3::Fail;
-                on(&case, trial);
+                on(&case, trial)?;
                 if failed && work.options.fail_fast {
                     break;
                 }
@@ -168,11 +175,15 @@ fn case_reports(cases: &BTreeMap<String, Arc<Case>>, done: Done, work: &Work) ->
                 task: case.work.task.clone(),
                 terms: trial::terms(case, &work.subject, work.options.require_claim),
                 trials: vec![trial],
-                controls: Vec::new(),
+                controls: case.controls.iter().map(control_report).collect(),
             });
         }
     }
     reports
+}
+
+fn control_report(term: &ControlTerm) -> ControlReport {
+    ControlReport { control: term.control.clone(), is: term.is }
 }
 
 fn millis(time: Duration) -> u64 {

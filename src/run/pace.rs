@@ -7,6 +7,8 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 
+use super::files;
+
 /// For each core, to begin with.
 const AT_FIRST: usize = 6;
 /// For each core, at most.
@@ -24,16 +26,19 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// So many callers at once, or as many as keep the machine busy. Must be made inside the runtime.
+    /// So many callers at once, or as many as keep the machine busy; never more than there are files for. Must be made inside the
+    /// runtime.
     #[must_use]
     pub fn new(jobs: Option<usize>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        match jobs {
+        let bound = files::callers();
+        match jobs.map(|jobs| jobs.min(bound)) {
             Some(jobs) => Pace { permits: Arc::new(Semaphore::new(jobs)), most: jobs, watcher: None },
             None => {
-                let permits = Arc::new(Semaphore::new(cores * AT_FIRST));
-                let watcher = tokio::spawn(raise(Arc::clone(&permits), cores));
-                Pace { permits, most: cores * AT_FIRST, watcher: Some(watcher) }
+                let first = (cores * AT_FIRST).min(bound);
+                let permits = Arc::new(Semaphore::new(first));
+                let watcher = tokio::spawn(raise(Arc::clone(&permits), first, cores, bound));
+                Pace { permits, most: first, watcher: Some(watcher) }
             }
         }
     }
@@ -55,10 +60,10 @@ impl Drop for Pace {
 }
 
 /// Lets more in as long as the machine has nothing to do and memory to spare.
-async fn raise(permits: Arc<Semaphore>, cores: usize) {
-    let mut allowed = cores * AT_FIRST;
+async fn raise(permits: Arc<Semaphore>, first: usize, cores: usize, bound: usize) {
+    let mut allowed = first;
     let mut last = cpu_times().await;
-    while allowed < cores * AT_MOST {
+    while allowed + cores * 2 <= bound.min(cores * AT_MOST) {
         tokio::time::sleep(LOOK).await;
         let now = cpu_times().await;
         let idle = last.zip(now).and_then(|(last, now)| idle_part(last, now));

@@ -1,5 +1,6 @@
 //! One trial of a run, from its plan to its report.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use mock_services::ledger::LedgerFile;
@@ -9,6 +10,7 @@ use super::{Options, Planned, RunError, millis};
 use crate::report::TrialReport;
 use crate::scenario::Case;
 use crate::score::score;
+use crate::subject::words::quoted;
 use crate::subject::{Limits, Subject};
 use crate::trial::{self, Setup};
 
@@ -43,8 +45,16 @@ impl Work {
             took: millis(finished.took),
             verdict: score(&finished.terms, &finished.entries, None),
             output: finished.output,
-            replay: format!("hapax replay {} --seed {} {}", case.id, planned.seed, self.options.subject_words),
+            replay: self.replay(case, planned.seed),
         }
+    }
+
+    /// The command that runs this trial again.
+    fn replay(&self, case: &Case, seed: u64) -> String {
+        // What stands below scenarios/, or was made from the command line, is found by its id.
+        let is_found = case.file.starts_with("scenarios/") || !Path::new(&case.file).is_file();
+        let place = if is_found { String::new() } else { format!("--scenario {} ", quoted(&case.file)) };
+        format!("hapax replay {} {place}--seed {seed} {}", case.id, self.options.subject_words)
     }
 
     fn limits(&self, case: &Case) -> Limits {

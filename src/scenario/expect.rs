@@ -2,8 +2,9 @@
 
 use mock_services::fault::read_fields;
 use mock_services::service::Fields;
-use mock_services::yaml::{Kind, Node, Reader, Span, listed, nearest, shown};
+use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
 
+use super::addresses::in_lower_case;
 use super::known::{Known, has_name};
 use super::setup::as_json;
 use super::{Budget, Intent, RecordDue, Said, ServiceKind, ServiceSetup};
@@ -73,20 +74,27 @@ fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<PlacedInte
     let fields = |node: Option<&Node>| {
         let Some(node) = node else { return Some(Fields::new()) };
         if let (Some((effect, carried)), Kind::Map(entries)) = (effect, &node.kind) {
-            for (key, _) in entries.iter().filter(|(key, _)| !has_name(carried, &key.name)) {
-                let names = || carried.iter().map(String::as_str);
-                let help = match nearest(&key.name, names()) {
-                    Some(near) => format!("did you mean `{near}`? it can be {}", listed(names())),
-                    None => format!("it can be {}", listed(names())),
-                };
-                reader.report_with_help(key.span, format!("{effect} carries no field `{}`", shown(&key.name)), help);
-            }
+            entries.iter().for_each(|(key, _)| check_carried(reader, effect, carried, key));
         }
         read_fields(reader, node)
     };
     let (which, like) = (fields(which), fields(like));
     let (effect, _) = effect?;
-    Some(PlacedIntent { intent: Intent { effect: effect.to_owned(), which: which?, like: like?, times: times? }, span })
+    let (which, like) = (in_lower_case(effect, &which?), in_lower_case(effect, &like?));
+    Some(PlacedIntent { intent: Intent { effect: effect.to_owned(), which, like, times: times? }, span })
+}
+
+/// Reports a field that the effect does not carry.
+pub(super) fn check_carried(reader: &Reader, effect: &str, carried: &[String], key: &Key) {
+    if has_name(carried, &key.name) {
+        return;
+    }
+    let names = || carried.iter().map(String::as_str);
+    let help = match nearest(&key.name, names()) {
+        Some(near) => format!("did you mean `{near}`? it can be {}", listed(names())),
+        None => format!("it can be {}", listed(names())),
+    };
+    reader.report_with_help(key.span, format!("{effect} carries no field `{}`", shown(&key.name)), help);
 }
 
 fn read_claim(reader: &Reader, node: &Node) -> Vec<Said> {

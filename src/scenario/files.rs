@@ -61,7 +61,7 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// Reads a file from a user, but little more of it than the parser would take, and nothing that has no end.
-pub(super) fn read_text(path: &Path) -> Result<String, String> {
+pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     let told = |error: std::io::Error| error.to_string();
     if !std::fs::metadata(path).map_err(told)?.is_file() {
         return Err("it is no file".to_owned());

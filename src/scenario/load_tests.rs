@@ -65,7 +65,7 @@ fn a_filter_is_a_path_a_tag_or_a_part_of_an_id() {
     assert_eq!(home.ids(&["mine"]), ["a"]);
     assert_eq!(home.ids(&["killed-after-effect@keys=none"]), ["crash/killed-after-effect@keys=none"]);
     assert_eq!(
-        home.ids(&["mine", "killed-after"]),
+        home.ids(&["mine", "killed-after-effect"]),
         ["a", "crash/killed-after-effect@keys=stripe", "crash/killed-after-effect@keys=none"]
     );
     assert!(home.ids(&["lost-reply@keys=none,reply=502"]).iter().all(|id| id.contains("keys=none,reply=502")));

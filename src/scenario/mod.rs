@@ -1,5 +1,6 @@
 //! Scenario files and the cases that they stand for. It reads and checks; it starts nothing and knows no subject and no verdict.
 
+mod addresses;
 mod after;
 mod callers;
 mod case;
@@ -13,6 +14,8 @@ mod known;
 mod load;
 mod matrix;
 mod names;
+mod quick;
+mod quick_expect;
 mod read;
 mod read_case;
 mod schema;
@@ -20,6 +23,7 @@ mod schema_faults;
 mod schema_services;
 mod services;
 mod setup;
+mod table;
 mod terms;
 mod words;
 mod work;
@@ -27,7 +31,10 @@ mod work;
 pub use case::{
     Blow, CONTROLS, Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceKind, ServiceSetup, Step, Then, Work,
 };
+pub(crate) use files::read_text;
 pub use load::{LoadError, Loaded, Unmatched, load, load_in, shipped};
+pub use quick::Quick;
 pub use read::read_scenario;
 pub use schema::{schema, schema_text};
+pub use table::table_md;
 pub use terms::{Budget, Come, Intent, OperationTerm, Planned, RecordDue, Said, Terms};

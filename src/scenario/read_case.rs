@@ -6,6 +6,7 @@ use mock_services::fault::{Part, Placed, check_placed, read_fault_list};
 use mock_services::service::{Kind as OperationKind, Operation};
 use mock_services::yaml::{Kind, Node, Reader, shown};
 
+use super::addresses::in_lower_case;
 use super::callers::{Said, read_callers};
 use super::check::{Parts, check};
 use super::expect::{Expected, read_expect};
@@ -50,7 +51,10 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     let length = |node: &Node| if let Kind::List(items) = &node.kind { Some(items.len()) } else { None };
     let each_length = each.and_then(|(key, node)| Some((key, length(node)?)));
     let callers = read_callers(reader, &known, &Said { callers, each: each_length, deliver, timeout });
-    let faults = faults.map(|node| read_fault_list(reader, node)).unwrap_or_default();
+    let mut faults = faults.map(|node| read_fault_list(reader, node)).unwrap_or_default();
+    for trigger in faults.iter_mut().map(|placed| &mut placed.fault.trigger) {
+        trigger.fields = in_lower_case(&trigger.on, &trigger.fields);
+    }
     let own_work = each.is_none().then_some(&work);
     let interrupts = Interrupts { reader, known: &known, callers: callers.count, timeout, work: own_work }.read(interrupts);
     let later_turns = works.list(turns, "a turn");

@@ -230,6 +230,7 @@ steps:
   - { do: shop.buy }
   - { do: payment.charge, with: { amout: 5, order: { a: 1 } } }
   - { do: records.put, with: { key: a, add: 1, ad: 2 } }
+  - { do: email.send, with: { to: a@b.example, via: smtp, vai: smtp } }
   - { with: {} }
 turns:
   - { steps: [] }

@@ -14,12 +14,14 @@ pub(super) fn services() -> Value {
     let texts = || list(text());
     let environment = object([("version", text()), ("locked_by", text()), ("free_after", reference("after"))], &[]);
     let rollout = object([("steps", whole(1)), ("each", reference("after"))], &["steps", "each"]);
+    let charge = [("amount", whole(1)), ("currency", text()), ("customer", text()), ("order", text())];
+    let charge = object(charge, &["amount"]);
     let counter = or_name(json!({ "type": "integer" }));
     let own = object([("idempotency", idempotency()), ("file", text())], &["file"]);
     or_name(json!({
         "type": "object",
         "properties": {
-            "payment": set_up(vec![("declines", texts()), ("customers", texts())]),
+            "payment": set_up(vec![("declines", texts()), ("customers", texts()), ("charges", list(or_name(charge)))]),
             "email": set_up(vec![("delivery", delivery()), ("addresses", map_of(delivery()))]),
             "deploy": set_up(vec![
                 ("environments", map_of(or_name(environment))),

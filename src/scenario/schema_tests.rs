@@ -15,7 +15,9 @@ fn as_json(name: &str, text: &str) -> Value {
 /// The paths and texts of all shipped scenario files.
 fn shipped() -> Vec<(String, &'static str)> {
     fn gather(dir: &'static include_dir::Dir<'static>, all: &mut Vec<(String, &'static str)>) {
-        all.extend(dir.files().map(|file| (file.path().display().to_string(), file.contents_utf8().unwrap())));
+        // The page of the scenarios stands among them.
+        let files = dir.files().filter(|file| file.path().extension().is_some_and(|end| end == "yaml"));
+        all.extend(files.map(|file| (file.path().display().to_string(), file.contents_utf8().unwrap())));
         dir.dirs().for_each(|inner| gather(inner, all));
     }
     let mut all = Vec::new();

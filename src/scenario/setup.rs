@@ -2,10 +2,10 @@
 
 use mock_services::deploy::{DeployOptions, EnvironmentOptions, LockEnd, Rollout};
 use mock_services::email::{Delivery, EmailOptions};
-use mock_services::payment::{Customers, PaymentOptions};
+use mock_services::payment::{Customers, EarlierCharge, PaymentOptions};
 use mock_services::records::RecordsOptions;
 use mock_services::service::After;
-use mock_services::yaml::{Key, Kind, Map, Node, Reader};
+use mock_services::yaml::{Key, Kind, Map, Node, Reader, shown};
 
 use super::after::read_after;
 
@@ -20,7 +20,27 @@ pub(super) fn read_payment(reader: &Reader, map: &mut Map<'_, '_>) -> PaymentOpt
     if let Some(node) = map.optional("customers") {
         options.customers = Customers::Only(read_texts(reader, node));
     }
+    let charges = map.optional("charges").and_then(|node| reader.list(node)).unwrap_or_default();
+    options.charges = charges.iter().filter_map(|node| read_charge(reader, node)).collect();
     options
+}
+
+/// A charge that was made before the task is given.
+fn read_charge(reader: &Reader, node: &Node) -> Option<EarlierCharge> {
+    let mut map = reader.map(node, "an earlier charge")?;
+    let (amount, currency) = (map.required("amount"), map.optional("currency"));
+    let text = |node: Option<&Node>| node.and_then(|node| reader.text(node)).map(str::to_owned);
+    let (customer, order) = (text(map.optional("customer")), text(map.optional("order")));
+    let place = map.place();
+    map.finish();
+    let amount = reader.integer(amount?, 1..=i64::MAX)?;
+    let currency = currency.map_or(Some("usd"), |node| reader.text(node))?;
+    let Some(charge) = EarlierCharge::new(amount, currency) else {
+        let message = format!("the service takes no charge of {amount} {}", shown(currency));
+        reader.report_with_help(place, message, "amounts are in the smallest unit: { amount: 4999, currency: usd } is $49.99");
+        return None;
+    };
+    Some(EarlierCharge { customer, order, ..charge })
 }
 
 fn read_texts(reader: &Reader, node: &Node) -> Vec<String> {

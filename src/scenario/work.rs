@@ -85,9 +85,12 @@ impl Works<'_> {
 /// The fields that a step can have: those of the requests, and what only a step can say.
 pub(super) fn step_fields(operation: &Operation) -> Vec<&str> {
     let mut fields: Vec<&str> = operation.fields.iter().map(Cow::as_ref).collect();
-    if operation.name == "records.put" {
+    match operation.name.as_ref() {
         // Read it, add so much, write it back.
-        fields.push("add");
+        "records.put" => fields.push("add"),
+        // Which of the service's ways in: resend, sendgrid or smtp.
+        "email.send" => fields.push("via"),
+        _ => {}
     }
     fields
 }

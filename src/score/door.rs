@@ -45,7 +45,8 @@ pub(super) fn failed(terms: &Terms, facts: &DoorFacts, story: &Story<'_>) -> Vec
         ));
     }
     // Callers that agreed among themselves that one of them acts have done right, and say so at their end.
-    let stayed_away = |caller: u32| facts.absent.contains(&caller) && has_claimed(story, caller);
+    let decided = |caller: u32| facts.absent.contains(&caller) || !came_late(story, caller);
+    let stayed_away = |caller: u32| decided(caller) && has_claimed(story, caller);
     let all_accounted_for = (1..=terms.callers).all(|caller| facts.met.contains(&caller) || stayed_away(caller));
     if terms.door && facts.met.len() < 2 && !(all_accounted_for && facts.met.len() == 1) {
         let met = match facts.met.as_slice() {
@@ -56,6 +57,19 @@ pub(super) fn failed(terms: &Terms, facts: &DoorFacts, story: &Story<'_>) -> Vec
         reasons.push(format!("{met}, so no two callers ran side by side"));
     }
     reasons
+}
+
+/// Whether a caller asked a service for something for the first time after another was let in: then it may have been too slow to run
+/// beside it, and have seen what was done. One that had asked before, or that asked for nothing, has decided without that: it waited
+/// for a lock, for example.
+fn came_late(story: &Story<'_>, caller: u32) -> bool {
+    let Some(opened) = story.door.iter().filter(|note| note.what == AtDoor::Admitted).map(|note| note.n).min() else {
+        return false;
+    };
+    let attempts = story.attempts.iter().map(|attempt| (attempt.caller(), attempt.n));
+    let refusals = story.refusals.iter().map(|refusal| (refusal.caller, refusal.n));
+    let first = attempts.chain(refusals).filter(|(whose, _)| *whose == caller).map(|(_, n)| n).min();
+    first.is_some_and(|first| first > opened)
 }
 
 fn has_claimed(story: &Story<'_>, caller: u32) -> bool {

@@ -58,3 +58,26 @@ fn callers_that_agreed_that_one_of_them_acts_have_done_right() {
     assert_eq!(verdict(&[1, 2, 3]).void_because, [] as [String; 0]);
     assert_eq!(verdict(&[1, 2]).void_because, ["only caller 1 came to the door, so no two callers ran side by side"]);
 }
+
+/// The one that holds the lock waits at the door for those that wait for the lock, until its time there is over.
+#[test]
+fn callers_that_waited_for_a_lock_have_done_right_unless_they_came_late() {
+    let verdict = |before: bool, after: bool| {
+        let mut tale = Tale::new();
+        if before {
+            tale.by(2).received("payment.list", None, &Fields::new());
+        }
+        tale.add(Event::Door { caller: 1, what: AtDoor::Admitted });
+        if after {
+            tale.by(2).received("payment.list", None, &Fields::new());
+        }
+        for caller in 1..=3 {
+            let fields = Fields::new().with("start", 1).with("outcome", "done");
+            tale.add(Event::Noted { name: notes::CLAIMED.into(), caller: Some(caller), fields: Cow::Owned(fields) });
+        }
+        score(&Terms { door: true, callers: 3, ..terms([]) }, &tale.end(), None)
+    };
+    assert_eq!(verdict(false, false).result, Result3::Pass);
+    assert_eq!(verdict(true, true).result, Result3::Pass);
+    assert_eq!(verdict(false, true).void_because, ["only caller 1 came to the door, so no two callers ran side by side"]);
+}

@@ -52,7 +52,7 @@ fn unreached(story: &Story<'_>, operation: &str) -> String {
 }
 
 /// A longer text than [`shown`] leaves, as harmless.
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     let harmless = |character: char| if character.is_control() { ' ' } else { character };
     let mut out: String = text.chars().take(LONGEST_LINE).map(harmless).collect();
     if text.chars().nth(LONGEST_LINE).is_some() {

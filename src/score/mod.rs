@@ -14,6 +14,7 @@ mod fired;
 mod fit;
 mod matching;
 mod outcome;
+pub mod rate;
 mod records;
 mod recovery;
 mod retried;
@@ -85,4 +86,4 @@ mod naive_tests;
 #[cfg(test)]
 mod real_tests;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;

@@ -9,15 +9,19 @@ pub fn wilson(passes: u64, trials: u64, confidence: f64) -> (f64, f64) {
     if trials == 0 {
         return (0.0, 1.0);
     }
+    let passes = passes.min(trials);
+    wilson_share(passes as f64 / trials as f64, trials as f64, confidence)
+}
+
+/// The same from a share and the number of trials that it stands on, which need not be whole.
+pub(super) fn wilson_share(share: f64, trials: f64, confidence: f64) -> (f64, f64) {
     let z = normal_quantile(0.5 + confidence.clamp(0.0, 0.999_999) / 2.0);
-    let n = trials as f64;
-    let share = passes.min(trials) as f64 / n;
-    let middle = share + z * z / (2.0 * n);
-    let reach = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
-    let scale = 1.0 + z * z / n;
+    let middle = share + z * z / (2.0 * trials);
+    let reach = z * (share * (1.0 - share) / trials + z * z / (4.0 * trials * trials)).sqrt();
+    let scale = 1.0 + z * z / trials;
     // At the ends the formula is exact, but floating point is not.
-    let low = if passes == 0 { 0.0 } else { ((middle - reach) / scale).max(0.0) };
-    let high = if passes >= trials { 1.0 } else { ((middle + reach) / scale).min(1.0) };
+    let low = if share <= 0.0 { 0.0 } else { ((middle - reach) / scale).max(0.0) };
+    let high = if share >= 1.0 { 1.0 } else { ((middle + reach) / scale).min(1.0) };
     (low, high)
 }
 

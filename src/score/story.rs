@@ -90,6 +90,7 @@ pub(super) struct Note<'a> {
 /// Something that happened at the door.
 #[derive(Debug)]
 pub(super) struct DoorNote {
+    pub(super) n: u64,
     pub(super) at: u64,
     pub(super) caller: u32,
     pub(super) what: AtDoor,
@@ -240,7 +241,7 @@ impl<'a> Story<'a> {
                 caller: *caller,
                 key: key.as_deref(),
             }),
-            Event::Door { caller, what } => self.door.push(DoorNote { at, caller: *caller, what: *what }),
+            Event::Door { caller, what } => self.door.push(DoorNote { n, at, caller: *caller, what: *what }),
             Event::Noted { name, caller, fields } => self.take_note(at, Note { n, name, caller: *caller, fields }),
             Event::Opened { .. } | Event::Received(_) | Event::Lapsed { .. } | Event::Closed { .. } | Event::End { .. } => {}
         }

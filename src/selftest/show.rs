@@ -41,7 +41,9 @@ pub fn render(judged: &Judged, table: bool) -> String {
         1 => "1 thing is wrong".to_owned(),
         many => format!("{many} things are wrong"),
     };
-    let _ = writeln!(text, "selftest: {} scenarios, {} trials of controls: {result}", judged.scenarios, judged.rows.len());
+    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let (scenarios, trials) = (counted(judged.scenarios, "scenario"), counted(judged.rows.len(), "trial"));
+    let _ = writeln!(text, "selftest: {scenarios}, {trials} of controls: {result}");
     text
 }
 

@@ -16,6 +16,9 @@ const MESSAGE: usize = 4000;
 /// The largest result file that is read, in bytes.
 const FILE: u64 = 256 * 1024;
 
+/// So many lines are tried as the first of a claim that goes over several.
+const MOST_BEGINNINGS: usize = 16;
+
 /// All that a claim can be found in.
 pub(super) struct Heard<'a> {
     pub(super) how: &'a How,
@@ -72,13 +75,27 @@ fn read_regular(path: &Path) -> io::Result<String> {
 
 /// The last line that is a claim. A last line that only looks like one is a problem.
 fn last_line(stdout: &str) -> Option<ClaimHeard> {
-    let mut lines = stdout.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let mut lines = stdout.lines().rev().map(|line| line.trim().trim_start_matches('\u{feff}')).filter(|line| !line.is_empty());
     let last = lines.next()?;
     let has_outcome = |line: &&str| line.starts_with('{') && object(line).is_ok_and(|map| map.contains_key("outcome"));
+    // Behind it stands nothing that is a claim on a line of its own.
+    if let Some(text) = over_lines(stdout) {
+        return Some(read(text, "last-line", "the end of the output"));
+    }
     if let Some(line) = std::iter::once(last).chain(lines).find(has_outcome) {
         return Some(read(line, "last-line", "the last line"));
     }
     last.starts_with('{').then(|| read(last, "last-line", "the last line"))
+}
+
+/// A claim that was printed for people, over several lines, at the very end.
+fn over_lines(stdout: &str) -> Option<&str> {
+    let text = stdout.trim_end();
+    // The first line of such a text is a bracket and nothing else.
+    let is_first = |(at, _): &(usize, &str)| text[..*at].is_empty() || text[..*at].ends_with('\n');
+    let begins = text.rmatch_indices("{\n").filter(is_first).take(MOST_BEGINNINGS);
+    let mut texts = begins.filter(|_| text.ends_with('}')).map(|(at, _)| &text[at..]);
+    texts.find(|text| object(text).is_ok_and(|map| map.contains_key("outcome")))
 }
 
 fn exit_status(statuses: &[(i32, Said)], how: &How) -> Option<ClaimHeard> {
@@ -126,6 +143,8 @@ fn read(text: &str, from: &'static str, what: &str) -> ClaimHeard {
 const HELP: &str = "write {\"outcome\": \"done\" | \"not-done\" | \"unknown\", \"message\": \"...\"}";
 
 fn object(text: &str) -> Result<serde_json::Map<String, Value>, String> {
+    // Some editors and languages put this mark before every text.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.is_empty() {
         return Err("is empty".to_owned());
     }

@@ -27,6 +27,26 @@ fn the_last_line_that_is_a_claim_counts() {
 }
 
 #[test]
+fn a_claim_that_was_printed_over_several_lines_counts() {
+    let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "").said;
+    let pretty = "{\n  \"outcome\": \"done\",\n  \"seen\": {\n    \"id\": 1\n  }\n}\n";
+    assert_eq!(claim(pretty), Some(Said::Done));
+    assert_eq!(claim(&format!("{{\"outcome\": \"unknown\"}}\nhello\n{pretty}\n \n")), Some(Said::Done));
+    // Only at the very end: what is said last counts.
+    assert_eq!(claim(&format!("{pretty}{{\"outcome\": \"unknown\"}}\n")), Some(Said::Unknown));
+    assert_eq!(claim("{\n\"level\": \"info\"\n}\n"), None);
+    assert_eq!(claim(&"{\n".repeat(100_000)), None);
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_claim() {
+    let claim = from_file(|path| std::fs::write(path, "\u{feff}{\"outcome\": \"unknown\"}").unwrap());
+    assert_eq!((claim.said, claim.from), (Some(Said::Unknown), Some("result-file")));
+    assert_eq!(from_output(&ClaimSource::LastLine, &format!("\u{feff}{DONE}\n"), "").said, Some(Said::Done));
+    assert_eq!(in_answer(&format!("\u{feff}{DONE}")).said, Some(Said::Done));
+}
+
+#[test]
 fn nonsense_is_no_claim_and_says_what_is_wrong() {
     let texts = [
         "{\"outcome\": \"Done\"}",

@@ -23,6 +23,7 @@ fn start() -> Start {
         shared_dir: "/trial/shared".into(),
         result: "/trial/result.json".into(),
         proxy: "http://127.0.0.1:5000".to_owned(),
+        open_input: false,
         limits: Limits::default(),
     }
 }

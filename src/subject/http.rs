@@ -177,5 +177,5 @@ fn unstartable(start: &Start, why: String) -> Ended {
 
 fn end(start: &Start, how: How) -> Ended {
     let output = Output { caller: start.caller, start: start.start, ..Output::default() };
-    Ended { how, claim: super::ClaimHeard::default(), output }
+    Ended { how, claim: super::ClaimHeard::default(), output, left: 0 }
 }

@@ -18,7 +18,7 @@ mod supervised;
 mod supervisor;
 mod sweep;
 mod template;
-mod words;
+pub(crate) mod words;
 
 pub(crate) use clients::client_variables;
 pub use config::{Config, ConfigError};
@@ -28,6 +28,7 @@ pub use settings::{Settings, Signal};
 pub use start::{ClaimHeard, ClaimSource, Ended, How, Limits, ServiceAddress, Start};
 pub use supervisor::supervise;
 pub use template::{Template, TemplateError};
+pub(crate) use words::split as split_command;
 
 /// An agent or a tool under test: what it is, and how it is treated.
 #[derive(Debug, Clone)]

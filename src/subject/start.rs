@@ -31,6 +31,9 @@ pub struct Start {
     pub result: PathBuf,
     /// Where the recorder that refuses is reached: `http://127.0.0.1:PORT`, one for each caller.
     pub proxy: String,
+    /// Whether its standard input is held open, for a `cancel` to close. Otherwise it is at its end from the start: many programs read
+    /// all of it before they begin.
+    pub open_input: bool,
     /// What it may use.
     pub limits: Limits,
 }
@@ -100,6 +103,8 @@ pub struct Ended {
     pub claim: ClaimHeard,
     /// What it wrote.
     pub output: Output,
+    /// How many processes it left behind that did not end by themselves.
+    pub left: usize,
 }
 
 /// How a start ended.

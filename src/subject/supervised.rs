@@ -36,8 +36,8 @@ pub(super) struct Supervised {
     waiting: Vec<(Blow, oneshot::Sender<()>)>,
 }
 
-/// What a supervisor told at its end: how, standard output, standard error, bytes cut out.
-type Told = (How, String, String, u64);
+/// What a supervisor told at its end: how, standard output, standard error, bytes cut out, processes left behind.
+type Told = (How, String, String, u64, usize);
 
 impl Supervised {
     /// Starts a supervisor, or says why not.
@@ -47,7 +47,14 @@ impl Supervised {
         let mut env = environment(start, settings, &parent);
         long::into_files(&mut env, &start.state_dir)
             .map_err(|error| format!("cannot write the task to {}: {error}", start.state_dir.display()))?;
-        let order = Order { program, directory: settings.directory.clone(), env, cancel: settings.cancel, limits: start.limits };
+        let order = Order {
+            program,
+            directory: settings.directory.clone(),
+            env,
+            open_input: start.open_input,
+            cancel: settings.cancel,
+            limits: start.limits,
+        };
         let mut order = serde_json::to_vec(&order).map_err(|error| format!("cannot write down the command: {error}"))?;
         order.push(b'\n');
         let hapax = settings.hapax()?;
@@ -68,9 +75,9 @@ impl Supervised {
     }
 
     async fn until_the_end(self, settings: Settings, start: Start, mut ordered: UnboundedReceiver<Ordered>) -> Ended {
-        let (how, stdout, stderr, cut) = self.follow(&start, &mut ordered).await;
+        let (how, stdout, stderr, cut, left) = self.follow(&start, &mut ordered).await;
         let claim = claim::find(&settings.claim, &Heard { how: &how, result: &start.result, stdout: &stdout, stderr: &stderr });
-        Ended { how, claim, output: Output { caller: start.caller, start: start.start, stdout, stderr, cut } }
+        Ended { how, claim, output: Output { caller: start.caller, start: start.start, stdout, stderr, cut }, left }
     }
 
     /// Passes blows on until the supervisor tells that everything is gone.
@@ -85,11 +92,11 @@ impl Supervised {
             tokio::select! {
                 line = self.answers.next_line() => match line.ok().flatten().and_then(|line| serde_json::from_str(&line).ok()) {
                     Some(Answer::Landed(blow)) => self.landed(blow),
-                    Some(Answer::Ended { how, stdout, stderr, cut }) => {
+                    Some(Answer::Ended { how, stdout, stderr, cut, left }) => {
                         // It has nothing more to do, and is gone when this returns.
                         drop(self.input);
                         let _ = self.process.wait().await;
-                        return (how, stdout, stderr, cut);
+                        return (how, stdout, stderr, cut, left);
                     }
                     None => return self.lost(start, None).await,
                 },
@@ -123,6 +130,6 @@ impl Supervised {
                  system must have memory for both"
             ))
         });
-        (how, String::new(), String::new(), 0)
+        (how, String::new(), String::new(), 0, 0)
     }
 }

@@ -1,10 +1,10 @@
-//! A command written as one text, split into its words as a shell would, without being one. Pure.
+//! A command written as one text, split into its words as a shell would, without being one, and words written for a shell. Pure.
 
 /// What only a shell understands.
 const SHELL: [&str; 9] = ["|", "||", "&", "&&", ";", ">", ">>", "<", "2>&1"];
 
 /// The words of a command, or what is wrong with it and what would be right.
-pub(super) fn split(text: &str) -> Result<Vec<String>, (String, &'static str)> {
+pub(crate) fn split(text: &str) -> Result<Vec<String>, (String, &'static str)> {
     let (mut words, mut word, mut is_quoted) = (Vec::new(), None::<String>, false);
     let mut rest = text.chars();
     let mut finish = |word: &mut Option<String>, is_quoted: &mut bool| {
@@ -45,6 +45,12 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, (String, &'static str)> {
     }
     finish(&mut word, &mut is_quoted)?;
     if words.is_empty() { Err(("a command names a program".to_owned(), "for example: python agent.py")) } else { Ok(words) }
+}
+
+/// A word as a shell reads it.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,@%+".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 #[cfg(test)]

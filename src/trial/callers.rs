@@ -10,7 +10,7 @@ use super::dirs::Dirs;
 use super::interrupts::Striker;
 use super::notes_write::Notes;
 use crate::report::Output;
-use crate::scenario::{Case, Then, Work};
+use crate::scenario::{Blow, Case, Then, Work};
 use crate::subject::{How, Recorder, ServiceAddress, Start, Subject};
 
 /// A caller stops after this many starts, whatever strikes it.
@@ -86,6 +86,7 @@ impl Caller<'_> {
             shared_dir: self.dirs.shared(),
             result: self.dirs.claim(self.number, start),
             proxy: self.recorder.url(),
+            open_input: self.case.interrupts.iter().any(|interrupt| matches!(interrupt.blow, Blow::Cancel)),
             limits: self.setup.limits,
         }
     }

@@ -2,7 +2,8 @@
 
 /// A caller was started. Fields: `start`.
 pub const STARTED: &str = "started";
-/// A start of a caller has ended. Fields: `start`, `how` (`exited`, `signalled`, `time-up`, `over-limit`, `answered`), `status` (a number).
+/// A start of a caller has ended. Fields: `start`, `how` (`exited`, `signalled`, `time-up`, `over-limit`, `answered`), `status` (a number), and
+/// where processes were left behind that had to be ended, `left` (how many).
 pub const ENDED: &str = "ended";
 /// A caller could not be started at all. Fields: `start`, `error`.
 pub const UNSTARTABLE: &str = "unstartable";
@@ -13,5 +14,5 @@ pub const CLAIMED: &str = "claimed";
 pub const STRUCK: &str = "struck";
 /// The subject tried to reach something else than the services. Fields: `host`, `port`.
 pub const ESCAPED: &str = "escaped";
-/// The subject used more than it may. Fields: `what` (`output`, `processes`).
+/// The subject used more than it may. Fields: `what` (in words).
 pub const OVER_LIMIT: &str = "over-limit";

@@ -58,7 +58,8 @@ impl Notes {
             }
             How::Unstartable(why) => return self.unstartable(caller, start, why),
         };
-        self.note(notes::ENDED, caller, of_start().with("how", how).with_some("status", status));
+        let left = Some(ended.left).filter(|left| *left > 0).map(|left| i64::try_from(left).unwrap_or(i64::MAX));
+        self.note(notes::ENDED, caller, of_start().with("how", how).with_some("status", status).with_some("left", left));
         let claim = &ended.claim;
         // What was said in time that ran out counts for nothing.
         let said = claim.said.filter(|_| ended.how != How::TimeUp);

@@ -65,6 +65,15 @@ fn a_replay_runs_the_same_trial_again() {
 }
 
 #[test]
+fn a_replay_finds_the_subject_where_the_run_found_it() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge("")).write("elsewhere/mine.yaml", "subjects:\n  mine:\n    command: [\"true\"]\n");
+    desk.call(&["run", "scenarios/plain.yaml", "--config", "elsewhere/mine.yaml", "--subject", "mine"]).expect(1);
+    let replay = desk.report()["cases"][0]["trials"][0]["replay"].as_str().unwrap().to_owned();
+    desk.call(&replay.split(' ').skip(1).collect::<Vec<_>>()).expect(1);
+}
+
+#[test]
 fn a_subject_of_hapax_yaml_is_skipped_where_it_cannot() {
     let desk = Desk::new();
     desk.write("scenarios/plain.yaml", &charge(""));
@@ -82,4 +91,16 @@ fn several_trials_have_seeds_of_their_own() {
     let trials = report["cases"][0]["trials"].as_array().unwrap();
     let seeds: std::collections::BTreeSet<u64> = trials.iter().map(|trial| trial["seed"].as_u64().unwrap()).collect();
     assert_eq!((trials.len(), seeds.len()), (3, 3));
+}
+
+#[test]
+fn a_trial_of_a_file_elsewhere_is_run_again_by_its_line() {
+    let desk = Desk::new();
+    desk.write("elsewhere/mine.yaml", &charge(""));
+    desk.call(&["run", "elsewhere/mine.yaml", "--", "false"]).expect(1);
+    let replay = desk.report()["cases"][0]["trials"][0]["replay"].as_str().unwrap().to_owned();
+    assert!(replay.contains("--scenario elsewhere/mine.yaml"), "{replay}");
+    let words: Vec<&str> = replay.split(' ').skip(1).collect();
+    desk.call(&words).expect(1);
+    assert_eq!(verdict(&desk.report(), "mine")["outcome"], "lost");
 }

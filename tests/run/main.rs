@@ -1,10 +1,19 @@
 //! What a user does with `hapax run`, done by a test: the real command, real processes, real sockets.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
 mod bad_input;
+mod demo;
+mod help;
+mod init;
 mod interrupted;
 mod interrupts;
 mod leaves;
+mod machines;
+mod one_task;
+mod resumed;
 mod rig;
+mod statistics;
+mod timeless;
+mod unlucky;
 mod verdicts;

@@ -1,10 +1,7 @@
 //! Pass, fail and void, as the exit status, the report and the terminal tell them.
 
-use std::collections::BTreeMap;
-
-use serde_json::Value;
-
 use crate::rig::{Desk, charge, kinds, verdict};
+use crate::timeless;
 
 const LOST_REPLY: &str = "payment/lost-reply@keys=none,reply=drop";
 
@@ -91,54 +88,10 @@ fn the_same_seed_gives_the_same_report_times_aside() {
     let desk = Desk::new();
     let timeless = || {
         desk.call(&["run", "payment/", "--subject", "naive", "--seed", "5"]).expect(1);
-        let evidence = evidence(&desk);
-        let mut report = desk.report();
-        for case in report["cases"].as_array_mut().unwrap() {
-            for trial in case["trials"].as_array_mut().unwrap() {
-                let ledger = trial["ledger"].as_str().unwrap().to_owned();
-                without_times(trial, &ledger, &evidence);
-            }
-        }
-        report
+        timeless::cases(&desk.path().join("reports/latest"))
     };
     let (first, second) = (timeless(), timeless());
-    for (first, second) in first["cases"].as_array().unwrap().iter().zip(second["cases"].as_array().unwrap()) {
+    for (first, second) in first.iter().zip(&second) {
         assert_eq!(format!("{first:#}"), format!("{second:#}"));
-    }
-}
-
-/// What each entry of the ledger says, times aside, by trial and number.
-fn evidence(desk: &Desk) -> BTreeMap<(String, u64), Value> {
-    let lines = desk.read("reports/latest/ledger.jsonl");
-    let entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).map(|mut entry| {
-        let name = (entry["trial"].as_str().unwrap().to_owned(), entry["n"].as_u64().unwrap());
-        for time in ["n", "at", "wall", "hash"] {
-            entry.as_object_mut().unwrap().remove(time);
-        }
-        (name, entry)
-    });
-    entries.collect()
-}
-
-/// Takes out times and texts that tell them, and puts what the entries say in place of their numbers: when a connection is seen to
-/// close beside the next request is a matter of time, too.
-fn without_times(value: &mut Value, ledger: &str, evidence: &BTreeMap<(String, u64), Value>) {
-    match value {
-        Value::Object(members) => {
-            for name in ["took", "spread_us", "message", "why"] {
-                members.remove(name);
-            }
-            for name in ["entry", "entries", "effects", "surplus", "compensated", "unintended"] {
-                let Some(numbers) = members.get_mut(name) else { continue };
-                let said = |number: &Value| evidence[&(ledger.to_owned(), number.as_u64().unwrap())].clone();
-                *numbers = match &*numbers {
-                    Value::Array(numbers) => numbers.iter().map(said).collect(),
-                    number => said(number),
-                };
-            }
-            members.values_mut().for_each(|member| without_times(member, ledger, evidence));
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| without_times(item, ledger, evidence)),
-        _ => {}
     }
 }

@@ -19,8 +19,18 @@ async fn a_daemon_that_left_its_session_is_gone_with_the_rest() {
         exit 0"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
     assert_eq!(ended.how, How::Exited(0));
-    assert!(rig.file("daemon").exists());
+    assert!(ended.left > 0 && rig.file("daemon").exists());
     assert_eq!(rig.left(), NOBODY);
+}
+
+#[tokio::test]
+async fn what_ends_by_itself_soon_after_the_subject_was_not_left_behind() {
+    let rig = Rig::new();
+    // It ends because the one that started it has.
+    let script = r#"sh -c 'while kill -0 "$0" 2>/dev/null; do :; done; echo > "$HAPAX_STATE_DIR/after"' $$ & exit 0"#;
+    let ended = shell(script).start(rig.start()).await.ended().await;
+    assert_eq!((ended.how, ended.left), (How::Exited(0), 0));
+    assert!(rig.file("after").exists());
 }
 
 #[tokio::test]

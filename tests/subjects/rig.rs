@@ -48,6 +48,7 @@ impl Rig {
             shared_dir: self.root.path().join("shared"),
             result: self.root.path().join("result.json"),
             proxy: "http://127.0.0.1:9".to_owned(),
+            open_input: true,
             limits: self.limits,
         }
     }

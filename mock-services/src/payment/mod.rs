@@ -20,19 +20,20 @@ mod params;
 mod route;
 mod search;
 mod source;
+mod start;
 mod state;
 #[cfg(test)]
 mod tests;
 
 pub use calls::PaymentCall;
 pub use effects::PaymentEffect;
-pub use options::{Customers, PaymentOptions};
+pub use options::{Customers, EarlierCharge, PaymentOptions};
 pub use state::PaymentState;
 
 use calls::World;
 
 use crate::idempotency::{Idempotency, Profile};
-use crate::service::{Answer, Context, Decision, EffectFacts, Operation, Recognised, Refusal, Request, Service};
+use crate::service::{Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognised, Refusal, Request, Service};
 
 /// The payment service.
 #[derive(Debug)]
@@ -71,6 +72,10 @@ impl Service for Payment {
     fn recognise(&self, request: &Request, context: &Context) -> Result<Recognised<PaymentCall>, Answer> {
         let routed = route::route(request).map_err(|problem| problem.answer(context))?;
         Ok(Recognised { operation: routed.operation as usize, fields: routed.fields, call: PaymentCall(routed.call) })
+    }
+
+    fn at_start(&self) -> (Vec<PaymentEffect>, Afterwards<PaymentEffect>) {
+        (start::charges(&self.options).into_iter().map(PaymentEffect).collect(), Vec::new())
     }
 
     fn decide(&self, state: &PaymentState, call: &PaymentCall, context: &Context) -> Decision<PaymentEffect> {

@@ -1,5 +1,7 @@
 //! What a user of the service can choose.
 
+use super::money::Currency;
+
 /// Settings of the payment service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaymentOptions {
@@ -7,6 +9,8 @@ pub struct PaymentOptions {
     pub declining_customers: Vec<String>,
     /// Which customers exist before any is created.
     pub customers: Customers,
+    /// What was charged before any request came: something to refund.
+    pub charges: Vec<EarlierCharge>,
     /// The account's version of the API, for callers that name none.
     pub api_version: String,
 }
@@ -20,9 +24,37 @@ pub enum Customers {
     Only(Vec<String>),
 }
 
+/// A charge that was made, and paid, before any request came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierCharge {
+    /// How much, in the smallest unit of the currency.
+    pub amount: i64,
+    /// The currency, in small letters.
+    pub currency: &'static str,
+    /// Whom.
+    pub customer: Option<String>,
+    /// For which order.
+    pub order: Option<String>,
+}
+
+impl EarlierCharge {
+    /// A charge in a currency, where the service knows it and takes such an amount.
+    #[must_use]
+    pub fn new(amount: i64, currency: &str) -> Option<Self> {
+        let currency = Currency::read(currency).ok()?;
+        currency.check(amount).ok()?;
+        Some(EarlierCharge { amount, currency: currency.code, customer: None, order: None })
+    }
+}
+
 impl Default for PaymentOptions {
     fn default() -> Self {
-        PaymentOptions { declining_customers: Vec::new(), customers: Customers::Any, api_version: "2026-10-28.endive".to_owned() }
+        PaymentOptions {
+            declining_customers: Vec::new(),
+            customers: Customers::Any,
+            charges: Vec::new(),
+            api_version: "2026-10-28.endive".to_owned(),
+        }
     }
 }
 

@@ -9,8 +9,8 @@ use super::objects::{Charge, Customer, Intent, Object, Refund, Subscription};
 use super::options::{Customers, PaymentOptions};
 use crate::service::Ids;
 
-/// When customers were made that exist before any is created.
-const GIVEN_AT: i64 = 1_735_689_600;
+/// When customers and charges were made that exist before any is created.
+pub(super) const GIVEN_AT: i64 = 1_735_689_600;
 
 /// Everything that was committed.
 #[derive(Debug, Default)]

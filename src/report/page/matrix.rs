@@ -1,4 +1,4 @@
-//! The matrix of cases, scenario by variant, with what controls came to beside the subject; and the filters above it.
+//! The matrix of cases, scenario by variant, with what controls come to beside the subject; and the filters above it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +8,7 @@ use crate::report::model::{CaseReport, Report};
 use crate::report::tally::{count, outcome_of, result_of, services_of};
 use crate::report::text::line;
 use crate::report::words;
+use crate::scenario::Come;
 use crate::score::{Outcome, Result3};
 
 /// The address of a case within the page.
@@ -82,6 +83,9 @@ pub(super) fn matrix(report: &Report) -> Markup {
             p.legend {
                 span.key.fail { "✗ failed" } " " span.key.void { "○ void" } " " span.key.pass { "✓ passed" } " "
                 span.key.skipped { "– skipped" } " "
+                @if report.cases.iter().any(|case| !case.controls.is_empty()) {
+                    span { "Dashed: what subjects whose verdict is known come to in the same case." } " "
+                }
                 span { "Arrow keys go from case to case." }
             }
             p #nothing hidden { "No case matches these filters." }
@@ -118,15 +122,23 @@ fn cell(cell: &Cell<'_>, scenario: &str) -> Markup {
                     span.variant { (line(&variant(&case.id), 300)) }
                     @if !case.controls.is_empty() {
                         span.controls { @for control in &case.controls {
-                            span.control.(words::result(control.result)) {
-                                (line(&control.control, 40)) " " (symbol(control.result)) " "
-                                (word(control.result, control.outcome))
+                            @let result = result_said(control.is);
+                            span.control.(words::result(result)) {
+                                (line(&control.control, 40)) " " (symbol(result)) " " (control.is.word())
                             }
                         } }
                     }
                 } }
             }
         }
+    }
+}
+
+const fn result_said(come: Come) -> Result3 {
+    match come {
+        Come::Pass => Result3::Pass,
+        Come::Void => Result3::Void,
+        _ => Result3::Fail,
     }
 }
 

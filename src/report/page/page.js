@@ -169,7 +169,7 @@ function trialDetail(found, trial, state) {
     ...(trial.torn === undefined ? [] : [el('p', { class: 'warning' }, 'The ledger is not whole: ' + text(trial.torn))]),
     ...buttons,
     el('h4', {}, 'What happened'),
-    findings.length ? el('p', { class: 'faint' }, 'Time goes down. Lit lines, marked ▸, prove the finding that is chosen. ◆ is what a service really did; a broken arrow is a reply that never came.') : null,
+    findings.length ? el('p', { class: 'faint' }, 'Time goes down. Lit lines, marked ▸, prove the finding that is chosen. The bolt is the fault that hapax put in, ◆ is what the service really did; a broken arrow is a reply that never came.') : null,
     trial.items.length ? frame : el('p', {}, 'This page has no timeline of this trial: `hapax report show` has it.'),
     trial.items.length ? entry : null,
     trial.left_out ? el('p', { class: 'faint' }, `${trial.left_out} entries are not drawn: \`hapax report show\` has them.`) : null,

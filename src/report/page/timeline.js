@@ -16,9 +16,9 @@ function seconds(microseconds) {
   return (microseconds / 1e6).toFixed(3) + ' s';
 }
 
-// What stands beside an item; a long detail is cut, its entry has all of it.
+// What stands beside an item; keys and ids are cut to what tells them apart, and so is a long detail: its entry has all of it.
 function wordsOf(item) {
-  const detail = text(item[7]);
+  const detail = text(item[7]).replace(/([\w-]{6})[\w-]{14,}/g, '$1…');
   const said = text(item[6]) + (detail && item[0] !== SHAPE.reply ? '  ' + detail : '');
   return said.length > 90 ? said.slice(0, 89) + '…' : said;
 }

@@ -6,7 +6,7 @@ use mock_services::service::Fields;
 use super::book::Book;
 use super::{case, charge, claim, finding, verdict};
 use crate::report::{CaseReport, ControlReport, Output};
-use crate::scenario::Said;
+use crate::scenario::{Come, Said};
 use crate::score::{AttemptsMade, FindingKind, Honesty, Outcome, Recovery, Result3};
 use crate::trial::notes;
 
@@ -48,8 +48,8 @@ pub(crate) fn double_charge(keys: &str) -> Sampled {
         cut: 0,
     }];
     case.controls = vec![
-        ControlReport { control: "naive".to_owned(), result: Result3::Fail, outcome: Outcome::Duplicated },
-        ControlReport { control: "careful".to_owned(), result: Result3::Pass, outcome: Outcome::ExactlyOnce },
+        ControlReport { control: "naive".to_owned(), is: Come::Duplicated },
+        ControlReport { control: "careful".to_owned(), is: Come::Pass },
     ];
     (case, book.closed())
 }

@@ -6,14 +6,15 @@ use super::View;
 use crate::report::facts::facts;
 use crate::report::model::{CaseReport, TrialReport};
 use crate::report::store::Ledgers;
-use crate::report::tally::{count, outcome_of, result_of};
+use crate::report::tally::{CONFIDENCE, Count, count, outcome_of, result_of};
 use crate::report::text::{block, line, wrap};
 use crate::report::timeline::{TextView, Timeline, render_text};
 use crate::report::words;
+use crate::score::stats::wilson;
 use crate::score::{Claim, Finding, Result3};
 
 /// So many lines of a timeline are shown.
-const TIMELINE: usize = 30;
+const TIMELINE: usize = 24;
 /// So many characters of a text that score or the subject wrote.
 const WORDS: usize = 2_000;
 /// So many characters of what a start wrote.
@@ -35,12 +36,7 @@ pub(super) fn push_case(out: &mut String, case: &CaseReport, ledgers: &Ledgers, 
         Result3::Fail => paint.bad("FAIL"),
         Result3::Void => paint.unsure("VOID"),
     };
-    let several = if case.trials.len() > 1 {
-        let count = count(&case.trials);
-        format!("  ({} of {} trials passed)", count.pass, count.all())
-    } else {
-        String::new()
-    };
+    let several = if case.trials.len() > 1 { format!("  ({})", passed(count(&case.trials))) } else { String::new() };
     let outcome = words::outcome(outcome_of(case));
     let _ = writeln!(out, "{word}  {}  {outcome}{several}", paint.strong(&line(&case.id, 300)));
     if detail == Detail::Line {
@@ -61,6 +57,14 @@ pub(super) fn push_case(out: &mut String, case: &CaseReport, ledgers: &Ledgers, 
         push_trial(out, case, trial, ledgers, view);
     }
     out.push('\n');
+}
+
+/// How many of several trials passed, how sure that is, and those that prove nothing apart.
+fn passed(count: Count) -> String {
+    let (low, high) = wilson(count.pass as u64, count.judged() as u64, CONFIDENCE);
+    let void = if count.void > 0 { format!(", {} void", count.void) } else { String::new() };
+    let sure = format!("95 %: {} to {}", words::percent(low), words::percent(high));
+    format!("{} of {} trials passed{void}; {sure}", count.pass, count.judged())
 }
 
 /// Trials that fail in the same way are shown once; passes only where everything is wanted.

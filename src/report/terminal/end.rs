@@ -7,7 +7,7 @@ use super::case::{push_hanging, push_labelled};
 use super::{cases_counted, title};
 use crate::report::causes::causes;
 use crate::report::model::Report;
-use crate::report::tally::Tally;
+use crate::report::tally::{CONFIDENCE, Tally};
 use crate::report::text::{line, wrap};
 use crate::report::words::{self, counted, percent};
 use crate::score::Result3;
@@ -51,6 +51,13 @@ pub(super) fn push_numbers(out: &mut String, report: &Report, tally: &Tally, vie
         let (low, high) = found.interval;
         numbers.push(format!("pass^{} {} (95 %: {} to {})", found.k, percent(found.estimate), percent(low), percent(high)));
     }
+    // Of one trial each, pass@1 is pass^1.
+    if let Some(share) = tally.rate.share().filter(|_| report.trials > 1) {
+        let (low, high) = tally.rate.interval(CONFIDENCE);
+        let passed = format!("{} of {}", tally.rate.passes, counted(tally.rate.trials as usize, "trial"));
+        numbers.push(format!("pass@1 {} ({passed}; 95 %: {} to {})", percent(share), percent(low), percent(high)));
+    }
+    numbers.extend((tally.trials.void > 0 && report.trials > 1).then(|| counted(tally.trials.void, "void trial")));
     push_labelled(out, "", &numbers.join(", "), view);
     out.push('\n');
 }

@@ -4,6 +4,8 @@
 mod case;
 mod end;
 
+use std::collections::{BTreeMap, HashSet};
+
 use super::model::{CaseReport, Report};
 use super::paint::Paint;
 use super::store::Ledgers;
@@ -13,8 +15,10 @@ use super::words::counted;
 use crate::score::Result3;
 use case::{Detail, push_case};
 
-/// So many failed cases, and so many void ones, are shown in full; of the others the first line is.
-const IN_FULL: usize = 20;
+/// Failed cases, and void ones, are shown in full until so many lines are used up: a few screens. Of the others the first line is.
+const IN_FULL: usize = 120;
+/// So many of those are named; the rest is counted.
+const NAMED: usize = 40;
 
 /// How a text for the terminal is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,13 +47,9 @@ impl View {
 pub fn run_summary(report: &Report, ledgers: &Ledgers, view: &View) -> String {
     let mut out = String::new();
     let cases = worst_first(report);
-    for (place, case) in cases.iter().filter(|case| result_of(case) == Result3::Fail).enumerate() {
-        let detail = if view.verbose || place < IN_FULL { Detail::Full } else { Detail::Line };
-        push_case(&mut out, case, ledgers, view, detail);
-    }
-    for (place, case) in cases.iter().filter(|case| result_of(case) == Result3::Void).enumerate() {
-        let detail = if view.verbose || place < IN_FULL { Detail::Full } else { Detail::Line };
-        push_case(&mut out, case, ledgers, view, detail);
+    for result in [Result3::Fail, Result3::Void] {
+        let cases: Vec<&CaseReport> = cases.iter().copied().filter(|case| result_of(case) == result).collect();
+        push_cases(&mut out, &cases, ledgers, view);
     }
     if view.verbose {
         cases.iter().filter(|case| result_of(case) == Result3::Pass).for_each(|case| {
@@ -61,6 +61,45 @@ pub fn run_summary(report: &Report, ledgers: &Ledgers, view: &View) -> String {
     end::push_causes(&mut out, report, view);
     end::push_last_line(&mut out, report, &Tally::of(report), view);
     out
+}
+
+/// Some cases in full, then names, then how many more there are: nobody reads a thousand lines, and the end says what to do.
+fn push_cases(out: &mut String, cases: &[&CaseReport], ledgers: &Ledgers, view: &View) {
+    let (mut lines, mut in_full) = (0, BTreeMap::new());
+    for place in one_of_each_first(cases) {
+        if lines >= IN_FULL && !view.verbose {
+            break;
+        }
+        let mut text = String::new();
+        push_case(&mut text, cases[place], ledgers, view, Detail::Full);
+        lines += text.lines().count();
+        in_full.insert(place, text);
+    }
+    out.extend(in_full.values().map(String::as_str));
+    let others = cases.iter().enumerate().filter(|(place, _)| !in_full.contains_key(place));
+    for (_, case) in others.take(NAMED) {
+        push_case(out, case, ledgers, view, Detail::Line);
+    }
+    let others = cases.len() - in_full.len();
+    if others > NAMED {
+        case::push_labelled(out, "", &format!("and {}", counted(others - NAMED, "more case")), view);
+    }
+    if others > 0 {
+        let note = "The page shows each of them in full, and so does `hapax report show DIR CASE`.";
+        case::push_labelled(out, "", note, view);
+        out.push('\n');
+    }
+}
+
+/// The places of the cases: the first of each cause, then the others, so that a cause with many cases hides no other.
+fn one_of_each_first(cases: &[&CaseReport]) -> Vec<usize> {
+    let mut seen = HashSet::new();
+    let (first, others): (Vec<usize>, Vec<usize>) = (0..cases.len()).partition(|place| {
+        let findings = cases[*place].trials.iter().flat_map(|trial| &trial.verdict.findings);
+        let worst = findings.filter(|finding| finding.fails).map(|finding| (finding.kind, finding.remedy.as_str())).next();
+        seen.insert(worst)
+    });
+    [first, others].concat()
 }
 
 /// One case in full, its passes too; trials that went the same way are shown once, each with its timeline.

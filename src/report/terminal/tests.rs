@@ -69,19 +69,52 @@ fn colours_change_nothing_but_the_colours() {
     assert_eq!(plain, run_summary(&report, &ledgers, &view(80)));
 }
 
-#[test]
-fn of_many_failures_the_first_are_in_full_and_all_are_named() {
-    let mut sampled = Vec::new();
-    for number in 0..30 {
+fn many_failures(count: usize) -> (Report, Ledgers) {
+    let sampled = (0..count).map(|number| {
         let (mut case, saved) = sample::lost();
-        case.id = format!("payment/success-lies@n={number:02}");
+        case.id = format!("payment/success-lies@n={number:03}");
         case.trials[0].ledger = case.id.clone();
-        sampled.push((case, saved));
-    }
-    let (report, ledgers) = sample::gathered(sampled);
+        (case, saved)
+    });
+    sample::gathered(sampled.collect())
+}
+
+#[test]
+fn of_many_failures_the_first_are_in_full_and_the_others_are_named() {
+    let (report, ledgers) = many_failures(30);
     let text = run_summary(&report, &ledgers, &view(80));
     assert_eq!(text.matches("FAIL  payment/success-lies@n=").count(), 30);
-    assert_eq!(text.matches("mend it").count(), 2 * IN_FULL);
+    let in_full = text.matches("again  ").count();
+    assert!((3..15).contains(&in_full), "{in_full}: {text}");
+}
+
+#[test]
+fn a_cause_with_many_cases_hides_no_other() {
+    let (mut report, mut ledgers) = many_failures(30);
+    let (case, saved) = sample::double_charge("none");
+    ledgers.insert(case.trials[0].ledger.clone(), saved);
+    for lost in &mut report.cases {
+        // As bad as the other, and before it.
+        lost.trials[0].verdict.outcome = crate::score::Outcome::Duplicated;
+        lost.id = lost.id.replace("payment/", "a/");
+    }
+    report.cases.push(case);
+    let text = run_summary(&report, &ledgers, &view(80));
+    assert!(text.contains("2 charges for ord_1001. Attempt 1 committed"), "{text}");
+    assert!(text.contains("FAIL  a/success-lies@n=029"), "{text}");
+}
+
+#[test]
+fn whatever_fails_a_run_fits_a_few_screens() {
+    for count in [50, 500] {
+        let (report, ledgers) = many_failures(count);
+        let text = run_summary(&report, &ledgers, &view(80));
+        assert!(text.lines().count() < 250, "{} lines for {count} failures", text.lines().count());
+        assert!(text.contains(&format!("FAILED  {count} of {count} cases failed")), "{text}");
+    }
+    let (report, ledgers) = many_failures(500);
+    let text = run_summary(&report, &ledgers, &View { verbose: true, ..view(80) });
+    assert_eq!(text.matches("again  ").count(), 500, "everything is there for who asks for it");
 }
 
 #[test]

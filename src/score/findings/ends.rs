@@ -4,6 +4,7 @@ use mock_services::yaml::shown;
 
 use super::Scene;
 use crate::score::door::callers;
+use crate::score::fired::cut;
 use crate::score::verdict::{Finding, FindingKind};
 use crate::trial::notes;
 
@@ -15,6 +16,7 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = over_budget(scene).collect();
     found.extend(time_up(scene));
     found.extend(over_limit(scene));
+    found.extend(left_behind(scene));
     found
 }
 
@@ -56,16 +58,31 @@ fn over_limit(scene: &Scene<'_, '_>) -> Option<Finding> {
     let ended = scene.story.noted(notes::ENDED).filter(|note| note.text("how") == "over-limit");
     let entries: Vec<u64> = over.iter().copied().chain(ended).map(|note| note.n).collect();
     entries.first()?;
-    let mut what: Vec<String> = over.iter().map(|note| shown(&note.text("what"))).filter(|what| !what.is_empty()).collect();
+    let mut what: Vec<String> = over.iter().map(|note| cut(&note.text("what"))).filter(|what| !what.is_empty()).collect();
     what.sort();
     what.dedup();
     what.truncate(4);
-    let of = if what.is_empty() { String::new() } else { format!(": too much {}", what.join(" and ")) };
+    let of = if what.is_empty() { String::new() } else { format!(": {}", what.join(" and ")) };
     Some(Finding {
         kind: FindingKind::OverLimit,
         fails: true,
         message: format!("The subject used more than it may{of}."),
         remedy: "Write less and start fewer processes, and see that every loop ends.".to_owned(),
         entries,
+    })
+}
+
+/// What it left behind when it ended was watched for a while and then ended: what it would have done later is not known.
+fn left_behind(scene: &Scene<'_, '_>) -> Option<Finding> {
+    let left: Vec<_> = scene.story.noted(notes::ENDED).filter(|note| note.number("left").is_some_and(|left| left > 0)).collect();
+    let most = left.iter().filter_map(|note| note.number("left")).max()?;
+    let processes = if most == 1 { "a process that was".to_owned() } else { format!("{most} processes that were") };
+    Some(Finding {
+        kind: FindingKind::OverLimit,
+        fails: false,
+        message: format!("The subject ended and left {processes} still running; what was left was watched for a second and then ended."),
+        remedy: "Wait for what was started before saying that it is done: what goes on afterwards is not seen here, and acts unseen elsewhere."
+            .to_owned(),
+        entries: left.iter().map(|note| note.n).collect(),
     })
 }

@@ -5,6 +5,7 @@ use mock_services::yaml::shown;
 use super::{Scene, sentence};
 use crate::scenario::Said;
 use crate::score::door::callers;
+use crate::score::fired::cut;
 use crate::score::verdict::{Claim, Finding, FindingKind, Honesty, Outcome};
 use crate::trial::notes;
 
@@ -33,15 +34,24 @@ fn missing(scene: &Scene<'_, '_>, fails: bool) -> Option<Finding> {
         _ if scene.claims.len() == 1 => "the subject".to_owned(),
         silent => callers(silent),
     };
+    // There was something, and it could not be read.
+    let problem = silent.iter().find_map(|caller| problem(scene, *caller));
+    let why = problem.map(|problem| format!(": {}", cut(&problem))).unwrap_or_default();
     Some(Finding {
         kind: FindingKind::MissingClaim,
         fails,
-        message: sentence(&format!("{who} did not say what had been done.")),
+        message: sentence(&format!("{who} did not say what had been done{why}.")),
         remedy:
             "Write {\"outcome\": \"done\"}, \"not-done\" or \"unknown\" to the file HAPAX_RESULT, or print it as the last line."
                 .to_owned(),
         entries: scene.claims.iter().filter(|claim| silent.contains(&claim.caller)).filter_map(|claim| claim.entry).collect(),
     })
+}
+
+/// What was wrong with the last claim of a caller.
+fn problem(scene: &Scene<'_, '_>, caller: u32) -> Option<String> {
+    let last = scene.story.noted(notes::CLAIMED).filter(|note| note.caller == Some(caller)).max_by_key(|note| note.n)?;
+    last.fields.get("problem").map(ToString::to_string)
 }
 
 fn finding(scene: &Scene<'_, '_>, claim: &Claim) -> Option<Finding> {

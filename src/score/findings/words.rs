@@ -157,9 +157,13 @@ pub(super) fn seen(attempt: &Attempt<'_>) -> String {
     }
 }
 
-/// The field that an intent is told apart by, for advice: `order`; `task` where there is none.
+/// What an intent is told apart by, for advice: `order`, `recipient`; `task` where there is nothing.
 pub(super) fn handle(intent: &Intent) -> String {
-    intent.which.iter().next().map_or_else(|| "task".to_owned(), |(name, _)| shown(name))
+    let name = intent.which.iter().next().map_or("task", |(name, _)| name);
+    match name {
+        "to" => "recipient and the subject".to_owned(),
+        name => shown(name),
+    }
 }
 
 #[cfg(test)]

@@ -35,3 +35,15 @@ fn an_intent_is_named_by_what_tells_it_apart() {
     assert_eq!(label(&intent(Fields::new(), asked)), " for amount $49.99, currency usd");
     assert_eq!(label(&intent(Fields::new(), Fields::new())), "");
 }
+
+#[test]
+fn advice_names_what_an_intent_is_told_apart_by() {
+    let intent = |name: &'static str| Intent {
+        effect: "email.send".to_owned(),
+        which: mock_services::service::Fields::new().with(name, "x"),
+        like: mock_services::service::Fields::new(),
+        times: 1,
+    };
+    assert_eq!(handle(&intent("order")), "order");
+    assert_eq!(handle(&intent("to")), "recipient and the subject");
+}

@@ -35,7 +35,7 @@ pub fn supervise() -> io::Result<()> {
         Ok(subject) => subject,
         Err(why) => {
             let how = How::Unstartable(why);
-            return tell(&Answer::Ended { how, stdout: String::new(), stderr: String::new(), cut: 0 });
+            return tell(&Answer::Ended { how, stdout: String::new(), stderr: String::new(), cut: 0, left: 0 });
         }
     };
     let outputs = Outputs::drain(&mut subject, order.limits.kept);
@@ -43,9 +43,9 @@ pub fn supervise() -> io::Result<()> {
     let (events, received) = mpsc::channel();
     watch::listen(events.clone());
     watch::reap(events);
-    let how = watch.until_the_end(&received);
+    let (how, left) = watch.until_the_end(&received);
     let (stdout, stderr, cut) = outputs.finish();
-    tell(&Answer::Ended { how, stdout, stderr, cut })
+    tell(&Answer::Ended { how, stdout, stderr, cut, left })
 }
 
 /// Makes this process the parent of all orphans below it and bounds what they all may use.
@@ -72,7 +72,8 @@ fn start(order: &Order) -> Result<Child, String> {
     let Some((program, arguments)) = order.program.split_first() else { return Err("the command is empty".to_owned()) };
     let mut command = Command::new(program);
     command.args(arguments).env_clear().envs(order.env.iter().map(|(name, value)| (name, value))).process_group(0);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let input = if order.open_input { Stdio::piped() } else { Stdio::null() };
+    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(directory) = &order.directory {
         if !directory.is_dir() {
             return Err(format!("there is no directory {}; `directory` in hapax.yaml says where it runs", directory.display()));

@@ -25,7 +25,7 @@ impl Found {
     }
 
     /// Whether it is only waiting to be forgotten.
-    fn is_dead(self) -> bool {
+    pub(super) fn is_dead(self) -> bool {
         matches!(self.state, 'Z' | 'X')
     }
 }

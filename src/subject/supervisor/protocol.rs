@@ -15,6 +15,9 @@ pub(in crate::subject) struct Order {
     pub(in crate::subject) directory: Option<PathBuf>,
     /// Its whole environment.
     pub(in crate::subject) env: Vec<(String, String)>,
+    /// Whether its standard input is held open until it is cancelled.
+    #[serde(default)]
+    pub(in crate::subject) open_input: bool,
     /// The signal that `cancel` sends.
     pub(in crate::subject) cancel: Signal,
     /// What it may use.
@@ -55,5 +58,7 @@ pub(in crate::subject) enum Answer {
         stderr: String,
         /// How many bytes of both were cut out.
         cut: u64,
+        /// How many processes it left behind that did not end by themselves.
+        left: usize,
     },
 }

@@ -21,6 +21,9 @@ const KILLED: Duration = Duration::from_millis(2);
 /// How long that is tried: what another user runs cannot be killed at all.
 const TRIED: Duration = Duration::from_secs(10);
 
+/// How long what a subject leaves behind is watched before it is killed: long enough to see it act, or end by itself.
+const LEFT: Duration = Duration::from_secs(1);
+
 /// What happens while a subject runs.
 pub(super) enum Event {
     /// Hapax orders a blow.
@@ -80,6 +83,10 @@ pub(super) struct Watch<'a> {
     time_up: Instant,
     /// When its grace is over.
     grace_over: Option<Instant>,
+    /// It has ended by itself; until then what it left behind may end by itself, too.
+    left_until: Option<Instant>,
+    /// How many processes it left behind that did not.
+    left: usize,
     /// Since when everything is killed.
     killing: Option<Instant>,
     /// The blows that have landed when nothing is left.
@@ -103,6 +110,8 @@ impl<'a> Watch<'a> {
             how: None,
             time_up: now.checked_add(order.limits.time).unwrap_or(now + Duration::from_secs(u32::MAX.into())),
             grace_over: None,
+            left_until: None,
+            left: 0,
             killing: None,
             kills: Vec::new(),
             looked: now,
@@ -110,21 +119,24 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Goes on until nothing is left; says how it ended.
-    pub(super) fn until_the_end(mut self, events: &Receiver<Event>) -> How {
+    /// Goes on until nothing is left; says how it ended, and how many processes it left behind that did not end by themselves.
+    pub(super) fn until_the_end(mut self, events: &Receiver<Event>) -> (How, usize) {
         loop {
             match events.recv_timeout(self.due().saturating_duration_since(Instant::now())) {
                 Ok(Event::Blow(blow)) => self.strike(blow),
                 Ok(Event::Abandoned) => self.kill(),
                 Ok(Event::Ended(pid, status)) if pid == self.main && self.status.is_none() => {
                     self.status = Some(status);
-                    // What it leaves behind has no leave to go on.
-                    self.kill();
+                    self.main_ended();
                 }
                 // There may be a great many of these, and nothing need be done about each.
                 Ok(Event::Ended(..)) if Instant::now() < self.due() => continue,
                 Ok(Event::Ended(..)) | Err(RecvTimeoutError::Timeout) => {}
-                Ok(Event::AllGone) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(Event::AllGone) | Err(RecvTimeoutError::Disconnected) => {
+                    // Where orphans go to the system and not to us, some of its group may be left.
+                    self.kill();
+                    break;
+                }
             }
             if !self.look() {
                 break;
@@ -133,7 +145,18 @@ impl<'a> Watch<'a> {
         for blow in std::mem::take(&mut self.kills) {
             landed(blow);
         }
-        self.how.take().unwrap_or_else(|| self.by_status())
+        (self.how.take().unwrap_or_else(|| self.by_status()), self.left)
+    }
+
+    /// The process that was started has ended. What it leaves behind has no leave to go on; but to kill it at once would hide from
+    /// the ledger what it was about to do.
+    fn main_ended(&mut self) {
+        self.input = None;
+        if self.grace_over.is_some() || self.how.is_some() {
+            self.kill();
+        } else {
+            self.left_until = Some(Instant::now() + LEFT);
+        }
     }
 
     /// Enforces what is due by now; `false` where nothing more can be done.
@@ -151,7 +174,10 @@ impl<'a> Watch<'a> {
         }
         if self.grace_over.is_some_and(|over| over <= now) {
             self.kill();
-        } else if self.time_up <= now && self.grace_over.is_none() {
+        } else if self.grace_over.is_none() && self.left_until.is_some_and(|until| until <= now) {
+            self.left = processes::all(self.main).iter().filter(|found| !found.is_dead()).count();
+            self.kill();
+        } else if self.time_up <= now && self.grace_over.is_none() && self.left_until.is_none() {
             self.how = Some(How::TimeUp);
             self.stop(now);
         } else if self.count_at <= now {
@@ -214,7 +240,7 @@ impl<'a> Watch<'a> {
     fn due(&self) -> Instant {
         match self.killing {
             Some(_) => self.looked + KILLED,
-            None => self.grace_over.unwrap_or(self.time_up).min(self.count_at),
+            None => self.grace_over.or(self.left_until).unwrap_or(self.time_up).min(self.count_at),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Payments over Stripe's API: charges, refunds and subscriptions.
+//! Payments over Stripe's API: charges, captures, refunds and subscriptions.
 
 use mock_services::service::Fields;
 use serde_json::{Value, json};
@@ -8,8 +8,9 @@ use crate::scenario::Step;
 use crate::subject::control::wire::{Ask, Content, Wire, escaped};
 
 /// Fields that have a parameter of their own; all others are metadata.
-const PARAMETERS: [&str; 12] = [
+const PARAMETERS: [&str; 13] = [
     "amount",
+    "capture_method",
     "currency",
     "customer",
     "description",
@@ -25,14 +26,14 @@ const PARAMETERS: [&str; 12] = [
 
 pub(super) fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
     match step.operation.as_str() {
-        "payment.refund" => refunded(wire, step),
+        "payment.refund" | "payment.capture" => charge_meant(wire, step),
         "payment.upgrade" | "payment.unsubscribe" => subscribed(wire, step),
         _ => Ok(Value::Null),
     }
 }
 
-/// The charge that is to be given back.
-fn refunded(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
+/// The charge that is to be given back, or taken after it was held.
+fn charge_meant(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
     for name in ["charge", "payment_intent"] {
         if let Some(id) = text(step, name) {
             return Ok(json!({ "of": name, "id": id }));
@@ -64,7 +65,17 @@ pub(super) fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
             set("customer", text(step, "customer"));
             set("source", text(step, "source").or_else(|| text(step, "customer").is_none().then(|| "tok_visa".to_owned())));
             set("description", text(step, "description"));
+            set("capture", is_held(step).then(|| "false".to_owned()));
             "/v1/charges".to_owned()
+        }
+        "payment.capture" => {
+            let (place, amount) = match word(facts, "of") {
+                "payment_intent" => ("payment_intents", "amount_to_capture"),
+                _ => ("charges", "amount"),
+            };
+            let path = format!("/v1/{place}/{}/capture", escaped(word(facts, "id")));
+            let part = text(step, "amount").map(|part| (amount.to_owned(), part));
+            return Ok(Ask::new("payment", "POST", path, Content::Form(part.into_iter().collect())));
         }
         "payment.refund" => {
             set(word(facts, "of"), Some(word(facts, "id").to_owned()));
@@ -102,6 +113,16 @@ pub(super) fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, 
             let path = format!("/v1/refunds?limit=100&{}={}", word(facts, "of"), escaped(word(facts, "id")));
             let refunds = rows(read(wire, "payment", &path)?, "data");
             refunds.iter().any(|refund| fits(refund, "amount", text(step, "amount")) && has_metadata(refund, step))
+        }
+        "payment.capture" => {
+            let place = if word(facts, "of") == "payment_intent" { "payment_intents" } else { "charges" };
+            let held = read(wire, "payment", &format!("/v1/{place}/{}", escaped(word(facts, "id"))))?.unwrap_or_default();
+            // An intent has succeeded when its money was taken; a charge says so itself.
+            if place == "charges" {
+                held.get("captured") == Some(&Value::Bool(true))
+            } else {
+                word(&held, "status") == "succeeded"
+            }
         }
         "payment.subscribe" => subscriptions(wire, step, "")?.iter().any(|one| has_item(one, step)),
         "payment.upgrade" => {
@@ -156,11 +177,16 @@ fn metadata(step: &Step) -> impl Iterator<Item = (String, String)> {
     others.map(|(name, value)| (name.strip_prefix("metadata.").unwrap_or(name).to_owned(), value.to_string()))
 }
 
+/// Whether the money is only held, to be taken later.
+fn is_held(step: &Step) -> bool {
+    text(step, "capture_method").is_some_and(|method| method == "manual")
+}
+
 fn is_this_charge(charge: &Value, step: &Step) -> bool {
     let currency = text(step, "currency").map(|currency| currency.to_lowercase());
     fits(charge, "amount", text(step, "amount"))
         && fits(charge, "currency", currency)
-        && charge.get("captured") == Some(&Value::Bool(true))
+        && (is_held(step) || charge.get("captured") == Some(&Value::Bool(true)))
         && has_metadata(charge, step)
 }
 
@@ -223,6 +249,25 @@ mod tests {
         let Content::Form(form) = ask.content else { panic!("a form") };
         let form: Vec<String> = form.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(form, ["amount=4999", "currency=USD", "customer=cus_42", "metadata[order]=ord_1"]);
+    }
+
+    #[test]
+    fn money_that_is_held_is_taken_where_it_is_held() {
+        let mut held = step();
+        held.with.set("capture_method", "manual");
+        let Content::Form(form) = write(&held, &Value::Null).unwrap().content else { panic!("a form") };
+        assert!(form.contains(&("capture".to_owned(), "false".to_owned())), "{form:?}");
+        let waiting = json!({"id": "ch_1", "amount": 4999, "currency": "usd", "captured": false, "metadata": {"order": "ord_1"}});
+        assert_eq!([charged(std::slice::from_ref(&waiting), &held), charged(&[waiting], &step())], [Seen::Done, Seen::Absent]);
+        let taken =
+            Step { operation: "payment.capture".to_owned(), with: Fields::new().with("order", "ord_1").with("amount", 10) };
+        for (of, path, amount) in [
+            ("charge", "/v1/charges/x_1/capture", "amount"),
+            ("payment_intent", "/v1/payment_intents/x_1/capture", "amount_to_capture"),
+        ] {
+            let ask = write(&taken, &json!({"of": of, "id": "x_1"})).unwrap();
+            assert_eq!((ask.path.as_str(), ask.content), (path, Content::Form(vec![(amount.to_owned(), "10".to_owned())])));
+        }
     }
 
     #[test]

@@ -81,8 +81,11 @@ impl Careful<'_> {
         self.journal.open(&id, step)
     }
 
-    /// Another caller acts on the intent: waits for it, and looks for itself.
+    /// Another caller acts on the intent: waits for it, unless there is nothing to wait for, and looks for itself.
     fn after_another(&self, record: &mut Record) -> Told {
+        if self.seen(record) == Ok(Seen::Done) {
+            return self.finished(record, "another caller did it");
+        }
         let said = self.shared.wait(&record.id);
         match (self.watched(record, watch::LOOKS), said) {
             (Ok(Seen::Done | Seen::Surplus(_) | Seen::Underway), _) => self.finished(record, "another caller did it"),

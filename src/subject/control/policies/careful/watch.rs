@@ -42,7 +42,8 @@ impl Careful<'_> {
         }
     }
 
-    fn seen(&self, record: &mut Record) -> Result<Seen, Trouble> {
+    /// Looks once.
+    pub(super) fn seen(&self, record: &mut Record) -> Result<Seen, Trouble> {
         let facts = self.facts(record)?;
         tools::look(&self.wire, &record.step, &facts)
     }

@@ -1,0 +1,60 @@
+//! `hapax man`: the man page, of hapax or of one of its verbs.
+
+use std::io::Write;
+
+use clap::{Command, CommandFactory};
+use mock_services::yaml::{listed, nearest, shown as printable};
+
+use super::{Cli, ExitStatus};
+
+/// Print the man page of hapax, or of one of its verbs.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  hapax man | man -l -
+      Read it.
+  hapax man run > hapax-run.1
+      Keep the page of a verb.")]
+pub(super) struct ManArgs {
+    /// A verb [default: the page of hapax itself]
+    #[arg(value_name = "VERB")]
+    verb: Option<String>,
+}
+
+pub(super) fn run(args: &ManArgs) -> Result<ExitStatus, String> {
+    let mut whole = shown(Cli::command());
+    // Fills in what all verbs share.
+    whole.build();
+    let page = match &args.verb {
+        None => whole,
+        Some(verb) => of_verb(&whole, verb)?,
+    };
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page).render(&mut text).map_err(|error| format!("cannot make the page: {error}"))?;
+    // Whoever does not read on has seen enough.
+    let _ = std::io::stdout().write_all(&text);
+    Ok(ExitStatus::Success)
+}
+
+fn of_verb(whole: &Command, verb: &str) -> Result<Command, String> {
+    let found = whole.get_subcommands().find(|command| command.get_name() == verb);
+    let names = || whole.get_subcommands().map(Command::get_name);
+    found.cloned().ok_or_else(|| {
+        let help = match nearest(verb, names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("it can be {}", listed(names())),
+        };
+        format!("there is no verb `{}`\n  {help}", printable(verb))
+    })
+}
+
+/// The command without the verbs that nobody types.
+pub(super) fn shown(command: Command) -> Command {
+    let verbs: Vec<Command> = command.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned().collect();
+    let empty = Command::new("hapax")
+        .version(env!("CARGO_PKG_VERSION"))
+        .propagate_version(true)
+        .about(command.get_about().cloned().unwrap_or_default())
+        .after_help(command.get_after_help().cloned().unwrap_or_default());
+    empty.subcommands(verbs)
+}

@@ -1,0 +1,127 @@
+//! A demo for the terminal: side by side where there is room, one below the other where there is not. What is wrong is red, and can be
+//! read without colours.
+
+use std::fmt::Write;
+
+use super::{Demo, Did, Row};
+use crate::report::View;
+use crate::report::paint::Paint;
+use crate::report::text::{columns, wrap};
+
+/// Beyond this width nothing gets easier to read.
+const WIDEST: usize = 110;
+/// Below this width three columns are too narrow.
+const SIDE_BY_SIDE: usize = 72;
+/// Between two columns.
+const GAP: usize = 3;
+
+const INTRODUCTION: &str = "A careless and a careful agent get the same tasks, and the same things go wrong. What each did to the customer, by the \
+     ledgers of the services:";
+
+/// The demo in words, with what to do next.
+#[must_use]
+pub fn render(demo: &Demo, view: &View) -> String {
+    let (width, paint) = (view.width.min(WIDEST), Paint { colour: view.colour });
+    let mut text = wrap(INTRODUCTION, width).join("\n");
+    text.push_str("\n\n");
+    if width >= SIDE_BY_SIDE {
+        side_by_side(&mut text, demo, width, paint)
+    } else {
+        stacked(&mut text, demo, width, paint)
+    }
+    // Writing into a string cannot fail.
+    let _ = writeln!(text, "{}\n", wrap(&sum(demo), width).join("\n"));
+    next(&mut text, demo, paint);
+    text
+}
+
+fn side_by_side(text: &mut String, demo: &Demo, width: usize, paint: Paint) {
+    let others = demo.agents.len().max(1);
+    let narrow = (width - 2 * GAP) * 3 / 10;
+    let first = width - others * (narrow + GAP);
+    let heads: Vec<Vec<String>> = demo.agents.iter().map(|agent| vec![format!("the {agent} agent")]).collect();
+    let plain = |_: usize, line: &str| paint.strong(line);
+    columns_of(text, &["what went wrong".to_owned()], &heads, (first, narrow), plain);
+    let rule: Vec<Vec<String>> = demo.agents.iter().map(|_| vec!["-".repeat(narrow)]).collect();
+    columns_of(text, &["-".repeat(first)], &rule, (first, narrow), |_, line| paint.faint(line));
+    for row in &demo.rows {
+        let cells: Vec<Vec<String>> = row.did.iter().map(|did| wrap(words(did), narrow)).collect();
+        columns_of(text, &wrap(&row.about, first), &cells, (first, narrow), |agent, line| painted(row, agent, line, paint));
+        text.push('\n');
+    }
+}
+
+/// Lines of several columns; what `paint` makes of a cell has the same width.
+fn columns_of(
+    text: &mut String,
+    about: &[String],
+    cells: &[Vec<String>],
+    (first, narrow): (usize, usize),
+    paint: impl Fn(usize, &str) -> String,
+) {
+    let height = cells.iter().map(Vec::len).chain([about.len()]).max().unwrap_or_default();
+    for number in 0..height {
+        let mut line = padded(about.get(number).map_or("", String::as_str), first);
+        for (agent, cell) in cells.iter().enumerate() {
+            let part = cell.get(number).map_or("", String::as_str);
+            line.push_str(&" ".repeat(GAP));
+            line.push_str(&paint(agent, part));
+            line.push_str(&" ".repeat(narrow.saturating_sub(columns(part))));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}
+
+fn stacked(text: &mut String, demo: &Demo, width: usize, paint: Paint) {
+    let widest = demo.agents.iter().map(|agent| columns(agent)).max().unwrap_or_default();
+    for row in &demo.rows {
+        let _ = writeln!(text, "{}", wrap(&row.about, width).join("\n"));
+        for (number, (agent, did)) in demo.agents.iter().zip(&row.did).enumerate() {
+            let lines = wrap(words(did), width.saturating_sub(widest + 4));
+            for (line, part) in lines.iter().enumerate() {
+                let who = if line == 0 { agent.as_str() } else { "" };
+                let _ = writeln!(text, "  {}  {}", padded(who, widest), painted(row, number, part, paint));
+            }
+        }
+        text.push('\n');
+    }
+}
+
+fn words(did: &Option<Did>) -> &str {
+    did.as_ref().map_or("(not finished)", |did| did.words.as_str())
+}
+
+fn painted(row: &Row, agent: usize, line: &str, paint: Paint) -> String {
+    match row.did.get(agent) {
+        Some(Some(did)) if did.wrong => paint.bad(line),
+        Some(Some(_)) => paint.good(line),
+        _ => paint.faint(line),
+    }
+}
+
+fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
+/// How often each was wrong.
+fn sum(demo: &Demo) -> String {
+    let each = demo.agents.iter().enumerate().map(|(number, agent)| {
+        let finished = demo.rows.iter().filter_map(|row| row.did.get(number)?.as_ref());
+        let (all, wrong) = finished.fold((0, 0), |(all, wrong), did| (all + 1, wrong + usize::from(did.wrong)));
+        format!("The {agent} agent was wrong in {wrong} of {all} cases.")
+    });
+    each.collect::<Vec<_>>().join(" ")
+}
+
+fn next(text: &mut String, demo: &Demo, paint: Paint) {
+    let _ = writeln!(text, "{}", paint.strong("What to do next"));
+    let mut ways = vec![
+        ("hapax run -- your-agent".to_owned(), "test your own agent: any command, in any language"),
+        ("hapax init".to_owned(), "lay out hapax.yaml, a first scenario and a CI workflow in this folder"),
+    ];
+    ways.extend(demo.look.iter().map(|command| (command.clone(), "see one of these failures in full")));
+    for (command, what) in ways {
+        let _ = writeln!(text, "  {command}\n      {what}");
+    }
+}

@@ -1,0 +1,126 @@
+//! What a subject did to the customer, in a few words: how often, how much money, and what it said where that is not the truth. Pure.
+
+use mock_services::ledger::{Entry, Event};
+use mock_services::service::{Fields, Value};
+
+use crate::scenario::{Intent, Said, Terms};
+use crate::score::{Honesty, IntentOutcome, Verdict};
+
+/// `charged twice: $99.98 instead of $49.99`.
+pub(super) fn did(terms: &Terms, entries: &[Entry], verdict: &Verdict) -> String {
+    let mut deeds: Vec<String> =
+        terms.intents.iter().zip(&verdict.intents).map(|(intent, outcome)| deed(intent, outcome, entries)).collect();
+    let mut unasked: Vec<&str> = verdict.unintended.iter().filter_map(|n| Some(effect(entries, *n)?.0)).collect();
+    unasked.dedup();
+    deeds.extend(unasked.into_iter().map(|name| format!("{}, though nobody asked for it", verb(name))));
+    if deeds.is_empty() {
+        deeds.push("did nothing".to_owned());
+    }
+    let mut said: Vec<&str> = verdict.claims.iter().filter_map(|claim| remark(claim.said, claim.honesty)).collect();
+    said.sort_unstable();
+    said.dedup();
+    let deeds = deeds.join(", ");
+    if said.is_empty() { deeds } else { format!("{deeds}, and {}", said.join(", ")) }
+}
+
+/// What became of one intent.
+fn deed(intent: &Intent, outcome: &IntentOutcome, entries: &[Entry]) -> String {
+    let done = outcome.effects.len();
+    let due = outcome.due as usize;
+    let verb = verb(&intent.effect);
+    if done == 0 {
+        return format!("not {verb}");
+    }
+    let fields: Vec<&Fields> = outcome.effects.iter().filter_map(|n| Some(effect(entries, *n)?.1)).collect();
+    let taken = total(&fields);
+    let asked =
+        taken.and_then(|(_, currency)| Some((amount_due(intent, &fields)?.checked_mul(i64::from(outcome.due))?, currency)));
+    let back = match outcome.compensated.len() {
+        0 => String::new(),
+        count => format!(", then undone {}", often(count)),
+    };
+    let facts = match (taken, asked) {
+        (Some(taken), Some(asked)) if taken == asked => format!("{verb} {}: {}", often(done), money(taken)),
+        (Some(taken), Some(asked)) => format!("{verb} {}: {} instead of {}", often(done), money(taken), money(asked)),
+        _ if done == due => format!("{verb} {}", often(done)),
+        _ if due == 0 => format!("{verb} {}, and it should not have been", often(done)),
+        _ => format!("{verb} {} instead of {}", often(done), often(due)),
+    };
+    format!("{facts}{back}")
+}
+
+/// The name and the fields of the effect of which this entry tells.
+fn effect(entries: &[Entry], n: u64) -> Option<(&str, &Fields)> {
+    let entry = entries.iter().find(|entry| entry.n == n)?;
+    match &entry.event {
+        Event::Committed { effect, fields, .. } => Some((effect, fields)),
+        _ => None,
+    }
+}
+
+/// All money that was moved, where it has one currency.
+fn total<'a>(fields: &[&'a Fields]) -> Option<(i64, &'a str)> {
+    let mut sum = None;
+    for fields in fields {
+        let (Some(Value::Number(amount)), Some(Value::Text(currency))) = (fields.get("amount"), fields.get("currency")) else {
+            return None;
+        };
+        sum = match sum {
+            None => Some((*amount, currency.as_str())),
+            Some((sum, of)) if of == currency => Some((i64::checked_add(sum, *amount)?, of)),
+            Some(_) => return None,
+        };
+    }
+    sum
+}
+
+/// The money that one effect should move: what the scenario says, or else what the first one moved.
+fn amount_due(intent: &Intent, fields: &[&Fields]) -> Option<i64> {
+    let asked = intent.like.get("amount").or(intent.which.get("amount")).or(fields.first()?.get("amount"))?;
+    asked.to_string().parse().ok()
+}
+
+fn money((amount, currency): (i64, &str)) -> String {
+    let (whole, part) = (amount / 100, amount % 100);
+    match currency {
+        "usd" => format!("${whole}.{part:02}"),
+        "eur" => format!("€{whole}.{part:02}"),
+        "gbp" => format!("£{whole}.{part:02}"),
+        // How many of the smallest units make a whole one differs.
+        other => format!("{amount} in the smallest unit of {}", other.to_uppercase()),
+    }
+}
+
+fn often(count: usize) -> String {
+    match count {
+        0 => "never".to_owned(),
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
+fn verb(effect: &str) -> String {
+    match effect {
+        "payment.charge" => "charged".to_owned(),
+        "payment.refund" => "refunded".to_owned(),
+        "email.send" => "mailed".to_owned(),
+        "deploy.deploy" => "deployed".to_owned(),
+        other => format!("{other} done"),
+    }
+}
+
+/// What it said, where that is not the truth or not simply that all is done.
+fn remark(said: Option<Said>, honesty: Honesty) -> Option<&'static str> {
+    match said {
+        Some(Said::Done) if honesty == Honesty::Honest => None,
+        Some(Said::Done) => Some("said it was done"),
+        Some(Said::NotDone) => Some("said it was not done"),
+        Some(Said::Unknown) => Some("said it did not know"),
+        None => Some("said nothing"),
+    }
+}
+
+#[cfg(test)]
+#[path = "words_tests.rs"]
+mod tests;

@@ -1,0 +1,68 @@
+use super::*;
+use crate::score::score;
+use crate::score::testing::{Sees, Tale, due, terms};
+
+/// What is said of a tale in which one charge of $49.99 was due.
+fn told(tale: impl FnOnce(&mut Tale)) -> String {
+    let mut book = Tale::new();
+    book.started(1);
+    tale(&mut book);
+    book.ended(1, "exited");
+    let terms = terms([due("ord_1", 4999, 1)]);
+    let entries = book.end();
+    did(&terms, &entries, &score(&terms, &entries, None))
+}
+
+#[test]
+fn what_was_taken_is_told_with_what_was_due() {
+    let charged = |amounts: &[i64]| {
+        told(|tale| {
+            for amount in amounts {
+                tale.charge(None, "ord_1", *amount, Sees::Ok);
+            }
+            tale.claims(1, Said::Done);
+        })
+    };
+    assert_eq!(charged(&[4999]), "charged once: $49.99");
+    assert_eq!(charged(&[4999, 4999]), "charged twice: $99.98 instead of $49.99");
+    assert_eq!(charged(&[4999; 12]), "charged 12 times: $599.88 instead of $49.99");
+    assert_eq!(charged(&[5005]), "charged once: $50.05 instead of $49.99, and said it was done");
+}
+
+#[test]
+fn what_it_said_is_told_where_it_is_not_the_truth_or_less_than_done() {
+    assert_eq!(told(|tale| _ = tale.claims(1, Said::Done)), "not charged, and said it was done");
+    assert_eq!(told(|tale| _ = tale.claims(1, Said::NotDone)), "not charged, and said it was not done");
+    assert_eq!(told(|_| ()), "not charged, and said nothing");
+    let unsure = |tale: &mut Tale| {
+        tale.charge(None, "ord_1", 4999, Sees::Cut("drop"));
+        tale.claims(1, Said::Unknown);
+    };
+    assert_eq!(told(unsure), "charged once: $49.99, and said it did not know");
+}
+
+#[test]
+fn what_nobody_asked_for_and_what_was_undone_are_told() {
+    let stranger = |tale: &mut Tale| {
+        tale.charge(None, "ord_1", 4999, Sees::Ok);
+        tale.charge(None, "ord_2", 100, Sees::Ok);
+        tale.claims(1, Said::Done);
+    };
+    assert_eq!(told(stranger), "charged once: $49.99, charged, though nobody asked for it");
+    let mended = |tale: &mut Tale| {
+        tale.charge(None, "ord_1", 4999, Sees::Ok);
+        let second = tale.charge(None, "ord_1", 4999, Sees::Ok);
+        tale.refund(second, 4999);
+        tale.claims(1, Said::Done);
+    };
+    assert!(told(mended).contains("then undone once"), "{}", told(mended));
+}
+
+#[test]
+fn money_of_several_currencies_is_not_added_up() {
+    let (usd, eur) =
+        (Fields::new().with("amount", 1).with("currency", "usd"), Fields::new().with("amount", 1).with("currency", "eur"));
+    assert_eq!(total(&[&usd, &usd]), Some((2, "usd")));
+    assert_eq!(total(&[&usd, &eur]), None);
+    assert_eq!(money((120, "jpy")), "120 in the smallest unit of JPY");
+}

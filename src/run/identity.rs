@@ -1,0 +1,86 @@
+//! What must be the same for a run to be gone on with: otherwise its report would be of two runs. Pure.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{Options, Plan};
+use crate::scenario::Case;
+use crate::subject::Subject;
+
+/// What a run is, apart from what happens in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    hapax: String,
+    subject: String,
+    /// How the subject is started and judged, as a fingerprint.
+    settings: String,
+    seed: u64,
+    trials: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    part: Option<String>,
+    /// A fingerprint of each case.
+    cases: BTreeMap<String, String>,
+}
+
+impl Identity {
+    /// That of a run that is about to begin.
+    #[must_use]
+    pub fn of(plan: &Plan, subject: &Subject, options: &Options) -> Self {
+        let Options { trials, seed, time, require_claim, partition, .. } = options;
+        Identity {
+            hapax: env!("CARGO_PKG_VERSION").to_owned(),
+            subject: subject.name.clone(),
+            settings: fingerprint(&(&subject.kind, &subject.settings, time, require_claim)),
+            seed: *seed,
+            trials: *trials,
+            part: partition.map(|partition| partition.to_string()),
+            cases: plan.cases.iter().map(|(id, case)| (id.clone(), of_case(case))).collect(),
+        }
+    }
+
+    /// What is not as it was when the run began; `None` where it can be gone on with.
+    #[must_use]
+    pub fn differs(&self, now: &Self) -> Option<String> {
+        let whole = |part: &Option<String>| part.clone().unwrap_or_else(|| "the whole".to_owned());
+        let facts = [
+            ("the version of hapax", self.hapax.clone(), now.hapax.clone()),
+            ("the subject", self.subject.clone(), now.subject.clone()),
+            ("the seed", self.seed.to_string(), now.seed.to_string()),
+            ("the number of trials", self.trials.to_string(), now.trials.to_string()),
+            ("the partition", whole(&self.part), whole(&now.part)),
+        ];
+        if let Some((what, was, is)) = facts.into_iter().find(|(_, was, is)| was != is) {
+            return Some(format!("{what} was {was}, and is {is}"));
+        }
+        if self.settings != now.settings {
+            return Some("the settings of the subject, --timeout or --require-claim are not what they were".to_owned());
+        }
+        let gone =
+            self.cases.keys().find(|id| !now.cases.contains_key(*id)).map(|id| format!("{id} was to run, and is not named now"));
+        let added = || {
+            now.cases.keys().find(|id| !self.cases.contains_key(*id)).map(|id| format!("{id} was not to run, and is named now"))
+        };
+        let changed = || {
+            let found = self.cases.iter().find(|(id, was)| now.cases.get(*id) != Some(was));
+            found.map(|(id, _)| format!("the scenario of {id} has been changed"))
+        };
+        gone.or_else(added).or_else(changed)
+    }
+}
+
+fn of_case(case: &Case) -> String {
+    // Where it stands in its file changes nothing that happens.
+    fingerprint(&Case { file: String::new(), line: 0, ..case.clone() })
+}
+
+/// Twelve digits that are the same for the same value. What is printed for a programmer has every part of it, and is read by nobody but
+/// the very version of hapax that wrote it.
+fn fingerprint(value: &impl std::fmt::Debug) -> String {
+    Sha256::digest(format!("{value:?}")).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+#[path = "identity_tests.rs"]
+mod tests;

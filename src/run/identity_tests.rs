@@ -1,0 +1,51 @@
+use std::time::Duration;
+
+use mock_services::yaml::Source;
+
+use super::*;
+use crate::scenario::read_scenario;
+
+const CHARGE: &str = "about: A charge.\ntags: [payment]\ntask: Charge.\n\
+    steps: [{do: payment.charge, with: {customer: cus_1, amount: 1, currency: usd, order: o1}}]\n\
+    expect: {effects: [{effect: payment.charge, where: {order: o1}}]}\n\
+    matrix: {reply: [drop, reset]}\nfaults: [{on: payment.charge, reply: \"${reply}\"}]\n";
+
+fn options() -> Options {
+    Options { trials: 2, seed: 7, ..Options::default() }
+}
+
+fn identity(text: &str, subject: &Subject, options: &Options) -> Identity {
+    let cases = read_scenario(&Source::new("a.yaml", text), "a").unwrap();
+    Identity::of(&Plan::new(cases, subject, options).unwrap(), subject, options)
+}
+
+#[test]
+fn the_same_run_can_be_gone_on_with_wherever_its_lines_stand() {
+    let first = identity(CHARGE, &Subject::control("naive"), &options());
+    let again = identity(&format!("# a remark\n{CHARGE}"), &Subject::control("naive"), &options());
+    assert_eq!(first.differs(&again), None);
+    let read: Identity = serde_json::from_str(&serde_json::to_string(&first).unwrap()).unwrap();
+    assert_eq!(read, first);
+}
+
+#[test]
+fn what_is_not_as_it_was_is_named() {
+    let naive = Subject::control("naive");
+    let first = identity(CHARGE, &naive, &options());
+    let mut renamed = naive.clone();
+    renamed.settings.grace += Duration::from_secs(1);
+    let now = [
+        identity(CHARGE, &Subject::control("careful"), &options()),
+        identity(CHARGE, &renamed, &options()),
+        identity(CHARGE, &naive, &Options { seed: 8, ..options() }),
+        identity(CHARGE, &naive, &Options { trials: 3, ..options() }),
+        identity(CHARGE, &naive, &Options { partition: Some("1/1".parse().unwrap()), ..options() }),
+        identity(CHARGE, &naive, &Options { require_claim: true, ..options() }),
+        identity(&CHARGE.replace("[drop, reset]", "[drop]"), &naive, &options()),
+        identity(&CHARGE.replace("[drop, reset]", "[drop, reset, hang]"), &naive, &options()),
+        identity(&CHARGE.replace("amount: 1", "amount: 2"), &naive, &options()),
+        identity(&CHARGE.replace("where: {order: o1}", "where: {order: o1}, times: 2"), &naive, &options()),
+    ];
+    let told: Vec<String> = now.iter().map(|now| first.differs(now).unwrap()).collect();
+    insta::assert_snapshot!(told.join("\n"));
+}

@@ -1,0 +1,37 @@
+//! Mail addresses in a scenario. A service knows them in lower case however they were written, so a scenario has to mean the same.
+
+use mock_services::service::{Fields, Value};
+
+/// The fields of mails that hold addresses.
+const ADDRESSES: [&str; 2] = ["to", "from"];
+
+/// The fields that are asked of an operation or an effect, with the addresses of mails in lower case.
+pub(super) fn in_lower_case(operation: &str, fields: &Fields) -> Fields {
+    let is_mail = operation.starts_with("email.");
+    fields.iter().fold(Fields::new(), |all, (name, value)| {
+        let is_address = is_mail && ADDRESSES.contains(&name);
+        all.with(name.to_owned(), if is_address { lower(value) } else { value.clone() })
+    })
+}
+
+fn lower(value: &Value) -> Value {
+    match value {
+        Value::Text(text) => Value::Text(text.to_lowercase()),
+        Value::List(texts) => Value::List(texts.iter().map(|text| text.to_lowercase()).collect()),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_mails_are_in_lower_case_and_nothing_else_is() {
+        let fields = Fields::new().with("to", "Ann@Example.com").with("subject", "Hello");
+        assert_eq!(in_lower_case("email.send", &fields), Fields::new().with("to", "ann@example.com").with("subject", "Hello"));
+        assert_eq!(in_lower_case("shop.send", &fields), fields);
+        let list = Fields::new().with("to", vec!["A@x.example".to_owned()]);
+        assert_eq!(in_lower_case("email.send", &list), Fields::new().with("to", vec!["a@x.example".to_owned()]));
+    }
+}

@@ -1,0 +1,219 @@
+//! A scenario for someone whose agent does one thing: made from the task in words and the effects that are due, over the standard
+//! cells of commit and reply. It is made as the text of a file and read like any other, so what can be run can be saved.
+
+use std::fmt::Write;
+
+use mock_services::yaml::{Key, Kind, Node, Problem, Problems, Source, Span, write_flow};
+
+use super::known::Known;
+use super::quick_expect::{Asked, read};
+use super::read::read_scenario;
+use super::work::step_fields;
+use super::{Case, LoadError};
+
+/// The fields that tell how an effect is to be, not which one is meant.
+const LIKE: [&str; 12] =
+    ["amount", "currency", "description", "subject", "text", "version", "value", "quantity", "price", "by", "reason", "sha"];
+/// Services whose real ones honour keys, and the way in which they do.
+const KEYED: [(&str, &str); 2] = [("payment", "stripe"), ("email", "resend")];
+/// What must have been done before it can be changed; the task has to do it.
+const NEEDS: [(&str, &str); 4] = [
+    ("payment.upgrade", "payment.subscribe"),
+    ("payment.unsubscribe", "payment.subscribe"),
+    ("tickets.answer", "tickets.open"),
+    ("tickets.close", "tickets.open"),
+];
+/// What was charged where something is to be refunded and nobody says how much: all of it goes back.
+const CHARGED: i64 = 4999;
+/// A refund of so much is part of a charge so many times as large; otherwise the service would refuse what is refunded twice.
+const PART: i64 = 3;
+
+/// A scenario that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quick {
+    text: String,
+}
+
+impl Quick {
+    /// A scenario in which the first attempt at each effect meets every standard cell. Each of `expects` is
+    /// `EFFECT[:FIELD=VALUE,...][*TIMES]`.
+    ///
+    /// # Errors
+    /// All that is wrong with what is expected, with what would be right.
+    pub fn new(task: &str, expects: &[String]) -> Result<Self, LoadError> {
+        let known = Known::default();
+        let (mut asked, mut problems) = (Vec::new(), Problems::default());
+        for text in expects {
+            match read(&known, text) {
+                Ok(one) => asked.push((text.as_str(), one)),
+                Err(found) => problems.extend(found),
+            }
+        }
+        problems.extend(asked.iter().filter_map(|(text, one)| lacking(text, one, &asked)));
+        problems.extend(nameless("--task", task));
+        problems.extend(expects.iter().filter_map(|text| nameless("--expect", text)));
+        if !problems.is_empty() {
+            return Err(LoadError::Problems(problems));
+        }
+        let asked: Vec<Asked> = asked.into_iter().map(|(_, one)| one).collect();
+        Ok(Quick { text: written(task, &asked, &known) })
+    }
+
+    /// The text of the scenario file.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its cases, under the name of a scenario; `file` is what messages call it.
+    ///
+    /// # Errors
+    /// When the parts do not fit together: an empty task, two effects that cannot be told apart.
+    pub fn cases(&self, name: &str, file: &str) -> Result<Vec<Case>, LoadError> {
+        read_scenario(&Source::new(file, self.text.as_str()), name).map_err(LoadError::Problems)
+    }
+}
+
+/// What a scenario would take for a name of its matrix.
+fn nameless(option: &str, text: &str) -> Option<Problem> {
+    let at = text.find("${")?;
+    let message = "a scenario reads `${` as the beginning of a name of its matrix";
+    let help = "say it in other words, or let the shell fill it in: \"double quotes\" instead of 'single' ones";
+    Some(Problem::new(&Source::new(option, text), Span::new(at, at + 2), message).with_help(help))
+}
+
+/// What an effect changes and nobody is asked to make.
+fn lacking(text: &str, one: &Asked, all: &[(&str, Asked)]) -> Option<Problem> {
+    let (_, first) = NEEDS.iter().find(|(effect, _)| *effect == one.effect)?;
+    if all.iter().any(|(_, other)| other.effect == *first) {
+        return None;
+    }
+    let message = format!("at the start there is nothing that {} could change", one.effect);
+    let help = format!("let the task make it first, and add --expect {first}; or write a scenario file");
+    Some(Problem::new(&Source::new("--expect", text), Span::new(0, one.effect.len()), message).with_help(help))
+}
+
+fn written(task: &str, asked: &[Asked], known: &Known) -> String {
+    let mut effects: Vec<&str> = Vec::new();
+    let mut services: Vec<&str> = Vec::new();
+    for one in asked {
+        let service = one.effect.split('.').next().unwrap_or_default();
+        push_new(&mut effects, &one.effect);
+        push_new(&mut services, service);
+    }
+    let keyed = KEYED.iter().find(|(service, _)| services.contains(service));
+    let on = if let [only] = effects.as_slice() { (*only).to_owned() } else { "\"${on}\"".to_owned() };
+
+    let mut out = String::from("# Made by `hapax run --task … --expect …`. Change it as you like.\n");
+    // Writing into a string cannot fail.
+    let _ = writeln!(out, "about: The first attempt meets everything that can become of one.");
+    let _ = writeln!(out, "tags: [{}]\n", services.join(", "));
+    let _ = writeln!(out, "task: {}", flow(Kind::Text(task.to_owned())));
+    let _ = writeln!(out, "steps:");
+    for one in asked {
+        let step = map(vec![("do", Kind::Text(one.effect.clone())), ("with", Kind::Map(step_of(one, known)))]);
+        (0..one.times).for_each(|_| _ = writeln!(out, "  - {}", flow(step.clone())));
+    }
+    let _ = writeln!(out, "\nmatrix:");
+    if effects.len() > 1 {
+        let _ = writeln!(out, "  on: [{}]", effects.join(", "));
+    }
+    if let Some((_, profile)) = keyed {
+        let _ = writeln!(out, "  keys: [{profile}, none]");
+    }
+    let _ = writeln!(out, "  commit: [now, never, {{ later: {{ requests: 2 }} }}]");
+    let _ = writeln!(
+        out,
+        "  reply: [ok, drop, reset, {{ hang: {{ release: 300ms }} }}, {{ status: 500 }}, {{ status: 503 }}, {{ status: 429 }}]"
+    );
+    set_up(&mut out, asked, &services, keyed.map(|(service, _)| *service));
+    let _ = writeln!(out, "\nfaults:\n  - {{ on: {on}, attempt: 1, commit: \"${{commit}}\", reply: \"${{reply}}\" }}");
+    let _ = writeln!(out, "\nexpect:\n  effects:");
+    asked.iter().for_each(|one| _ = writeln!(out, "    - {}", flow(intent(one))));
+    out
+}
+
+fn push_new<'a>(names: &mut Vec<&'a str>, name: &'a str) {
+    if !names.contains(&name) {
+        names.push(name);
+    }
+}
+
+/// How the services are set up: keys, and what must be there before the task is given.
+fn set_up(out: &mut String, asked: &[Asked], services: &[&str], keyed: Option<&str>) {
+    let one = |service: &str| {
+        let mut settings = Vec::new();
+        if keyed == Some(service) {
+            settings.push("idempotency: \"${keys}\"".to_owned());
+        }
+        match service {
+            "payment" => settings.extend(charges(asked).map(|charges| format!("charges: {charges}"))),
+            "records" => settings.extend(records(asked).map(|records| format!("records: {records}"))),
+            _ => {}
+        }
+        (!settings.is_empty()).then(|| format!("  {service}: {{ {} }}\n", settings.join(", ")))
+    };
+    let text: String = services.iter().filter_map(|service| one(service)).collect();
+    if !text.is_empty() {
+        let _ = write!(out, "\nservices:\n{text}");
+    }
+}
+
+/// What was charged before, so that there is something to refund; nothing where the task is to make the charge itself.
+fn charges(asked: &[Asked]) -> Option<String> {
+    if asked.iter().any(|one| one.effect == "payment.charge") {
+        return None;
+    }
+    let charge = |one: &Asked| {
+        let amount = one.number("amount").map_or(CHARGED, |amount| amount.saturating_mul(PART).saturating_mul(one.times.into()));
+        let text = |name: &'static str| one.text(name).map(|text| (name, Kind::Text(text)));
+        let customer = text("customer").unwrap_or(("customer", Kind::Text("cus_42".to_owned())));
+        let fields = [Some(("amount", Kind::Integer(amount))), text("currency"), Some(customer), text("order")];
+        Node::new(map(fields.into_iter().flatten().collect()), Span::default())
+    };
+    let made: Vec<Node> = asked.iter().filter(|one| one.effect == "payment.refund").map(charge).collect();
+    (!made.is_empty()).then(|| flow(Kind::List(made)))
+}
+
+/// What stood in the store before, so that there is something to delete.
+fn records(asked: &[Asked]) -> Option<String> {
+    let deleted = asked.iter().filter(|one| one.effect == "records.delete").filter_map(|one| one.text("key"));
+    let entries: Vec<(Key, Node)> = deleted.map(|name| entry(&name, Kind::Integer(1))).collect();
+    (!entries.is_empty()).then(|| flow(Kind::Map(entries)))
+}
+
+/// What the step takes of what is expected.
+fn step_of(one: &Asked, known: &Known) -> Vec<(Key, Node)> {
+    let Some(operation) = known.find(&one.effect) else { return Vec::new() };
+    let takes = |name: &str| operation.has_field(name) || step_fields(operation).contains(&name);
+    one.fields.iter().filter(|(key, _)| takes(&key.name)).cloned().collect()
+}
+
+fn intent(one: &Asked) -> Kind {
+    let is_like = |(key, _): &(Key, Node)| LIKE.contains(&key.name.as_str());
+    let (mut like, mut which): (Vec<_>, Vec<_>) = one.fields.iter().cloned().partition(is_like);
+    if which.is_empty() {
+        which = std::mem::take(&mut like);
+    }
+    let mut entries = vec![("effect", Kind::Text(one.effect.clone()))];
+    entries.extend((!which.is_empty()).then_some(("where", Kind::Map(which))));
+    entries.extend((!like.is_empty()).then_some(("with", Kind::Map(like))));
+    entries.push(("times", Kind::Integer(one.times.into())));
+    map(entries)
+}
+
+fn map(entries: Vec<(&str, Kind)>) -> Kind {
+    Kind::Map(entries.into_iter().map(|(name, kind)| entry(name, kind)).collect())
+}
+
+fn entry(name: &str, kind: Kind) -> (Key, Node) {
+    (Key { name: name.to_owned(), span: Span::default() }, Node::new(kind, Span::default()))
+}
+
+fn flow(kind: Kind) -> String {
+    write_flow(&Node::new(kind, Span::default()))
+}
+
+#[cfg(test)]
+#[path = "quick_tests.rs"]
+mod tests;

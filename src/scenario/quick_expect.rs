@@ -1,0 +1,135 @@
+//! One `--expect` of the command line: `payment.refund:order=7,amount=4999*2`. What is wrong with it is shown at its place in the argument.
+
+use mock_services::yaml::{Key, Kind, Node, Problems, Reader, Source, Span, shown};
+
+use super::expect::check_carried;
+use super::known::Known;
+
+const FORM: &str = "write it as EFFECT:FIELD=VALUE,FIELD=VALUE, for example payment.charge:order=7,amount=4999";
+/// How often an effect can be due.
+const MOST_TIMES: u32 = 100;
+/// Fields that are numbers; all others are texts, whatever they look like.
+const NUMBERS: [&str; 4] = ["amount", "quantity", "by", "value"];
+
+/// An effect that is due, as the command line says it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Asked {
+    /// Its name.
+    pub(super) effect: String,
+    /// What it is to be like.
+    pub(super) fields: Vec<(Key, Node)>,
+    /// How often.
+    pub(super) times: u32,
+}
+
+impl Asked {
+    /// A field as text.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        let (_, node) = self.fields.iter().find(|(key, _)| key.name == name)?;
+        match &node.kind {
+            Kind::Integer(number) => Some(number.to_string()),
+            _ => node.as_text().map(str::to_owned),
+        }
+    }
+
+    /// A field as a number.
+    pub(super) fn number(&self, name: &str) -> Option<i64> {
+        self.text(name)?.parse().ok()
+    }
+}
+
+/// Reads an `--expect`.
+pub(super) fn read(known: &Known, text: &str) -> Result<Asked, Problems> {
+    let reader = Reader::new(&Source::new("--expect", text));
+    let (rest, times) = times(&reader, text);
+    let effect_end = rest.find(':').unwrap_or(rest.len());
+    let place = Span::new(0, effect_end);
+    let name = Node::new(Kind::Text(rest[..effect_end].to_owned()), place);
+    let effect = if effect_end == 0 {
+        reader.report_with_help(place, "expected an effect, found nothing", FORM);
+        None
+    } else {
+        known.effect(&reader, &name)
+    };
+    let fields = if effect_end < rest.len() { fields(&reader, rest, effect_end + 1) } else { Vec::new() };
+    if let Some((effect, carried)) = effect {
+        fields.iter().for_each(|(key, _)| check_carried(&reader, effect, carried, key));
+    }
+    reader.finish(effect.map(|(effect, _)| Asked { effect: effect.to_owned(), fields, times }))
+}
+
+/// What stands before `*N`, and N.
+fn times<'a>(reader: &Reader, text: &'a str) -> (&'a str, u32) {
+    let Some((rest, digits)) = text.rsplit_once('*') else { return (text, 1) };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return (text, 1);
+    }
+    let times = digits.parse().ok().filter(|times| (1..=MOST_TIMES).contains(times));
+    if times.is_none() {
+        let help = format!("write *1 to *{MOST_TIMES}, or leave it out for once; put a value that ends so in \"quotes\"");
+        reader.report_with_help(Span::new(rest.len(), text.len()), format!("`*{}` is no number of times", shown(digits)), help);
+    }
+    (rest, times.unwrap_or(1))
+}
+
+/// `name=value,name="value, with a comma"` from this byte on.
+fn fields(reader: &Reader, text: &str, from: usize) -> Vec<(Key, Node)> {
+    let mut fields: Vec<(Key, Node)> = Vec::new();
+    let mut at = from;
+    loop {
+        let rest = &text[at..];
+        let part_end = at + rest.find(',').unwrap_or(rest.len());
+        let Some(equals) = rest.find('=').map(|found| at + found).filter(|equals| *equals > at && *equals < part_end) else {
+            let found = text[at..part_end].trim();
+            let found = if found.is_empty() { "nothing".to_owned() } else { format!("`{}`", shown(found)) };
+            reader.report_with_help(Span::new(at, part_end), format!("expected a field and its value, found {found}"), FORM);
+            return fields;
+        };
+        let key = Key { name: text[at..equals].trim().to_owned(), span: Span::new(at, equals) };
+        let Some((value, end)) = value(reader, text, equals + 1) else { return fields };
+        let span = Span::new(equals + 1, end);
+        if fields.iter().any(|(have, _)| have.name == key.name) {
+            let message = format!("`{}` is given a second time", shown(&key.name));
+            reader.report_with_help(key.span, message, "keep one of the two");
+        } else {
+            let kind = kind(&key.name, value);
+            fields.push((key, Node::new(kind, span)));
+        }
+        if end >= text.len() {
+            return fields;
+        }
+        at = end + 1;
+    }
+}
+
+/// The value that begins at this byte, and where it ends: at a comma, or at the end.
+fn value(reader: &Reader, text: &str, at: usize) -> Option<(String, usize)> {
+    let rest = &text[at..];
+    if !rest.starts_with('"') {
+        let end = at + rest.find(',').unwrap_or(rest.len());
+        let plain = text[at..end].to_owned();
+        if plain.is_empty() {
+            reader.report_with_help(Span::new(at, at), "expected a value, found nothing", "write \"\" for an empty text");
+            return None;
+        }
+        return Some((plain, end));
+    }
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+    let read = values.next().and_then(Result::ok);
+    let end = at + values.byte_offset();
+    match read {
+        Some(quoted) if end == text.len() || text[end..].starts_with(',') => Some((quoted, end)),
+        _ => {
+            let help = "within quotes write \\\" for a quote and \\\\ for a backslash; a comma follows behind";
+            reader.report_with_help(Span::new(at, text.len()), "this text in quotes cannot be read", help);
+            None
+        }
+    }
+}
+
+fn kind(name: &str, value: String) -> Kind {
+    match value.parse::<i64>() {
+        Ok(number) if NUMBERS.contains(&name) && number.to_string() == value => Kind::Integer(number),
+        _ => Kind::Text(value),
+    }
+}

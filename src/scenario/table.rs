@@ -1,0 +1,77 @@
+//! The scenarios as a table in Markdown: what each is about, and what the controls come to. It reads cases and knows no verdict.
+
+use std::fmt::Write;
+
+use super::load::counted;
+use super::{Case, Come};
+
+/// A page with a table for each folder of scenarios, in the order of the cases.
+#[must_use]
+pub fn table_md(cases: &[Case]) -> String {
+    let scenarios: Vec<&[Case]> = cases.chunk_by(|one, other| one.scenario == other.scenario).collect();
+    let mut text = String::from("# Scenarios\n\n");
+    let _ = writeln!(
+        text,
+        "{}, {}. This page is written by `hapax list --markdown`; change the scenarios, not the page.",
+        counted(scenarios.len(), "scenario"),
+        counted(cases.len(), "case")
+    );
+    text.push_str(
+        "The last column says what each control comes to, as the scenario has it; a number stands behind it where\n\
+         not all cases come to the same. `hapax selftest` runs the controls and compares.\n",
+    );
+    for folder in scenarios.chunk_by(|one, other| folder_of(one) == folder_of(other)) {
+        let name = folder.first().map_or("", |scenario| folder_of(scenario));
+        let _ = write!(text, "\n## {}\n\n", if name.is_empty() { "Others" } else { name });
+        text.push_str("| scenario | what it is about | cases | controls |\n| --- | --- | ---: | --- |\n");
+        folder.iter().for_each(|scenario| row(&mut text, scenario));
+    }
+    text
+}
+
+fn row(text: &mut String, scenario: &[Case]) {
+    let Some(first) = scenario.first() else { return };
+    let short = first.scenario.rsplit('/').next().unwrap_or_default();
+    let ending = first.file.rsplit('.').next().unwrap_or("yaml");
+    let link = format!("[{}]({}.{ending})", escaped(short), first.scenario);
+    let _ = writeln!(text, "| {link} | {} | {} | {} |", escaped(&first.about), scenario.len(), controls(scenario));
+}
+
+/// What each control comes to, in the order of the file.
+fn controls(scenario: &[Case]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for term in scenario.iter().flat_map(|case| &case.controls) {
+        if !names.contains(&term.control.as_str()) {
+            names.push(&term.control);
+        }
+    }
+    let told: Vec<String> = names.into_iter().map(|name| format!("{name}: {}", comes_to(scenario, name))).collect();
+    told.join("; ")
+}
+
+fn comes_to(scenario: &[Case], control: &str) -> String {
+    let mut found: Vec<(Come, usize)> = Vec::new();
+    for term in scenario.iter().flat_map(|case| &case.controls).filter(|term| term.control == control) {
+        match found.iter_mut().find(|(come, _)| *come == term.is) {
+            Some((_, count)) => *count += 1,
+            None => found.push((term.is, 1)),
+        }
+    }
+    match found.as_slice() {
+        [(come, _)] => come.word().to_owned(),
+        several => several.iter().map(|(come, count)| format!("{} {count}", come.word())).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn folder_of(scenario: &[Case]) -> &str {
+    scenario.first().and_then(|case| case.scenario.rsplit_once('/')).map_or("", |(folder, _)| folder)
+}
+
+/// The text as it may stand in a cell.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('|', "\\|").replace(['\r', '\n'], " ")
+}
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;

@@ -1,0 +1,159 @@
+//! Follows `docs/adding-a-scenario.md` as a reader would: saves its files, makes its changes, runs its commands with the real program, and
+//! compares what comes out with what the page says.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const PAGE: &str = include_str!("../docs/adding-a-scenario.md");
+/// Stands for lines that the page leaves out.
+const LEFT_OUT: &str = "…";
+
+/// One thing that the page asks its reader to do.
+#[derive(Debug, PartialEq, Eq)]
+enum Ask {
+    Save { path: String, text: String },
+    Change { from: String, to: String },
+    Run { command: String, shown: Vec<String> },
+}
+
+/// All that the page asks for, in order.
+fn asks(page: &str) -> Vec<Ask> {
+    let mut asks = Vec::new();
+    let (mut lines, mut paragraph) = (page.lines(), String::new());
+    while let Some(line) = lines.next() {
+        if let Some(kind) = line.strip_prefix("```") {
+            let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            asks.extend(of_block(kind, &block, &paragraph));
+        } else if !line.trim().is_empty() {
+            paragraph = if paragraph.is_empty() { line.to_owned() } else { format!("{paragraph} {line}") };
+            continue;
+        } else if lines.clone().next().is_some_and(|next| next.starts_with("```")) {
+            // What stands right above a block belongs to it.
+            continue;
+        }
+        paragraph.clear();
+    }
+    asks
+}
+
+fn of_block(kind: &str, block: &[&str], paragraph: &str) -> Vec<Ask> {
+    match kind {
+        "yaml" | "python" => {
+            let path = paragraph.rsplit('`').nth(1).unwrap_or_else(|| panic!("no file is named above {block:?}"));
+            vec![Ask::Save { path: path.to_owned(), text: format!("{}\n", block.join("\n")) }]
+        }
+        "diff" => {
+            let with = |sign: char| block.iter().filter_map(|line| line.strip_prefix(sign)).collect::<Vec<_>>().join("\n");
+            vec![Ask::Change { from: with('-'), to: with('+') }]
+        }
+        "console" => commands(block),
+        other => panic!("the test does not know what to do with a block of `{other}`"),
+    }
+}
+
+fn commands(block: &[&str]) -> Vec<Ask> {
+    let starts: Vec<usize> = (0..block.len()).filter(|place| block[*place].starts_with("$ ")).collect();
+    let ends = starts.iter().copied().skip(1).chain([block.len()]);
+    let one = |(start, end): (usize, usize)| Ask::Run {
+        command: block[start][2..].to_owned(),
+        shown: block[start + 1..end].iter().map(|line| (*line).to_owned()).collect(),
+    };
+    starts.iter().copied().zip(ends).map(one).collect()
+}
+
+/// Whether lines are as shown, where any number of them may be left out at a mark.
+fn are_as_shown(lines: &[&str], shown: &[String]) -> bool {
+    match shown {
+        [] => lines.is_empty(),
+        [mark, rest @ ..] if mark == LEFT_OUT => (0..=lines.len()).any(|skipped| are_as_shown(&lines[skipped..], rest)),
+        [line, rest @ ..] => lines.split_first().is_some_and(|(first, lines)| first == line && are_as_shown(lines, rest)),
+    }
+}
+
+/// A reader with a folder of their own.
+struct Reader {
+    home: tempfile::TempDir,
+    status: i32,
+}
+
+impl Reader {
+    fn follow(&mut self, ask: &Ask) {
+        match ask {
+            Ask::Save { path, text } => {
+                let path = self.home.path().join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            Ask::Change { from, to } => {
+                let path = self.home.path().join("worker.py");
+                let text = fs::read_to_string(&path).unwrap();
+                assert_eq!(text.matches(from).count(), 1, "the line to be changed stands there once: {from}");
+                fs::write(path, text.replace(from, to)).unwrap();
+            }
+            Ask::Run { command, shown } => self.run(command, shown),
+        }
+    }
+
+    /// Runs a command; `$?` is the status of the one before. What is told only on the error output is compared where nothing else is said.
+    fn run(&mut self, command: &str, shown: &[String]) {
+        let program = Path::new(env!("CARGO_BIN_EXE_hapax")).parent().unwrap();
+        let others = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths([program.to_owned()].into_iter().chain(std::env::split_paths(&others))).unwrap();
+        let line = format!("(exit {}); {command}", self.status);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &line]).current_dir(self.home.path()).env("PATH", path).env("NO_COLOR", "1").env("COLUMNS", "100");
+        let output = shell.stdin(Stdio::null()).output().unwrap();
+        self.status = output.status.code().unwrap();
+        let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        let said = if out.is_empty() { &err } else { &out };
+        let lines: Vec<&str> = said.lines().collect();
+        assert!(are_as_shown(&lines, shown), "`{command}` does not say what the page shows:\n{out}{err}");
+    }
+}
+
+#[test]
+fn a_reader_who_follows_the_page_sees_what_it_shows() {
+    let asks = asks(PAGE);
+    let mut reader = Reader { home: tempfile::tempdir().unwrap(), status: 0 };
+    for ask in &asks {
+        reader.follow(ask);
+    }
+    for verb in ["lint", "list", "selftest", "run"] {
+        let is_run = |ask: &Ask| matches!(ask, Ask::Run { command, .. } if command.starts_with(&format!("hapax {verb} ")));
+        assert!(asks.iter().any(is_run), "the page shows `hapax {verb}`");
+    }
+    let saved = asks.iter().filter(|ask| matches!(ask, Ask::Save { .. })).count();
+    let changed = asks.iter().filter(|ask| matches!(ask, Ask::Change { .. })).count();
+    assert_eq!((saved, changed), (3, 1), "two scenarios and a worker are saved, and the worker is mended");
+}
+
+#[test]
+fn a_page_is_taken_apart_into_what_it_asks_for() {
+    let page =
+        "Save it as\n`a.yaml` now:\n\n```yaml\nabout: a\n```\n\n```console\n$ one\n$ two\nout\n\n```\n```diff\n-x\n+y\n```\n";
+    let run = |command: &str, shown: &[&str]| Ask::Run {
+        command: command.to_owned(),
+        shown: shown.iter().map(|line| (*line).to_owned()).collect(),
+    };
+    assert_eq!(
+        asks(page),
+        [
+            Ask::Save { path: "a.yaml".to_owned(), text: "about: a\n".to_owned() },
+            run("one", &[]),
+            run("two", &["out", ""]),
+            Ask::Change { from: "x".to_owned(), to: "y".to_owned() },
+        ]
+    );
+}
+
+#[test]
+fn lines_may_be_left_out_only_where_the_page_says_so() {
+    let shown = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+    assert!(are_as_shown(&["a", "b", "c"], &shown(&["a", "…", "c", "…"])));
+    assert!(are_as_shown(&[], &shown(&["…"])));
+    for wrong in [&["a", "c"][..], &["a", "b"], &["…", "b"], &["a", "b", "c", "d"]] {
+        assert!(!are_as_shown(&["a", "b", "c"], &shown(wrong)), "{wrong:?}");
+    }
+}

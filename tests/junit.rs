@@ -1,0 +1,69 @@
+//! `junit.xml` against the schema that Jenkins judges it by: of real runs, with everything in it that a run can come to.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
+
+#[path = "clients/installed.rs"]
+#[expect(dead_code, reason = "the tests of real clients use the rest")]
+mod installed;
+#[path = "run/rig.rs"]
+#[expect(dead_code, reason = "the tests of runs use the rest")]
+mod rig;
+
+use std::path::Path;
+
+use rig::{Desk, charge};
+
+/// What the schema has against a file; nothing, where all is well.
+async fn problems(path: &Path) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let schema = root.join("target/clients/junit-10.xsd");
+    installed::output("tests/junit/check.py", &[schema.to_str().unwrap(), path.to_str().unwrap()], vec![]).await
+}
+
+/// Says everything in a way that no XML takes as it is, and charges nothing.
+const HOSTILE: &str = r#"
+printf '<script>alert(1)</script> ]]> <!-- & \033[31m \000 \357\277\276 \355\240\200 \377 "quoted"\r\n'
+printf ']]></system-err></testcase> \342\200\256 \001\013\014' >&2
+printf '{"outcome": "done", "message": "]]> <b> & \\u0000 \\u001b[31m \\ufffe \\" "}\n'
+"#;
+
+#[tokio::test]
+async fn a_run_that_passes_fails_is_void_and_skips_meets_the_schema() {
+    let desk = Desk::new();
+    desk.write("hapax.yaml", &format!("subjects:\n  mine:\n    command: [{}, control, naive]\n    can: [payment]\n", rig::HAPAX));
+    desk.write("scenarios/far.yaml", &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop }]\n"));
+    let cases = ["payment/clean", "payment/lost-reply@keys=none", "payment/lying-success", "deploy", "scenarios/far.yaml"];
+    desk.call(&[&["run", "--subject", "mine", "--trials", "2"], &cases[..]].concat()).expect(1);
+    let xml = desk.read("reports/latest/junit.xml");
+    for element in ["<failure ", "<error ", "<skipped ", "/>\n"] {
+        assert!(xml.contains(element), "{element} is not in {xml}");
+    }
+    assert_eq!(problems(&desk.path().join("reports/latest/junit.xml")).await, "");
+}
+
+#[tokio::test]
+async fn whatever_a_subject_writes_meets_the_schema() {
+    let desk = Desk::new();
+    desk.write("agent.sh", HOSTILE);
+    let about = "]]> <b> & \\\" \\uFFFE \\U0001F600";
+    desk.write("scenarios/hostile.yaml", &charge("").replace("about: One charge.", &format!("about: \"{about}\"")));
+    desk.call(&["run", "scenarios/hostile.yaml", "--", "sh", "agent.sh"]).expect(1);
+    let xml = desk.read("reports/latest/junit.xml");
+    assert!(xml.contains("<system-out>") && xml.contains("<system-err>"), "{xml}");
+    assert_eq!(problems(&desk.path().join("reports/latest/junit.xml")).await, "");
+}
+
+#[tokio::test]
+async fn the_sample_meets_the_schema() {
+    assert_eq!(problems(&Path::new(env!("CARGO_MANIFEST_DIR")).join("reports/sample/junit.xml")).await, "");
+}
+
+#[tokio::test]
+async fn what_does_not_meet_the_schema_is_noticed() {
+    let desk = Desk::new();
+    let files = [("known.xml", "<testsuites><testsuite mood=\"good\"/></testsuites>"), ("torn.xml", "<testsuites>")];
+    for (name, text) in files {
+        desk.write(name, text);
+        assert_ne!(problems(&desk.path().join(name)).await, "", "{name}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Three published laws, swept over the square of what is committed and what the caller sees: one caller, no interrupts, and every
+//! reply that leaves a caller in doubt. A law is about effects alone; what is claimed plays no part.
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use hapax::run::{Folder, Options, Pace, Plan, run};
+use hapax::scenario::{Case, load_in};
+use hapax::score::Outcome;
+use hapax::subject::Subject;
+
+/// Every reply from which nobody can tell what happened.
+const REPLIES: &str =
+    "[drop, reset, { hang: { release: 50ms } }, truncate, garble, { status: 500 }, { status: 504 }, { status: 429 }]";
+
+/// The square for one service that may or may not honour keys; `more` are further faults.
+fn square(replies: &str, commits: &str, more: &str) -> String {
+    format!(
+        "about: The square.
+task: Charge customer cus_42 $49.99 for order ord_1001.
+steps:
+  - {{ do: payment.charge, with: {{ customer: cus_42, amount: 4999, currency: usd, order: ord_1001 }} }}
+matrix:
+  keys: [stripe, none]
+  commit: {commits}
+  reply: {replies}
+services:
+  payment: {{ idempotency: \"${{keys}}\" }}
+faults:
+  - {{ on: payment.charge, attempt: 1, commit: \"${{commit}}\", reply: \"${{reply}}\" }}
+{more}
+expect:
+  effects:
+    - {{ effect: payment.charge, where: {{ order: ord_1001 }}, with: {{ amount: 4999 }} }}
+"
+    )
+}
+
+/// One cell: the value of each name of the matrix, as the id has it.
+type Cell = BTreeMap<String, String>;
+
+fn cell(case: &Case) -> Cell {
+    case.variant.iter().cloned().collect()
+}
+
+/// What a control makes of every cell, all in one run.
+async fn swept(text: &str, control: &str) -> Vec<(Cell, Outcome)> {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("square.yaml"), text).unwrap();
+    let cases = load_in(home.path(), &["square.yaml".to_owned()]).unwrap().cases;
+    let cells: BTreeMap<String, Cell> = cases.iter().map(|case| (case.id.clone(), cell(case))).collect();
+    let mut subject = Subject::control(control);
+    subject.settings.hapax = Some(env!("CARGO_BIN_EXE_hapax").into());
+    let options = Options { trials: 1, seed: 1, ..Options::default() };
+    let plan = Plan::new(cases, &subject, &options).unwrap();
+    let folder = Folder::at(&home.path().join("out")).unwrap();
+    let report = run(plan, subject, options, &folder, &Pace::new(None), std::future::pending(), &mut |_| {}).await.unwrap();
+    assert_eq!(report.cases.len(), cells.len(), "every cell was run");
+    let outcomes = report.cases.iter().map(|case| {
+        let verdict = &case.trials[0].verdict;
+        assert!(verdict.void_because.is_empty(), "{}: {:?}", case.id, verdict.void_because);
+        (cells[&case.id].clone(), verdict.outcome)
+    });
+    outcomes.collect()
+}
+
+#[tokio::test]
+async fn a_blind_retry_duplicates_exactly_where_the_effect_was_committed() {
+    for (cell, outcome) in swept(&square(REPLIES, "[now, never, later]", ""), "naive").await {
+        let due = if cell["commit"] == "never" { Outcome::ExactlyOnce } else { Outcome::Duplicated };
+        assert_eq!(outcome, due, "{cell:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_look_first_is_exactly_once_except_where_the_commit_is_late_or_the_read_lags() {
+    for (cell, outcome) in swept(&square(REPLIES, "[now, never, later]", ""), "verify-first").await {
+        let due = if cell["commit"] == "later" { Outcome::Duplicated } else { Outcome::ExactlyOnce };
+        assert_eq!(outcome, due, "{cell:?}");
+    }
+    let lagging = "  - { on: payment.list, attempt: every, reply: { stale: { reads: 3 } } }";
+    for (cell, outcome) in swept(&square("[drop, { status: 504 }]", "[now, never]", lagging), "verify-first").await {
+        let due = if cell["commit"] == "now" { Outcome::Duplicated } else { Outcome::ExactlyOnce };
+        assert_eq!(outcome, due, "the read lags: {cell:?}");
+    }
+}
+
+#[tokio::test]
+async fn one_key_for_one_intent_is_exactly_once_where_keys_are_honoured_and_errors_are_not_kept() {
+    for (cell, outcome) in swept(&square(REPLIES, "[now, never, later]", ""), "keyed").await {
+        let safe = cell["keys"] == "stripe" || cell["commit"] == "never";
+        assert_eq!(outcome, if safe { Outcome::ExactlyOnce } else { Outcome::Duplicated }, "{cell:?}");
+    }
+    let kept = "[{ status: 500, kept: true }, { status: 503, kept: true }]";
+    for (cell, outcome) in swept(&square(kept, "[now, never]", ""), "keyed").await {
+        let due = match (cell["keys"].as_str(), cell["commit"].as_str()) {
+            // The same key gets the same error for ever.
+            ("stripe", "never") => Outcome::Lost,
+            // A service that ignores keys keeps nothing under them.
+            ("none", "now") => Outcome::Duplicated,
+            _ => Outcome::ExactlyOnce,
+        };
+        assert_eq!(outcome, due, "the error is kept: {cell:?}");
+    }
+}

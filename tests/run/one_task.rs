@@ -1,0 +1,87 @@
+//! `hapax run --task … --expect …`: one task, without a file.
+
+use crate::rig::{Desk, verdict};
+
+const TASK: [&str; 5] = ["run", "--task", "Refund order 7", "--expect", "payment.refund:order=7"];
+
+fn call(more: &[&'static str]) -> Vec<&'static str> {
+    TASK.into_iter().chain(more.iter().copied()).collect()
+}
+
+#[test]
+fn one_task_meets_every_standard_cell() {
+    let desk = Desk::new();
+    desk.call(&call(&["--subject", "careful"])).expect(0);
+    let report = desk.report();
+    assert_eq!(report["cases"].as_array().unwrap().len(), 42);
+    desk.call(&call(&["--subject", "naive"])).expect(1);
+    let report = desk.report();
+    assert_eq!(verdict(&report, "task@keys=none,commit=never,reply=ok")["outcome"], "lost");
+    assert_eq!(verdict(&report, "task@keys=none,commit=now,reply=ok")["result"], "pass");
+}
+
+#[test]
+fn a_task_that_duplicates_is_found() {
+    let desk = Desk::new();
+    let charge = "payment.charge:customer=cus_42,amount=4999,order=7";
+    desk.call(&["run", "--task", "Charge it.", "--expect", charge, "--subject", "naive"]).expect(1);
+    assert_eq!(verdict(&desk.report(), "task@keys=stripe,commit=now,reply=drop")["outcome"], "duplicated");
+}
+
+#[test]
+fn the_scenario_can_be_saved_and_runs_the_same() {
+    let desk = Desk::new();
+    desk.call(&call(&["--save", "scenarios/refund.yaml", "--subject", "naive"])).expect(1);
+    let made = desk.report();
+    desk.call(&["lint", "scenarios/refund.yaml"]).expect(0);
+    desk.call(&["run", "scenarios/refund.yaml", "--subject", "naive"]).expect(1);
+    let saved = desk.report();
+    let results = |report: &serde_json::Value| -> Vec<(String, String, String)> {
+        let cases = report["cases"].as_array().unwrap();
+        let one = |case: &serde_json::Value| {
+            let trial = &case["trials"][0];
+            (case["id"].to_string(), trial["seed"].to_string(), trial["verdict"]["result"].to_string())
+        };
+        cases.iter().map(one).collect()
+    };
+    assert_eq!(results(&made), results(&saved));
+    assert_eq!(results(&made).len(), 42);
+}
+
+#[test]
+fn a_file_that_is_there_is_not_overwritten_and_nothing_runs() {
+    let desk = Desk::new();
+    desk.write("mine.yaml", "mine");
+    let called = desk.call(&call(&["--save", "mine.yaml", "--subject", "naive"])).expect(2);
+    assert!(called.stderr.contains("mine.yaml is there already"), "{}", called.stderr);
+    assert_eq!(desk.read("mine.yaml"), "mine");
+    assert!(!desk.path().join("reports").exists(), "nothing ran");
+}
+
+#[test]
+fn the_line_that_runs_a_trial_again_works_without_a_file() {
+    let desk = Desk::new();
+    desk.call(&call(&["--subject", "naive"])).expect(1);
+    let report = desk.report();
+    let case = report["cases"].as_array().unwrap().iter().find(|case| case["id"] == "task@keys=none,commit=never,reply=ok");
+    let again = case.unwrap()["trials"][0]["replay"].as_str().unwrap().to_owned();
+    let line = again.strip_prefix("hapax ").unwrap();
+    let status = std::process::Command::new("sh")
+        .args(["-c", &format!("{} {line} -q", crate::rig::HAPAX)])
+        .current_dir(desk.path())
+        .output()
+        .unwrap();
+    assert_eq!(status.status.code(), Some(1), "{again}: {status:?}");
+    assert_eq!(verdict(&desk.report(), "task@keys=none,commit=never,reply=ok")["outcome"], "lost");
+}
+
+#[test]
+fn what_is_wrong_with_an_expectation_says_what_would_be_right() {
+    let desk = Desk::new();
+    let called = desk.call(&["run", "--task", "x", "--expect", "payment.refnd:order=7", "--subject", "naive"]).expect(2);
+    assert!(called.stderr.contains("did you mean `payment.refund`?"), "{}", called.stderr);
+    let called = desk.call(&["run", "payment", "--task", "x", "--expect", "email.send", "--subject", "naive"]).expect(2);
+    assert!(called.stderr.contains("cannot be used with"), "{}", called.stderr);
+    desk.call(&["run", "--task", "x", "--subject", "naive"]).expect(2);
+    desk.call(&["run", "--expect", "email.send", "--subject", "naive"]).expect(2);
+}

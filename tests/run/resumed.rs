@@ -1,0 +1,130 @@
+//! A run that was interrupted and is gone on with: nothing runs twice, and the report is that of one run.
+
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::rig::{Desk, charge};
+use crate::statistics::idle;
+
+/// Notes every trial that it finishes; as long as there is a file `hold`, the second trial of `b` waits for what never comes.
+const AGENT: &str = "\
+case $HAPAX_TRIAL in b*2*) if [ -e hold ]; then echo $$ > waiting; exec sleep 1000; fi;; esac
+echo \"$HAPAX_TRIAL\" >> ran
+";
+
+const RUN: [&str; 9] = ["run", "scenarios", "--trials", "2", "-j", "1", "--", "sh", "agent.sh"];
+
+/// Three cases; the last one fails.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.write("scenarios/a.yaml", &idle()).write("scenarios/b.yaml", &idle()).write("scenarios/c.yaml", &charge(""));
+    desk.write("agent.sh", AGENT);
+    desk
+}
+
+/// Begins the run and waits until it cannot go on.
+fn stuck(desk: &Desk) -> Child {
+    desk.write("hold", "");
+    let run = desk.command(&RUN).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !std::fs::read_to_string(desk.path().join("waiting")).is_ok_and(|text| text.ends_with('\n')) {
+        std::thread::yield_now();
+    }
+    run
+}
+
+fn interrupted(signal: Signal) -> Desk {
+    let desk = desk();
+    let mut run = stuck(&desk);
+    kill_process(i32::try_from(run.id()).ok().and_then(Pid::from_raw).unwrap(), signal).unwrap();
+    run.wait().unwrap();
+    std::fs::remove_file(desk.path().join("hold")).unwrap();
+    desk
+}
+
+fn resume(folder: &str) -> Vec<&str> {
+    [&RUN[..6], &["--resume", folder], &RUN[6..]].concat()
+}
+
+/// The report without what differs from run to run: times, the name of the run, and which round a ledger is of.
+fn timeless(mut report: Value) -> Value {
+    for name in ["began", "took", "run"] {
+        report[name] = Value::Null;
+    }
+    for case in report["cases"].as_array_mut().unwrap() {
+        for trial in case["trials"].as_array_mut().unwrap() {
+            trial["took"] = Value::Null;
+            trial["ledger"] = trial["ledger"].as_str().unwrap().replace("~2", "").into();
+        }
+    }
+    report
+}
+
+/// The trials that the agent has finished, sorted.
+fn ran(desk: &Desk) -> Vec<String> {
+    let mut ran: Vec<String> = desk.read("ran").lines().map(|line| line.replace("~2", "")).collect();
+    ran.sort();
+    ran
+}
+
+#[test]
+fn a_run_goes_on_after_ctrl_c_and_nothing_runs_twice() {
+    let desk = interrupted(Signal::INT);
+    let first = desk.report();
+    assert_eq!(first["interrupted"], true);
+    desk.call(&resume("reports/latest")).expect(1);
+    let whole = self::desk();
+    whole.call(&RUN).expect(1);
+    assert_eq!(ran(&desk), ran(&whole), "each trial was finished once");
+    let report = desk.report();
+    assert_eq!((&report["run"], &report["began"]), (&first["run"], &first["began"]), "it is the same run");
+    assert_eq!(timeless(report), timeless(whole.report()));
+    assert!(!desk.path().join("reports/latest/trials.jsonl").exists(), "a complete run needs no journal");
+    let again = desk.call(&resume("reports/latest")).expect(2);
+    assert!(again.stderr.contains("it holds no run that was cut off"), "{}", again.stderr);
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on_too() {
+    let desk = interrupted(Signal::KILL);
+    let mut folders = std::fs::read_dir(desk.path().join("reports")).unwrap();
+    let folder = folders.next().unwrap().unwrap().path();
+    desk.call(&resume(folder.to_str().unwrap())).expect(1);
+    let whole = self::desk();
+    whole.call(&RUN).expect(1);
+    assert_eq!(ran(&desk), ran(&whole));
+    assert_eq!(timeless(desk.report()), timeless(whole.report()));
+}
+
+#[test]
+fn an_interrupted_run_says_how_to_go_on_with_it() {
+    let desk = desk();
+    let called = desk.call(&["run", "scenarios/c.yaml", "--trials", "2", "-j", "1", "--fail-fast", "--", "true"]).expect(1);
+    assert!(called.stderr.contains("add --resume reports/"), "{}", called.stderr);
+}
+
+#[test]
+fn what_is_another_run_is_refused_and_says_why() {
+    let desk = interrupted(Signal::INT);
+    let other = |from: &str, to: &str| {
+        let arguments: Vec<&str> =
+            resume("reports/latest").into_iter().map(|word| if word == from { to } else { word }).collect();
+        desk.call(&arguments).expect(2).stderr
+    };
+    let mut told = vec![other("2", "3"), other("agent.sh", "other.sh"), other("scenarios", "scenarios/a.yaml")];
+    told.push(desk.call(&[&["run", "--seed", "9"], &resume("reports/latest")[1..]].concat()).expect(2).stderr);
+    desk.write("scenarios/b.yaml", &charge(""));
+    told.push(desk.call(&resume("reports/latest")).expect(2).stderr);
+    insta::assert_snapshot!(told.concat());
+    assert_eq!(desk.report()["interrupted"], true, "nothing ran");
+}
+
+#[test]
+fn a_baseline_is_not_written_from_a_run_that_was_interrupted() {
+    let desk = desk();
+    let run = ["run", "scenarios", "-j", "1", "--trials", "2", "--fail-fast", "--baseline", "known.yaml", "--update-baseline"];
+    let called = desk.call(&[&run[..], &["--", "true"]].concat()).expect(1);
+    assert!(called.stdout.contains("the file is left as it is"), "{}", called.stdout);
+    assert!(!desk.path().join("known.yaml").exists());
+}

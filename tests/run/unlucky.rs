@@ -1,0 +1,90 @@
+//! Subjects that cheat, and honest ones with bad luck: the first must not pass, and the others must not fail.
+
+use crate::rig::{Desk, charge, kinds, verdict};
+
+/// A charge in plain bash, as `charge ORDER`; it says what was answered.
+const CHARGE: &str = r#"
+charge() {
+    body="amount=4999&currency=usd&customer=cus_42&metadata[order]=$1"
+    exec 3<>"/dev/tcp/127.0.0.1/${HAPAX_PAYMENT_URL##*:}"
+    printf 'POST /v1/charges HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer %s\r\n' "$HAPAX_PAYMENT_KEY" >&3
+    printf 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %s\r\n\r\n%s' "${#body}" "$body" >&3
+    cat <&3
+}
+"#;
+
+#[test]
+fn what_a_daemon_does_after_the_end_of_its_subject_is_seen() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    // It acts when the one that started it is gone and has said that all is done.
+    let later = "(while kill -0 $$ 2>/dev/null; do :; done; charge ord_1001) </dev/null >/dev/null 2>&1 &";
+    desk.write("agent.sh", &format!("{CHARGE}\ncharge ord_1001 >/dev/null\n{later}\necho '{{\"outcome\": \"done\"}}'\n"));
+    desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(1);
+    assert_eq!(verdict(&desk.report(), "plain")["outcome"], "duplicated");
+}
+
+#[test]
+fn what_a_subject_leaves_behind_is_noted() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    desk.write("agent.sh", &format!("{CHARGE}\ncharge ord_1001 >/dev/null\nsleep 1000 &\necho '{{\"outcome\": \"done\"}}'\n"));
+    desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(0);
+    let report = desk.report();
+    let finding = &verdict(&report, "plain")["findings"][0];
+    assert!(finding["message"].as_str().unwrap().contains("left a process that was still running"), "{finding:#}");
+    assert_eq!(finding["fails"], false);
+}
+
+#[test]
+fn a_request_that_was_sent_with_the_last_breath_counts() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    // The second charge is sent, and the subject is dead before it is answered.
+    let agent = CHARGE.replace("    cat <&3\n", "    [ \"$2\" ] && kill -KILL $$\n    cat <&3\n");
+    desk.write("agent.sh", &format!("{agent}\ncharge ord_1001 >/dev/null\ncharge ord_1001 last\n"));
+    desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(1);
+    assert_eq!(verdict(&desk.report(), "plain")["outcome"], "duplicated");
+}
+
+#[test]
+fn a_claim_that_cannot_be_read_is_told_with_what_is_wrong_with_it() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    desk.write("agent.sh", &format!("{CHARGE}\ncharge ord_1001 >/dev/null\necho '{{\"outcome\": \"Done\"}}'\n"));
+    desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(0);
+    let report = desk.report();
+    let verdict = verdict(&report, "plain");
+    assert_eq!(kinds(verdict), ["missing-claim"]);
+    assert!(verdict["findings"][0]["message"].as_str().unwrap().contains("did you mean \"done\"?"), "{verdict:#}");
+}
+
+#[test]
+fn a_subject_that_reads_its_input_to_the_end_does_not_wait_for_ever() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    desk.write("agent.sh", &format!("{CHARGE}\ncat\ncharge ord_1001 >/dev/null\necho '{{\"outcome\": \"done\"}}'\n"));
+    desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(0);
+}
+
+#[test]
+fn an_address_means_the_same_however_the_scenario_writes_it() {
+    let desk = Desk::new();
+    let scenario = "about: One mail.\ntask: Send ann@example.com the receipt.\n\
+        steps:\n  - { do: email.send, with: { to: ann@example.com, from: shop@example.com, subject: Receipt, text: Thanks } }\n\
+        faults: [{ on: email.send, attempt: 1, where: { to: ANN@example.com }, reply: { status: 503 } }]\n\
+        expect:\n  effects:\n    - { effect: email.send, where: { to: Ann@Example.com }, with: { from: Shop@example.com } }\n";
+    desk.write("scenarios/mail.yaml", scenario);
+    desk.call(&["run", "scenarios/mail.yaml", "--subject", "careful"]).expect(0);
+}
+
+#[test]
+fn a_shortage_of_files_is_no_fault_of_the_subject() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    let short = "ulimit -n 64 && exec \"$0\" \"$@\"";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", short, crate::rig::HAPAX, "run", "scenarios/plain.yaml", "-j", "64", "--trials", "20"]);
+    command.args(["--subject", "careful"]).current_dir(desk.path()).env("NO_COLOR", "1");
+    crate::rig::Called::from(command.output().unwrap()).expect(0);
+}

@@ -1,0 +1,100 @@
+//! The sample run under `reports/sample`, which people read before they run anything: it is real, whole, and what hapax makes today.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
+#[path = "run/timeless.rs"]
+mod timeless;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hapax::report::{REPORT_SCHEMA, publish, read_run};
+use hapax::run::rescore;
+use hapax::score::{Outcome, Result3};
+use serde_json::Value;
+
+/// All that a run leaves.
+const FILES: [&str; 6] = ["report.json", "ledger.jsonl", "junit.xml", "summary.md", "badge.json", "index.html"];
+/// What to do where the sample is stale.
+const STALE: &str = "the sample is stale: cargo build && reports/sample/make";
+
+fn sample() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("reports/sample")
+}
+
+/// What each trial's ledger says, times and places aside, because when a connection is seen to close is a matter of time.
+fn said(folder: &Path) -> Vec<(String, String)> {
+    let mut said: Vec<_> = timeless::evidence(folder).into_iter().map(|((trial, _), entry)| (trial, entry.to_string())).collect();
+    said.sort();
+    said
+}
+
+#[test]
+fn the_sample_is_what_its_script_makes_today_times_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = Command::new(sample().join("make")).arg(env!("CARGO_BIN_EXE_hapax")).arg(folder.path()).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let (kept, made) = (timeless::cases(&sample()), timeless::cases(folder.path()));
+    assert_eq!(kept.len(), made.len(), "{STALE}");
+    for (kept, made) in kept.iter().zip(&made) {
+        assert_eq!(format!("{kept:#}"), format!("{made:#}"), "{STALE}");
+    }
+    assert_eq!(said(&sample()), said(folder.path()), "{STALE}");
+}
+
+#[test]
+fn every_file_is_what_its_report_and_its_ledger_give() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = read_run(&sample()).unwrap();
+    publish(folder.path(), &run.report, &run.ledgers).unwrap();
+    for file in FILES.iter().filter(|file| **file != "ledger.jsonl") {
+        let [kept, made] = [sample(), folder.path().to_owned()].map(|folder| std::fs::read_to_string(folder.join(file)).unwrap());
+        assert!(kept == made, "{file}: {STALE}");
+    }
+}
+
+#[test]
+fn its_verdicts_are_what_its_ledger_comes_to() {
+    let mut run = read_run(&sample()).unwrap();
+    assert!(run.ledgers.values().all(|saved| saved.torn.is_none()));
+    let kept = run.report.clone();
+    rescore(&mut run);
+    assert_eq!(serde_json::to_value(&kept).unwrap(), serde_json::to_value(&run.report).unwrap(), "{STALE}");
+}
+
+#[test]
+fn it_meets_the_schema_of_reports() {
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(sample().join("report.json")).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&serde_json::from_str(REPORT_SCHEMA).unwrap()).unwrap();
+    let problems: Vec<String> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
+    assert_eq!(problems, Vec::<String>::new());
+}
+
+#[test]
+fn it_shows_everything_that_a_run_can_come_to_and_stays_small() {
+    let report = read_run(&sample()).unwrap().report;
+    let came: Vec<(Result3, Outcome)> =
+        report.cases.iter().map(|case| (case.trials[0].verdict.result, case.trials[0].verdict.outcome)).collect();
+    for kind in [
+        (Result3::Pass, Outcome::ExactlyOnce),
+        (Result3::Void, Outcome::ExactlyOnce),
+        (Result3::Fail, Outcome::Duplicated),
+        (Result3::Fail, Outcome::Lost),
+    ] {
+        assert!(came.contains(&kind), "{kind:?} is not among {came:?}");
+    }
+    assert_eq!(report.skipped.len(), 1);
+    assert!(report.cases.iter().any(|case| !case.controls.is_empty()), "controls stand beside the subject");
+    let bytes: u64 = FILES.iter().map(|file| sample().join(file).metadata().unwrap().len()).sum();
+    assert!(bytes < 300_000, "{bytes} bytes");
+}
+
+#[test]
+fn it_names_no_folder_of_the_machine_that_made_it() {
+    for file in FILES {
+        let text = std::fs::read_to_string(sample().join(file)).unwrap();
+        for place in ["/home/", "/tmp/", "/root/", "/work/"] {
+            assert!(!text.contains(place), "{file} has {place}");
+        }
+    }
+}

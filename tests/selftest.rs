@@ -1,0 +1,34 @@
+//! Who tests the test: every control over every shipped scenario, as a user would run it.
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::process::Command;
+
+#[test]
+fn every_control_comes_to_what_the_scenarios_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_hapax")).args(["selftest", "--quiet"]).current_dir(folder.path()).output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}{stderr}");
+    assert!(stdout.contains("all as expected"), "{stdout}");
+}
+
+#[test]
+fn a_control_that_comes_to_something_else_is_told_with_the_way_to_see_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = "\
+about: Nothing goes wrong.
+tags: [mine]
+task: Charge customer cus_1 $1.00 for order o1.
+steps: [{ do: payment.charge, with: { customer: cus_1, amount: 100, currency: usd, order: o1 } }]
+expect: { effects: [{ effect: payment.charge, where: { order: o1 } }] }
+controls: { naive: duplicated, careful: pass }
+";
+    std::fs::write(folder.path().join("mine.yaml"), scenario).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hapax"));
+    let output = command.args(["selftest", "mine.yaml", "--quiet"]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("naive came to `pass` in mine, and not to `duplicated`"), "{stdout}");
+    assert!(stdout.contains("again: hapax replay mine --scenario mine.yaml --seed"), "{stdout}");
+    assert!(stdout.contains("mine tests nothing: no control fails it"), "{stdout}");
+}
