@@ -1,12 +1,12 @@
 //! Who tests the test: every control over every shipped scenario, as a user would run it.
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::process::Command;
 
 #[test]
 fn every_control_comes_to_what_the_scenarios_say() {
     let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_hapax")).args(["selftest", "--quiet"]).current_dir(folder.path()).output().unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_hapax")).args(["selftest", "--quiet"]).current_dir(folder.path()).output().unwrap();
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{stdout}{stderr}");
     assert!(stdout.contains("all as expected"), "{stdout}");
