@@ -74,6 +74,17 @@ fn gist(verdict: &Verdict) -> Verdict {
     gist
 }
 
+#[test]
+fn a_charge_that_nothing_asked_for_stays_unintended_though_it_was_given_back() {
+    let given_back =
+        |order| [Deed::Charge(Some("o1"), Some(10), None), Deed::Charge(Some(order), Some(10), None), Deed::Refund(1, 10)];
+    let allowed = Terms { compensation: true, ..terms([due("o1", 10, 1), due("o2", 10, 0)]) };
+    let result = |order| score(&allowed, &told(&given_back(order), None).end(), None);
+    assert_eq!(result("o1").result, Result3::Pass, "a duplicate is made good");
+    assert_eq!(result("o9").outcome, Outcome::Unintended, "a stranger's order");
+    assert_eq!(result("o2").outcome, Outcome::Unintended, "one that must not be charged");
+}
+
 proptest! {
     #[test]
     fn the_outcome_is_one_that_trying_every_assignment_comes_to(terms in some_terms(), deeds in deeds(5)) {
@@ -123,8 +134,10 @@ proptest! {
     }
 
     #[test]
-    fn a_charge_and_its_full_refund_change_nothing_where_that_is_allowed(terms in some_terms(), deeds in deeds(4), charge in a_charge()) {
+    fn a_charge_that_is_due_and_its_full_refund_change_nothing_where_that_is_allowed(terms in some_terms(), deeds in deeds(4), charge in a_charge()) {
         let Deed::Charge(order, _, customer) = charge else { unreachable!("a charge") };
+        // What nothing asks for is no duplicate, and cannot be made good.
+        prop_assume!(terms.intents.iter().any(|intent| intent.times > 0 && intent.which.get("order").map(ToString::to_string).as_deref() == order));
         let mut more = deeds.clone();
         more.push(Deed::Charge(order, Some(10), customer));
         more.push(Deed::Refund(deeds.len(), 10));

@@ -41,7 +41,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     let assignment = assignment::assignment(terms, &story.effects);
     let intents = outcome::intents(terms, &story.effects, &assignment);
     let mismatches = records::mismatches(terms, &story.effects);
-    let outcome = outcome::worst(terms, &intents, &assignment, !mismatches.is_empty());
+    let outcome = outcome::worst(&intents, &assignment, !mismatches.is_empty());
     let happened = claim::happened(terms, &story.effects, &assignment, !mismatches.is_empty());
     let claims = claim::claims(terms, &story, happened);
     let attempts = attempts::attempts(terms, &story);

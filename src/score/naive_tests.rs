@@ -129,7 +129,6 @@ fn outcome(
     for charge in undone {
         match surplus_of(*charge) {
             Some(to) => of_intent[to].2.push(*charge),
-            None if terms.compensation => {}
             None => worst = worst.max(Outcome::Unintended),
         }
     }
@@ -141,10 +140,11 @@ fn outcome(
             worst = worst.max(Outcome::Altered);
         }
         let undone_surplus = undone.len().saturating_sub(due - counted.len());
-        if surplus.is_empty() && (undone_surplus == 0 || terms.compensation) {
+        let is_allowed = terms.compensation && due > 0;
+        if surplus.is_empty() && (undone_surplus == 0 || is_allowed) {
             continue;
         }
-        let undone = if terms.compensation { &[] } else { undone.as_slice() };
+        let undone = if is_allowed { &[] } else { undone.as_slice() };
         let together: Vec<usize> = [counted.as_slice(), surplus, undone].concat();
         worst = worst.max(match due {
             0 => Outcome::Unintended,

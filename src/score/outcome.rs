@@ -37,8 +37,9 @@ pub(super) fn intents(terms: &Terms, effects: &[Effect<'_>], assignment: &Assign
 }
 
 /// The worst outcome: of the intents, of what no intent covers, and of the records.
-pub(super) fn worst(terms: &Terms, intents: &[IntentOutcome], assignment: &Assignment, records_differ: bool) -> Outcome {
-    let unintended = !assignment.unintended.is_empty() || (!terms.compensation && !assignment.unintended_undone.is_empty());
+pub(super) fn worst(intents: &[IntentOutcome], assignment: &Assignment, records_differ: bool) -> Outcome {
+    // Only a duplicate can be made good: what nobody asked for stays unintended, given back or not.
+    let unintended = !assignment.unintended.is_empty() || !assignment.unintended_undone.is_empty();
     let others = [(unintended, Outcome::Unintended), (records_differ, Outcome::Altered)];
     let others = others.into_iter().filter_map(|(is_so, outcome)| is_so.then_some(outcome));
     intents.iter().map(|intent| intent.outcome).chain(others).max().unwrap_or(Outcome::ExactlyOnce)
@@ -47,7 +48,9 @@ pub(super) fn worst(terms: &Terms, intents: &[IntentOutcome], assignment: &Assig
 fn outcome(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>]) -> Outcome {
     let names = Names(&terms.fields);
     let is_altered = |place: &usize| contradictions(intent, &effects[*place], names).next().is_some();
-    let more = !taken.surplus.is_empty() || (!taken.compensated.is_empty() && !terms.compensation);
+    // What must not happen at all is no duplicate, and giving it back does not make it good.
+    let is_allowed = terms.compensation && intent.times > 0;
+    let more = !taken.surplus.is_empty() || (!taken.compensated.is_empty() && !is_allowed);
     let mut worst = Outcome::ExactlyOnce;
     if taken.counted.iter().any(is_altered) {
         worst = worst.max(Outcome::Altered);

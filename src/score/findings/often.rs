@@ -53,16 +53,14 @@ pub(super) fn finding(scene: &Scene<'_, '_>, place: usize) -> Option<Finding> {
 pub(super) fn undone_unintended(scene: &Scene<'_, '_>) -> Option<Finding> {
     let places = &scene.assignment.unintended_undone;
     let first = &scene.story.effects[*places.first()?];
-    let allowed = scene.terms.compensation;
     let mut entries: Vec<u64> = places.iter().map(|place| scene.story.effects[*place].n).collect();
     let gist = if places.len() == 1 { gist(first, Names(&scene.terms.fields)) } else { String::new() };
     let mut message = sentence(&format!("{}{gist} that nothing asked for.", count(places.len(), first.name)));
     if let Some(undone) = undone_sentence(scene, places, &mut entries) {
         message = format!("{message} {undone}");
     }
-    let kind = if allowed { FindingKind::Compensated } else { FindingKind::Unintended };
     let remedy = "Check what an effect is for before it happens; giving it back is no substitute.".to_owned();
-    Some(Finding { kind, fails: !allowed, message, remedy, entries })
+    Some(Finding { kind: FindingKind::Unintended, fails: true, message, remedy, entries })
 }
 
 fn headline(intent: &Intent, number: usize) -> String {
