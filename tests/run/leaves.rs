@@ -34,9 +34,19 @@ fn quiet_prints_nothing_but_the_result() {
 #[test]
 fn a_saved_ledger_is_scored_again_to_the_same_verdict() {
     let desk = Desk::new();
-    desk.call(&["run", "payment", "--subject", "naive"]).expect(1);
+    desk.call(&["run", CASE, "--subject", "naive"]).expect(1);
+    let truth = verdict(&desk.report(), CASE).clone();
+    // Whatever the report says: the ledger has the last word.
+    let mut report = desk.report();
+    report["cases"][0]["trials"][0]["verdict"]["result"] = "pass".into();
+    report["cases"][0]["trials"][0]["verdict"]["findings"] = serde_json::json!([]);
+    desk.write("reports/latest/report.json", &report.to_string());
     let shown = desk.call(&["report", "show", "reports/latest"]).expect(1);
     assert!(shown.stdout.contains("2 charges for ord_1001"), "{}", shown.stdout);
+    let lines = desk.call(&["report", "show", "reports/latest", "--format", "jsonl"]).expect(1).stdout;
+    let trial: serde_json::Value =
+        serde_json::from_str(lines.lines().find(|line| line.contains("\"kind\":\"trial\"")).unwrap()).unwrap();
+    assert_eq!(trial["verdict"], truth, "{lines}");
 }
 
 #[test]
