@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
-use mock_services::ledger::LedgerFile;
+use mock_services::ledger::{LedgerFile, read_ledgers};
 use serde::{Deserialize, Serialize};
 
 use super::{Identity, Planned, RunError};
@@ -105,13 +105,18 @@ impl Folder {
         if let Some(what) = run.differs(now) {
             return Err(RunError::OtherRun { path: path.to_owned(), what });
         }
+        // What the ledger does not bear out to its end is run again: it may not have reached the disk.
+        let ledgers = File::open(real.join(LEDGER)).and_then(|file| read_ledgers(BufReader::new(file))).map_err(told)?;
+        let is_whole = |trial: &TrialReport| ledgers.get(&trial.ledger).is_some_and(|saved| saved.torn.is_none());
         let (mut finished, mut round, mut before) = (Vec::new(), 1, Before { began: Some(began), took: 0 });
         for line in lines {
             // The last line may have been cut off: that trial runs again.
             let Ok(Line { case, round: of, took, trial }) = serde_json::from_str(&line.map_err(told)?) else { continue };
             round = round.max(of);
             before.took = before.took.max(took);
-            finished.push((case, trial));
+            if is_whole(&trial) {
+                finished.push((case, trial));
+            }
         }
         Ok((Folder::open(real, round + 1, before)?, finished))
     }

@@ -1,3 +1,6 @@
+use mock_services::Clock;
+use mock_services::ledger::Ledger;
+
 use super::*;
 
 fn trial(number: u32) -> TrialReport {
@@ -29,6 +32,7 @@ fn a_run_that_was_cut_off_goes_on_behind_its_last_whole_trial() {
     let path = folder.path().join("run");
     let first = Folder::at(&path).unwrap();
     first.begin(5, Identity::default()).unwrap();
+    Ledger::in_file("a#1", 1, Clock::default(), &first.ledger()).close();
     first.keep("a", &trial(1), 40).unwrap();
     drop(first);
     let mut journal = File::options().append(true).open(path.join(JOURNAL)).unwrap();
@@ -43,6 +47,21 @@ fn a_run_that_was_cut_off_goes_on_behind_its_last_whole_trial() {
     let (last, finished) = Folder::resume(&path, &Identity::default()).unwrap();
     assert_eq!(last.before(), Before { began: Some(5), took: 60 }, "it began when it first did");
     assert_eq!(finished.len(), 2, "the line that was cut off spoils no other");
+}
+
+#[test]
+fn a_finished_trial_whose_ledger_is_torn_is_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let first = Folder::at(&path).unwrap();
+    first.begin(5, Identity::default()).unwrap();
+    let unclosed = Ledger::in_file("a#1", 1, Clock::default(), &first.ledger());
+    first.keep("a", &trial(1), 40).unwrap();
+    first.finish(false).unwrap();
+    assert_eq!(Folder::resume(&path, &Identity::default()).unwrap().1, []);
+    unclosed.close();
+    first.finish(false).unwrap();
+    assert_eq!(Folder::resume(&path, &Identity::default()).unwrap().1.len(), 1);
 }
 
 #[test]
