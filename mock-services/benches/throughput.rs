@@ -17,38 +17,52 @@ use support::{Contender, load, one_key};
 const CONNECTIONS: [usize; 2] = [8, 256];
 const CALLERS: u32 = 16;
 
+/// The contenders' places.
+const WITH_LEDGER: usize = 0;
+const WITHOUT_LEDGER: usize = 1;
+const BARE: usize = 2;
+const WIREMOCK: usize = 3;
+
 fn main() {
     let quick = std::env::args().any(|argument| argument == "--quick" || argument == "--test");
     let (rounds, slice, key_rounds) =
-        if quick { (3, Duration::from_millis(200), 1_000) } else { (11, Duration::from_millis(700), 10_000) };
+        if quick { (5, Duration::from_millis(100), 1_000) } else { (61, Duration::from_millis(120), 10_000) };
     let folder = tempfile::tempdir().unwrap();
     for connections in CONNECTIONS {
         let mut contenders = Contender::all(folder.path(), connections);
         // For a profiler: one contender alone, by its number.
         if let Some(only) = std::env::var("BENCH_ONLY").ok().and_then(|only| only.parse::<usize>().ok()) {
             let before = processor_time();
-            let rate = load(&contenders.swap_remove(only), connections, slice * rounds);
+            let contender = contenders.swap_remove(only);
+            let rate = load(&contender, connections, slice * rounds);
             let processor = processor_time().saturating_sub(before).as_micros() as f64 / (rate * (slice * rounds).as_secs_f64());
             println!("{connections} connections: {rate:.0} requests a second, {processor:.1} us of processor time each");
+            // Taking down what was built up is no part of the measure.
+            std::mem::forget((contender, contenders));
             continue;
         }
-        let mut rates = vec![Vec::new(); contenders.len()];
-        // The contenders take turns, so that whatever else the machine does falls on all of them alike.
-        for _ in 0..rounds {
-            for (contender, rates) in contenders.iter().zip(&mut rates) {
-                rates.push(load(contender, connections, slice));
+        // The contenders take turns, each time in another order, so that whatever else the machine does falls on all of them alike.
+        let mut turns: Vec<[f64; 4]> = Vec::new();
+        for round in 0..rounds {
+            let mut rates = [0.0; 4];
+            for turn in 0..rates.len() {
+                let number = (round as usize + turn) % rates.len();
+                rates[number] = load(&contenders[number], connections, slice);
             }
+            turns.push(rates);
         }
-        let medians: Vec<f64> = rates.into_iter().map(median).collect();
+        // What two contenders did in the same second is compared; of these ratios the median counts.
+        let ratio = |one: usize, other: usize| median(turns.iter().map(|rates| rates[one] / rates[other]).collect());
         println!("\n{connections} connections\n");
         println!("| contender | requests a second | of the bare responder |\n| --- | ---: | ---: |");
-        for (contender, rate) in contenders.iter().zip(&medians) {
-            println!("| {} | {:.0} | {:.0} % |", contender.name, rate, 100.0 * rate / medians[2]);
+        for (number, contender) in contenders.iter().enumerate() {
+            let rate = median(turns.iter().map(|rates| rates[number]).collect());
+            println!("| {} | {rate:.0} | {:.0} % |", contender.name, 100.0 * ratio(number, BARE));
         }
         println!(
             "\nThe ledger costs {:.1} %. Ahead of wiremock by a factor of {:.2}.",
-            100.0 * (1.0 - medians[0] / medians[1]),
-            medians[0] / medians[3]
+            100.0 * (1.0 - ratio(WITH_LEDGER, WITHOUT_LEDGER)),
+            ratio(WITH_LEDGER, WIREMOCK)
         );
     }
     if std::env::var_os("BENCH_ONLY").is_some() {

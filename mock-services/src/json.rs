@@ -88,21 +88,27 @@ pub(crate) fn text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Whether a control character, a quote or a backslash is among the bytes; eight of them are looked at together.
+/// Whether JSON cannot hold the bytes of a text as they are.
 fn needs_escape(bytes: &[u8]) -> bool {
+    holds_special(bytes, b'"')
+}
+
+/// Whether a control character, a quote, a backslash or `another` is among the bytes; eight of them are looked at together.
+#[inline]
+pub(crate) fn holds_special(bytes: &[u8], another: u8) -> bool {
     const ONES: u64 = u64::MAX / 255;
     const HIGHS: u64 = ONES << 7;
     // The highest bit of some byte is set where one of them is below `limit`, which is at most 128.
     let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & HIGHS;
-    let special =
-        |word: u64| below(word, 0x20) | below(word ^ (ONES * u64::from(b'"')), 1) | below(word ^ (ONES * u64::from(b'\\')), 1);
+    let is = |word: u64, byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    let special = |word: u64| below(word, 0x20) | is(word, b'"') | is(word, b'\\') | is(word, another);
     match bytes.last_chunk::<8>() {
         // The last eight may have been looked at in part.
         Some(last) => {
             let mut words = bytes.as_chunks::<8>().0.iter().chain(std::iter::once(last));
             words.any(|word| special(u64::from_le_bytes(*word)) != 0)
         }
-        None => bytes.iter().any(|byte| matches!(byte, ..0x20 | b'"' | b'\\')),
+        None => bytes.iter().any(|byte| matches!(byte, ..0x20 | b'"' | b'\\') || *byte == another),
     }
 }
 

@@ -1,6 +1,8 @@
 //! One request on its way through the engine.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::sync::Arc;
 
 use crate::idempotency::{Keyed, Profile, SentKey, fingerprint};
 use crate::service::{Fields, Ids, Kind, Operation, Recognised, Request, Service};
@@ -53,7 +55,7 @@ impl<S: Service> Job<S> {
         let sent = profile.filter(|_| takes_keys).zip(request.header_value(service.key_header()));
         let keyed = sent.map(|(profile, value)| Keyed {
             key: SentKey::new(value, profile).key.into(),
-            endpoint: [request.method(), " ", request.path()].concat().into(),
+            endpoint: endpoint(&request),
             fingerprint: fingerprint(&request),
         });
         let client = client(&request, service.key_header(), profile);
@@ -67,6 +69,21 @@ impl<S: Service> Job<S> {
     pub(super) fn ids(&self, seed: u64, service: &str, delivery: u32) -> Ids {
         Ids::new(seed, service, self.origin.caller, self.number, delivery)
     }
+}
+
+/// The method and the path. Many keys are used at one endpoint: where it is that of the request before, they share it.
+fn endpoint(request: &Request) -> Arc<str> {
+    thread_local! {
+        static LAST: RefCell<Arc<str>> = RefCell::new(Arc::from(""));
+    }
+    let (method, path) = (request.method(), request.path());
+    LAST.with_borrow_mut(|last| {
+        let is_same = last.strip_prefix(method).and_then(|rest| rest.strip_prefix(' ')) == Some(path);
+        if !is_same {
+            *last = [method, " ", path].concat().into();
+        }
+        Arc::clone(last)
+    })
 }
 
 /// The key as it was sent, for the ledger; whatever the profile makes of it.

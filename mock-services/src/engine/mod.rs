@@ -428,7 +428,9 @@ impl<S: Service> Engine<S> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Core<S>> {
-        lock(&self.core)
+        let mut core = lock(&self.core);
+        core.look_at_clock();
+        core
     }
 
     /// Starts a timer for each thing that was put off by the clock since the last time.

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
 use crate::service::{After, Answer};
@@ -121,7 +122,7 @@ pub(crate) enum Found<Effect> {
 #[derive(Debug)]
 pub(crate) struct KeyStore<Effect> {
     rules: Idempotency,
-    records: HashMap<Arc<str>, Record<Effect>>,
+    records: HashMap<Arc<str>, Record<Effect>, RandomState>,
 }
 
 #[derive(Debug)]
@@ -157,7 +158,7 @@ pub(crate) struct Age {
 
 impl<Effect: Clone> KeyStore<Effect> {
     pub(crate) fn new(rules: Idempotency) -> Self {
-        KeyStore { rules, records: HashMap::new() }
+        KeyStore { rules, records: HashMap::default() }
     }
 
     pub(crate) fn profile(&self) -> Profile {

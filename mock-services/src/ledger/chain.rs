@@ -1,6 +1,6 @@
-//! The hash chain of a ledger's file: each line carries a hash over itself and all lines before it.
+//! The hash chain of a ledger's file: the last of the lines that are written together carries a hash over all of them and all before them.
 
-use sha2::{Digest, Sha256};
+use blake3::Hasher;
 
 const MARK: &[u8] = b",\"hash\":\"";
 /// How many bytes of each hash are shown.
@@ -9,55 +9,54 @@ const SHOWN: usize = 16;
 /// The state of a chain after some lines.
 #[derive(Debug, Clone)]
 pub(super) struct Chain {
-    last: [u8; 32],
+    /// The last hash, and what has come since.
+    hasher: Hasher,
 }
 
 impl Chain {
     /// The chain of a trial, before its first line.
     pub(super) fn new(trial: &str) -> Self {
-        Chain { last: Sha256::digest(trial.as_bytes()).into() }
+        let mut hasher = Hasher::new();
+        hasher.update(trial.as_bytes());
+        Chain { hasher }
     }
 
-    /// Writes a line of the memory (`{"n":1,…}`) as a line of the file, with the trial and the hash.
-    pub(super) fn seal(&mut self, trial_json: &str, line: &[u8], out: &mut Vec<u8>) {
-        let start = out.len();
-        out.extend_from_slice(b"{\"trial\":");
-        out.extend_from_slice(trial_json.as_bytes());
-        out.push(b',');
-        out.extend_from_slice(&line[1..line.len() - 1]);
-        self.advance(&out[start..]);
-        out.extend_from_slice(MARK);
-        out.extend_from_slice(&self.shown());
-        out.extend_from_slice(b"\"}\n");
+    /// Seals the lines from `start` on, of which each ends with a line end: the last gets the hash.
+    pub(super) fn seal(&mut self, lines: &mut Vec<u8>, start: usize) {
+        let Some(open) = lines[start..].strip_suffix(b"}\n") else { return };
+        let length = start + open.len();
+        lines.truncate(length);
+        let hash = self.hash_with(&lines[start..]);
+        lines.extend_from_slice(MARK);
+        lines.extend_from_slice(&hash);
+        lines.extend_from_slice(b"\"}\n");
     }
 
-    /// Whether this is the next line of the chain; the chain goes on only then.
-    pub(super) fn verify(&mut self, line: &[u8]) -> bool {
-        let Some((content, shown)) = split(line) else { return false };
-        let before = self.last;
-        self.advance(content);
-        let fits = self.shown() == shown;
-        if !fits {
-            self.last = before;
-        }
-        fits
+    /// Takes the next line, without its end: `None` where it carries no hash, and otherwise whether that is right.
+    pub(super) fn verify(&mut self, line: &[u8]) -> Option<bool> {
+        let Some((content, shown)) = split(line) else {
+            self.hasher.update(line);
+            self.hasher.update(b"\n");
+            return None;
+        };
+        Some(self.hash_with(content) == shown)
     }
 
-    /// The last hash, as far as it is shown.
-    fn shown(&self) -> [u8; 2 * SHOWN] {
+    /// The hash over all so far, as far as it is shown.
+    fn hash_with(&mut self, content: &[u8]) -> [u8; 2 * SHOWN] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        self.hasher.update(content);
+        let hash = *self.hasher.finalize().as_bytes();
+        self.hasher.reset();
+        self.hasher.update(&hash);
         std::array::from_fn(|place| {
-            let byte = self.last[place / 2];
+            let byte = hash[place / 2];
             DIGITS[usize::from(if place % 2 == 0 { byte >> 4 } else { byte & 15 })]
         })
     }
-
-    fn advance(&mut self, content: &[u8]) {
-        self.last = Sha256::new().chain_update(self.last).chain_update(content).finalize().into();
-    }
 }
 
-/// The content that was hashed, and the hash as it is shown.
+/// The content that was hashed, and the hash as it is shown. No text of an entry can look like it: its quotes would be escaped.
 fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let body = line.strip_suffix(b"\"}")?;
     let at = body.len().checked_sub(2 * SHOWN)?;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::Inner;
 
 /// Lines are written at most this often, many at a time.
-const GATHER: Duration = Duration::from_millis(5);
+const GATHER: Duration = Duration::from_millis(20);
 
 /// A file to which ledgers are written as they grow.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl Shared {
 }
 
 fn write_all(shared: &Shared, mut file: File) {
-    let mut out = Vec::new();
+    let mut piece = Vec::new();
     loop {
         let mut queue = shared.lock();
         while queue.grown.is_empty() && !queue.stopping {
@@ -135,11 +135,14 @@ fn write_all(shared: &Shared, mut file: File) {
         let grown = std::mem::take(&mut queue.grown);
         queue.writing = true;
         drop(queue);
-        out.clear();
+        let mut written = Ok(());
         for ledger in grown {
-            ledger.stream(&mut out);
+            ledger.stream(&mut piece, |lines| {
+                if written.is_ok() {
+                    written = file.write_all(lines);
+                }
+            });
         }
-        let written = file.write_all(&out);
         let mut queue = shared.lock();
         queue.writing = false;
         if let Err(error) = written {

@@ -4,14 +4,14 @@
 mod chain;
 mod entry;
 mod file;
-mod line;
+mod pages;
 mod read;
+mod record;
 mod redact;
 mod store;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::BufRead;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,9 +22,9 @@ use crate::lock::lock;
 use chain::Chain;
 pub use entry::{AtDoor, ClosedBy, Entry, Event, How, Received};
 pub use file::LedgerFile;
+use pages::{Pages, Reading};
 pub use read::{Saved, Torn, read_ledgers};
-use redact::Redactor;
-use store::{Packable, Position, Store};
+use record::Parts;
 
 /// The ledger of one trial. Clones are handles to the same one.
 #[derive(Debug, Clone)]
@@ -48,33 +48,20 @@ pub(super) struct Inner {
     waiting: AtomicUsize,
 }
 
-#[derive(Debug)]
-struct Pages {
-    trial: String,
-    /// Which ledger of this handle it is: a reader of an earlier one begins anew.
-    edition: u64,
-    store: Store,
-    count: u64,
-    last_at: u64,
-    closed: bool,
-    redactor: Redactor,
-    /// How far the file's thread has read.
-    streamed: Position,
-}
-
 /// What the file's thread knows of the lines before.
 #[derive(Debug)]
 struct Sealer {
+    /// How every line begins.
+    opening: Vec<u8>,
+    reading: Reading,
     chain: Chain,
-    /// The lines that are being sealed; kept for the next ones.
-    fresh: Vec<u8>,
-    /// Sealed lines of an earlier ledger that are not in the file yet.
+    /// Lines of an earlier ledger that are not in the file yet.
     backlog: Vec<u8>,
 }
 
 thread_local! {
-    /// The event that this thread adds: written before the pages are taken, so that nobody waits for it.
-    static TEXT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// The event that this thread adds: taken apart before the pages are taken, so that nobody waits for it.
+    static PARTS: RefCell<Parts> = RefCell::default();
 }
 
 impl Ledger {
@@ -97,21 +84,11 @@ impl Ledger {
     }
 
     fn open(trial: &str, seed: u64, clock: Clock, recording: bool, file: Option<Arc<file::Shared>>) -> Self {
-        let pages = Pages {
-            trial: trial.to_owned(),
-            edition: 1,
-            store: Store::default(),
-            count: 0,
-            last_at: 0,
-            closed: false,
-            redactor: Redactor::default(),
-            streamed: Position::default(),
-        };
-        let sealer = Sealer { chain: Chain::new(trial), fresh: Vec::new(), backlog: Vec::new() };
+        let sealer = Sealer::new(trial);
         let inner = Inner {
             clock,
             recording,
-            pages: Mutex::new(pages),
+            pages: Mutex::default(),
             attempts: AtomicU64::new(0),
             sealer: Mutex::new(sealer),
             file,
@@ -129,19 +106,10 @@ impl Ledger {
         if !self.inner.recording {
             return;
         }
-        let packable = TEXT.with_borrow_mut(|text| {
-            text.clear();
-            line::write(text, event);
-            self.inner.write(&mut self.inner.pages(), event, text)
+        PARTS.with_borrow_mut(|parts| {
+            let apart = parts.take(event);
+            self.inner.pages().add(&self.inner.clock, event, apart.then_some(parts));
         });
-        if let Some((edition, packable)) = packable {
-            let packed = packable.packed();
-            let mut pages = self.inner.pages();
-            // A ledger that was begun anew meanwhile has other chunks.
-            if pages.edition == edition {
-                pages.store.put_back(&packable, packed);
-            }
-        }
         self.announce();
     }
 
@@ -152,12 +120,12 @@ impl Ledger {
 
     /// Never shows this value in clear from now on: a minted key, the value of a variable that is passed on.
     pub fn hide_value(&self, secret: &str) {
-        self.inner.pages().redactor.hide_value(secret);
+        self.inner.pages().hide(|redactor| redactor.hide_value(secret));
     }
 
     /// Never shows the values of headers, fields and parameters of this name.
     pub fn hide_name(&self, name: &str) {
-        self.inner.pages().redactor.hide_name(name);
+        self.inner.pages().hide(|redactor| redactor.hide_name(name));
     }
 
     /// A text without what this ledger hides: for what is shown beside it.
@@ -176,32 +144,27 @@ impl Ledger {
 
     /// Closes the ledger with an entry that counts all others.
     pub fn close(&self) {
-        let mut pages = self.inner.pages();
-        if pages.closed || !self.inner.recording {
-            return;
+        if self.inner.recording {
+            self.inner.pages().close(&self.inner.clock);
+            self.announce();
         }
-        self.inner.end(&mut pages);
-        drop(pages);
-        self.announce();
     }
 
     /// Closes the ledger and begins an empty one under another name, in the same file where there is one.
     pub fn restart(&self, trial: &str, seed: u64) {
         let mut sealer = self.inner.sealer();
         let mut pages = self.inner.pages();
-        self.inner.end(&mut pages);
-        if self.inner.file.is_some() {
-            let Sealer { chain, fresh, backlog } = &mut *sealer;
-            pages.take_new(fresh);
-            seal(chain, &pages.trial, fresh, backlog);
+        if self.inner.recording {
+            pages.close(&self.inner.clock);
         }
-        sealer.chain = Chain::new(trial);
-        pages.trial = trial.to_owned();
-        pages.edition += 1;
-        pages.store = Store::default();
-        (pages.count, pages.closed) = (0, false);
+        let mut backlog = std::mem::take(&mut sealer.backlog);
+        if self.inner.file.is_some() {
+            sealer.reading.take(&pages);
+            sealer.write(&mut backlog, usize::MAX);
+        }
+        *sealer = Sealer { backlog, ..Sealer::new(trial) };
+        pages.begin_anew();
         self.inner.attempts.store(0, Ordering::Relaxed);
-        pages.streamed = Position::default();
         drop(pages);
         drop(sealer);
         self.append(&Event::Opened { seed });
@@ -228,7 +191,7 @@ impl Ledger {
     /// A reader that gives the entries as they come, from the first on.
     #[must_use]
     pub fn reader(&self) -> LedgerReader {
-        LedgerReader { ledger: self.clone(), edition: 0, position: Position::default() }
+        LedgerReader { ledger: self.clone(), edition: 0, reading: Reading::default() }
     }
 
     fn announce(&self) {
@@ -237,6 +200,8 @@ impl Ledger {
             self.inner.grown.notify_waiters();
         }
         if let Some(file) = &self.inner.file
+            // Whoever cleared it did so before it took the pages: that is seen by all who add something afterwards.
+            && !self.inner.queued.load(Ordering::Relaxed)
             && !self.inner.queued.swap(true, Ordering::AcqRel)
         {
             file.has_grown(Arc::clone(&self.inner));
@@ -249,61 +214,22 @@ impl Inner {
         lock(&self.pages)
     }
 
-    /// Adds an event, of which `text` is the JSON; gives back what has to be packed for it, which is done when the pages are free again.
-    fn write(&self, pages: &mut Pages, event: &Event<'_>, text: &[u8]) -> Option<(u64, Packable)> {
-        if pages.closed {
-            return None;
-        }
-        pages.count += 1;
-        // Taken under the lock and never lower than the entry before, so that order and time agree.
-        let at = u64::try_from(self.clock.elapsed().as_micros()).unwrap_or(u64::MAX).max(pages.last_at);
-        pages.last_at = at;
-        // Before 1970 no clock is worth its name.
-        let wall = u64::try_from(self.clock.wall().as_millisecond()).unwrap_or_default();
-        let tail = pages.store.tail();
-        let start = tail.len();
-        let mut digits = itoa::Buffer::new();
-        for (name, number) in [("{\"n\":", pages.count), (",\"at\":", at), (",\"wall\":", wall)] {
-            tail.extend_from_slice(name.as_bytes());
-            tail.extend_from_slice(digits.format(number).as_bytes());
-        }
-        let event_at = tail.len();
-        // The event is a map of its own: its opening brace becomes the comma behind what every line begins with.
-        tail.push(b',');
-        tail.extend_from_slice(text.get(1..).unwrap_or_default());
-        if event.has_foreign_text() {
-            // A name stands before its value as a field's or, anywhere in a text, before an equals sign.
-            let with_names = text.contains(&b'=') || event.may_name(|name| pages.redactor.hides(name));
-            pages.redactor.redact(tail, event_at, with_names);
-        }
-        tail.push(b'\n');
-        let length = tail.len() - start;
-        let unread = self.file.is_some().then_some(pages.streamed);
-        pages.store.grown(length, unread).map(|packable| (pages.edition, packable))
-    }
-
-    fn end(&self, pages: &mut Pages) {
-        if !pages.closed && self.recording {
-            let end = Event::End { count: pages.count };
-            let mut text = Vec::new();
-            line::write(&mut text, &end);
-            self.write(pages, &end, &text);
-            pages.closed = true;
-        }
-    }
-
-    /// Writes the lines that have come since the last time, sealed, to `out`.
-    pub(super) fn stream(&self, out: &mut Vec<u8>) {
+    /// Hands over the lines that have come since the last time, sealed, piece by piece.
+    pub(super) fn stream(&self, piece: &mut Vec<u8>, mut take: impl FnMut(&[u8])) {
+        // What a processor has at hand; more would push out what the services work on.
+        const ENOUGH: usize = 16 * 1024;
         // Cleared first: what comes from here on is announced again.
         self.queued.store(false, Ordering::Release);
         let mut sealer = self.sealer();
-        let Sealer { chain, fresh, backlog } = &mut *sealer;
-        out.append(backlog);
-        let mut pages = self.pages();
-        pages.take_new(fresh);
-        let trial = pages.trial.clone();
-        drop(pages);
-        seal(chain, &trial, fresh, out);
+        take(&std::mem::take(&mut sealer.backlog));
+        sealer.reading.take(&self.pages());
+        let mut more = true;
+        while more {
+            piece.clear();
+            more = sealer.write(piece, ENOUGH);
+            take(piece);
+            std::thread::yield_now();
+        }
     }
 
     fn sealer(&self) -> MutexGuard<'_, Sealer> {
@@ -311,21 +237,20 @@ impl Inner {
     }
 }
 
-impl Pages {
-    /// Copies the lines that have come since the last time.
-    fn take_new(&mut self, fresh: &mut Vec<u8>) {
-        fresh.clear();
-        self.streamed = self.store.read(self.streamed, |bytes| fresh.extend_from_slice(bytes));
+impl Sealer {
+    fn new(trial: &str) -> Self {
+        let mut opening = serde_json::to_vec(&BTreeMap::from([("trial", trial)])).unwrap_or_default();
+        opening.pop();
+        opening.push(b',');
+        Sealer { opening, reading: Reading::default(), chain: Chain::new(trial), backlog: Vec::new() }
     }
-}
 
-fn seal(chain: &mut Chain, trial: &str, lines: &[u8], out: &mut Vec<u8>) {
-    let trial = serde_json::to_string(trial).unwrap_or_default();
-    let (mut rest, mut line) = (lines, Vec::new());
-    // Reading from memory cannot fail.
-    while matches!(rest.read_until(b'\n', &mut line), Ok(1..)) {
-        chain.seal(&trial, line.trim_ascii_end(), out);
-        line.clear();
+    /// Writes what was read as lines, sealed, until `out` holds `enough`; gives back whether there is more.
+    fn write(&mut self, out: &mut Vec<u8>, enough: usize) -> bool {
+        let (start, opening) = (out.len(), &self.opening);
+        let more = self.reading.write(out, enough, |out| out.extend_from_slice(opening));
+        self.chain.seal(out, start);
+        more
     }
 }
 
@@ -334,19 +259,20 @@ fn seal(chain: &mut Chain, trial: &str, lines: &[u8], out: &mut Vec<u8>) {
 pub struct LedgerReader {
     ledger: Ledger,
     edition: u64,
-    position: Position,
+    reading: Reading,
 }
 
 impl LedgerReader {
     /// The entries that have come since the last call.
     pub fn next_entries(&mut self) -> Vec<Entry> {
-        let mut lines = Vec::new();
         let pages = self.ledger.inner.pages();
         if self.edition != pages.edition {
-            (self.edition, self.position) = (pages.edition, Position::default());
+            (self.edition, self.reading) = (pages.edition, Reading::default());
         }
-        self.position = pages.store.read(self.position, |bytes| lines.extend_from_slice(bytes));
+        self.reading.take(&pages);
         drop(pages);
+        let mut lines = Vec::new();
+        self.reading.write(&mut lines, usize::MAX, |out| out.push(b'{'));
         // What this ledger wrote it can read.
         lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
     }

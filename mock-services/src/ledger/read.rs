@@ -29,11 +29,13 @@ pub enum Torn {
         /// The last entry that is there.
         last: u64,
     },
-    /// A line was changed, removed, added or cut.
-    #[error("line {line} does not continue the entries before it: the file was edited or damaged there")]
+    /// A line was changed, removed, added or cut. What is written together is sealed together, so it may be any of these.
+    #[error("{} not continue the entries before {}: the file was edited or damaged there", lines(*.from, *.to), if from == to { "it" } else { "them" })]
     Broken {
-        /// The number of the line in the file, from 1.
-        line: u64,
+        /// The number of the first line in the file, from 1, that can be the one.
+        from: u64,
+        /// The number of the last line that can be.
+        to: u64,
     },
     /// Entries stand behind the closing entry, or its count is wrong.
     #[error("the closing entry counts {counted} entries, but {found} are there")]
@@ -55,7 +57,15 @@ struct Line {
 struct Reading {
     chain: Chain,
     saved: Saved,
+    /// Entries whose seal has not come yet.
+    unsealed: Vec<Entry>,
+    /// The line of the first of them.
+    unsealed_from: u64,
     closed: bool,
+}
+
+fn lines(from: u64, to: u64) -> String {
+    if from == to { format!("line {from} does") } else { format!("lines {from} to {to} do") }
 }
 
 /// Reads all ledgers of a file, by trial.
@@ -82,6 +92,8 @@ pub fn read_ledgers(mut file: impl BufRead) -> io::Result<BTreeMap<String, Saved
         let reading = trials.entry(trial).or_insert_with_key(|trial| Reading {
             chain: Chain::new(trial),
             saved: Saved { entries: Vec::new(), torn: None },
+            unsealed: Vec::new(),
+            unsealed_from: number,
             closed: false,
         });
         reading.take(whole, entry, number);
@@ -94,24 +106,39 @@ impl Reading {
         if self.saved.torn.is_some() {
             return;
         }
-        let next = self.saved.entries.len() as u64 + 1;
-        if entry.n != next || !self.chain.verify(line) || self.closed {
-            self.saved.torn = Some(Torn::Broken { line: number });
+        if self.unsealed.is_empty() {
+            self.unsealed_from = number;
+        }
+        let next = (self.saved.entries.len() + self.unsealed.len()) as u64 + 1;
+        let sealed = self.chain.verify(line);
+        if entry.n != next || sealed == Some(false) || self.closed {
+            self.unsealed.clear();
+            self.saved.torn = Some(Torn::Broken { from: self.unsealed_from, to: number });
             return;
         }
-        if let Event::End { count } = entry.event {
-            self.closed = true;
-            if count != next - 1 {
-                self.saved.torn = Some(Torn::Miscounted { counted: count, found: next - 1 });
+        let end = match entry.event {
+            Event::End { count } => Some(count),
+            _ => None,
+        };
+        self.unsealed.push(entry);
+        if sealed.is_some() {
+            self.saved.entries.append(&mut self.unsealed);
+        }
+        if let Some(counted) = end {
+            // The closing entry is always the last of those that it was written with.
+            self.closed = sealed.is_some();
+            if counted != next - 1 {
+                self.saved.torn = Some(Torn::Miscounted { counted, found: next - 1 });
             }
         }
-        self.saved.entries.push(entry);
     }
 
     fn finish(mut self, damaged_line: Option<u64>) -> Saved {
+        // The run was cut off while these were written.
+        self.saved.entries.append(&mut self.unsealed);
         if self.saved.torn.is_none() && !self.closed {
             let last = self.saved.entries.len() as u64;
-            self.saved.torn = Some(damaged_line.map_or(Torn::Unclosed { last }, |line| Torn::Broken { line }));
+            self.saved.torn = Some(damaged_line.map_or(Torn::Unclosed { last }, |line| Torn::Broken { from: line, to: line }));
         }
         self.saved
     }

@@ -144,6 +144,13 @@ impl Redactor {
         self.shapes & shape(name) != 0 && self.names.iter().any(|hidden| hidden.eq_ignore_ascii_case(name))
     }
 
+    /// Whether something may have to be hidden in the parts of an event; hidden names aside.
+    pub(crate) fn may_hide(&self, parts: &[u8]) -> bool {
+        let mut cards = Vec::new();
+        card_numbers(parts, &mut cards);
+        !cards.is_empty() || self.values.is_match(parts)
+    }
+
     /// Hides what must be hidden in the JSON line that begins at `start`. Names are looked for only where some may stand in it.
     pub(crate) fn redact(&mut self, buffer: &mut Vec<u8>, start: usize, with_names: bool) {
         let line = &buffer[start..];

@@ -70,7 +70,7 @@ fn a_ledger_that_was_cut_off_is_noticed_and_what_is_whole_can_be_read() {
 
     let bytes = saved(10, true);
     let torn = read(&bytes[..bytes.len() - 20]);
-    assert_eq!(torn.torn, Some(Torn::Broken { line: 12 }));
+    assert_eq!(torn.torn, Some(Torn::Broken { from: 12, to: 12 }));
     assert_eq!(torn.entries.len(), 11);
 }
 
@@ -164,4 +164,17 @@ fn a_text_beside_the_ledger_is_shown_without_what_it_hides() {
     let shown = ledger.redacted(text);
     assert!(!shown.contains("s3cret-value") && !shown.contains("sk_live_0123456789abcdefgh"), "{shown}");
     assert!(shown.contains("\"quoted\"\n"), "{shown}");
+}
+
+#[test]
+fn an_edited_line_is_told_with_those_that_were_sealed_with_it() {
+    let text = String::from_utf8(saved(10, true)).unwrap().replace("event 4", "event 5");
+    let saved = read(text.as_bytes());
+    // It is the sixth line; how many were written with it is a matter of time.
+    let Some(Torn::Broken { from, to }) = saved.torn else { panic!("{:?}", saved.torn) };
+    assert!((1..=6).contains(&from) && (6..=12).contains(&to), "{from} to {to}");
+    assert_eq!(saved.entries.len() as u64, from - 1, "nothing is given back of which one cannot be sure");
+    let said = [Torn::Broken { from: 3, to: 7 }, Torn::Broken { from: 3, to: 3 }].map(|torn| torn.to_string());
+    assert_eq!(said[0], "lines 3 to 7 do not continue the entries before them: the file was edited or damaged there");
+    assert_eq!(said[1], "line 3 does not continue the entries before it: the file was edited or damaged there");
 }

@@ -1,8 +1,10 @@
 //! All that the service remembers: each kind of object in the order in which it was made, found by id without a scan.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::hash::BuildHasher;
 use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 
 use super::cards::Card;
 use super::objects::{Charge, Customer, Intent, Object, Refund, Subscription};
@@ -26,32 +28,36 @@ pub struct PaymentState {
 #[derive(Debug)]
 pub(crate) struct Table<T> {
     rows: Vec<Arc<T>>,
-    places: HashMap<String, usize>,
+    /// Their places, found by the hash of the id.
+    places: HashTable<usize>,
+    hasher: RandomState,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Table { rows: Vec::new(), places: HashMap::new() }
+        Table { rows: Vec::new(), places: HashTable::new(), hasher: RandomState::default() }
     }
 }
 
 impl<T: Object> Table<T> {
+    fn place(&self, id: &str) -> Option<usize> {
+        self.places.find(self.hasher.hash_one(id), |place| self.rows[*place].id() == id).copied()
+    }
+
     /// The object with this id.
     pub(crate) fn get(&self, id: &str) -> Option<&Arc<T>> {
-        self.rows.get(*self.places.get(id)?)
+        self.rows.get(self.place(id)?)
     }
 
     /// Adds an object, or puts it in the place of the one with its id.
     pub(crate) fn put(&mut self, object: Arc<T>) {
-        match self.places.entry(object.id().to_owned()) {
-            Entry::Vacant(free) => {
-                free.insert(self.rows.len());
+        match self.place(object.id()) {
+            Some(place) => self.rows[place] = object,
+            None => {
+                let hash = self.hasher.hash_one(object.id());
                 self.rows.push(object);
-            }
-            Entry::Occupied(taken) => {
-                if let Some(row) = self.rows.get_mut(*taken.get()) {
-                    *row = object;
-                }
+                let Table { rows, places, hasher } = self;
+                places.insert_unique(hash, rows.len() - 1, |place| hasher.hash_one(rows[*place].id()));
             }
         }
     }
@@ -65,9 +71,8 @@ impl<T: Object> Table<T> {
 impl<T: Object + Clone> Table<T> {
     /// Changes the object with this id, where there is one.
     pub(crate) fn change(&mut self, id: &str, how: impl FnOnce(&mut T)) {
-        let row = self.places.get(id).and_then(|place| self.rows.get_mut(*place));
-        if let Some(row) = row {
-            how(Arc::make_mut(row));
+        if let Some(place) = self.place(id) {
+            how(Arc::make_mut(&mut self.rows[place]));
         }
     }
 }

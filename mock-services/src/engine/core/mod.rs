@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use self::late::Outstanding;
 use super::job::Job;
 use super::reply::mark_replayed;
@@ -33,6 +35,8 @@ pub(super) struct Core<S: Service> {
     /// Everything that was committed, so that a stale read can look at an older state.
     history: Vec<Past<S::Effect>>,
     keys: KeyStore<S::Effect>,
+    /// The time of day, taken when somebody takes the core: all that is done in one go happens at one time.
+    now: Timestamp,
     requests: u64,
     reads: u64,
     outstanding: Vec<Outstanding<S>>,
@@ -93,6 +97,7 @@ impl<S: Service> Core<S> {
             state: S::State::default(),
             history: Vec::new(),
             keys: KeyStore::new(idempotency),
+            now: setting.clock.wall(),
             requests: 0,
             reads: 0,
             outstanding: Vec::new(),
@@ -110,6 +115,11 @@ impl<S: Service> Core<S> {
         core
     }
 
+    /// Looks at the clock.
+    pub(super) fn look_at_clock(&mut self) {
+        self.now = self.setting.clock.wall();
+    }
+
     /// Counts a request that has come.
     pub(super) fn count(&mut self) {
         self.requests += 1;
@@ -123,12 +133,12 @@ impl<S: Service> Core<S> {
     }
 
     fn age(&self) -> Age {
-        Age { now: self.setting.clock.wall(), requests: self.requests }
+        Age { now: self.now, requests: self.requests }
     }
 
     pub(super) fn context(&self, job: &Job<S>, delivery: u32) -> Context {
         let setting = &self.setting;
-        Context { now: setting.clock.wall(), ids: job.ids(setting.seed, setting.service.name(), delivery) }
+        Context { now: self.now, ids: job.ids(setting.seed, setting.service.name(), delivery) }
     }
 
     /// What the request is to the service as things stand.

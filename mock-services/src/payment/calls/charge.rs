@@ -12,7 +12,7 @@ use crate::payment::errors::{Problem, Refused, no_such, not_found};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::money::Currency;
 use crate::payment::objects::{
-    BillingDetails, CardSource, Charge, Expandable, Outcome as BankOutcome, PaymentMethodDetails, Shipping,
+    BillingDetails, CardSource, Charge, Expandable, Outcome as BankOutcome, PaymentMethodDetails, ReceiptUrl, Shipping,
 };
 use crate::payment::params::Params;
 use crate::payment::source::{Instrument, declined};
@@ -138,7 +138,7 @@ pub(crate) fn approved(world: &World<'_>, amount: i64, currency: &'static str, c
         radar_options: Default::default(),
         receipt_email: None,
         receipt_number: (),
-        receipt_url: ["https://pay.stripe.com/receipts/payment/", &world.id("CAca", 64)].concat(),
+        receipt_url: ReceiptUrl(world.context.ids),
         refunded: false,
         review: (),
         shipping: None,

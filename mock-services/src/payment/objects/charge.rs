@@ -1,9 +1,10 @@
 //! A charge: money taken from a card, or held on it until it is captured.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{CardSource, Customer, Expandable, Intent, Null, Object, PaymentMethodDetails, Shipping};
 use crate::payment::metadata::Metadata;
+use crate::service::Ids;
 
 /// A charge.
 #[derive(Debug, Clone, Serialize)]
@@ -44,7 +45,7 @@ pub(crate) struct Charge {
     pub(crate) radar_options: Nothing,
     pub(crate) receipt_email: Option<String>,
     pub(crate) receipt_number: Null,
-    pub(crate) receipt_url: String,
+    pub(crate) receipt_url: ReceiptUrl,
     pub(crate) refunded: bool,
     pub(crate) review: Null,
     pub(crate) shipping: Option<Box<Shipping>>,
@@ -55,6 +56,16 @@ pub(crate) struct Charge {
     pub(crate) status: &'static str,
     pub(crate) transfer_data: Null,
     pub(crate) transfer_group: Option<String>,
+}
+
+/// Where a charge's receipt can be seen: made when it is written, because it is long and only ever shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReceiptUrl(pub(crate) Ids);
+
+impl Serialize for ReceiptUrl {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&["https://pay.stripe.com/receipts/payment/", &self.0.alphanumeric("CAca", 64)].concat())
+    }
 }
 
 /// An object without keys.

@@ -13,7 +13,7 @@ mod subscription;
 
 pub(crate) use balance::Balance;
 pub(crate) use card::{CardSource, PaymentMethod, PaymentMethodDetails};
-pub(crate) use charge::{BillingDetails, Charge, Outcome};
+pub(crate) use charge::{BillingDetails, Charge, Outcome, ReceiptUrl};
 pub(crate) use charge_text::write_plain;
 pub(crate) use customer::Customer;
 pub(crate) use expand::Expandable;

@@ -1,0 +1,293 @@
+//! The entries of a ledger in memory: how one is added, and how they are read again.
+
+use std::collections::BTreeMap;
+
+use super::entry::Event;
+use super::record::{self, Decoder, Parts};
+use super::redact::Redactor;
+use super::store::{Position, Store};
+use crate::clock::Clock;
+
+/// How many clients' headers are kept for later attempts to refer to. Nobody but a subject that means harm has more.
+const MOST_CLIENTS: usize = 32;
+
+/// All entries so far.
+#[derive(Debug, Default)]
+pub(super) struct Pages {
+    /// Which ledger of its handle it is: a reader of an earlier one begins anew.
+    pub(super) edition: u64,
+    store: Store,
+    pub(super) count: u64,
+    last_at: u64,
+    /// The time of day, and when it was taken.
+    wall: Option<(u64, u64)>,
+    closed: bool,
+    pub(super) redactor: Redactor,
+    /// The headers by which attempts told their client, and the number under which they are kept.
+    clients: Vec<(Vec<u8>, usize)>,
+    /// How many have been kept so far.
+    kept_clients: usize,
+}
+
+impl Pages {
+    /// Forgets all entries; what is hidden stays hidden.
+    pub(super) fn begin_anew(&mut self) {
+        let (edition, redactor) = (self.edition + 1, std::mem::take(&mut self.redactor));
+        *self = Pages { edition, redactor, last_at: self.last_at, ..Pages::default() };
+    }
+
+    /// Hides something more from now on.
+    pub(super) fn hide(&mut self, how: impl FnOnce(&mut Redactor)) {
+        how(&mut self.redactor);
+        // What was kept of clients may hold it.
+        self.clients.clear();
+    }
+
+    /// Adds the closing entry, behind which nothing comes any more.
+    pub(super) fn close(&mut self, clock: &Clock) {
+        self.add(clock, &Event::End { count: self.count }, None);
+        self.closed = true;
+    }
+
+    /// Adds an event, which was taken apart where it could be.
+    pub(super) fn add(&mut self, clock: &Clock, event: &Event<'_>, parts: Option<&mut Parts>) {
+        if self.closed {
+            return;
+        }
+        self.count += 1;
+        let (at, wall) = self.now(clock);
+        let foreign = event.has_foreign_text();
+        let hides = |parts: &Parts| self.redactor.may_hide(parts.bytes()) || event.may_name(|name| self.redactor.hides(name));
+        if let Some(parts) = parts.filter(|parts| !foreign || !hides(parts))
+            && let Some(client) = self.client(parts.client(), event)
+        {
+            parts.write(self.store.tail(), at, wall, client);
+            return;
+        }
+        // Plain data written into memory cannot fail.
+        let mut json = serde_json::to_vec(event).unwrap_or_default();
+        if foreign {
+            // A name stands before its value as a field's or, anywhere in a text, before an equals sign.
+            let with_names = json.contains(&b'=') || event.may_name(|name| self.redactor.hides(name));
+            self.redactor.redact(&mut json, 0, with_names);
+        }
+        record::write_json(self.store.tail(), at, wall, &json);
+    }
+
+    /// Taken under the lock and never lower than the entry before, so that order and time agree.
+    fn now(&mut self, clock: &Clock) -> (u64, u64) {
+        const MILLISECOND: u64 = 1_000;
+        let at = u64::try_from(clock.elapsed().as_micros()).unwrap_or(u64::MAX).max(self.last_at);
+        self.last_at = at;
+        match self.wall {
+            // No longer ago than it is told exactly.
+            Some((wall, taken)) if at - taken < MILLISECOND => (at, wall),
+            _ => {
+                // Before 1970 no clock is worth its name.
+                let wall = u64::try_from(clock.wall().as_millisecond()).unwrap_or_default();
+                self.wall = Some((wall, at));
+                (at, wall)
+            }
+        }
+    }
+
+    /// The number under which the headers are kept that tell the client of this event; 0 where it has none. `None` where there are too
+    /// many.
+    fn client(&mut self, headers: &[u8], event: &Event<'_>) -> Option<usize> {
+        let Event::Received(received) = event else { return Some(0) };
+        if headers.is_empty() {
+            return Some(0);
+        }
+        if let Some((_, number)) = self.clients.iter().find(|(kept, _)| kept == headers) {
+            return Some(*number);
+        }
+        if self.clients.len() >= MOST_CLIENTS {
+            return None;
+        }
+        let mut json = serde_json::to_vec(&BTreeMap::from([("client", &received.client)])).unwrap_or_default();
+        self.redactor.redact(&mut json, 0, true);
+        let json = json.strip_prefix(b"{\"client\":").and_then(|json| json.strip_suffix(b"}"))?;
+        record::write_client(self.store.tail(), json);
+        self.kept_clients += 1;
+        self.clients.push((headers.to_vec(), self.kept_clients));
+        Some(self.kept_clients)
+    }
+}
+
+/// Reads the entries in their order, each once.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    position: Position,
+    decoder: Decoder,
+    /// Records that were taken.
+    fresh: Vec<u8>,
+    /// How far they have been written.
+    written: usize,
+}
+
+impl Reading {
+    /// Copies what has come since the last time.
+    pub(super) fn take(&mut self, pages: &Pages) {
+        self.fresh.drain(..self.written);
+        self.written = 0;
+        self.position = pages.store.read(self.position, |bytes| self.fresh.extend_from_slice(bytes));
+    }
+
+    /// Writes what was taken, entry by entry, until `out` holds `enough`; gives back whether there is more. `begin` writes what stands before
+    /// each entry, which is JSON without its opening brace.
+    pub(super) fn write(&mut self, out: &mut Vec<u8>, enough: usize, begin: impl Fn(&mut Vec<u8>)) -> bool {
+        let mut rest = &self.fresh[self.written..];
+        while out.len() < enough && !rest.is_empty() {
+            let start = out.len();
+            begin(out);
+            if self.decoder.write_next(&mut rest, out).is_none() {
+                // What this ledger wrote it can read; were it not so, nothing behind it could be.
+                out.truncate(start);
+                rest = &[];
+                break;
+            }
+            out.push(b'\n');
+        }
+        self.written = self.fresh.len() - rest.len();
+        !rest.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ledger::entry::{Entry, How, Received};
+    use crate::service::{Fields, Value};
+
+    const SECRET: &str = "hunter2secret";
+
+    fn lines(pages: &Pages) -> Vec<String> {
+        let (mut reading, mut out) = (Reading::default(), Vec::new());
+        reading.take(pages);
+        assert!(!reading.write(&mut out, usize::MAX, |out| out.push(b'{')));
+        String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    fn add(pages: &mut Pages, event: &Event<'_>) {
+        let mut parts = Parts::default();
+        let apart = parts.take(event);
+        pages.add(&Clock::default(), event, apart.then_some(&mut parts));
+    }
+
+    fn received(key: &str, fields: Fields, client: Fields) -> Event<'static> {
+        Event::Received(Received {
+            attempt: 52,
+            operation: "payment.charge".into(),
+            method: "POST".into(),
+            path: "/v1/charges".into(),
+            fields: Cow::Owned(fields),
+            key: Some(key.to_owned().into()),
+            replay: false,
+            caller: 1,
+            connection: 1,
+            client: Cow::Owned(client),
+        })
+    }
+
+    /// Texts in which something may have to be hidden, also across what they are made of.
+    fn text() -> impl Strategy<Value = String> {
+        let pieces = [
+            "4242424242424242",
+            "4242 4242-4242",
+            "4242",
+            "-",
+            " ",
+            ".",
+            "7",
+            "x",
+            "é",
+            "\"",
+            "=",
+            SECRET,
+            "hunter2",
+            "sk_live_0123456789abcdefgh",
+            "api_key",
+            "Authorization",
+            "order",
+        ];
+        proptest::collection::vec(prop::sample::select(pieces.to_vec()), 0..4).prop_map(|pieces| pieces.concat())
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            text().prop_map(Value::Text),
+            prop::sample::select(vec![4_242_424_242_424_242, 4242, -52]).prop_map(Value::Number),
+            proptest::collection::vec(text(), 0..3).prop_map(Value::List),
+            any::<bool>().prop_map(Value::Bool),
+        ]
+    }
+
+    fn events() -> impl Strategy<Value = [Event<'static>; 2]> {
+        let names = proptest::collection::vec((text(), value()), 0..4);
+        (text(), text(), names).prop_map(|(key, id, names)| {
+            let fields = names.into_iter().fold(Fields::new(), |fields, (name, value)| fields.with(name, value));
+            let committed = Event::Committed {
+                attempt: 4,
+                effect: "payment.charge".into(),
+                id: id.into(),
+                fields: Cow::Owned(fields.clone()),
+                how: How::Now,
+            };
+            [received(&key, fields, Fields::new()), committed]
+        })
+    }
+
+    proptest! {
+        // Few of them, of many events each: what is looked for takes a while to be made.
+        #![proptest_config(ProptestConfig::with_cases(16))]
+        #[test]
+        fn what_is_taken_apart_hides_what_its_json_would(events in proptest::collection::vec(events(), 100)) {
+            let (mut pages, mut redactor, mut expected) = (Pages::default(), Redactor::default(), Vec::new());
+            pages.hide(|redactor| redactor.hide_value(SECRET));
+            redactor.hide_value(SECRET);
+            for event in events.iter().flatten() {
+                add(&mut pages, event);
+                let mut json = serde_json::to_vec(event).unwrap();
+                let with_names = json.contains(&b'=') || event.may_name(|name| redactor.hides(name));
+                redactor.redact(&mut json, 0, with_names);
+                expected.push(String::from_utf8(json).unwrap());
+            }
+            for (line, json) in lines(&pages).iter().zip(&expected) {
+                prop_assert!(line.ends_with(&json[1..]), "{line}\n{json}");
+            }
+            prop_assert_eq!(pages.count, expected.len() as u64);
+        }
+    }
+
+    #[test]
+    fn what_tells_a_client_is_kept_once_and_hidden_as_soon_as_it_must_be() {
+        let client = Fields::new().with("user-agent", "agent \"hunter2secret\"");
+        let event = received("k", Fields::new(), client);
+        let mut pages = Pages::default();
+        add(&mut pages, &event);
+        add(&mut pages, &event);
+        assert_eq!(pages.kept_clients, 1);
+        pages.hide(|redactor| redactor.hide_value(SECRET));
+        add(&mut pages, &event);
+        let told = |line: &String| match serde_json::from_str::<Entry>(line).unwrap().event {
+            Event::Received(received) => received.client.get("user-agent").unwrap().to_string(),
+            _ => String::new(),
+        };
+        let expected = ["agent \"hunter2secret\"", "agent \"hunter2secret\"", "agent \"[redacted 1]\""];
+        assert_eq!(lines(&pages).iter().map(told).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_caller_that_names_itself_anew_each_time_does_not_fill_the_table() {
+        let mut pages = Pages::default();
+        for number in 0..100 {
+            add(&mut pages, &received("k", Fields::new(), Fields::new().with("user-agent", format!("agent {number}"))));
+        }
+        assert_eq!(pages.kept_clients, MOST_CLIENTS);
+        assert!(lines(&pages)[99].contains(r#""client":{"user-agent":"agent 99"}"#));
+    }
+}
