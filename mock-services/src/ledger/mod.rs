@@ -228,6 +228,7 @@ impl Inner {
             piece.clear();
             more = sealer.write(piece, ENOUGH);
             take(piece);
+            // Whoever serves may hold what all others wait for.
             std::thread::yield_now();
         }
     }

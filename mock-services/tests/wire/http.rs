@@ -121,3 +121,25 @@ async fn a_caller_that_asks_for_it_gets_one_answer_and_a_fin() {
     let by = entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
     assert_eq!(by, ClosedBy::Service);
 }
+
+#[tokio::test]
+async fn a_reply_that_the_caller_did_not_take_is_corrected_in_the_ledger() {
+    const RECORDS: u64 = 50;
+    let services = started(records(&[])).await;
+    let mut line = connected(&services, 1).await;
+    let body = format!("{{\"value\":\"{}\"}}", "x".repeat(250_000));
+    for number in 0..RECORDS {
+        assert_eq!(line.ask(&request(&services, "PUT", &format!("/records/{number}"), &[], &body)).await.status, 201);
+    }
+    // All of them together are more than the buffers between both ends can hold.
+    let mut line = connected(&services, 1).await;
+    line.send(&request(&services, "GET", "/records?limit=100", &[], "")).await;
+    let promised = entry(&services, |event| match event {
+        Event::Replied { attempt, bytes, whole: true, .. } if *attempt > RECORDS => Some(*bytes),
+        _ => None,
+    });
+    let promised = promised.await;
+    drop(line);
+    let taken = entry(&services, |event| if let Event::Unsent { bytes, .. } = event { Some(*bytes) } else { None }).await;
+    assert!(taken < promised, "{taken} of {promised}");
+}
