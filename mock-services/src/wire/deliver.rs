@@ -1,6 +1,9 @@
 //! Hands the bytes of an answer over in the manner that was decided. One set of bytes for all manners, so that nothing but the
 //! manner itself can be told from them.
 
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
@@ -116,7 +119,13 @@ async fn wait<L: Line>(line: &mut L, unread: &mut Vec<u8>, time: Duration) -> Op
 async fn write<L: Line>(line: &mut L, bytes: &[u8], count: &mut usize) -> Option<End> {
     let mut rest = bytes;
     while !rest.is_empty() {
-        match tokio::time::timeout(UNREAD_FOR, line.write(rest)).await {
+        // Most answers are taken at once: only where one is not, the time is watched.
+        let at_once = poll_fn(|context| Poll::Ready(Pin::new(&mut *line).poll_write(context, rest))).await;
+        let written = match at_once {
+            Poll::Ready(written) => Ok(written),
+            Poll::Pending => tokio::time::timeout(UNREAD_FOR, line.write(rest)).await,
+        };
+        match written {
             Err(_) => return Some(End::Silent),
             Ok(Ok(0) | Err(_)) => return Some(End::Left),
             Ok(Ok(length)) => {

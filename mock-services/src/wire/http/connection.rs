@@ -1,11 +1,13 @@
 //! One HTTP connection from its first byte to its last.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::time::{Instant, Sleep};
 
 use super::body::{Chunked, Progress};
 use super::encode::{Frame, encode};
@@ -38,7 +40,10 @@ struct Connection<'a> {
     body: Vec<u8>,
     out: Vec<u8>,
     limits: &'a Limits,
-    patience: std::pin::Pin<Box<tokio::time::Sleep>>,
+    /// Until when the caller is waited for.
+    until: Instant,
+    /// Wakes at that time or before it: it is not moved with every request.
+    alarm: Pin<Box<Sleep>>,
 }
 
 /// Serves the connection until either side ends it.
@@ -59,8 +64,10 @@ pub(in crate::wire) async fn serve<S: Service>(
 }
 
 async fn converse<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: Origin, limits: Limits) {
-    let patience = Box::pin(tokio::time::sleep(limits.idle_time));
-    let mut connection = Connection { line, buffer: Vec::new(), body: Vec::new(), out: Vec::new(), limits: &limits, patience };
+    let until = Instant::now() + limits.idle_time;
+    let alarm = Box::pin(tokio::time::sleep_until(until));
+    let mut connection =
+        Connection { line, buffer: Vec::new(), body: Vec::new(), out: Vec::new(), limits: &limits, until, alarm };
     let mut requests = 0u64;
     let end = loop {
         match connection.next().await {
@@ -183,15 +190,24 @@ impl Connection<'_> {
     /// Reads what comes next; the error is 408 where the caller took too long, and nothing where it left.
     async fn read(&mut self) -> Result<usize, Option<u16>> {
         self.buffer.reserve(4096);
-        tokio::select! {
-            biased;
-            read = self.line.read_buf(&mut self.buffer) => read.map_err(|_| None),
-            () = &mut self.patience => Err(Some(408)),
+        loop {
+            tokio::select! {
+                biased;
+                read = self.line.read_buf(&mut self.buffer) => return read.map_err(|_| None),
+                () = &mut self.alarm => {}
+            }
+            if self.alarm.deadline() >= self.until {
+                return Err(Some(408));
+            }
+            self.alarm.as_mut().reset(self.until);
         }
     }
 
     fn wait_at_most(&mut self, time: Duration) {
-        self.patience.as_mut().reset(tokio::time::Instant::now() + time);
+        self.until = Instant::now() + time;
+        if self.until < self.alarm.deadline() {
+            self.alarm.as_mut().reset(self.until);
+        }
     }
 
     /// Answers a request; says how the connection ends where it does.
