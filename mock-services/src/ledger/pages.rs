@@ -256,10 +256,11 @@ mod tests {
                 redactor.redact(&mut json, 0, with_names);
                 expected.push(String::from_utf8(json).unwrap());
             }
-            for (line, json) in lines(&pages).iter().zip(&expected) {
+            let lines = lines(&pages);
+            prop_assert_eq!((lines.len(), pages.count), (expected.len(), expected.len() as u64));
+            for (line, json) in lines.iter().zip(&expected) {
                 prop_assert!(line.ends_with(&json[1..]), "{line}\n{json}");
             }
-            prop_assert_eq!(pages.count, expected.len() as u64);
         }
     }
 

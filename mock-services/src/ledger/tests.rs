@@ -178,3 +178,31 @@ fn an_edited_line_is_told_with_those_that_were_sealed_with_it() {
     assert_eq!(said[0], "lines 3 to 7 do not continue the entries before them: the file was edited or damaged there");
     assert_eq!(said[1], "line 3 does not continue the entries before it: the file was edited or damaged there");
 }
+
+#[test]
+fn a_ledger_whose_hashes_were_taken_out_is_not_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let file = LedgerFile::create(&path).unwrap();
+    let ledger = Ledger::in_file("t1", 7, Clock::default(), &file);
+    for number in 0..3 {
+        ledger.append(&noted(&format!("event {number}")));
+        // What is written apart is sealed apart.
+        file.flush().unwrap();
+    }
+    ledger.close();
+    drop(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(read(text.as_bytes()).torn, None);
+    let bare = |line: &str| line.find(",\"hash\"").map_or(line.to_owned(), |at| format!("{}}}", &line[..at]));
+    let lines: Vec<&str> = text.lines().collect();
+    let sealed: Vec<usize> = (0..lines.len()).filter(|place| lines[*place].contains("\"hash\"")).collect();
+    assert!(sealed.len() >= 4, "{text}");
+    for place in sealed {
+        let stripped: String =
+            (0..).zip(&lines).map(|(at, line)| if at == place { bare(line) } else { (*line).to_owned() } + "\n").collect();
+        assert!(read(stripped.as_bytes()).torn.is_some(), "{stripped}");
+    }
+    let stripped: String = lines.iter().map(|line| bare(line) + "\n").collect();
+    assert!(read(stripped.as_bytes()).torn.is_some());
+}
