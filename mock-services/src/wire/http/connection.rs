@@ -1,17 +1,15 @@
 //! One HTTP connection from its first byte to its last.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::{Instant, Sleep};
 
 use super::body::{Chunked, Progress};
 use super::encode::{Frame, encode};
 use super::head::{BodyFraming, Head, parse};
+use super::patience::Patience;
 use crate::engine::{Engine, Gone, Origin};
 use crate::service::{Answer, Request, Service};
 use crate::wire::close::{End, left, speaks};
@@ -40,10 +38,7 @@ struct Connection<'a> {
     body: Vec<u8>,
     out: Vec<u8>,
     limits: &'a Limits,
-    /// Until when the caller is waited for.
-    until: Instant,
-    /// Wakes at that time or before it: it is not moved with every request.
-    alarm: Pin<Box<Sleep>>,
+    patience: Patience,
 }
 
 /// Serves the connection until either side ends it.
@@ -64,10 +59,8 @@ pub(in crate::wire) async fn serve<S: Service>(
 }
 
 async fn converse<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: Origin, limits: Limits) {
-    let until = Instant::now() + limits.idle_time;
-    let alarm = Box::pin(tokio::time::sleep_until(until));
-    let mut connection =
-        Connection { line, buffer: Vec::new(), body: Vec::new(), out: Vec::new(), limits: &limits, until, alarm };
+    let patience = Patience::new(limits.idle_time);
+    let mut connection = Connection { line, buffer: Vec::new(), body: Vec::new(), out: Vec::new(), limits: &limits, patience };
     let mut requests = 0u64;
     let end = loop {
         match connection.next().await {
@@ -93,7 +86,7 @@ async fn converse<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: O
 impl Connection<'_> {
     /// Reads the next request, whole.
     async fn next(&mut self) -> Next {
-        self.wait_at_most(self.limits.idle_time);
+        self.patience.begin(self.limits.idle_time);
         let mut begun = false;
         let head = loop {
             if !self.buffer.is_empty() {
@@ -102,7 +95,7 @@ impl Connection<'_> {
                     Ok(None) if begun => {}
                     Ok(None) => {
                         begun = true;
-                        self.wait_at_most(self.limits.head_time);
+                        self.patience.begin(self.limits.head_time);
                     }
                     Err(status) => return Next::Bad(status),
                 }
@@ -142,7 +135,7 @@ impl Connection<'_> {
                 // It is within the limit, so it fits.
                 let length = usize::try_from(length).unwrap_or(usize::MAX);
                 if self.buffer.len() < length {
-                    self.wait_at_most(self.limits.body_time);
+                    self.patience.begin(self.limits.body_time);
                 }
                 while self.buffer.len() < length {
                     if self.read().await? == 0 {
@@ -154,7 +147,7 @@ impl Connection<'_> {
                 Ok(request.body(body))
             }
             BodyFraming::Chunked => {
-                self.wait_at_most(self.limits.body_time);
+                self.patience.begin(self.limits.body_time);
                 let (mut decoder, mut body) = (Chunked::default(), Vec::new());
                 loop {
                     match decoder.feed(&self.buffer, &mut body, self.limits.body).map_err(Some)? {
@@ -190,23 +183,10 @@ impl Connection<'_> {
     /// Reads what comes next; the error is 408 where the caller took too long, and nothing where it left.
     async fn read(&mut self) -> Result<usize, Option<u16>> {
         self.buffer.reserve(4096);
-        loop {
-            tokio::select! {
-                biased;
-                read = self.line.read_buf(&mut self.buffer) => return read.map_err(|_| None),
-                () = &mut self.alarm => {}
-            }
-            if self.alarm.deadline() >= self.until {
-                return Err(Some(408));
-            }
-            self.alarm.as_mut().reset(self.until);
-        }
-    }
-
-    fn wait_at_most(&mut self, time: Duration) {
-        self.until = Instant::now() + time;
-        if self.until < self.alarm.deadline() {
-            self.alarm.as_mut().reset(self.until);
+        tokio::select! {
+            biased;
+            read = self.line.read_buf(&mut self.buffer) => read.map_err(|_| None),
+            () = self.patience.is_over() => Err(Some(408)),
         }
     }
 

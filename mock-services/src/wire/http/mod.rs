@@ -5,5 +5,6 @@ mod body;
 mod connection;
 mod encode;
 mod head;
+mod patience;
 
 pub(super) use connection::serve;
