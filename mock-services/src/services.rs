@@ -4,11 +4,11 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use crate::clock::Clock;
 use crate::engine::{Access, Door, DoorOptions, Engine, EngineOptions, Listener, MomentKind};
-use crate::fault::{Fault, Fired, Objections, Plan, check_all};
+use crate::fault::{Fault, Fired, Objections, Plan, SharedPlan, check_all};
 use crate::idempotency::Idempotency;
 use crate::ledger::Ledger;
 use crate::service::{Operation, Service, mint};
@@ -65,7 +65,7 @@ struct Shared {
     callers: u32,
     any_key: bool,
     ledger: Ledger,
-    plan: Arc<Mutex<Plan>>,
+    plan: Arc<SharedPlan>,
     door: Option<Arc<Door>>,
     wire: Arc<Wire>,
 }
@@ -213,7 +213,7 @@ impl Builder {
             clock: self.clock,
             callers: self.callers,
             any_key: self.any_key,
-            plan: Arc::new(Mutex::new(Plan::new(self.seed, self.faults))),
+            plan: Arc::new(SharedPlan::new(Plan::new(self.seed, self.faults))),
             door: self.door.map(|options| Arc::new(Door::new(options, self.callers, ledger.clone()))),
             wire: Arc::new(Wire::new(self.address, self.limits)),
             ledger,
@@ -325,19 +325,19 @@ impl MockServices {
     /// When one makes no sense for these services; then none is armed.
     pub fn arm(&self, faults: Vec<Fault>) -> Result<(), Objections> {
         checked(&faults, &self.operations(), self.shared.callers)?;
-        self.plan().arm(faults);
+        self.shared.plan.change(|plan| plan.arm(faults));
         Ok(())
     }
 
     /// Takes all faults away.
     pub fn clear_faults(&self) {
-        self.plan().clear();
+        self.shared.plan.change(Plan::clear);
     }
 
     /// What each fault has done.
     #[must_use]
     pub fn fired(&self) -> Vec<Fired> {
-        self.plan().fired()
+        self.shared.plan.lock().fired()
     }
 
     /// Makes a service stand still at moments of this kind until the listener lets go; `None` where there is no such service.
@@ -374,7 +374,7 @@ impl MockServices {
         for running in &self.running {
             Arc::clone(&running.control).reset().await;
         }
-        self.plan().restart();
+        self.shared.plan.change(Plan::restart);
         self.shared.ledger.restart(trial, self.shared.seed);
     }
 
@@ -383,9 +383,5 @@ impl MockServices {
         for endpoint in self.running.iter_mut().flat_map(|running| &mut running.endpoints) {
             endpoint.close().await;
         }
-    }
-
-    fn plan(&self) -> MutexGuard<'_, Plan> {
-        self.shared.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

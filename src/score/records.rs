@@ -66,8 +66,8 @@ fn plain(value: &Json) -> Option<Value> {
     match value {
         Json::Null => None,
         Json::Bool(flag) => Some(Value::Bool(*flag)),
-        Json::String(text) => Some(Value::Text(text.clone())),
-        other => Some(other.as_i64().map_or_else(|| Value::Text(other.to_string()), Value::Number)),
+        Json::String(text) => Some(Value::from(text.as_str())),
+        other => Some(other.as_i64().map_or_else(|| Value::from(other.to_string()), Value::Number)),
     }
 }
 

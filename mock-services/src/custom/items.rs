@@ -122,7 +122,7 @@ pub(super) fn to_fields(values: &[(String, Node)]) -> Fields {
         Kind::Bool(value) => Some(Value::Bool(*value)),
         Kind::Integer(value) => Some(Value::Number(*value)),
         Kind::List(items) => Some(Value::List(items.iter().map(as_words).collect())),
-        _ => Some(Value::Text(as_words(node))),
+        _ => Some(Value::from(as_words(node))),
     };
     values.iter().fold(Fields::new(), |fields, (name, node)| fields.with_some(name.clone(), plain(node)))
 }

@@ -88,9 +88,9 @@ pub(crate) fn metadata_of(payload: &serde_json::Value) -> Vec<(String, Value)> {
 /// The value as a field has it; what is neither text, whole number nor truth value is its JSON.
 fn plain_value(value: &serde_json::Value) -> Value {
     match value {
-        serde_json::Value::String(text) => Value::Text(text.clone()),
+        serde_json::Value::String(text) => Value::from(text.as_str()),
         serde_json::Value::Bool(flag) => Value::Bool(*flag),
-        other => other.as_i64().map_or_else(|| Value::Text(other.to_string()), Value::Number),
+        other => other.as_i64().map_or_else(|| Value::from(other.to_string()), Value::Number),
     }
 }
 

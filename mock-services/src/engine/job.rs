@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::idempotency::{Keyed, Profile, SentKey, fingerprint};
-use crate::service::{Fields, Ids, Kind, Operation, Recognised, Request, Service};
+use crate::service::{Fields, Kind, Operation, Recognised, Request, Service};
 
 /// Longer values are cut in the ledger: a subject must not be able to fill it.
 const LONGEST_SHOWN: usize = 2_048;
@@ -66,8 +66,12 @@ impl<S: Service> Job<S> {
         &service.operations()[self.recognised.operation]
     }
 
-    pub(super) fn ids(&self, seed: u64, service: &str, delivery: u32) -> Ids {
-        Ids::new(seed, service, self.origin.caller, self.number, delivery)
+    /// The key as it was sent, for the ledger; whatever the profile makes of it.
+    pub(super) fn shown_key(&self, header: &str, profile: Profile) -> Option<Cow<'_, str>> {
+        match &self.keyed {
+            Some(keyed) => Some(shown(&keyed.key)),
+            None => shown_key(&self.request, header, profile),
+        }
     }
 }
 

@@ -17,11 +17,11 @@ use tokio::task::JoinSet;
 
 use self::core::{Cause, Core, Judgement, Setting};
 use crate::clock::Clock;
-use crate::fault::{Attempt, Commit, Fault, Plan, Reply};
+use crate::fault::{Attempt, Commit, Fault, Reply, SharedPlan};
 use crate::idempotency::Idempotency;
 use crate::ledger::{ClosedBy, Event, Ledger, Received};
-use crate::lock::lock;
-use crate::service::{Answer, Context, Ids, Kind, Request, Service};
+use crate::lock::{Apart, lock};
+use crate::service::{Answer, Context, IdSource, Kind, Request, Service};
 use crate::wire::{Delivery, Manner, Ticket};
 pub(crate) use door::Door;
 pub use door::DoorOptions;
@@ -50,7 +50,7 @@ pub(crate) struct EngineOptions {
     /// How keys are treated; the service's own way where there is none.
     pub(crate) idempotency: Option<Idempotency>,
     pub(crate) ledger: Ledger,
-    pub(crate) plan: Arc<Mutex<Plan>>,
+    pub(crate) plan: Arc<SharedPlan>,
     pub(crate) door: Option<Arc<Door>>,
 }
 
@@ -61,9 +61,9 @@ pub(crate) struct Engine<S: Service> {
     idempotency: Idempotency,
     /// Whether keys are treated in the service's own way, in which not every API looks at them.
     own_way: bool,
-    plan: Arc<Mutex<Plan>>,
+    plan: Arc<SharedPlan>,
     door: Option<Arc<Door>>,
-    core: Mutex<Core<S>>,
+    core: Apart<Mutex<Core<S>>>,
     gate: Gate,
     moments: Moments,
     /// How many requests each caller has made.
@@ -79,7 +79,7 @@ struct Struck<Effect> {
 }
 
 enum First<Effect> {
-    Refused(Delivery, Vec<Cause>),
+    Refused(Delivery<'static>, Vec<Cause>),
     /// A listener wants the service to stand still before anything is committed.
     Standing(Struck<Effect>),
     Done(Done),
@@ -100,9 +100,10 @@ impl<S: Service> Engine<S> {
         let EngineOptions { seed, clock, callers, access, idempotency, ledger, plan, door } = options;
         let own_way = idempotency.is_none();
         let idempotency = idempotency.unwrap_or_else(|| service.idempotency());
-        let setting = Arc::new(Setting { service, seed, clock, ledger, timers_wait: AtomicBool::new(false) });
+        let ids = IdSource::new(seed, service.name());
+        let setting = Arc::new(Setting { service, ids, clock, ledger, timers_wait: AtomicBool::new(false) });
         let engine = Arc::new(Engine {
-            core: Mutex::new(Core::new(Arc::clone(&setting), idempotency)),
+            core: Apart(Mutex::new(Core::new(Arc::clone(&setting), idempotency))),
             setting,
             access,
             idempotency,
@@ -188,7 +189,7 @@ impl<S: Service> Engine<S> {
     }
 
     /// Takes a request all the way to what is to be sent.
-    pub(crate) async fn handle(self: &Arc<Self>, request: Request, origin: Origin, gone: &Gone) -> Delivery {
+    pub(crate) async fn handle(self: &Arc<Self>, request: Request, origin: Origin, gone: &Gone) -> Delivery<'_> {
         let service = self.service();
         let number = self.next_number(origin.caller);
         let context = self.context(origin, number);
@@ -241,7 +242,7 @@ impl<S: Service> Engine<S> {
     }
 
     /// Refuses a request before the state is looked at. It has come all the same, so whatever waits for requests counts it.
-    async fn turned_away(&self, request: &Request, origin: Origin, context: &Context, answer: Answer) -> Delivery {
+    async fn turned_away(&self, request: &Request, origin: Origin, context: &Context, answer: Answer) -> Delivery<'static> {
         let (delivery, committed) = self
             .enter(|core| {
                 core.count();
@@ -268,21 +269,12 @@ impl<S: Service> Engine<S> {
         let operation = job.operation(service);
         core.count_read(operation.kind);
         let attempt = self.ledger().next_attempt();
-        let struck = {
-            let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
-            if plan.is_empty() {
-                None
-            } else {
-                let asked = Attempt {
-                    id: attempt,
-                    operation: &operation.name,
-                    caller: job.origin.caller,
-                    fields: &job.recognised.fields,
-                };
-                // A part needs at least two, and something new: on anything else the fault has not fired.
-                plan.strike(&asked, |fault| !matches!(fault.commit, Commit::Part(_)) || core.countable(&judgement) >= 2)
-            }
-        };
+        let struck = self.plan.armed().and_then(|mut plan| {
+            let asked =
+                Attempt { id: attempt, operation: &operation.name, caller: job.origin.caller, fields: &job.recognised.fields };
+            // A part needs at least two, and something new: on anything else the fault has not fired.
+            plan.strike(&asked, |fault| !matches!(fault.commit, Commit::Part(_)) || core.countable(&judgement) >= 2)
+        });
         let key_header = service.key_header();
         self.ledger().append(&Event::Received(Received {
             attempt,
@@ -290,7 +282,7 @@ impl<S: Service> Engine<S> {
             method: Cow::Borrowed(job.request.method()),
             path: job::shown(job.request.path()),
             fields: Cow::Borrowed(&job.recognised.fields),
-            key: job::shown_key(&job.request, key_header, self.idempotency.profile),
+            key: job.shown_key(key_header, self.idempotency.profile),
             replay: matches!(judgement, Judgement::Replay(_)),
             caller: job.origin.caller,
             connection: job.origin.connection,
@@ -359,7 +351,7 @@ impl<S: Service> Engine<S> {
         }
     }
 
-    fn delivery(&self, job: &Job<S>, context: &Context, done: Done) -> Delivery {
+    fn delivery(&self, job: &Job<S>, context: &Context, done: Done) -> Delivery<'_> {
         let Done { attempt, fault, mut answer, replay, .. } = done;
         let is_own = !matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Status(_) | Reply::Stale(_)));
         let shows_replay = replay && is_own;
@@ -368,7 +360,7 @@ impl<S: Service> Engine<S> {
         }
         self.service().dress(&mut answer, &job.request, context);
         let (manner, word) = fault.map_or((Manner::Whole, "ok"), |fault| (reply::manner(&fault.reply), fault.reply.word()));
-        let ticket = Ticket::new(self.ledger().clone(), attempt, word, answer.status, shows_replay);
+        let ticket = Ticket::new(self.ledger(), attempt, word, answer.status, shows_replay);
         Delivery { answer, manner, ticket: Some(ticket) }
     }
 
@@ -379,7 +371,7 @@ impl<S: Service> Engine<S> {
         origin: Origin,
         context: &Context,
         mut answer: Answer,
-    ) -> Delivery {
+    ) -> Delivery<'static> {
         let service = self.service();
         service.dress(&mut answer, request, context);
         self.ledger().append(&Event::Refused {
@@ -408,7 +400,7 @@ impl<S: Service> Engine<S> {
 
     fn context(&self, origin: Origin, number: u64) -> Context {
         let setting = &self.setting;
-        Context { now: setting.clock.wall(), ids: Ids::new(setting.seed, setting.service.name(), origin.caller, number, 0) }
+        Context { now: setting.clock.wall(), ids: setting.ids.ids(origin.caller, number, 0) }
     }
 
     /// Takes the core once nobody holds the gate.
@@ -428,14 +420,16 @@ impl<S: Service> Engine<S> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Core<S>> {
-        let mut core = lock(&self.core);
+        let mut core = lock(&self.core.0);
         core.look_at_clock();
         core
     }
 
     /// Starts a timer for each thing that was put off by the clock since the last time.
     fn start_timers(self: &Arc<Self>) {
-        if !self.setting.timers_wait.swap(false, Ordering::AcqRel) {
+        // Looked at before it is taken, because hardly anything is ever put off, and what is only read need not be passed around.
+        let wait = &self.setting.timers_wait;
+        if !wait.load(Ordering::Acquire) || !wait.swap(false, Ordering::AcqRel) {
             return;
         }
         for (time, id) in self.lock().take_timers() {

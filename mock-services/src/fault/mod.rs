@@ -7,6 +7,7 @@ mod plan;
 mod read;
 mod read_reply;
 mod shadow;
+mod shared;
 mod write;
 
 use std::time::Duration;
@@ -17,6 +18,7 @@ pub use check::{Objection, Objections, Part, check, check_all};
 pub use line::read_line;
 pub use plan::{Attempt, Fired, Plan};
 pub use read::{Placed, Places, check_placed, read_fault, read_fault_list, read_faults, read_fields};
+pub(crate) use shared::SharedPlan;
 
 /// One fault: which attempt, what is committed, what the caller sees.
 #[derive(Debug, Clone, PartialEq)]

@@ -216,7 +216,7 @@ fn read_value(node: &Node) -> Option<Value> {
     match &node.kind {
         Kind::Bool(value) => Some(Value::Bool(*value)),
         Kind::Integer(value) => Some(Value::Number(*value)),
-        Kind::Text(text) => Some(Value::Text(text.clone())),
+        Kind::Text(text) => Some(Value::from(text.as_str())),
         Kind::List(items) => {
             let texts = items.iter().map(|item| match read_value(item)? {
                 Value::List(_) => None,

@@ -17,8 +17,8 @@ fn values() -> impl Strategy<Value = Value> {
     prop_oneof![
         any::<bool>().prop_map(Value::Bool),
         any::<i64>().prop_map(Value::Number),
-        any::<String>().prop_map(Value::Text),
-        "[a-z0-9_'\" ={}#:,.-]{0,12}".prop_map(Value::Text),
+        any::<String>().prop_map(Value::from),
+        "[a-z0-9_'\" ={}#:,.-]{0,12}".prop_map(Value::from),
         vec(any::<String>(), 0..3).prop_map(Value::List),
     ]
 }

@@ -4,11 +4,12 @@
 mod fingerprint;
 mod refusals;
 
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 use jiff::Timestamp;
 
 use crate::service::{After, Answer};
@@ -122,11 +123,15 @@ pub(crate) enum Found<Effect> {
 #[derive(Debug)]
 pub(crate) struct KeyStore<Effect> {
     rules: Idempotency,
-    records: HashMap<Arc<str>, Record<Effect>, RandomState>,
+    records: Vec<Record<Effect>>,
+    /// Their places, found by the hash of the key: what grows by being copied is small.
+    places: HashTable<usize>,
+    hasher: RandomState,
 }
 
 #[derive(Debug)]
 struct Record<Effect> {
+    key: Arc<str>,
     endpoint: Arc<str>,
     fingerprint: Fingerprint,
     at: Timestamp,
@@ -136,9 +141,17 @@ struct Record<Effect> {
 
 #[derive(Debug)]
 enum What<Effect> {
+    /// It was taken back.
+    Nothing,
     InFlight,
-    Answered { answer: Arc<Answer>, refused: bool },
-    Partly { rest: Vec<Effect>, answer: Arc<Answer> },
+    Answered {
+        answer: Arc<Answer>,
+        refused: bool,
+    },
+    Partly {
+        rest: Vec<Effect>,
+        answer: Arc<Answer>,
+    },
 }
 
 /// The request that a key came with, as far as the store cares.
@@ -158,7 +171,7 @@ pub(crate) struct Age {
 
 impl<Effect: Clone> KeyStore<Effect> {
     pub(crate) fn new(rules: Idempotency) -> Self {
-        KeyStore { rules, records: HashMap::default() }
+        KeyStore { rules, records: Vec::new(), places: HashTable::new(), hasher: RandomState::default() }
     }
 
     pub(crate) fn profile(&self) -> Profile {
@@ -174,10 +187,13 @@ impl<Effect: Clone> KeyStore<Effect> {
         let Some(keyed) = keyed else {
             return if profile.requires_key() { Found::Refused(KeyRefusal::Missing) } else { Found::New };
         };
-        if keyed.key.is_empty() || keyed.key.chars().count() > profile.longest_key() {
+        // There are no more characters than bytes.
+        let is_long = keyed.key.len() > profile.longest_key() && keyed.key.chars().count() > profile.longest_key();
+        if keyed.key.is_empty() || is_long {
             return Found::Refused(KeyRefusal::Length);
         }
-        let Some(record) = self.records.get(&keyed.key).filter(|record| !self.expired(record, age)) else {
+        let Some(record) = self.place(&keyed.key).map(|place| &self.records[place]).filter(|record| self.counts(record, age))
+        else {
             return Found::New;
         };
         if record.endpoint != keyed.endpoint {
@@ -187,6 +203,7 @@ impl<Effect: Clone> KeyStore<Effect> {
             return Found::Refused(KeyRefusal::OtherPayload);
         }
         match &record.what {
+            What::Nothing => Found::New,
             What::InFlight => Found::Refused(KeyRefusal::InFlight),
             What::Answered { answer, refused } => Found::Replay { answer: Arc::clone(answer), refused: *refused },
             What::Partly { rest, answer } => Found::Rest { effects: rest.clone(), answer: Arc::clone(answer) },
@@ -207,31 +224,48 @@ impl<Effect: Clone> KeyStore<Effect> {
 
     /// The key stands for nothing any more.
     pub(crate) fn forget(&mut self, keyed: &Keyed) {
-        self.records.remove(&keyed.key);
+        if let Some(place) = self.place(&keyed.key) {
+            self.records[place].what = What::Nothing;
+        }
     }
 
     fn put(&mut self, keyed: &Keyed, age: Age, what: What<Effect>) {
         if self.rules.profile != Profile::None {
             let record = Record {
+                key: Arc::clone(&keyed.key),
                 endpoint: Arc::clone(&keyed.endpoint),
                 fingerprint: keyed.fingerprint,
                 at: age.now,
                 at_request: age.requests,
                 what,
             };
-            self.records.insert(Arc::clone(&keyed.key), record);
+            match self.place(&keyed.key) {
+                Some(place) => self.records[place] = record,
+                None => {
+                    let hash = self.hasher.hash_one(&*keyed.key);
+                    self.records.push(record);
+                    let KeyStore { records, places, hasher, .. } = self;
+                    places.insert_unique(hash, records.len() - 1, |place| hasher.hash_one(&*records[*place].key));
+                }
+            }
         }
     }
 
-    /// A key grows old from the answer on; while its request is in flight it does not.
-    fn expired(&self, record: &Record<Effect>, age: Age) -> bool {
-        if matches!(record.what, What::InFlight) {
-            return false;
-        }
-        match self.rules.lifetime {
+    fn place(&self, key: &str) -> Option<usize> {
+        self.places.find(self.hasher.hash_one(key), |place| *self.records[*place].key == *key).copied()
+    }
+
+    /// Whether the key stands for something: it grows old from the answer on, and not while its request is in flight.
+    fn counts(&self, record: &Record<Effect>, age: Age) -> bool {
+        let is_old = || match self.rules.lifetime {
             After::Requests(requests) => age.requests.saturating_sub(record.at_request) > u64::from(requests),
             After::Time(time) => age.now.duration_since(record.at).unsigned_abs() >= time && age.now >= record.at,
             After::Settled => false,
+        };
+        match record.what {
+            What::Nothing => false,
+            What::InFlight => true,
+            What::Answered { .. } | What::Partly { .. } => !is_old(),
         }
     }
 }

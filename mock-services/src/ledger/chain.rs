@@ -9,16 +9,14 @@ const SHOWN: usize = 16;
 /// The state of a chain after some lines.
 #[derive(Debug, Clone)]
 pub(super) struct Chain {
-    /// The last hash, and what has come since.
+    /// What has come since the last hash, which is its key.
     hasher: Hasher,
 }
 
 impl Chain {
     /// The chain of a trial, before its first line.
     pub(super) fn new(trial: &str) -> Self {
-        let mut hasher = Hasher::new();
-        hasher.update(trial.as_bytes());
-        Chain { hasher }
+        Chain { hasher: Hasher::new_keyed(blake3::hash(trial.as_bytes()).as_bytes()) }
     }
 
     /// Seals the lines from `start` on, of which each ends with a line end: the last gets the hash.
@@ -45,10 +43,9 @@ impl Chain {
     /// The hash over all so far, as far as it is shown.
     fn hash_with(&mut self, content: &[u8]) -> [u8; 2 * SHOWN] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        self.hasher.update(content);
-        let hash = *self.hasher.finalize().as_bytes();
-        self.hasher.reset();
-        self.hasher.update(&hash);
+        let hash = *self.hasher.update(content).finalize().as_bytes();
+        // As a key and not as the first bytes: a hash is made fastest from one piece.
+        self.hasher = Hasher::new_keyed(&hash);
         std::array::from_fn(|place| {
             let byte = hash[place / 2];
             DIGITS[usize::from(if place % 2 == 0 { byte >> 4 } else { byte & 15 })]

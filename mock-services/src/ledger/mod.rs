@@ -2,12 +2,14 @@
 //! streamed to it off the path of requests. It knows nothing of scenarios, subjects or verdicts.
 
 mod chain;
+mod decode;
 mod entry;
 mod file;
 mod pages;
 mod read;
 mod record;
 mod redact;
+mod shape;
 mod store;
 
 use std::cell::RefCell;
@@ -18,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
-use crate::lock::lock;
+use crate::lock::{Apart, lock};
 use chain::Chain;
 pub use entry::{AtDoor, ClosedBy, Entry, Event, How, Received};
 pub use file::LedgerFile;
@@ -36,7 +38,7 @@ pub struct Ledger {
 pub(super) struct Inner {
     clock: Clock,
     recording: bool,
-    pages: Mutex<Pages>,
+    pages: Apart<Mutex<Pages>>,
     attempts: AtomicU64,
     /// Taken before the pages, and by the file's thread and a restart alone: sealing lines keeps nobody from adding more.
     sealer: Mutex<Sealer>,
@@ -88,7 +90,7 @@ impl Ledger {
         let inner = Inner {
             clock,
             recording,
-            pages: Mutex::default(),
+            pages: Apart::default(),
             attempts: AtomicU64::new(0),
             sealer: Mutex::new(sealer),
             file,
@@ -160,7 +162,9 @@ impl Ledger {
         let mut backlog = std::mem::take(&mut sealer.backlog);
         if self.inner.file.is_some() {
             sealer.reading.take(&pages);
+            let start = backlog.len();
             sealer.write(&mut backlog, usize::MAX);
+            sealer.chain.seal(&mut backlog, start);
         }
         *sealer = Sealer { backlog, ..Sealer::new(trial) };
         pages.begin_anew();
@@ -211,13 +215,15 @@ impl Ledger {
 
 impl Inner {
     fn pages(&self) -> MutexGuard<'_, Pages> {
-        lock(&self.pages)
+        lock(&self.pages.0)
     }
 
     /// Hands over the lines that have come since the last time, sealed, piece by piece.
     pub(super) fn stream(&self, piece: &mut Vec<u8>, mut take: impl FnMut(&[u8])) {
         // What a processor has at hand; more would push out what the services work on.
         const ENOUGH: usize = 16 * 1024;
+        // So much of it is made at a time: whoever serves may have to wait until it is done.
+        const STEP: usize = 4 * 1024;
         // Cleared first: what comes from here on is announced again.
         self.queued.store(false, Ordering::Release);
         let mut sealer = self.sealer();
@@ -226,9 +232,12 @@ impl Inner {
         let mut more = true;
         while more {
             piece.clear();
-            more = sealer.write(piece, ENOUGH);
+            while more && piece.len() < ENOUGH {
+                more = sealer.write(piece, piece.len() + STEP);
+                std::thread::yield_now();
+            }
+            sealer.chain.seal(piece, 0);
             take(piece);
-            // Whoever serves may hold what all others wait for.
             std::thread::yield_now();
         }
     }
@@ -246,12 +255,10 @@ impl Sealer {
         Sealer { opening, reading: Reading::default(), chain: Chain::new(trial), backlog: Vec::new() }
     }
 
-    /// Writes what was read as lines, sealed, until `out` holds `enough`; gives back whether there is more.
+    /// Writes what was read as lines, until `out` holds `enough`; gives back whether there is more.
     fn write(&mut self, out: &mut Vec<u8>, enough: usize) -> bool {
-        let (start, opening) = (out.len(), &self.opening);
-        let more = self.reading.write(out, enough, |out| out.extend_from_slice(opening));
-        self.chain.seal(out, start);
-        more
+        let opening = &self.opening;
+        self.reading.write(out, enough, |out| out.extend_from_slice(opening))
     }
 }
 

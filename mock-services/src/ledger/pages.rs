@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use super::decode::Decoder;
 use super::entry::Event;
-use super::record::{self, Decoder, Parts};
+use super::record::{self, CLIENT, Parts, SHAPE, Times};
 use super::redact::Redactor;
+use super::shape;
 use super::store::{Position, Store};
 use crate::clock::Clock;
 
 /// How many clients' headers are kept for later attempts to refer to. Nobody but a subject that means harm has more.
 const MOST_CLIENTS: usize = 32;
+/// The same for shapes: services have few operations, but a subject can make up names of fields.
+const MOST_SHAPES: usize = 64;
 
 /// All entries so far.
 #[derive(Debug, Default)]
@@ -18,29 +22,37 @@ pub(super) struct Pages {
     pub(super) edition: u64,
     store: Store,
     pub(super) count: u64,
-    last_at: u64,
-    /// The time of day, and when it was taken.
-    wall: Option<(u64, u64)>,
+    /// The times of the entry before.
+    last: (u64, u64),
+    /// No entry is earlier.
+    earliest: u64,
+    /// When the time of day was taken.
+    wall_taken: Option<u64>,
     closed: bool,
     pub(super) redactor: Redactor,
     /// The headers by which attempts told their client, and the number under which they are kept.
     clients: Vec<(Vec<u8>, usize)>,
     /// How many have been kept so far.
     kept_clients: usize,
+    /// What the shapes depend on, and the number under which each is kept.
+    shapes: Vec<(Vec<u8>, usize)>,
+    /// How many have been kept so far.
+    kept_shapes: usize,
 }
 
 impl Pages {
     /// Forgets all entries; what is hidden stays hidden.
     pub(super) fn begin_anew(&mut self) {
         let (edition, redactor) = (self.edition + 1, std::mem::take(&mut self.redactor));
-        *self = Pages { edition, redactor, last_at: self.last_at, ..Pages::default() };
+        *self = Pages { edition, redactor, earliest: self.last.0, ..Pages::default() };
     }
 
     /// Hides something more from now on.
     pub(super) fn hide(&mut self, how: impl FnOnce(&mut Redactor)) {
         how(&mut self.redactor);
-        // What was kept of clients may hold it.
+        // What was kept of clients and shapes may hold it.
         self.clients.clear();
+        self.shapes.clear();
     }
 
     /// Adds the closing entry, behind which nothing comes any more.
@@ -55,13 +67,15 @@ impl Pages {
             return;
         }
         self.count += 1;
-        let (at, wall) = self.now(clock);
+        let now = self.now(clock);
+        let times = Times::since(self.last, now);
+        self.last = now;
         let foreign = event.has_foreign_text();
-        let hides = |parts: &Parts| self.redactor.may_hide(parts.bytes()) || event.may_name(|name| self.redactor.hides(name));
-        if let Some(parts) = parts.filter(|parts| !foreign || !hides(parts))
+        if let Some(parts) = parts.filter(|parts| !foreign || !self.redactor.may_hide(parts.texts()))
+            && let Some(shape) = self.shape(parts.shape(), event)
             && let Some(client) = self.client(parts.client(), event)
         {
-            parts.write(self.store.tail(), at, wall, client);
+            parts.write(self.store.tail(), times, shape, client);
             return;
         }
         // Plain data written into memory cannot fail.
@@ -71,24 +85,37 @@ impl Pages {
             let with_names = json.contains(&b'=') || event.may_name(|name| self.redactor.hides(name));
             self.redactor.redact(&mut json, 0, with_names);
         }
-        record::write_json(self.store.tail(), at, wall, &json);
+        record::write_json(self.store.tail(), times, &json);
     }
 
     /// Taken under the lock and never lower than the entry before, so that order and time agree.
     fn now(&mut self, clock: &Clock) -> (u64, u64) {
         const MILLISECOND: u64 = 1_000;
-        let at = u64::try_from(clock.elapsed().as_micros()).unwrap_or(u64::MAX).max(self.last_at);
-        self.last_at = at;
-        match self.wall {
+        let at = u64::try_from(clock.elapsed().as_micros()).unwrap_or(u64::MAX).max(self.last.0).max(self.earliest);
+        match self.wall_taken {
             // No longer ago than it is told exactly.
-            Some((wall, taken)) if at - taken < MILLISECOND => (at, wall),
+            Some(taken) if at - taken < MILLISECOND => (at, self.last.1),
             _ => {
+                self.wall_taken = Some(at);
                 // Before 1970 no clock is worth its name.
-                let wall = u64::try_from(clock.wall().as_millisecond()).unwrap_or_default();
-                self.wall = Some((wall, at));
-                (at, wall)
+                (at, u64::try_from(clock.wall().as_millisecond()).unwrap_or_default())
             }
         }
+    }
+
+    /// The number under which the shape of this event, which was taken apart, is kept. `None` where there are too many, or something in it must not be seen.
+    fn shape(&mut self, depends_on: &[u8], event: &Event<'_>) -> Option<usize> {
+        if let Some((_, number)) = self.shapes.iter().find(|(kept, _)| kept == depends_on) {
+            return Some(*number);
+        }
+        let hides = || self.redactor.may_hide(depends_on) || event.may_name(|name| self.redactor.hides(name));
+        if self.shapes.len() >= MOST_SHAPES || (event.has_foreign_text() && hides()) {
+            return None;
+        }
+        record::write_kept(self.store.tail(), SHAPE, &shape::template(event)?);
+        self.kept_shapes += 1;
+        self.shapes.push((depends_on.to_vec(), self.kept_shapes));
+        Some(self.kept_shapes)
     }
 
     /// The number under which the headers are kept that tell the client of this event; 0 where it has none. `None` where there are too
@@ -107,7 +134,7 @@ impl Pages {
         let mut json = serde_json::to_vec(&BTreeMap::from([("client", &received.client)])).unwrap_or_default();
         self.redactor.redact(&mut json, 0, true);
         let json = json.strip_prefix(b"{\"client\":").and_then(|json| json.strip_suffix(b"}"))?;
-        record::write_client(self.store.tail(), json);
+        record::write_kept(self.store.tail(), CLIENT, json);
         self.kept_clients += 1;
         self.clients.push((headers.to_vec(), self.kept_clients));
         Some(self.kept_clients)
@@ -219,7 +246,7 @@ mod tests {
 
     fn value() -> impl Strategy<Value = Value> {
         prop_oneof![
-            text().prop_map(Value::Text),
+            text().prop_map(Value::from),
             prop::sample::select(vec![4_242_424_242_424_242, 4242, -52]).prop_map(Value::Number),
             proptest::collection::vec(text(), 0..3).prop_map(Value::List),
             any::<bool>().prop_map(Value::Bool),
@@ -280,6 +307,45 @@ mod tests {
         };
         let expected = ["agent \"hunter2secret\"", "agent \"hunter2secret\"", "agent \"[redacted 1]\""];
         assert_eq!(lines(&pages).iter().map(told).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_shape_is_kept_once_and_anew_when_something_more_is_hidden() {
+        let event = received("k", Fields::new().with("order", "ord_1"), Fields::new());
+        let mut pages = Pages::default();
+        add(&mut pages, &event);
+        add(&mut pages, &event);
+        assert_eq!(pages.kept_shapes, 1);
+        pages.hide(|redactor| redactor.hide_name("order"));
+        add(&mut pages, &event);
+        let lines = lines(&pages);
+        assert!(lines[1].contains(r#""order":"ord_1""#) && lines[2].contains(r#""order":"[redacted 1]""#), "{lines:?}");
+    }
+
+    #[test]
+    fn a_name_that_looks_like_two_is_not_taken_for_them() {
+        let two = received("k", Fields::new().with("a", "1").with("b", "2"), Fields::new());
+        let one = received("k", Fields::new().with("a\0\u{3}b", "1"), Fields::new());
+        let mut pages = Pages::default();
+        let (mut parts, mut shapes) = (Parts::default(), Vec::new());
+        for event in [&two, &one, &two] {
+            add(&mut pages, event);
+            parts.take(event);
+            shapes.push(parts.shape().to_vec());
+        }
+        assert_eq!(shapes[0], shapes[1], "they do look alike");
+        let told = |line: &String| serde_json::from_str::<Entry>(line).unwrap().event;
+        assert_eq!(lines(&pages).iter().map(told).collect::<Vec<_>>(), [two.clone(), one, two]);
+    }
+
+    #[test]
+    fn names_without_end_do_not_fill_the_table() {
+        let mut pages = Pages::default();
+        for number in 0..100 {
+            add(&mut pages, &received("k", Fields::new().with(format!("name {number}"), "1"), Fields::new()));
+        }
+        assert_eq!(pages.kept_shapes, MOST_SHAPES);
+        assert!(lines(&pages)[99].contains(r#""fields":{"name 99":"1"}"#));
     }
 
     #[test]

@@ -293,14 +293,11 @@ fn card_numbers(line: &[u8], spans: &mut Vec<(usize, usize)>) {
     let could_be = |byte: u8| byte.is_ascii_digit() || byte == b' ' || byte == b'-';
     let mut at = 0;
     while at < line.len() {
-        // No card number lies across a byte that is in none: most of a line is leapt over.
-        match line.get(at + SHORTEST - 1) {
-            Some(byte) if could_be(*byte) => {}
-            Some(_) => {
-                at += SHORTEST;
-                continue;
-            }
-            None => return,
+        // No card number lies across a byte that is in none. Looked for from behind, so that most of a line is leapt over.
+        let Some(window) = line.get(at..at + SHORTEST) else { return };
+        if let Some(other) = window.iter().rposition(|byte| !could_be(*byte)) {
+            at += other + 1;
+            continue;
         }
         if !line[at].is_ascii_digit() {
             at += 1;

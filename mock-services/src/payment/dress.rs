@@ -1,5 +1,7 @@
 //! The headers that Stripe sends with every answer, in its order.
 
+use compact_str::CompactString;
+
 use super::errors::request_id;
 use crate::service::{Answer, Context, Request};
 
@@ -24,27 +26,27 @@ const BEHIND: [(&str, &str); 2] =
 /// Adds the headers. A page of the edge never reached the API and carries only the server's name.
 pub(crate) fn dress(answer: &mut Answer, request: &Request, context: &Context, api_version: &str) {
     let mut headers = Vec::with_capacity(answer.headers.len() + 16);
-    headers.push(("Server".into(), "nginx".into()));
+    headers.push(("Server".into(), CompactString::const_new("nginx")));
     let is_page = answer.header("content-type") == Some("text/html");
     headers.append(&mut answer.headers);
     answer.headers = headers;
     if is_page {
         return;
     }
-    answer.headers.extend(BEFORE.map(|(name, value)| (name.into(), value.into())));
-    let id = request_id(context);
+    answer.headers.extend(BEFORE.map(|(name, value)| (name.into(), CompactString::const_new(value))));
+    let id = CompactString::from(request_id(context));
     let key = request.header_value("idempotency-key").filter(|_| request.method() == "POST");
     if let Some(key) = key {
-        answer.headers.push(("Idempotency-Key".into(), key.to_owned().into()));
+        answer.headers.push(("Idempotency-Key".into(), key.into()));
         // A replay names the request that was answered first; it was put there when the answer was kept.
         if answer.header("original-request").is_none() {
-            answer.headers.push(("Original-Request".into(), id.clone().into()));
+            answer.headers.push(("Original-Request".into(), id.clone()));
         }
     }
-    answer.headers.push(("Request-Id".into(), id.into()));
+    answer.headers.push(("Request-Id".into(), id));
     let version = request.header_value("stripe-version").filter(|version| is_version(version)).unwrap_or(api_version);
-    answer.headers.push(("Stripe-Version".into(), version.to_owned().into()));
-    answer.headers.extend(BEHIND.map(|(name, value)| (name.into(), value.into())));
+    answer.headers.push(("Stripe-Version".into(), version.into()));
+    answer.headers.extend(BEHIND.map(|(name, value)| (name.into(), CompactString::const_new(value))));
 }
 
 /// A date, and perhaps the name of a release: `2026-10-28.endive`.

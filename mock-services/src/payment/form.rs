@@ -3,26 +3,48 @@
 
 use std::borrow::Cow;
 
+use smallvec::SmallVec;
+
 /// One name with its value.
 pub(crate) type Pair<'a> = (Cow<'a, str>, Cow<'a, str>);
+
+/// Those of one request, which are few.
+pub(crate) type Pairs<'a> = SmallVec<[Pair<'a>; 8]>;
 
 /// What cannot be a form: an escape that is none, or bytes that are no text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
 /// Adds the pairs of one form behind those that are there.
-pub(crate) fn read<'a>(bytes: &'a [u8], pairs: &mut Vec<Pair<'a>>) -> Result<(), Malformed> {
-    for part in bytes.split(|byte| *byte == b'&').filter(|part| !part.is_empty()) {
-        let middle = part.iter().position(|byte| *byte == b'=').unwrap_or(part.len());
-        let value = part.get(middle + 1..).unwrap_or_default();
-        pairs.push((decoded(&part[..middle])?, decoded(value)?));
+pub(crate) fn read<'a>(bytes: &'a [u8], pairs: &mut Pairs<'a>) -> Result<(), Malformed> {
+    // Cut at bytes of one character, what is a text stays one.
+    let text = std::str::from_utf8(bytes).map_err(|_| Malformed)?;
+    let is_escaped = memchr::memchr2(b'%', b'+', bytes).is_some();
+    let decode = |part| if is_escaped { decoded(part) } else { Ok(Cow::Borrowed(part)) };
+    let mut rest = Some(text);
+    while let Some(all) = rest {
+        let (part, behind) = cut(all, b'&');
+        rest = behind;
+        if !part.is_empty() {
+            let (name, value) = cut(part, b'=');
+            pairs.push((decode(name)?, decode(value.unwrap_or_default())?));
+        }
     }
     Ok(())
 }
 
-fn decoded(bytes: &[u8]) -> Result<Cow<'_, str>, Malformed> {
-    if !bytes.iter().any(|byte| matches!(byte, b'%' | b'+')) {
-        return std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|_| Malformed);
+/// What stands before the first such byte, and what behind it, where there is one.
+fn cut(text: &str, at: u8) -> (&str, Option<&str>) {
+    match memchr::memchr(at, text.as_bytes()) {
+        Some(place) => (&text[..place], Some(&text[place + 1..])),
+        None => (text, None),
+    }
+}
+
+fn decoded(text: &str) -> Result<Cow<'_, str>, Malformed> {
+    let bytes = text.as_bytes();
+    if memchr::memchr2(b'%', b'+', bytes).is_none() {
+        return Ok(Cow::Borrowed(text));
     }
     let mut plain = Vec::with_capacity(bytes.len());
     let mut rest = bytes.iter();
@@ -47,7 +69,7 @@ fn digit(byte: Option<&u8>) -> Result<u8, Malformed> {
 
 /// The part of a name before its first bracket: `items` of `items[0][price]`.
 pub(crate) fn root(name: &str) -> &str {
-    &name[..name.find('[').unwrap_or(name.len())]
+    &name[..memchr::memchr(b'[', name.as_bytes()).unwrap_or(name.len())]
 }
 
 /// The first bracket behind `root` and what follows it: `("0", "[price]")` of `items[0][price]`.
@@ -57,6 +79,9 @@ pub(crate) fn inner<'n>(name: &'n str, root: &str) -> Option<(&'n str, &'n str)>
 
 /// Whether a name is a word and then nothing but brackets that are closed.
 pub(crate) fn is_well_formed(name: &str) -> bool {
+    if memchr::memchr2(b'[', b']', name.as_bytes()).is_none() {
+        return !name.is_empty();
+    }
     let root = root(name);
     let mut rest = &name[root.len()..];
     while let Some((inside, behind)) = rest.strip_prefix('[').and_then(|open| open.split_once(']')) {
@@ -73,8 +98,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn pairs(form: &str) -> Vec<Pair<'_>> {
-        let mut pairs = Vec::new();
+    fn pairs(form: &str) -> Pairs<'_> {
+        let mut pairs = Pairs::new();
         read(form.as_bytes(), &mut pairs).unwrap();
         pairs
     }
@@ -94,7 +119,7 @@ mod tests {
     #[test]
     fn half_escapes_and_bytes_that_are_no_text_are_refused() {
         for form in [&b"a=%"[..], b"a=%4", b"a=%zz", b"a=\xff", b"a=%ff", b"\xc3=1"] {
-            assert_eq!(read(form, &mut Vec::new()), Err(Malformed), "{form:?}");
+            assert_eq!(read(form, &mut Pairs::new()), Err(Malformed), "{form:?}");
         }
     }
 
@@ -113,7 +138,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_and_no_name_make_it_panic(bytes: Vec<u8>, name: String) {
-            let _ = read(&bytes, &mut Vec::new());
+            let _ = read(&bytes, &mut Pairs::new());
             let _ = (root(&name), inner(&name, "a"), is_well_formed(&name));
         }
     }

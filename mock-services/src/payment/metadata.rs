@@ -1,5 +1,6 @@
 //! Metadata: a caller's own names and values on an object, within Stripe's limits.
 
+use compact_str::CompactString;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::errors::{Problem, Refused};
@@ -12,19 +13,22 @@ const VALUE_LENGTH: usize = 500;
 
 /// The metadata of an object, in the order in which it was set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Metadata(Vec<(String, String)>);
+pub(crate) struct Metadata(Vec<Entry>);
+
+/// A name and its value, which take no room of their own where they are short.
+type Entry = (CompactString, CompactString);
 
 /// What a request says about metadata.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct MetadataChange {
     clear: bool,
-    set: Vec<(String, String)>,
+    set: Vec<Entry>,
 }
 
 impl Metadata {
     /// One name with its value.
     pub(crate) fn single(name: &str, value: &str) -> Self {
-        Metadata(vec![(name.to_owned(), value.to_owned())])
+        Metadata(vec![(name.into(), value.into())])
     }
 }
 
@@ -41,15 +45,15 @@ impl MetadataChange {
             if name.is_empty() || !rest.is_empty() {
                 return Err(invalid(format!("Metadata values must be strings, but the value of key '{name}' is not one.")));
             }
-            let (length, most) = (name.chars().count(), KEY_LENGTH);
-            if length > most {
+            if let Some(length) = longer(name, KEY_LENGTH) {
+                let most = KEY_LENGTH;
                 return Err(invalid(format!(
                     "Metadata keys can have up to {most} characters, but you passed in a key that is {length} characters. Invalid \
                      key: {name}"
                 )));
             }
-            let (length, most) = (value.chars().count(), VALUE_LENGTH);
-            if length > most {
+            if let Some(length) = longer(value, VALUE_LENGTH) {
+                let most = VALUE_LENGTH;
                 return Err(invalid(format!(
                     "Metadata values can have up to {most} characters, but you passed in a value that is {length} characters. \
                      Invalid value: {value}"
@@ -63,7 +67,10 @@ impl MetadataChange {
 
     /// What comes of it on an object that has none.
     pub(crate) fn fresh(&self) -> Metadata {
-        Metadata(self.set.iter().filter(|(_, value)| !value.is_empty()).cloned().collect())
+        // No larger than it is: it is kept with the object.
+        let mut entries = Vec::with_capacity(self.set.len());
+        entries.extend(self.set.iter().filter(|(_, value)| !value.is_empty()).cloned());
+        Metadata(entries)
     }
 
     /// What comes of it on an object that may have some.
@@ -103,27 +110,41 @@ impl Metadata {
     }
 }
 
-fn get<'a>(entries: &'a [(String, String)], name: &str) -> Option<&'a str> {
+fn get<'a>(entries: &'a [Entry], name: &str) -> Option<&'a str> {
     entries.iter().find(|(have, _)| have == name).map(|(_, value)| value.as_str())
 }
 
-fn order(entries: &[(String, String)]) -> Option<&str> {
+fn order(entries: &[Entry]) -> Option<&str> {
     ["order", "order_id"].iter().find_map(|name| get(entries, name)).filter(|order| !order.is_empty())
 }
 
-fn describe(entries: &[(String, String)], fields: &mut Fields) {
+fn describe(entries: &[Entry], fields: &mut Fields) {
     if let Some(order) = order(entries) {
         fields.set("order", order);
     }
     for (name, value) in entries {
-        fields.set(["metadata.", name].concat(), value.as_str());
+        let mut label = CompactString::const_new("metadata.");
+        label.push_str(name);
+        fields.set(label, value.as_str());
     }
 }
 
-fn put(entries: &mut Vec<(String, String)>, name: &str, value: &str) {
+/// How many characters a text has where it has more than so many.
+fn longer(text: &str, most: usize) -> Option<usize> {
+    // There are no more characters than bytes.
+    (text.len() > most).then(|| text.chars().count()).filter(|length| *length > most)
+}
+
+fn put(entries: &mut Vec<Entry>, name: &str, value: &str) {
     match entries.iter_mut().find(|(have, _)| have == name) {
-        Some(slot) => value.clone_into(&mut slot.1),
-        None => entries.push((name.to_owned(), value.to_owned())),
+        Some(slot) => slot.1 = value.into(),
+        None => {
+            if entries.is_empty() {
+                // Most have one.
+                entries.reserve_exact(1);
+            }
+            entries.push((name.into(), value.into()));
+        }
     }
 }
 

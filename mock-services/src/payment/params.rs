@@ -3,23 +3,26 @@
 use std::borrow::Cow;
 
 use super::errors::{Problem, Refused, missing, not_a_form};
-use super::form::{self, Pair};
+use super::form::{self, Pairs};
 use crate::service::Request;
 
 /// The parameters of one request.
 #[derive(Debug)]
 pub(crate) struct Params<'a> {
-    pairs: Vec<Pair<'a>>,
+    pairs: Pairs<'a>,
 }
 
 impl<'a> Params<'a> {
     /// Reads the query and, of a POST, the body.
     pub(crate) fn read(request: &'a Request) -> Result<Self, Refused> {
-        let mut pairs = Vec::with_capacity(8);
+        let mut pairs = Pairs::new();
         form::read(request.query().as_bytes(), &mut pairs).map_err(|_| not_a_form())?;
         if request.method() == "POST" && !request.bytes().is_empty() {
             let kind = request.header_value("content-type").unwrap_or("application/x-www-form-urlencoded");
-            if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+            let is_form = |kind: &str| {
+                kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
+            };
+            if kind != "application/x-www-form-urlencoded" && !is_form(kind) {
                 return Err(not_a_form());
             }
             form::read(request.bytes(), &mut pairs).map_err(|_| not_a_form())?;
@@ -55,7 +58,8 @@ impl<'a> Params<'a> {
 
     /// Whether anything stands under this name, plain or in brackets.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.pairs.iter().any(|(have, _)| form::root(have) == name)
+        let stands = |have: &str| have.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['));
+        self.pairs.iter().any(|(have, _)| stands(have))
     }
 
     /// What stands in brackets behind `root`: the first bracket, what follows it, and the value.

@@ -31,9 +31,9 @@ fn made(earlier: &EarlierCharge, world: &World<'_>) -> Charge {
     let known = wallet.and_then(|wallet| wallet.card).map(|(id, card)| Instrument::known(id, card));
     let card = known.as_ref().map_or(Card::VISA, |instrument| instrument.card);
     let method = known.map_or_else(|| world.id("card_1", 23), |instrument| instrument.into_id(&world.context.ids, "card_1"));
-    let source = CardSource { id: method.clone(), customer: earlier.customer.clone(), card };
+    let source = CardSource { id: method.clone(), customer: earlier.customer.as_deref().map(Into::into), card };
     let mut charge = Charge {
-        customer: earlier.customer.clone().map(Expandable::Id),
+        customer: earlier.customer.as_deref().map(Expandable::of),
         metadata: earlier.order.as_ref().map(|order| Metadata::single("order", order)).unwrap_or_default(),
         source: Some(source),
         ..charge::approved(world, earlier.amount, earlier.currency, card, method)

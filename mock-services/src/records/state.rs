@@ -128,9 +128,9 @@ pub(crate) fn described(change: &Change) -> Option<EffectFacts> {
 /// The value as a field has it; what is neither text, whole number nor truth value is its JSON.
 pub(crate) fn plain(value: &Value) -> service::Value {
     match value {
-        Value::String(text) => service::Value::Text(text.clone()),
+        Value::String(text) => service::Value::from(text.as_str()),
         Value::Bool(flag) => service::Value::Bool(*flag),
-        other => other.as_i64().map_or_else(|| service::Value::Text(other.to_string()), service::Value::Number),
+        other => other.as_i64().map_or_else(|| service::Value::from(other.to_string()), service::Value::Number),
     }
 }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use compact_str::CompactString;
 use serde::Serialize;
 
 /// A status, headers and a body. `Date`, `Content-Length` and `Connection` belong to the wire and are added there.
@@ -13,7 +14,7 @@ pub struct Answer {
     /// The status, or the SMTP reply code.
     pub status: u16,
     /// The headers in the order in which they are sent.
-    pub headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
+    pub headers: Vec<(Cow<'static, str>, CompactString)>,
     /// The body; empty while it is put off.
     pub body: Vec<u8>,
     put_off: Option<Arc<dyn Write>>,
@@ -67,7 +68,12 @@ impl Answer {
     /// An answer whose body is of the given kind.
     #[must_use]
     pub fn text(status: u16, kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
-        Answer { status, headers: vec![("Content-Type".into(), kind.into())], body: body.into(), put_off: None }
+        Answer {
+            status,
+            headers: vec![("Content-Type".into(), CompactString::const_new(kind))],
+            body: body.into(),
+            put_off: None,
+        }
     }
 
     /// An answer whose body is written only when it is sent: what is decided holds up others, and keys keep answers for long.
@@ -108,13 +114,13 @@ impl Answer {
 
     /// Adds a header behind the others.
     #[must_use]
-    pub fn with_header(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Cow<'static, str>>) -> Self {
+    pub fn with_header(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<CompactString>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
     /// Sets a header, in its place where there is one.
-    pub fn set_header(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Cow<'static, str>>) {
+    pub fn set_header(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<CompactString>) {
         let (name, value) = (name.into(), value.into());
         match self.headers.iter_mut().find(|(have, _)| have.eq_ignore_ascii_case(&name)) {
             Some(slot) => slot.1 = value,
@@ -125,6 +131,6 @@ impl Answer {
     /// The value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(have, _)| have.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_ref())
+        self.headers.iter().find(|(have, _)| have.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 }

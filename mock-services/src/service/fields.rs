@@ -1,8 +1,8 @@
 //! The fields of a request or of an effect: names and plain values, in the order in which the service gave them.
 
-use std::borrow::Cow;
 use std::fmt;
 
+use compact_str::CompactString;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub enum Value {
     /// A whole number: amounts, versions, counts.
     Number(i64),
     /// Text.
-    Text(String),
+    Text(CompactString),
     /// Several texts: the recipients of a mail.
     List(Vec<String>),
 }
@@ -52,13 +52,13 @@ impl fmt::Display for Value {
 
 impl From<&str> for Value {
     fn from(value: &str) -> Self {
-        Value::Text(value.to_owned())
+        Value::Text(value.into())
     }
 }
 
 impl From<String> for Value {
     fn from(value: String) -> Self {
-        Value::Text(value)
+        Value::Text(value.into())
     }
 }
 
@@ -99,7 +99,7 @@ impl<'de> Deserialize<'de> for Value {
                 i64::try_from(value).map(Value::Number).map_err(|_| E::custom("the number is too large"))
             }
             fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-                Ok(Value::Text(value.to_owned()))
+                Ok(Value::Text(value.into()))
             }
             fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
                 let mut values = Vec::new();
@@ -118,7 +118,7 @@ const USUAL: usize = 8;
 
 /// Named values, in order. A name occurs at most once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fields(Vec<(Cow<'static, str>, Value)>);
+pub struct Fields(Vec<(CompactString, Value)>);
 
 impl Fields {
     /// No fields.
@@ -128,7 +128,7 @@ impl Fields {
     }
 
     /// Sets a field; an earlier value of that name is replaced.
-    pub fn set(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) {
+    pub fn set(&mut self, name: impl Into<CompactString>, value: impl Into<Value>) {
         let (name, value) = (name.into(), value.into());
         match self.0.iter_mut().find(|(have, _)| *have == name) {
             Some(slot) => slot.1 = value,
@@ -143,14 +143,14 @@ impl Fields {
 
     /// The same, for building in one expression.
     #[must_use]
-    pub fn with(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Self {
+    pub fn with(mut self, name: impl Into<CompactString>, value: impl Into<Value>) -> Self {
         self.set(name, value);
         self
     }
 
     /// Sets a field where there is a value.
     #[must_use]
-    pub fn with_some(self, name: impl Into<Cow<'static, str>>, value: Option<impl Into<Value>>) -> Self {
+    pub fn with_some(self, name: impl Into<CompactString>, value: Option<impl Into<Value>>) -> Self {
         match value {
             Some(value) => self.with(name, value),
             None => self,
@@ -165,7 +165,7 @@ impl Fields {
 
     /// All fields, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.0.iter().map(|(name, value)| (name.as_ref(), value))
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
     /// How many there are.
@@ -208,7 +208,7 @@ impl<'de> Deserialize<'de> for Fields {
             }
             fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
                 let mut fields = Fields::new();
-                while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                while let Some((name, value)) = map.next_entry::<CompactString, Value>()? {
                     fields.set(name, value);
                 }
                 Ok(fields)

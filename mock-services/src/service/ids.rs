@@ -16,11 +16,7 @@ impl Ids {
     /// The ids of one delivery of one request: `delivery` is 0, and 1 for the second of a fault's `twice`.
     #[must_use]
     pub fn new(seed: u64, service: &str, caller: u32, request: u64, delivery: u32) -> Self {
-        let mut origin = mix(seed ^ 0x6861_7061_785f_6964);
-        for byte in service.bytes() {
-            origin = mix(origin ^ u64::from(byte));
-        }
-        Ids { origin: mix(mix(mix(origin ^ u64::from(caller)) ^ request) ^ u64::from(delivery)) }
+        IdSource::new(seed, service).ids(caller, request, delivery)
     }
 
     /// `length` letters and digits behind `prefix`: `ch_3Kq…`.
@@ -48,30 +44,49 @@ impl Ids {
         mix(self.stream(name)) % limit.max(1)
     }
 
+    /// Fills the room with letters and digits: what [`Ids::alphanumeric`] puts behind the prefix.
+    pub(crate) fn fill(&self, prefix: &str, room: &mut [u8]) {
+        fill(self.stream(prefix), room, ALPHANUMERIC);
+    }
+
     fn text<const BASE: usize>(&self, name: &str, prefix: &str, length: usize, digits: &[u8; BASE]) -> String {
-        let mut text = String::with_capacity(prefix.len() + length);
-        text.push_str(prefix);
-        let mut state = self.stream(name);
-        let mut left = length;
-        // Gathered in pieces, because adding to a text digit by digit is slow.
-        let mut piece = [b'0'; 32];
-        while left > 0 {
-            let now = left.min(piece.len());
-            for digit in &mut piece[..now] {
-                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-                // The upper half of the state, scaled to the number of digits: as even as a remainder, without the division.
-                let place = ((state >> 32) * BASE as u64) >> 32;
-                *digit = digits[usize::try_from(place).unwrap_or_default()];
-            }
-            // Digits are ASCII.
-            text.push_str(std::str::from_utf8(&piece[..now]).unwrap_or_default());
-            left -= now;
-        }
-        text
+        let mut text = Vec::with_capacity(prefix.len() + length);
+        text.extend_from_slice(prefix.as_bytes());
+        text.resize(prefix.len() + length, b'0');
+        fill(self.stream(name), &mut text[prefix.len()..], digits);
+        // Digits are ASCII.
+        String::from_utf8(text).unwrap_or_default()
     }
 
     fn stream(&self, name: &str) -> u64 {
         name.bytes().fold(self.origin, |state, byte| mix(state ^ u64::from(byte)))
+    }
+}
+
+/// Where the ids of one service come from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IdSource {
+    origin: u64,
+}
+
+impl IdSource {
+    pub(crate) fn new(seed: u64, service: &str) -> Self {
+        let origin = mix(seed ^ 0x6861_7061_785f_6964);
+        IdSource { origin: service.bytes().fold(origin, |origin, byte| mix(origin ^ u64::from(byte))) }
+    }
+
+    /// The ids of one delivery of one request.
+    pub(crate) fn ids(self, caller: u32, request: u64, delivery: u32) -> Ids {
+        Ids { origin: mix(mix(mix(self.origin ^ u64::from(caller)) ^ request) ^ u64::from(delivery)) }
+    }
+}
+
+fn fill<const BASE: usize>(mut state: u64, room: &mut [u8], digits: &[u8; BASE]) {
+    for digit in room {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        // The upper half of the state, scaled to the number of digits: as even as a remainder, without the division.
+        let place = ((state >> 32) * BASE as u64) >> 32;
+        *digit = digits[usize::try_from(place).unwrap_or_default()];
     }
 }
 

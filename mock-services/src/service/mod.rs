@@ -15,7 +15,7 @@ use crate::idempotency::{Idempotency, Profile};
 
 pub use answer::{Answer, Write};
 pub use fields::{Fields, Value};
-pub(crate) use ids::mix;
+pub(crate) use ids::{IdSource, mix};
 pub use ids::{Ids, mint};
 pub use request::{Envelope, Request, base64_decoded, percent_decoded};
 

@@ -34,7 +34,7 @@ pub(super) async fn deliver<L: Line>(
     unread: &mut Vec<u8>,
     encoded: &Encoded,
     manner: Manner,
-    ticket: Option<&Ticket>,
+    ticket: Option<&Ticket<'_>>,
 ) -> Option<End> {
     let all = encoded.bytes.as_slice();
     match manner {
@@ -52,7 +52,7 @@ pub(super) async fn deliver<L: Line>(
 }
 
 /// Writes down a reply of which nothing more is sent.
-fn noted(end: Option<End>, bytes: usize, ticket: Option<&Ticket>) -> Option<End> {
+fn noted(end: Option<End>, bytes: usize, ticket: Option<&Ticket<'_>>) -> Option<End> {
     if let Some(ticket) = ticket {
         ticket.sends(bytes, false);
     }
@@ -60,7 +60,7 @@ fn noted(end: Option<End>, bytes: usize, ticket: Option<&Ticket>) -> Option<End>
 }
 
 /// Writes down the reply, `before` being the bytes that were sent of it, and writes the last of it.
-async fn write_last<L: Line>(line: &mut L, bytes: &[u8], before: usize, whole: bool, ticket: Option<&Ticket>) -> Option<End> {
+async fn write_last<L: Line>(line: &mut L, bytes: &[u8], before: usize, whole: bool, ticket: Option<&Ticket<'_>>) -> Option<End> {
     if let Some(ticket) = ticket {
         ticket.sends(before + bytes.len(), whole);
     }
@@ -82,7 +82,7 @@ async fn drip<L: Line>(
     unread: &mut Vec<u8>,
     encoded: &Encoded,
     time: Duration,
-    ticket: Option<&Ticket>,
+    ticket: Option<&Ticket<'_>>,
 ) -> Option<End> {
     let (head, body) = encoded.bytes.split_at(encoded.body_at);
     let mut count = 0;

@@ -21,14 +21,14 @@ pub(crate) use listen::{Endpoint, Protocol, Wire};
 
 /// An answer and how it is to be handed over.
 #[derive(Debug)]
-pub(crate) struct Delivery {
+pub(crate) struct Delivery<'l> {
     pub(crate) answer: Answer,
     pub(crate) manner: Manner,
     /// Where the reply is written down; refusals have been.
-    pub(crate) ticket: Option<Ticket>,
+    pub(crate) ticket: Option<Ticket<'l>>,
 }
 
-impl Delivery {
+impl Delivery<'_> {
     /// Nothing is to be sent: the caller has left before its request was taken.
     pub(crate) fn abandoned() -> Self {
         Delivery { answer: Answer::empty(0), manner: Manner::Drop, ticket: None }
@@ -58,8 +58,8 @@ pub(crate) enum Manner {
 
 /// The duty to write one reply into the ledger. One that is given up, because the service is stopped, writes that nothing was sent.
 #[derive(Debug)]
-pub(crate) struct Ticket {
-    ledger: Ledger,
+pub(crate) struct Ticket<'l> {
+    ledger: &'l Ledger,
     attempt: u64,
     reply: &'static str,
     status: u16,
@@ -67,7 +67,7 @@ pub(crate) struct Ticket {
     is_done: AtomicBool,
 }
 
-impl Drop for Ticket {
+impl Drop for Ticket<'_> {
     fn drop(&mut self) {
         if !*self.is_done.get_mut() {
             self.sends(0, false);
@@ -75,8 +75,8 @@ impl Drop for Ticket {
     }
 }
 
-impl Ticket {
-    pub(crate) fn new(ledger: Ledger, attempt: u64, reply: &'static str, status: u16, replay: bool) -> Self {
+impl<'l> Ticket<'l> {
+    pub(crate) fn new(ledger: &'l Ledger, attempt: u64, reply: &'static str, status: u16, replay: bool) -> Self {
         Ticket { ledger, attempt, reply, status, replay, is_done: AtomicBool::new(false) }
     }
 

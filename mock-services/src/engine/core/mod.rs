@@ -17,12 +17,12 @@ use crate::clock::Clock;
 use crate::fault::Lag;
 use crate::idempotency::{Age, Found, Idempotency, KeyRefusal, KeyStore};
 use crate::ledger::{Event, How, Ledger};
-use crate::service::{Accepted, Answer, Context, Decision, Kind, Service};
+use crate::service::{Accepted, Answer, Context, Decision, IdSource, Kind, Service};
 
 /// What is the same for all that happens in one engine.
 pub(super) struct Setting<S> {
     pub(super) service: S,
-    pub(super) seed: u64,
+    pub(super) ids: IdSource,
     pub(super) clock: Clock,
     pub(super) ledger: Ledger,
     /// Whether the core holds timers that nobody has started.
@@ -137,8 +137,7 @@ impl<S: Service> Core<S> {
     }
 
     pub(super) fn context(&self, job: &Job<S>, delivery: u32) -> Context {
-        let setting = &self.setting;
-        Context { now: self.now, ids: job.ids(setting.seed, setting.service.name(), delivery) }
+        Context { now: self.now, ids: self.setting.ids.ids(job.origin.caller, job.number, delivery) }
     }
 
     /// What the request is to the service as things stand.

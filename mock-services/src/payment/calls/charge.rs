@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use compact_str::CompactString;
+
 use super::expand::{Expand, Expands, Fresh};
 use super::{Call, Outcome, World};
 use crate::payment::allowed;
@@ -23,7 +25,7 @@ use crate::service::Fields;
 pub(crate) struct Create {
     amount: i64,
     currency: Currency,
-    customer: Option<String>,
+    customer: Option<CompactString>,
     description: Option<String>,
     metadata: MetadataChange,
     source: Option<Instrument>,
@@ -48,7 +50,7 @@ impl Create {
         let call = Create {
             amount,
             currency,
-            customer: params.owned("customer")?,
+            customer: params.text("customer")?.map(CompactString::from),
             description: params.owned("description")?,
             metadata: MetadataChange::read(params)?,
             source: Instrument::of_source(params)?,
@@ -294,7 +296,7 @@ impl Call for Update {
         let mut charge = Charge::clone(old);
         if let Some(customer) = &self.customer {
             world.state.wallet(world.options, customer).ok_or_else(|| no_such("customer", customer, "customer"))?;
-            charge.customer = Some(Expandable::Id(customer.clone()));
+            charge.customer = Some(Expandable::of(customer));
         }
         super::set(&mut charge.description, &self.description);
         super::set(&mut charge.receipt_email, &self.receipt_email);

@@ -122,7 +122,7 @@ impl Create {
             confirmation_method: self.confirmation_method,
             created: world.now(),
             currency: self.currency.code,
-            customer: self.customer.clone().map(Expandable::Id),
+            customer: self.customer.as_deref().map(Expandable::of),
             customer_account: (),
             description: self.description.clone(),
             excluded_payment_method_types: (),
@@ -285,7 +285,7 @@ impl Call for Update {
         let mut intent = Intent::clone(old);
         if let Some(customer) = &self.customer {
             world.state.wallet(world.options, customer).ok_or_else(|| no_such("customer", customer, "customer"))?;
-            intent.customer = Some(Expandable::Id(customer.clone()));
+            intent.customer = Some(Expandable::of(customer));
         }
         intent.amount = self.amount.unwrap_or(intent.amount);
         intent.currency = self.currency.map_or(intent.currency, |currency| currency.code);

@@ -92,11 +92,11 @@ pub(crate) fn confirmed(mut intent: Intent, expand: &Expand, world: &World<'_>) 
     }
     let mut charge = Charge {
         application_fee_amount: intent.application_fee_amount,
-        customer: intent.customer().map(|id| Expandable::Id(id.to_owned())),
+        customer: intent.customer().map(Expandable::of),
         description: intent.description.clone(),
         metadata: intent.metadata.clone(),
         on_behalf_of: intent.on_behalf_of.clone(),
-        payment_intent: Some(Expandable::Id(intent.id.clone())),
+        payment_intent: Some(Expandable::of(&intent.id)),
         receipt_email: intent.receipt_email.clone(),
         shipping: intent.shipping.clone(),
         statement_descriptor: intent.statement_descriptor.clone(),
@@ -114,7 +114,7 @@ pub(crate) fn confirmed(mut intent: Intent, expand: &Expand, world: &World<'_>) 
         charge.capture(intent.amount, world.id("txn_3", 23));
     }
     intent.last_payment_error = None;
-    intent.latest_charge = Some(Expandable::Id(charge.id.clone()));
+    intent.latest_charge = Some(Expandable::of(&charge.id));
     Ok(moved(charge, intent, !hold, expand, world))
 }
 
@@ -142,7 +142,7 @@ fn turned_down(mut intent: Intent, reason: Decline, card: Card, method: String, 
         payment_method: method.clone(),
         r#type: "card_error",
     });
-    intent.latest_charge = Some(Expandable::Id(charge.clone()));
+    intent.latest_charge = Some(Expandable::of(&charge));
     intent.payment_method = None;
     intent.status = Status::RequiresPaymentMethod;
     Box::new(declined(reason).charge(&charge).intent(intent).method(method))

@@ -142,7 +142,7 @@ impl Call for Create {
             collection_method: self.collection_method,
             created: now,
             currency: self.currency,
-            customer: Expandable::Id(self.customer.clone()),
+            customer: Expandable::of(&self.customer),
             days_until_due: self.days_until_due,
             default_payment_method: self.method.as_ref().map(|method| method.id(&world.context.ids, "pm_1")),
             description: self.description.clone(),

@@ -1,6 +1,7 @@
 //! A card in the three shapes in which Stripe shows it: as a source, as the details of a charge, and as a payment method.
 //! Only the card itself is stored; the many keys around it are put there when it is sent.
 
+use compact_str::CompactString;
 use serde::{Serialize, Serializer};
 
 use super::{BillingDetails, Null};
@@ -16,7 +17,7 @@ pub(crate) struct CardSource {
     /// The card's id.
     pub(crate) id: String,
     /// Whose it is.
-    pub(crate) customer: Option<String>,
+    pub(crate) customer: Option<CompactString>,
     /// Which card.
     pub(crate) card: Card,
 }

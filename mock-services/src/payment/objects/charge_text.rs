@@ -99,12 +99,12 @@ fn cut(plain: &Charge) -> Vec<Piece> {
     marked.balance_transaction = Some("@transaction".to_owned());
     marked.created = 7_000_000_000_000_002;
     marked.currency = "@currency";
-    marked.customer = Some(Expandable::Id("@customer".to_owned()));
+    marked.customer = Some(Expandable::of("@customer"));
     marked.metadata = Metadata::single("@name", "@value");
     marked.payment_method = "@method".to_owned();
     if let Some(source) = &mut marked.source {
         source.id = "@method".to_owned();
-        source.customer = Some("@customer".to_owned());
+        source.customer = Some("@customer".into());
     }
     let mut text = Vec::new();
     // A charge can be written, or it would not be answered with in the usual way either.

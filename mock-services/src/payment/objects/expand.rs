@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use compact_str::CompactString;
 use serde::{Serialize, Serializer};
 
 use super::Object;
@@ -10,12 +11,17 @@ use super::Object;
 #[derive(Debug, Clone)]
 pub(crate) enum Expandable<T> {
     /// As it is stored.
-    Id(String),
+    Id(CompactString),
     /// As `expand[]` asks for it.
     Whole(Arc<T>),
 }
 
 impl<T: Object> Expandable<T> {
+    /// The object with this id.
+    pub(crate) fn of(id: &str) -> Self {
+        Expandable::Id(id.into())
+    }
+
     /// The id, expanded or not.
     pub(crate) fn id(&self) -> &str {
         match self {

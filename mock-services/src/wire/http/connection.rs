@@ -240,7 +240,7 @@ impl Connection<'_> {
         self.send(&answer, frame, Manner::Whole, None).await.unwrap_or(ends)
     }
 
-    async fn send(&mut self, answer: &Answer, frame: Frame, manner: Manner, ticket: Option<&Ticket>) -> Option<End> {
+    async fn send(&mut self, answer: &Answer, frame: Frame, manner: Manner, ticket: Option<&Ticket<'_>>) -> Option<End> {
         self.body.clear();
         answer.write_body(&mut self.body);
         if manner == Manner::Garble {

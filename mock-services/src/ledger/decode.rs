@@ -1,0 +1,188 @@
+//! Turns the records of a ledger into JSON.
+
+use super::record::{CLIENT, SHAPE, SHAPED, Times, byte, length, read_number, read_text};
+use super::shape::{Hole, MOST_NUMBERS, Shape};
+
+/// Turns records into JSON, from the first one on.
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    count: u64,
+    /// The times of the entry before.
+    last: (u64, u64),
+    shapes: Vec<Shape>,
+    /// The headers that tell each client, as JSON.
+    clients: Vec<Vec<u8>>,
+}
+
+impl Decoder {
+    /// Writes the next entry as JSON, without its opening brace: what stands before it differs. `None` where there is none.
+    pub(super) fn write_next(&mut self, records: &mut &[u8], out: &mut Vec<u8>) -> Option<()> {
+        let kind = loop {
+            match byte(records)? {
+                CLIENT => self.clients.push(kept(records)?.to_vec()),
+                SHAPE => self.shapes.push(Shape::of(kept(records)?)),
+                kind => break kind,
+            }
+        };
+        self.last = Times::read(records, self.last)?;
+        self.count += 1;
+        member(out, "\"n\":", self.count);
+        member(out, ",\"at\":", self.last.0);
+        member(out, ",\"wall\":", self.last.1);
+        out.push(b',');
+        if kind == SHAPED {
+            self.write_shaped(records, out)
+        } else {
+            // The event is a map of its own, of which the opening brace is not needed.
+            out.extend_from_slice(kept(records)?.get(1..)?);
+            Some(())
+        }
+    }
+
+    fn write_shaped(&self, records: &mut &[u8], out: &mut Vec<u8>) -> Option<()> {
+        let shape = self.shapes.get(length(records)?.checked_sub(1)?)?;
+        let client = length(records)?;
+        let mut numbers = [0; MOST_NUMBERS];
+        for number in numbers.get_mut(..shape.numbers)? {
+            *number = read_number(records)?;
+        }
+        let mut numbers = numbers.into_iter();
+        byte(records)?;
+        out.reserve(2 * shape.length);
+        for (piece, hole) in &shape.pieces {
+            out.extend_from_slice(piece);
+            match hole {
+                Hole::Number => out.extend_from_slice(itoa::Buffer::new().format(numbers.next()?).as_bytes()),
+                Hole::Text => out.extend_from_slice(read_text(records)?),
+                Hole::List => list(records, out)?,
+                Hole::Client => {
+                    if let Some(place) = client.checked_sub(1) {
+                        out.extend_from_slice(b",\"client\":");
+                        out.extend_from_slice(self.clients.get(place)?);
+                    }
+                }
+                Hole::End => {}
+            }
+        }
+        Some(())
+    }
+}
+
+/// Writes the members of a list, without the brackets around them.
+fn list(records: &mut &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let count: usize = std::str::from_utf8(read_text(records)?).ok()?.parse().ok()?;
+    for place in 0..count {
+        out.extend_from_slice(if place == 0 { b"\"" } else { b",\"" });
+        out.extend_from_slice(read_text(records)?);
+        out.push(b'"');
+    }
+    Some(())
+}
+
+fn kept<'a>(records: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = length(records)?;
+    records.split_off(..length)
+}
+
+#[inline]
+fn member(out: &mut Vec<u8>, before: &str, number: u64) {
+    out.extend_from_slice(before.as_bytes());
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ledger::entry::{Event, How, Received};
+    use crate::ledger::record::{Parts, write_json, write_kept};
+    use crate::ledger::shape::template;
+    use crate::service::{Fields, Value};
+
+    fn value() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            any::<bool>().prop_map(Value::Bool),
+            any::<i64>().prop_map(Value::Number),
+            some_text().prop_map(Value::from),
+            proptest::collection::vec(some_text(), 0..3).prop_map(Value::List),
+        ]
+    }
+
+    /// Mostly texts that can be kept as they are.
+    fn some_text() -> impl Strategy<Value = String> {
+        prop_oneof![20 => "[a-zA-Z0-9é _.:/-]{0,40}", 1 => any::<String>()]
+    }
+
+    fn fields() -> impl Strategy<Value = Fields> {
+        let pairs = proptest::collection::vec((some_text(), value()), 0..4);
+        pairs.prop_map(|pairs| pairs.into_iter().fold(Fields::new(), |fields, (name, value)| fields.with(name, value)))
+    }
+
+    fn event() -> impl Strategy<Value = Event<'static>> {
+        let received = (any::<(u64, bool, u32, u64)>(), some_text(), some_text(), proptest::option::of(some_text()), fields());
+        let received = received.prop_map(|((attempt, replay, caller, connection), operation, path, key, fields)| {
+            Event::Received(Received {
+                attempt,
+                operation: operation.into(),
+                method: "POST".into(),
+                path: path.into(),
+                fields: Cow::Owned(fields),
+                key: key.map(Cow::Owned),
+                replay,
+                caller,
+                connection,
+                client: Cow::Owned(Fields::new()),
+            })
+        });
+        let hows = [How::Now, How::Later, How::Twice, How::Part, How::Rest, How::Afterwards];
+        let how = prop::sample::select(hows.to_vec());
+        let committed = (any::<u64>(), some_text(), some_text(), fields(), how).prop_map(|(attempt, effect, id, fields, how)| {
+            Event::Committed { attempt, effect: effect.into(), id: id.into(), fields: Cow::Owned(fields), how }
+        });
+        let replied = (any::<(u64, Option<u16>, u64, bool, bool)>(), some_text()).prop_map(
+            |((attempt, status, bytes, whole, replay), reply)| Event::Replied {
+                attempt,
+                reply: reply.into(),
+                status,
+                bytes,
+                whole,
+                replay,
+            },
+        );
+        let other = any::<u64>().prop_map(|seed| Event::Opened { seed });
+        prop_oneof![received, committed, replied, other]
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_taken_apart_is_read_as_serde_json_writes_it(events in proptest::collection::vec((event(), any::<(u64, u64)>()), 0..6)) {
+            let (mut records, mut parts, mut expected) = (Vec::new(), Parts::default(), String::new());
+            let (mut shapes, mut last) = (0, (0, 0));
+            for (n, (event, now)) in (1u64..).zip(&events) {
+                let json = serde_json::to_string(event).unwrap();
+                let times = Times::since(last, *now);
+                last = *now;
+                if let Some(template) = parts.take(event).then(|| template(event)).flatten() {
+                    write_kept(&mut records, SHAPE, &template);
+                    shapes += 1;
+                    parts.write(&mut records, times, shapes, 0);
+                } else {
+                    write_json(&mut records, times, json.as_bytes());
+                }
+                expected += &format!("\"n\":{n},\"at\":{},\"wall\":{},{}", now.0, now.1, &json[1..]);
+            }
+            let (mut decoder, mut lines, mut rest) = (Decoder::default(), Vec::new(), &records[..]);
+            while decoder.write_next(&mut rest, &mut lines).is_some() {}
+            prop_assert_eq!(String::from_utf8(lines).unwrap(), expected);
+        }
+
+        #[test]
+        fn no_bytes_make_a_decoder_panic(bytes in proptest::collection::vec(prop_oneof![0u8..8, any::<u8>()], 0..60)) {
+            let (mut decoder, mut rest) = (Decoder::default(), &bytes[..]);
+            while decoder.write_next(&mut rest, &mut Vec::new()).is_some() {}
+        }
+    }
+}
