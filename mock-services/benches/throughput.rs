@@ -48,6 +48,7 @@ fn main() {
             for turn in 0..rates.len() {
                 let number = (round as usize + turn) % rates.len();
                 rates[number] = load(&contenders[number], connections, slice);
+                contenders[number].finish_turn();
             }
             turns.push(rates);
         }

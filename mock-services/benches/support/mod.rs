@@ -25,13 +25,14 @@ pub(crate) struct Contender {
     pub(crate) name: &'static str,
     address: SocketAddr,
     key: String,
+    file: Option<LedgerFile>,
     /// Kept so that it goes on running.
     _held: Held,
 }
 
 #[expect(dead_code, reason = "held for their drop alone")]
 enum Held {
-    Services(MockServices, Option<LedgerFile>, Runtime),
+    Services(MockServices, Runtime),
     Runtime(Runtime),
     Wiremock(wiremock::MockServer, Runtime),
 }
@@ -47,6 +48,13 @@ impl Contender {
         let answer = one_answer(&without);
         vec![with, without, bare(answer.clone()), mocked(&answer)]
     }
+
+    /// Finishes what is left to do when a turn has ended, so that none of it falls on the next contender.
+    pub(crate) fn finish_turn(&self) {
+        if let Some(file) = &self.file {
+            file.flush().expect("a file that can be written");
+        }
+    }
 }
 
 fn runtime() -> Runtime {
@@ -58,7 +66,7 @@ fn payment(name: &'static str, ledger: Ledger, file: Option<LedgerFile>) -> Cont
     let started = MockServices::builder().ledger(ledger).service(Payment::default(), ServiceOptions::default()).start();
     let services = runtime.block_on(started).expect("a port");
     let (address, key) = (services.address("payment", 1).expect("a port"), services.key("payment").expect("a key").to_owned());
-    Contender { name, address, key, _held: Held::Services(services, file, runtime) }
+    Contender { name, address, key, file, _held: Held::Services(services, runtime) }
 }
 
 /// The head and the body of one answer to a charge.
@@ -105,7 +113,7 @@ fn bare((headers, body): (Vec<(String, String)>, Vec<u8>)) -> Contender {
             });
         }
     });
-    Contender { name: "bare hyper responder", address, key: "sk_test_x".to_owned(), _held: Held::Runtime(runtime) }
+    Contender { name: "bare hyper responder", address, key: "sk_test_x".to_owned(), file: None, _held: Held::Runtime(runtime) }
 }
 
 fn mocked((headers, body): &(Vec<(String, String)>, Vec<u8>)) -> Contender {
@@ -122,7 +130,7 @@ fn mocked((headers, body): &(Vec<(String, String)>, Vec<u8>)) -> Contender {
         server
     });
     let address = *server.address();
-    Contender { name: "wiremock", address, key: "sk_test_x".to_owned(), _held: Held::Wiremock(server, runtime) }
+    Contender { name: "wiremock", address, key: "sk_test_x".to_owned(), file: None, _held: Held::Wiremock(server, runtime) }
 }
 
 fn request(key: &str, idempotency_key: &str) -> Vec<u8> {

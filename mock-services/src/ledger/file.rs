@@ -13,6 +13,9 @@ use super::Inner;
 /// Lines are written at most this often, many at a time.
 const GATHER: Duration = Duration::from_millis(20);
 
+/// So much is written at a time where there is so much: the system handles one large piece with far less effort than many small ones.
+const LARGE: usize = 112 * 1024;
+
 /// A file to which ledgers are written as they grow.
 #[derive(Debug)]
 pub struct LedgerFile {
@@ -118,7 +121,7 @@ impl Shared {
 }
 
 fn write_all(shared: &Shared, mut file: File) {
-    let mut piece = Vec::new();
+    let (mut piece, mut gathered) = (Vec::new(), Vec::new());
     loop {
         let mut queue = shared.lock();
         while queue.grown.is_empty() && !queue.stopping {
@@ -136,13 +139,21 @@ fn write_all(shared: &Shared, mut file: File) {
         queue.writing = true;
         drop(queue);
         let mut written = Ok(());
+        let mut write = |gathered: &mut Vec<u8>| {
+            if written.is_ok() {
+                written = file.write_all(gathered);
+            }
+            gathered.clear();
+        };
         for ledger in grown {
             ledger.stream(&mut piece, |lines| {
-                if written.is_ok() {
-                    written = file.write_all(lines);
+                gathered.extend_from_slice(lines);
+                if gathered.len() >= LARGE {
+                    write(&mut gathered);
                 }
             });
         }
+        write(&mut gathered);
         let mut queue = shared.lock();
         queue.writing = false;
         if let Err(error) = written {
