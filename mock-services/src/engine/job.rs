@@ -98,8 +98,10 @@ pub(super) fn shown_key<'a>(request: &'a Request, header: &str, profile: Profile
 fn client(request: &Request, key_header: &str, profile: Option<Profile>) -> Fields {
     let mut fields = Fields::new();
     for (name, value) in request.headers() {
-        if let Some(telling) = TELLING.iter().find(|telling| telling.eq_ignore_ascii_case(name)) {
-            fields.set(*telling, shown(value).into_owned());
+        // All that tell begin with one of two letters.
+        let may_tell = matches!(name.as_bytes(), [b'u' | b'U' | b'x' | b'X', ..]);
+        if may_tell && let Some(telling) = TELLING.iter().find(|telling| telling.eq_ignore_ascii_case(name)) {
+            fields.set(*telling, &*shown(value));
         } else if profile == Some(Profile::Ietf) && name.eq_ignore_ascii_case(key_header) {
             fields.set("key-form", if SentKey::new(value, Profile::Ietf).quoted { "quoted" } else { "bare" });
         }

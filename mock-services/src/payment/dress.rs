@@ -34,7 +34,7 @@ pub(crate) fn dress(answer: &mut Answer, request: &Request, context: &Context, a
         return;
     }
     answer.headers.extend(BEFORE.map(|(name, value)| (name.into(), CompactString::const_new(value))));
-    let id = CompactString::from(request_id(context));
+    let id = request_id(context);
     let key = request.header_value("idempotency-key").filter(|_| request.method() == "POST");
     if let Some(key) = key {
         answer.headers.push(("Idempotency-Key".into(), key.into()));

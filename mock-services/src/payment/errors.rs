@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use compact_str::CompactString;
 use serde::Serialize;
 
 use super::answers;
@@ -128,8 +129,11 @@ impl Problem {
 }
 
 /// The id under which Stripe logs the request.
-pub(crate) fn request_id(context: &Context) -> String {
-    context.ids.alphanumeric("req_", 14)
+pub(crate) fn request_id(context: &Context) -> CompactString {
+    let mut id = *b"req_00000000000000";
+    context.ids.fill("req_", &mut id[4..]);
+    // Letters and digits are ASCII.
+    CompactString::from_utf8(id).unwrap_or_default()
 }
 
 /// No route leads there.

@@ -133,7 +133,9 @@ impl<'a> Params<'a> {
 
     fn plain(&self, name: &'static str) -> Result<Option<&str>, Refused> {
         let mut found = None;
-        for (have, value) in &self.pairs {
+        let first = name.as_bytes().first();
+        // Most names differ in their first letter.
+        for (have, value) in self.pairs.iter().filter(|(have, _)| have.as_bytes().first() == first) {
             match have.strip_prefix(name) {
                 Some("") => found = Some(&**value),
                 Some(rest) if rest.starts_with('[') => {

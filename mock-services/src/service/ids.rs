@@ -82,11 +82,16 @@ impl IdSource {
 }
 
 fn fill<const BASE: usize>(mut state: u64, room: &mut [u8], digits: &[u8; BASE]) {
-    for digit in room {
+    // What half a state can tell apart: five digits of 62.
+    for some in room.chunks_mut(5) {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        // The upper half of the state, scaled to the number of digits: as even as a remainder, without the division.
-        let place = ((state >> 32) * BASE as u64) >> 32;
-        *digit = digits[usize::try_from(place).unwrap_or_default()];
+        // The upper half of the state as a fraction, of which one digit after the other is taken: as even as remainders, without divisions.
+        let mut fraction = state >> 32;
+        for digit in some {
+            fraction *= BASE as u64;
+            *digit = digits[usize::try_from(fraction >> 32).unwrap_or_default()];
+            fraction &= u64::from(u32::MAX);
+        }
     }
 }
 

@@ -28,24 +28,25 @@ impl Request {
     /// A request with no headers and no body: `target` is the path with its query.
     #[must_use]
     pub fn new(method: &str, target: &str) -> Self {
-        let head = [method, target].concat();
+        Request::with_room(method, target, 0, 0)
+    }
+
+    /// The same, with room for so many headers of so many bytes in all.
+    pub(crate) fn with_room(method: &str, target: &str, headers: usize, bytes: usize) -> Self {
+        let mut head = String::with_capacity(method.len() + target.len() + bytes);
+        head.push_str(method);
+        head.push_str(target);
         let target_at = method.len();
         let path_end = target.find('?').map_or(head.len(), |at| target_at + at);
         Request {
             method: 0..target_at,
             path: target_at..path_end,
             query: (path_end + 1).min(head.len())..head.len(),
-            headers: Vec::new(),
+            headers: Vec::with_capacity(headers),
             body: Vec::new(),
             envelope: None,
             head,
         }
-    }
-
-    /// Makes room for headers of so many bytes in all.
-    pub(crate) fn reserve(&mut self, headers: usize, bytes: usize) {
-        self.headers.reserve(headers);
-        self.head.reserve(bytes);
     }
 
     /// A message that came over SMTP.

@@ -43,8 +43,7 @@ pub(super) fn parse(buffer: &[u8], longest: usize) -> Result<Option<Head>, u16> 
     }
     let method = parsed.method.unwrap_or_default();
     let target = origin_form(parsed.path.unwrap_or_default()).ok_or(400u16)?;
-    let mut request = Request::new(method, target);
-    request.reserve(parsed.headers.len(), length);
+    let mut request = Request::with_room(method, target, parsed.headers.len(), length);
     let mut keep_alive = parsed.version == Some(1);
     let mut content_length = None;
     let mut chunked = false;
