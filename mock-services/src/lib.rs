@@ -7,6 +7,7 @@ pub mod email;
 mod engine;
 pub mod fault;
 pub mod idempotency;
+mod index;
 mod json;
 pub mod ledger;
 mod lock;

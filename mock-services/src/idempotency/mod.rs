@@ -4,14 +4,12 @@
 mod fingerprint;
 mod refusals;
 
-use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
 use jiff::Timestamp;
 
+use crate::index::Index;
 use crate::service::{After, Answer};
 pub(crate) use fingerprint::{Fingerprint, fingerprint};
 pub(crate) use refusals::KeyRefusal;
@@ -124,9 +122,7 @@ pub(crate) enum Found<Effect> {
 pub(crate) struct KeyStore<Effect> {
     rules: Idempotency,
     records: Vec<Record<Effect>>,
-    /// Their places, found by the hash of the key: what grows by being copied is small.
-    places: HashTable<usize>,
-    hasher: RandomState,
+    by_key: Index,
 }
 
 #[derive(Debug)]
@@ -171,7 +167,7 @@ pub(crate) struct Age {
 
 impl<Effect: Clone> KeyStore<Effect> {
     pub(crate) fn new(rules: Idempotency) -> Self {
-        KeyStore { rules, records: Vec::new(), places: HashTable::new(), hasher: RandomState::default() }
+        KeyStore { rules, records: Vec::new(), by_key: Index::default() }
     }
 
     pub(crate) fn profile(&self) -> Profile {
@@ -242,17 +238,16 @@ impl<Effect: Clone> KeyStore<Effect> {
             match self.place(&keyed.key) {
                 Some(place) => self.records[place] = record,
                 None => {
-                    let hash = self.hasher.hash_one(&*keyed.key);
                     self.records.push(record);
-                    let KeyStore { records, places, hasher, .. } = self;
-                    places.insert_unique(hash, records.len() - 1, |place| hasher.hash_one(&*records[*place].key));
+                    let KeyStore { records, by_key, .. } = self;
+                    by_key.add(records.len() - 1, |place| &records[place].key);
                 }
             }
         }
     }
 
     fn place(&self, key: &str) -> Option<usize> {
-        self.places.find(self.hasher.hash_one(key), |place| *self.records[*place].key == *key).copied()
+        self.by_key.find(key, |place| &self.records[place].key)
     }
 
     /// Whether the key stands for something: it grows old from the answer on, and not while its request is in flight.

@@ -1,14 +1,11 @@
 //! All that the service remembers: each kind of object in the order in which it was made, found by id without a scan.
 
-use std::hash::BuildHasher;
 use std::sync::Arc;
-
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
 
 use super::cards::Card;
 use super::objects::{Charge, Customer, Intent, Object, Refund, Subscription};
 use super::options::{Customers, PaymentOptions};
+use crate::index::Index;
 use crate::service::Ids;
 
 /// When customers and charges were made that exist before any is created.
@@ -28,20 +25,18 @@ pub struct PaymentState {
 #[derive(Debug)]
 pub(crate) struct Table<T> {
     rows: Vec<Arc<T>>,
-    /// Their places, found by the hash of the id.
-    places: HashTable<usize>,
-    hasher: RandomState,
+    by_id: Index,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Table { rows: Vec::new(), places: HashTable::new(), hasher: RandomState::default() }
+        Table { rows: Vec::new(), by_id: Index::default() }
     }
 }
 
 impl<T: Object> Table<T> {
     fn place(&self, id: &str) -> Option<usize> {
-        self.places.find(self.hasher.hash_one(id), |place| self.rows[*place].id() == id).copied()
+        self.by_id.find(id, |place| self.rows[place].id())
     }
 
     /// The object with this id.
@@ -54,10 +49,9 @@ impl<T: Object> Table<T> {
         match self.place(object.id()) {
             Some(place) => self.rows[place] = object,
             None => {
-                let hash = self.hasher.hash_one(object.id());
                 self.rows.push(object);
-                let Table { rows, places, hasher } = self;
-                places.insert_unique(hash, rows.len() - 1, |place| hasher.hash_one(rows[*place].id()));
+                let Table { rows, by_id } = self;
+                by_id.add(rows.len() - 1, |place| rows[place].id());
             }
         }
     }
