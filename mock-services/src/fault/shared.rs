@@ -34,3 +34,29 @@ impl SharedPlan {
         self.is_armed.load(Ordering::Acquire).then(|| self.lock())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::{Attempts, Commit, Fault, Reply, Trigger};
+    use crate::service::Fields;
+
+    fn faults() -> Vec<Fault> {
+        let on = "payment.charge".to_owned();
+        let trigger = Trigger { on, attempts: Attempts::Every, fields: Fields::new(), caller: None, chance: None };
+        vec![Fault { trigger, commit: Commit::Now, reply: Reply::Drop, optional: false }]
+    }
+
+    #[test]
+    fn a_plan_is_armed_from_the_moment_on_in_which_a_fault_is_added_until_all_are_taken_away() {
+        let shared = SharedPlan::new(Plan::new(1, Vec::new()));
+        assert!(shared.armed().is_none());
+        shared.change(|plan| plan.arm(faults()));
+        assert!(shared.armed().is_some());
+        shared.change(Plan::restart);
+        assert!(shared.armed().is_some(), "what is counted anew is still armed");
+        shared.change(Plan::clear);
+        assert!(shared.armed().is_none());
+        assert!(SharedPlan::new(Plan::new(1, faults())).armed().is_some());
+    }
+}

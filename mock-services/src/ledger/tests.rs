@@ -179,20 +179,54 @@ fn an_edited_line_is_told_with_those_that_were_sealed_with_it() {
     assert_eq!(said[1], "line 3 does not continue the entries before it: the file was edited or damaged there");
 }
 
-#[test]
-fn a_ledger_whose_hashes_were_taken_out_is_not_whole() {
+/// A ledger in which every entry is sealed apart, because it was written apart.
+fn sealed_apart(word: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.jsonl");
     let file = LedgerFile::create(&path).unwrap();
     let ledger = Ledger::in_file("t1", 7, Clock::default(), &file);
     for number in 0..3 {
-        ledger.append(&noted(&format!("event {number}")));
-        // What is written apart is sealed apart.
+        ledger.append(&noted(&format!("{word} {number}")));
         file.flush().unwrap();
     }
     ledger.close();
     drop(file);
-    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::read_to_string(&path).unwrap()
+}
+
+#[test]
+fn what_another_run_of_the_same_trial_wrote_is_noticed() {
+    let (mine, other) = (sealed_apart("mine"), sealed_apart("other"));
+    assert_eq!((read(mine.as_bytes()).torn, read(other.as_bytes()).torn), (None, None));
+    // Numbered as it must be, and sealed: only what stands before it is not what was there when it was.
+    let mixed = mine.lines().zip(other.lines()).map(|(mine, other)| if mine.contains("mine 1") { other } else { mine });
+    let mixed: String = mixed.flat_map(|line| [line, "\n"]).collect();
+    assert!(mixed.contains("other 1") && !mixed.contains("mine 1"), "{mixed}");
+    let saved = read(mixed.as_bytes());
+    assert!(matches!(saved.torn, Some(Torn::Broken { .. })), "{saved:?}");
+    assert!(saved.entries.len() <= 3, "{saved:?}");
+}
+
+#[test]
+fn what_is_larger_than_the_largest_piece_is_written_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let file = LedgerFile::create(&path).unwrap();
+    let ledger = Ledger::in_file("t1", 7, Clock::default(), &file);
+    let names: Vec<String> = ["a", "b", "c"].iter().map(|letter| letter.repeat(150_000)).collect();
+    for name in &names {
+        ledger.append(&noted(name));
+    }
+    ledger.close();
+    drop(file);
+    let saved = read(&std::fs::read(&path).unwrap());
+    assert_eq!(saved.torn, None);
+    assert!(saved.entries[1..4].iter().zip(&names).all(|(entry, name)| entry.event == noted(name)));
+}
+
+#[test]
+fn a_ledger_whose_hashes_were_taken_out_is_not_whole() {
+    let text = sealed_apart("event");
     assert_eq!(read(text.as_bytes()).torn, None);
     let bare = |line: &str| line.find(",\"hash\"").map_or(line.to_owned(), |at| format!("{}}}", &line[..at]));
     let lines: Vec<&str> = text.lines().collect();
