@@ -38,15 +38,16 @@ enum Held {
 }
 
 impl Contender {
-    /// The contenders in the order of the table; the third is the bare responder, the fourth wiremock.
+    /// The contenders in the order of the table.
     pub(crate) fn all(folder: &Path, connections: usize) -> Vec<Contender> {
         let path = folder.join(format!("ledger-{connections}.jsonl"));
         let file = LedgerFile::create(&path).expect("a fresh folder");
         let recording = Ledger::in_file("bench", 1, Clock::default(), &file);
         let with = payment("payment, ledger on", recording, Some(file));
+        let in_memory = payment("payment, ledger in memory alone", Ledger::new("bench", 1, Clock::default()), None);
         let without = payment("payment, ledger off", Ledger::off(), None);
         let answer = one_answer(&without);
-        vec![with, without, bare(answer.clone()), mocked(&answer)]
+        vec![with, in_memory, without, bare(answer.clone()), mocked(&answer)]
     }
 
     /// Finishes what is left to do when a turn has ended, so that none of it falls on the next contender.
