@@ -409,6 +409,8 @@ impl<S: Service> Engine<S> {
             self.gate.passed().await;
             let mut core = self.lock();
             if !self.gate.is_closed() {
+                // Dropped before the core is let go: in the ledger everything stands in the order in which it was decided.
+                let _together = self.ledger().together();
                 return step(&mut core);
             }
         }
@@ -416,7 +418,9 @@ impl<S: Service> Engine<S> {
 
     /// Takes the core for the one who holds the gate.
     fn while_standing<R>(&self, step: impl FnOnce(&mut Core<S>) -> R) -> R {
-        step(&mut self.lock())
+        let mut core = self.lock();
+        let _together = self.ledger().together();
+        step(&mut core)
     }
 
     fn lock(&self) -> MutexGuard<'_, Core<S>> {

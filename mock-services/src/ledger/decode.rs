@@ -1,7 +1,7 @@
 //! Turns the records of a ledger into JSON.
 
-use super::record::{CLIENT, SHAPE, SHAPED, Times, byte, length, read_number, read_text};
-use super::shape::{Hole, MOST_NUMBERS, Shape};
+use super::record::{CLIENT, SHAPE, SHAPED, Times, byte, length, read_counted};
+use super::shape::Shape;
 
 /// Turns records into JSON, from the first one on.
 #[derive(Debug, Default)]
@@ -19,8 +19,8 @@ impl Decoder {
     pub(super) fn write_next(&mut self, records: &mut &[u8], out: &mut Vec<u8>) -> Option<()> {
         let kind = loop {
             match byte(records)? {
-                CLIENT => self.clients.push(kept(records)?.to_vec()),
-                SHAPE => self.shapes.push(Shape::of(kept(records)?)),
+                CLIENT => self.clients.push(read_counted(records)?.to_vec()),
+                SHAPE => self.shapes.push(Shape::of(read_counted(records)?)),
                 kind => break kind,
             }
         };
@@ -34,54 +34,19 @@ impl Decoder {
             self.write_shaped(records, out)
         } else {
             // The event is a map of its own, of which the opening brace is not needed.
-            out.extend_from_slice(kept(records)?.get(1..)?);
+            out.extend_from_slice(read_counted(records)?.get(1..)?);
             Some(())
         }
     }
 
     fn write_shaped(&self, records: &mut &[u8], out: &mut Vec<u8>) -> Option<()> {
         let shape = self.shapes.get(length(records)?.checked_sub(1)?)?;
-        let client = length(records)?;
-        let mut numbers = [0; MOST_NUMBERS];
-        for number in numbers.get_mut(..shape.numbers)? {
-            *number = read_number(records)?;
-        }
-        let mut numbers = numbers.into_iter();
-        byte(records)?;
-        out.reserve(2 * shape.length);
-        for (piece, hole) in &shape.pieces {
-            out.extend_from_slice(piece);
-            match hole {
-                Hole::Number => out.extend_from_slice(itoa::Buffer::new().format(numbers.next()?).as_bytes()),
-                Hole::Text => out.extend_from_slice(read_text(records)?),
-                Hole::List => list(records, out)?,
-                Hole::Client => {
-                    if let Some(place) = client.checked_sub(1) {
-                        out.extend_from_slice(b",\"client\":");
-                        out.extend_from_slice(self.clients.get(place)?);
-                    }
-                }
-                Hole::End => {}
-            }
-        }
-        Some(())
+        let client = match length(records)?.checked_sub(1) {
+            Some(place) => self.clients.get(place)?,
+            None => &Vec::new(),
+        };
+        shape.fill(records, client, out)
     }
-}
-
-/// Writes the members of a list, without the brackets around them.
-fn list(records: &mut &[u8], out: &mut Vec<u8>) -> Option<()> {
-    let count: usize = std::str::from_utf8(read_text(records)?).ok()?.parse().ok()?;
-    for place in 0..count {
-        out.extend_from_slice(if place == 0 { b"\"" } else { b",\"" });
-        out.extend_from_slice(read_text(records)?);
-        out.push(b'"');
-    }
-    Some(())
-}
-
-fn kept<'a>(records: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = length(records)?;
-    records.split_off(..length)
 }
 
 #[inline]
@@ -165,12 +130,13 @@ mod tests {
                 let json = serde_json::to_string(event).unwrap();
                 let times = Times::since(last, *now);
                 last = *now;
-                if let Some(template) = parts.take(event).then(|| template(event)).flatten() {
-                    write_kept(&mut records, SHAPE, &template);
+                parts.take(event);
+                if let Some(shape) = parts.shape() {
+                    write_kept(&mut records, SHAPE, &template(shape, |_| {}).unwrap());
                     shapes += 1;
                     parts.write(&mut records, times, shapes, 0);
                 } else {
-                    write_json(&mut records, times, json.as_bytes());
+                    write_json(&mut records, times, parts.body());
                 }
                 expected += &format!("\"n\":{n},\"at\":{},\"wall\":{},{}", now.0, now.1, &json[1..]);
             }

@@ -145,16 +145,6 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// Whether a name that is `hidden` may stand in it as the name of a field.
-    pub(super) fn may_name(&self, hidden: impl Fn(&str) -> bool) -> bool {
-        let among = |fields: &Fields| fields.iter().any(|(name, _)| hidden(name));
-        match self {
-            Event::Received(received) => among(&received.fields) || among(&received.client),
-            Event::Committed { fields, .. } => among(fields),
-            _ => true,
-        }
-    }
-
     /// Whether it holds text that did not come from the services themselves.
     pub(super) fn has_foreign_text(&self) -> bool {
         match self {
@@ -215,6 +205,20 @@ pub enum How {
     Rest,
     /// The service does it afterwards by itself: a mail that is delivered a little later.
     Afterwards,
+}
+
+impl How {
+    /// As it stands in an entry.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            How::Now => "now",
+            How::Later => "later",
+            How::Twice => "twice",
+            How::Part => "part",
+            How::Rest => "rest",
+            How::Afterwards => "afterwards",
+        }
+    }
 }
 
 /// Who ended a connection.

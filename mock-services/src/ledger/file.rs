@@ -13,8 +13,9 @@ use super::Inner;
 /// Lines are written at most this often, many at a time.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// So much is written at a time where there is so much: the system handles one large piece with far less effort than many small ones.
-const LARGE: usize = 112 * 1024;
+/// So much is written at a time where there is so much, and no piece lies across a multiple of it: the system handles one large piece with far
+/// less effort than many small ones, or one that begins somewhere in between.
+const LARGE: usize = 64 * 1024;
 
 /// A file to which ledgers are written as they grow.
 #[derive(Debug)]
@@ -68,7 +69,9 @@ impl LedgerFile {
     fn over(file: File) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let for_thread = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("ledger".to_owned()).spawn(move || write_all(&for_thread, file))?;
+        let length = file.metadata()?.len();
+        let write = move || write_all(&for_thread, file, length);
+        let thread = std::thread::Builder::new().name("ledger".to_owned()).spawn(write)?;
         Ok(LedgerFile { shared, thread: Some(thread) })
     }
 
@@ -120,8 +123,40 @@ impl Shared {
     }
 }
 
-fn write_all(shared: &Shared, mut file: File) {
-    let (mut piece, mut gathered) = (Vec::new(), Vec::new());
+/// Gathers lines until they are worth writing.
+struct Gathered {
+    file: File,
+    /// How long the file is.
+    length: u64,
+    lines: Vec<u8>,
+    written: io::Result<()>,
+}
+
+impl Gathered {
+    fn add(&mut self, lines: &[u8]) {
+        self.lines.extend_from_slice(lines);
+        let mut start = 0;
+        while let Some(piece) = self.lines.get(start..start + LARGE - self.length as usize % LARGE) {
+            (start, self.length) = (start + piece.len(), self.length + piece.len() as u64);
+            if self.written.is_ok() {
+                self.written = self.file.write_all(piece);
+            }
+        }
+        self.lines.drain(..start);
+    }
+
+    /// Writes what is left, and tells how all went since the last time.
+    fn finish(&mut self) -> io::Result<()> {
+        self.length += self.lines.len() as u64;
+        let written = std::mem::replace(&mut self.written, Ok(())).and_then(|()| self.file.write_all(&self.lines));
+        self.lines.clear();
+        written
+    }
+}
+
+fn write_all(shared: &Shared, file: File, length: u64) {
+    let mut gathered = Gathered { file, length, lines: Vec::new(), written: Ok(()) };
+    let mut piece = Vec::new();
     loop {
         let mut queue = shared.lock();
         while queue.grown.is_empty() && !queue.stopping {
@@ -138,22 +173,10 @@ fn write_all(shared: &Shared, mut file: File) {
         let grown = std::mem::take(&mut queue.grown);
         queue.writing = true;
         drop(queue);
-        let mut written = Ok(());
-        let mut write = |gathered: &mut Vec<u8>| {
-            if written.is_ok() {
-                written = file.write_all(gathered);
-            }
-            gathered.clear();
-        };
         for ledger in grown {
-            ledger.stream(&mut piece, |lines| {
-                gathered.extend_from_slice(lines);
-                if gathered.len() >= LARGE {
-                    write(&mut gathered);
-                }
-            });
+            ledger.stream(&mut piece, |lines| gathered.add(lines));
         }
-        write(&mut gathered);
+        let written = gathered.finish();
         let mut queue = shared.lock();
         queue.writing = false;
         if let Err(error) = written {

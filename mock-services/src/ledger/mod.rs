@@ -3,6 +3,7 @@
 
 mod chain;
 mod decode;
+mod draft;
 mod entry;
 mod file;
 mod pages;
@@ -12,7 +13,6 @@ mod redact;
 mod shape;
 mod store;
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,7 +26,6 @@ pub use entry::{AtDoor, ClosedBy, Entry, Event, How, Received};
 pub use file::LedgerFile;
 use pages::{Pages, Reading};
 pub use read::{Saved, Torn, read_ledgers};
-use record::Parts;
 
 /// The ledger of one trial. Clones are handles to the same one.
 #[derive(Debug, Clone)]
@@ -59,11 +58,6 @@ struct Sealer {
     chain: Chain,
     /// Lines of an earlier ledger that are not in the file yet.
     backlog: Vec<u8>,
-}
-
-thread_local! {
-    /// The event that this thread adds: taken apart before the pages are taken, so that nobody waits for it.
-    static PARTS: RefCell<Parts> = RefCell::default();
 }
 
 impl Ledger {
@@ -108,11 +102,9 @@ impl Ledger {
         if !self.inner.recording {
             return;
         }
-        PARTS.with_borrow_mut(|parts| {
-            let apart = parts.take(event);
-            self.inner.pages().add(&self.inner.clock, event, apart.then_some(parts));
-        });
-        self.announce();
+        if draft::append(self, event) {
+            self.announce();
+        }
     }
 
     /// The number of the next attempt, counted over all services of the trial.

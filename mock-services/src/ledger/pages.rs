@@ -1,14 +1,13 @@
 //! The entries of a ledger in memory: how one is added, and how they are read again.
 
-use std::collections::BTreeMap;
-
 use super::decode::Decoder;
 use super::entry::Event;
-use super::record::{self, CLIENT, Parts, SHAPE, Times};
+use super::record::{self, CLIENT, Parts, SHAPE, Times, read_counted};
 use super::redact::Redactor;
-use super::shape;
+use super::shape::{Shape, template};
 use super::store::{Position, Store};
 use crate::clock::Clock;
+use crate::service::Fields;
 
 /// How many clients' headers are kept for later attempts to refer to. Nobody but a subject that means harm has more.
 const MOST_CLIENTS: usize = 32;
@@ -57,35 +56,66 @@ impl Pages {
 
     /// Adds the closing entry, behind which nothing comes any more.
     pub(super) fn close(&mut self, clock: &Clock) {
-        self.add(clock, &Event::End { count: self.count }, None);
+        let mut end = Parts::default();
+        end.take(&Event::End { count: self.count });
+        self.add(clock, &[end]);
         self.closed = true;
     }
 
-    /// Adds an event, which was taken apart where it could be.
-    pub(super) fn add(&mut self, clock: &Clock, event: &Event<'_>, parts: Option<&mut Parts>) {
-        if self.closed {
+    /// Adds events that happened together.
+    pub(super) fn add(&mut self, clock: &Clock, events: &[Parts]) {
+        if self.closed || events.is_empty() {
             return;
         }
-        self.count += 1;
         let now = self.now(clock);
-        let times = Times::since(self.last, now);
-        self.last = now;
-        let foreign = event.has_foreign_text();
-        if let Some(parts) = parts.filter(|parts| !foreign || !self.redactor.may_hide(parts.texts()))
-            && let Some(shape) = self.shape(parts.shape(), event)
-            && let Some(client) = self.client(parts.client(), event)
-        {
-            parts.write(self.store.tail(), times, shape, client);
-            return;
+        for parts in events {
+            self.count += 1;
+            let times = Times::since(self.last, now);
+            self.last = now;
+            match self.shape_and_client(parts) {
+                Some((shape, client)) => parts.write(self.store.tail(), times, shape, client),
+                None => {
+                    let json = self.redacted_json(parts);
+                    record::write_json(self.store.tail(), times, &json);
+                }
+            }
         }
-        // Plain data written into memory cannot fail.
-        let mut json = serde_json::to_vec(event).unwrap_or_default();
-        if foreign {
-            // A name stands before its value as a field's or, anywhere in a text, before an equals sign.
-            let with_names = json.contains(&b'=') || event.may_name(|name| self.redactor.hides(name));
-            self.redactor.redact(&mut json, 0, with_names);
+    }
+
+    /// The JSON of an event, without what is hidden.
+    fn redacted_json(&mut self, parts: &Parts) -> Vec<u8> {
+        let mut json = Vec::new();
+        match parts.shape().and_then(|depends_on| template(depends_on, |_| {})) {
+            Some(template) => {
+                json.push(b'{');
+                // Holes and what goes into them were made by the same event.
+                let _ = Shape::of(&template).fill(&mut parts.body(), &client_json(parts.client()), &mut json);
+            }
+            None => json.extend_from_slice(parts.body()),
         }
-        record::write_json(self.store.tail(), times, &json);
+        if parts.foreign {
+            self.redactor.redact(&mut json, 0, true);
+        }
+        json
+    }
+
+    /// The numbers under which the shape of an event and the headers that tell its client are kept; 0 where it has none. `None` where it must be
+    /// kept as JSON.
+    fn shape_and_client(&mut self, parts: &Parts) -> Option<(usize, usize)> {
+        let depends_on = parts.shape()?;
+        if parts.foreign && self.redactor.may_hide(parts.texts()) {
+            return None;
+        }
+        let shape = match self.shapes.iter().find(|(kept, _)| kept == depends_on) {
+            Some((_, number)) => *number,
+            None => self.keep_shape(depends_on, parts.foreign)?,
+        };
+        let client = match self.clients.iter().find(|(kept, _)| kept == parts.client()) {
+            Some((_, number)) => *number,
+            None if parts.client().is_empty() => 0,
+            None => self.keep_client(parts.client())?,
+        };
+        Some((shape, client))
     }
 
     /// Taken under the lock and never lower than the entry before, so that order and time agree.
@@ -103,35 +133,31 @@ impl Pages {
         }
     }
 
-    /// The number under which the shape of this event, which was taken apart, is kept. `None` where there are too many, or something in it must not be seen.
-    fn shape(&mut self, depends_on: &[u8], event: &Event<'_>) -> Option<usize> {
-        if let Some((_, number)) = self.shapes.iter().find(|(kept, _)| kept == depends_on) {
-            return Some(*number);
-        }
-        let hides = || self.redactor.may_hide(depends_on) || event.may_name(|name| self.redactor.hides(name));
-        if self.shapes.len() >= MOST_SHAPES || (event.has_foreign_text() && hides()) {
+    /// `None` where there are too many, or something in it may have to be hidden.
+    fn keep_shape(&mut self, depends_on: &[u8], foreign: bool) -> Option<usize> {
+        if self.shapes.len() >= MOST_SHAPES {
             return None;
         }
-        record::write_kept(self.store.tail(), SHAPE, &shape::template(event)?);
+        let mut hides = false;
+        let template = template(depends_on, |name| hides |= self.redactor.hides(name))?;
+        // Names can also stand behind an escaped quote or, as that of a parameter, before an equals sign.
+        let may_name = hides || memchr::memchr2(b'\\', b'=', &template).is_some();
+        if foreign && (may_name || self.redactor.may_hide([&template[..]])) {
+            return None;
+        }
+        record::write_kept(self.store.tail(), SHAPE, &template);
         self.kept_shapes += 1;
         self.shapes.push((depends_on.to_vec(), self.kept_shapes));
         Some(self.kept_shapes)
     }
 
-    /// The number under which the headers are kept that tell the client of this event; 0 where it has none. `None` where there are too
-    /// many.
-    fn client(&mut self, headers: &[u8], event: &Event<'_>) -> Option<usize> {
-        let Event::Received(received) = event else { return Some(0) };
-        if headers.is_empty() {
-            return Some(0);
-        }
-        if let Some((_, number)) = self.clients.iter().find(|(kept, _)| kept == headers) {
-            return Some(*number);
-        }
+    /// `None` where there are too many.
+    fn keep_client(&mut self, headers: &[u8]) -> Option<usize> {
         if self.clients.len() >= MOST_CLIENTS {
             return None;
         }
-        let mut json = serde_json::to_vec(&BTreeMap::from([("client", &received.client)])).unwrap_or_default();
+        // Within an entry, where the names of its members are not taken for what a caller said.
+        let mut json = [b"{\"client\":", &client_json(headers)[..], b"}"].concat();
         self.redactor.redact(&mut json, 0, true);
         let json = json.strip_prefix(b"{\"client\":").and_then(|json| json.strip_suffix(b"}"))?;
         record::write_kept(self.store.tail(), CLIENT, json);
@@ -139,6 +165,16 @@ impl Pages {
         self.clients.push((headers.to_vec(), self.kept_clients));
         Some(self.kept_clients)
     }
+}
+
+/// The headers that tell a client, as JSON; empty where there are none.
+fn client_json(mut headers: &[u8]) -> Vec<u8> {
+    let mut fields = Fields::new();
+    while let (Some(name), Some(value)) = (read_counted(&mut headers), read_counted(&mut headers)) {
+        fields.set(String::from_utf8_lossy(name), &*String::from_utf8_lossy(value));
+    }
+    // Plain data written into memory cannot fail.
+    if fields.is_empty() { Vec::new() } else { serde_json::to_vec(&fields).unwrap_or_default() }
 }
 
 /// Reads the entries in their order, each once.
@@ -188,9 +224,11 @@ mod tests {
 
     use super::*;
     use crate::ledger::entry::{Entry, How, Received};
-    use crate::service::{Fields, Value};
+    use crate::service::Value;
 
     const SECRET: &str = "hunter2secret";
+    /// Longer than keys and card numbers are.
+    const LONG_SECRET: &str = "hunter2secret and all that a long one may hold besides";
 
     fn lines(pages: &Pages) -> Vec<String> {
         let (mut reading, mut out) = (Reading::default(), Vec::new());
@@ -201,8 +239,8 @@ mod tests {
 
     fn add(pages: &mut Pages, event: &Event<'_>) {
         let mut parts = Parts::default();
-        let apart = parts.take(event);
-        pages.add(&Clock::default(), event, apart.then_some(&mut parts));
+        parts.take(event);
+        pages.add(&Clock::default(), &[parts]);
     }
 
     fn received(key: &str, fields: Fields, client: Fields) -> Event<'static> {
@@ -235,6 +273,7 @@ mod tests {
             "\"",
             "=",
             SECRET,
+            LONG_SECRET,
             "hunter2",
             "sk_live_0123456789abcdefgh",
             "api_key",
@@ -272,15 +311,17 @@ mod tests {
         // Few of them, of many events each: what is looked for takes a while to be made.
         #![proptest_config(ProptestConfig::with_cases(16))]
         #[test]
-        fn what_is_taken_apart_hides_what_its_json_would(events in proptest::collection::vec(events(), 100)) {
+        fn what_is_taken_apart_hides_what_its_json_would(
+            events in proptest::collection::vec(events(), 100),
+            secret in prop::sample::select(vec!["hunter2", SECRET, LONG_SECRET]),
+        ) {
             let (mut pages, mut redactor, mut expected) = (Pages::default(), Redactor::default(), Vec::new());
-            pages.hide(|redactor| redactor.hide_value(SECRET));
-            redactor.hide_value(SECRET);
+            pages.hide(|redactor| redactor.hide_value(secret));
+            redactor.hide_value(secret);
             for event in events.iter().flatten() {
                 add(&mut pages, event);
                 let mut json = serde_json::to_vec(event).unwrap();
-                let with_names = json.contains(&b'=') || event.may_name(|name| redactor.hides(name));
-                redactor.redact(&mut json, 0, with_names);
+                redactor.redact(&mut json, 0, true);
                 expected.push(String::from_utf8(json).unwrap());
             }
             let lines = lines(&pages);
@@ -299,13 +340,15 @@ mod tests {
         add(&mut pages, &event);
         add(&mut pages, &event);
         assert_eq!(pages.kept_clients, 1);
+        add(&mut pages, &received("k", Fields::new(), Fields::new().with("x-retry-count", 1)));
+        assert!(lines(&pages)[2].ends_with(r#""client":{"x-retry-count":1}}"#));
         pages.hide(|redactor| redactor.hide_value(SECRET));
         add(&mut pages, &event);
         let told = |line: &String| match serde_json::from_str::<Entry>(line).unwrap().event {
-            Event::Received(received) => received.client.get("user-agent").unwrap().to_string(),
+            Event::Received(received) => received.client.get("user-agent").map(ToString::to_string).unwrap_or_default(),
             _ => String::new(),
         };
-        let expected = ["agent \"hunter2secret\"", "agent \"hunter2secret\"", "agent \"[redacted 1]\""];
+        let expected = ["agent \"hunter2secret\"", "agent \"hunter2secret\"", "", "agent \"[redacted 1]\""];
         assert_eq!(lines(&pages).iter().map(told).collect::<Vec<_>>(), expected);
     }
 
@@ -323,17 +366,27 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_looks_like_two_is_not_taken_for_them() {
+    fn a_hidden_name_is_seen_also_behind_a_quote_and_before_an_equals_sign() {
+        let fields = Fields::new().with("\"api_key", "secret one").with("x?api_key=secret-two&y", "1");
+        let mut pages = Pages::default();
+        add(&mut pages, &received("k", fields.clone(), Fields::new()));
+        add(&mut pages, &received("k", fields, Fields::new()));
+        let lines = lines(&pages);
+        assert!(lines.iter().all(|line| line.contains("redacted") && !line.contains("secret")), "{lines:?}");
+    }
+
+    #[test]
+    fn a_name_that_holds_the_bytes_of_two_is_not_taken_for_them() {
         let two = received("k", Fields::new().with("a", "1").with("b", "2"), Fields::new());
-        let one = received("k", Fields::new().with("a\0\u{3}b", "1"), Fields::new());
+        let one = received("k", Fields::new().with("a\u{2}\u{1}b", "1"), Fields::new());
         let mut pages = Pages::default();
         let (mut parts, mut shapes) = (Parts::default(), Vec::new());
         for event in [&two, &one, &two] {
             add(&mut pages, event);
             parts.take(event);
-            shapes.push(parts.shape().to_vec());
+            shapes.push(parts.shape().unwrap().to_vec());
         }
-        assert_eq!(shapes[0], shapes[1], "they do look alike");
+        assert!(shapes[0] != shapes[1] && shapes[0] == shapes[2]);
         let told = |line: &String| serde_json::from_str::<Entry>(line).unwrap().event;
         assert_eq!(lines(&pages).iter().map(told).collect::<Vec<_>>(), [two.clone(), one, two]);
     }

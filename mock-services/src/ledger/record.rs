@@ -1,8 +1,5 @@
 //! Entries as they are kept in memory. Those that every attempt leaves are taken apart: what is the same in many of them, their shape, is kept
 //! once, and each keeps only what differs. All others, and those in which something has to be escaped or hidden, are kept as JSON.
-//!
-//! Every text stands between bytes that no text holds, so that a search for what must be hidden finds in the parts of an event whatever it would
-//! find in its JSON.
 
 use super::entry::{Event, Received};
 use crate::json;
@@ -15,71 +12,73 @@ pub(super) const SHAPE: u8 = 3;
 pub(super) const SHAPED: u8 = 4;
 
 /// What an event is, in its shape.
-const RECEIVED: u8 = 1;
-const COMMITTED: u8 = 2;
-const REPLIED: u8 = 3;
+pub(super) const RECEIVED: u8 = 1;
+pub(super) const COMMITTED: u8 = 2;
+pub(super) const REPLIED: u8 = 3;
 
 /// What a field is, in the shape of its event.
-const BOOL: u8 = 1;
-const NUMBER: u8 = 2;
-const TEXT: u8 = 3;
-const LIST: u8 = 4;
+pub(super) const BARE: u8 = 1;
+pub(super) const TEXT: u8 = 2;
+pub(super) const LIST: u8 = 3;
 
-/// Ends a text, and stands before the first one.
-pub(super) const END: u8 = 0;
-
-/// An event that was taken apart.
+/// An event that was taken apart, or its JSON.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    /// What its shape depends on.
+    /// What its shape depends on; nothing where there is only its JSON.
     shape: Vec<u8>,
-    words: usize,
-    /// What goes into the holes of the shape.
-    numbers: Vec<u8>,
-    texts: Vec<u8>,
-    text_count: usize,
     /// The headers that tell the client: the same in most attempts of a caller, so they are kept once.
     client: Vec<u8>,
+    /// What goes into the holes of the shape, numbers first; or the JSON.
+    body: Vec<u8>,
+    /// Where the texts begin in it.
+    texts: usize,
+    /// Whether it holds text that did not come from the services themselves.
+    pub(super) foreign: bool,
 }
 
 impl Parts {
-    /// Takes the event apart; `false` where it has to be kept as JSON.
-    pub(super) fn take(&mut self, event: &Event<'_>) -> bool {
-        for part in [&mut self.shape, &mut self.numbers, &mut self.texts, &mut self.client] {
-            part.clear();
-        }
-        (self.words, self.text_count) = (0, 0);
+    /// Takes the event apart; where that cannot be, writes it as JSON.
+    pub(super) fn take(&mut self, event: &Event<'_>) {
+        self.clear();
+        self.foreign = event.has_foreign_text();
         match event {
             Event::Received(received) => self.take_received(received),
             Event::Committed { attempt, effect, id, fields, how } => {
-                self.shape.extend_from_slice(&[COMMITTED, *how as u8 + 1]);
-                number(&mut self.numbers, *attempt);
+                self.shape.push(COMMITTED);
+                self.numbers(&[*attempt]);
                 self.word(effect);
+                self.word(how.word());
                 self.text(id);
                 self.fields(fields);
             }
             Event::Replied { attempt, reply, status, bytes, whole, replay } => {
-                self.shape.extend_from_slice(&[REPLIED, flags([*whole, *replay, status.is_some()])]);
-                self.word(itoa::Buffer::new().format(status.unwrap_or_default()));
-                number(&mut self.numbers, *attempt);
-                number(&mut self.numbers, *bytes);
+                self.shape.extend_from_slice(&[REPLIED, u8::from(*whole), u8::from(*replay)]);
+                self.numbers(&[*attempt, *bytes]);
                 self.word(reply);
+                if let Some(status) = status {
+                    self.word(itoa::Buffer::new().format(*status));
+                }
             }
-            _ => return false,
+            _ => {}
         }
-        // No text holds a byte that JSON escapes, or the sign by which a parameter is named whose value is hidden; and no word of the shape holds
-        // what ends it. All other bytes of a word are looked at when the shape is kept.
-        specials(&self.texts) == self.text_count && memchr::memchr_iter(END, &self.shape).count() == self.words
+        // All texts can stand in JSON as they are, and none names a parameter, whose value may have to be hidden.
+        if self.shape.is_empty() || json::holds_special(&self.body[self.texts..], b'=') {
+            self.clear();
+            // Plain data written into memory cannot fail.
+            let _ = serde_json::to_writer(&mut self.body, event);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.shape.clear();
+        self.client.clear();
+        self.body.clear();
     }
 
     fn take_received(&mut self, received: &Received<'_>) {
         let Received { attempt, operation, method, path, fields, key, replay, caller, connection, client } = received;
-        self.shape.extend_from_slice(&[RECEIVED, flags([key.is_some(), *replay, false])]);
-        number(&mut self.numbers, *attempt);
-        number(&mut self.numbers, u64::from(*caller));
-        number(&mut self.numbers, *connection);
-        // Whatever stands in the headers is looked at when they are kept.
-        self.take_client(client);
+        self.shape.extend_from_slice(&[RECEIVED, u8::from(key.is_some()), u8::from(*replay)]);
+        self.numbers(&[*attempt, u64::from(*caller), *connection]);
         self.word(operation);
         self.word(method);
         self.text(path);
@@ -87,86 +86,81 @@ impl Parts {
         if let Some(key) = key {
             self.text(key);
         }
+        // Whatever stands in the headers is looked at when they are kept.
+        for (name, value) in client.iter() {
+            counted(&mut self.client, name.as_bytes());
+            match value {
+                Value::Text(value) => counted(&mut self.client, value.as_bytes()),
+                // A header is a text; whoever says otherwise is taken at their word.
+                _ => self.shape.clear(),
+            }
+        }
     }
 
+    fn numbers(&mut self, numbers: &[u64]) {
+        for each in numbers {
+            number(&mut self.body, *each);
+        }
+        self.texts = self.body.len();
+    }
+
+    /// Whatever stands in words is looked at when their shape is kept.
     fn word(&mut self, word: &str) {
-        self.shape.extend_from_slice(word.as_bytes());
-        self.shape.push(END);
-        self.words += 1;
+        counted(&mut self.shape, word.as_bytes());
     }
 
     fn text(&mut self, text: &str) {
-        self.texts.extend_from_slice(text.as_bytes());
-        self.texts.push(END);
-        self.text_count += 1;
+        counted(&mut self.body, text.as_bytes());
     }
 
     fn fields(&mut self, fields: &Fields) {
         for (name, value) in fields.iter() {
             self.word(name);
-            match value {
-                Value::Bool(value) => {
-                    self.shape.push(BOOL);
-                    self.text(if *value { "true" } else { "false" });
-                }
+            let mut digits = itoa::Buffer::new();
+            let (kind, text) = match value {
+                Value::Bool(value) => (BARE, if *value { "true" } else { "false" }),
                 // As it will be written: a number can be a secret, too.
-                Value::Number(value) => {
-                    self.shape.push(NUMBER);
-                    self.text(itoa::Buffer::new().format(*value));
-                }
-                Value::Text(value) => {
-                    self.shape.push(TEXT);
-                    self.text(value);
-                }
-                Value::List(values) => {
-                    self.shape.push(LIST);
-                    self.text(itoa::Buffer::new().format(values.len()));
-                    for value in values {
-                        self.text(value);
-                    }
-                }
+                Value::Number(value) => (BARE, digits.format(*value)),
+                Value::Text(value) => (TEXT, value.as_str()),
+                Value::List(values) => (LIST, digits.format(values.len())),
+            };
+            self.shape.push(kind);
+            self.text(text);
+            if let Value::List(values) = value {
+                values.iter().for_each(|value| self.text(value));
             }
         }
     }
 
-    /// The headers in a form by which they can be compared.
-    fn take_client(&mut self, client: &Fields) {
-        for (name, value) in client.iter() {
-            self.client.extend_from_slice(name.as_bytes());
-            self.client.push(END);
-            match value {
-                Value::Text(value) => self.client.extend_from_slice(value.as_bytes()),
-                other => self.client.extend_from_slice(other.to_string().as_bytes()),
-            }
-            self.client.push(END);
-        }
-    }
-
-    /// What its shape depends on.
-    pub(super) fn shape(&self) -> &[u8] {
-        &self.shape
+    /// What its shape depends on; `None` where there is only its JSON.
+    pub(super) fn shape(&self) -> Option<&[u8]> {
+        Some(&self.shape[..]).filter(|shape| !shape.is_empty())
     }
 
     /// All that differs from event to event and may have to be hidden.
-    pub(super) fn texts(&self) -> &[u8] {
-        &self.texts
+    pub(super) fn texts(&self) -> impl Iterator<Item = &[u8]> {
+        let mut texts = &self.body[self.texts..];
+        std::iter::from_fn(move || read_counted(&mut texts))
     }
 
-    /// The headers that tell the client, in a form by which they can be compared; empty where there are none.
+    /// The headers that tell the client, names and values one behind the other; empty where there are none.
     pub(super) fn client(&self) -> &[u8] {
         &self.client
     }
 
+    /// What goes into the holes of the shape; or the JSON.
+    pub(super) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
     /// Writes the record. `shape` and `client` are their places among those that were kept, from 1.
     pub(super) fn write(&self, out: &mut Vec<u8>, times: Times, shape: usize, client: usize) {
-        out.reserve(32 + self.numbers.len() + self.texts.len());
+        out.reserve(32 + self.body.len());
         out.push(SHAPED);
         times.write(out);
         number(out, shape as u64);
         number(out, client as u64);
-        out.extend_from_slice(&self.numbers);
-        out.push(END);
-        out.extend_from_slice(&self.texts);
+        out.extend_from_slice(&self.body);
     }
 }
 
@@ -202,32 +196,27 @@ impl Times {
 pub(super) fn write_json(out: &mut Vec<u8>, times: Times, json: &[u8]) {
     out.push(WRITTEN);
     times.write(out);
-    number(out, json.len() as u64);
-    out.extend_from_slice(json);
+    counted(out, json);
 }
 
 /// Keeps the headers that tell a client, as JSON, or a shape; what comes later refers to it.
 pub(super) fn write_kept(out: &mut Vec<u8>, kind: u8, kept: &[u8]) {
     out.push(kind);
-    number(out, kept.len() as u64);
-    out.extend_from_slice(kept);
+    counted(out, kept);
 }
 
-/// Never zero, which ends a text.
-fn flags(flags: [bool; 3]) -> u8 {
-    flags.into_iter().fold(1, |bits, flag| bits << 1 | u8::from(flag))
-}
-
-/// Whether JSON can hold the word as it is, and no parameter is named in it.
-pub(super) fn stands_as_it_is(word: &str) -> bool {
-    !json::holds_special(word.as_bytes(), b'=')
-}
-
-/// How many bytes cannot stand in JSON as they are, or name a parameter. Many are looked at together.
-fn specials(bytes: &[u8]) -> usize {
-    let is_special = |byte: &u8| u8::from((*byte < b' ') | (*byte == b'"') | (*byte == b'\\') | (*byte == b'='));
-    // No more at a time than a byte can count.
-    bytes.chunks(255).map(|chunk| usize::from(chunk.iter().map(is_special).sum::<u8>())).sum()
+/// Writes a text behind its length.
+// Called from many places: where each had a copy of it, the processor would have to fetch them all.
+#[inline(never)]
+fn counted(out: &mut Vec<u8>, text: &[u8]) {
+    let mut length = text.len();
+    // Six bits in each byte, the lowest first, so that none of them can be taken for one that JSON escapes.
+    while length >= 0x40 {
+        out.push((length & 0x3f) as u8 | 0xc0);
+        length >>= 6;
+    }
+    out.push(length as u8 | 0x80);
+    out.extend_from_slice(text);
 }
 
 /// Seven bits in each byte, the lowest first; the highest bit tells that more follow.
@@ -243,11 +232,17 @@ pub(super) fn byte(records: &mut &[u8]) -> Option<u8> {
     records.split_off_first().copied()
 }
 
-pub(super) fn read_text<'a>(records: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let end = memchr::memchr(END, records)?;
-    let text = records.split_off(..end)?;
-    byte(records)?;
-    Some(text)
+/// Reads what stands behind its length.
+pub(super) fn read_counted<'a>(records: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let mut length = 0;
+    for place in (0..usize::BITS).step_by(6) {
+        let byte = byte(records)?;
+        length |= usize::from(byte & 0x3f) << place;
+        if byte < 0xc0 {
+            return records.split_off(..length);
+        }
+    }
+    None
 }
 
 pub(super) fn read_number(records: &mut &[u8]) -> Option<u64> {

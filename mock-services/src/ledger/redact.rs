@@ -59,11 +59,18 @@ const OWN: &str = "n at wall kind seed service operation attempt fault commit ef
 const SHORTEST_SECRET: usize = 6;
 /// A prefix alone is no key: what follows must be at least this long and have a digit in it, or ordinary words would be hidden.
 const SHORTEST_KEY_BODY: usize = 16;
+/// With the shortest prefix.
+const SHORTEST_KEY: usize = 3 + SHORTEST_KEY_BODY;
+const SHORTEST_CARD: usize = 13;
 
 /// What must never stand in clear, and the numbers of what was hidden so far.
 #[derive(Debug)]
 pub(crate) struct Redactor {
     secrets: Vec<String>,
+    /// No secret is shorter.
+    shortest_secret: usize,
+    /// Nothing that is hidden for what it is, and not for its name, is shorter.
+    shortest: usize,
     names: Vec<String>,
     /// A bit for each shape that a name has: most other names have none of them.
     shapes: u64,
@@ -93,6 +100,8 @@ impl Default for Redactor {
         let names = NAMES.iter().map(|name| (*name).to_owned()).collect();
         let mut redactor = Redactor {
             secrets: Vec::new(),
+            shortest_secret: 0,
+            shortest: 0,
             names,
             shapes: 0,
             values: nothing(),
@@ -130,6 +139,8 @@ impl Redactor {
     fn rebuild(&mut self) {
         let values = self.secrets.iter().map(String::as_str).chain(PREFIXES.iter().copied());
         self.values = automaton(values, false);
+        self.shortest_secret = self.secrets.iter().map(String::len).min().unwrap_or(usize::MAX);
+        self.shortest = self.shortest_secret.min(SHORTEST_CARD).min(SHORTEST_KEY);
         let placed = self.names.iter().flat_map(|name| [format!("\"{name}\":"), format!("{name}=")]);
         self.placed_names = automaton(placed, true);
         self.shapes = self.names.iter().fold(0, |shapes, name| shapes | shape(name));
@@ -144,11 +155,14 @@ impl Redactor {
         self.shapes & shape(name) != 0 && self.names.iter().any(|hidden| hidden.eq_ignore_ascii_case(name))
     }
 
-    /// Whether something may have to be hidden in the parts of an event; hidden names aside.
-    pub(crate) fn may_hide(&self, parts: &[u8]) -> bool {
-        let mut cards = Vec::new();
-        card_numbers(parts, &mut cards);
-        !cards.is_empty() || self.values.is_match(parts)
+    /// Whether something may have to be hidden in one of these texts, which stand in JSON as they are; hidden names aside.
+    pub(crate) fn may_hide<'t>(&self, texts: impl IntoIterator<Item = &'t [u8]>) -> bool {
+        texts.into_iter().filter(|text| text.len() >= self.shortest).any(|text| {
+            let mut cards = Vec::new();
+            card_numbers(text, &mut cards);
+            let may_hold_value = if text.len() < self.shortest_secret { may_hold_key(text) } else { self.values.is_match(text) };
+            may_hold_value || !cards.is_empty()
+        })
     }
 
     /// Hides what must be hidden in the JSON line that begins at `start`. Names are looked for only where some may stand in it.
@@ -273,6 +287,34 @@ fn end_of_text(line: &[u8], from: usize) -> usize {
     at.min(line.len())
 }
 
+/// Whether a text may hold a key that begins with a well-known prefix.
+fn may_hold_key(text: &[u8]) -> bool {
+    const NO_WORD: u8 = 1;
+    const BEGINS: u8 = 2;
+    const KINDS: [u8; 256] = {
+        let (mut kinds, mut byte, mut place) = ([0; 256], 0, 0);
+        while byte < 256 {
+            if !(byte as u8).is_ascii_alphanumeric() {
+                kinds[byte] = NO_WORD;
+            }
+            byte += 1;
+        }
+        while place < PREFIXES.len() {
+            kinds[PREFIXES[place].as_bytes()[0] as usize] = BEGINS;
+            place += 1;
+        }
+        kinds
+    };
+    let mut before = NO_WORD;
+    // What begins later is too short.
+    text.windows(SHORTEST_KEY).any(|window| {
+        let kind = KINDS[usize::from(window[0])];
+        let may_begin = (before << 1) & kind == BEGINS;
+        before = kind;
+        may_begin && PREFIXES.iter().any(|prefix| window.starts_with(prefix.as_bytes()))
+    })
+}
+
 /// Whether a JSON line that was cut here was cut inside a text.
 fn inside_text(line: &[u8]) -> bool {
     let (mut inside, mut at) = (false, 0);
@@ -289,12 +331,11 @@ fn inside_text(line: &[u8]) -> bool {
 
 /// Runs of 13 to 19 digits, with single blanks or hyphens between them, that a card could have.
 fn card_numbers(line: &[u8], spans: &mut Vec<(usize, usize)>) {
-    const SHORTEST: usize = 13;
     let could_be = |byte: u8| byte.is_ascii_digit() || byte == b' ' || byte == b'-';
     let mut at = 0;
     while at < line.len() {
         // No card number lies across a byte that is in none. Looked for from behind, so that most of a line is leapt over.
-        let Some(window) = line.get(at..at + SHORTEST) else { return };
+        let Some(window) = line.get(at..at + SHORTEST_CARD) else { return };
         if let Some(other) = window.iter().rposition(|byte| !could_be(*byte)) {
             at += other + 1;
             continue;
@@ -322,7 +363,7 @@ fn card_numbers(line: &[u8], spans: &mut Vec<(usize, usize)>) {
             }
         }
         let part_of_a_word = start > 0 && (line[start - 1].is_ascii_alphanumeric() || line[start - 1] == b'.');
-        if (13..=19).contains(&count) && (2..=6).contains(&digits[0]) && !part_of_a_word && luhn(&digits[..count]) {
+        if (SHORTEST_CARD..=19).contains(&count) && (2..=6).contains(&digits[0]) && !part_of_a_word && luhn(&digits[..count]) {
             spans.push((start, end));
         }
     }

@@ -7,7 +7,9 @@ const FIRST_CHUNK: usize = 4 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Store {
-    chunks: Vec<Vec<u8>>,
+    full: Vec<Vec<u8>>,
+    /// The chunk that is not full yet.
+    last: Vec<u8>,
 }
 
 /// A place in the store: everything before it has been read.
@@ -20,26 +22,22 @@ pub(super) struct Position {
 impl Store {
     /// The buffer to which the next record is added. No record lies across two of them.
     pub(super) fn tail(&mut self) -> &mut Vec<u8> {
-        if self.chunks.last().is_none_or(|chunk| chunk.len() >= CHUNK) {
-            let room = if self.chunks.is_empty() { FIRST_CHUNK } else { CHUNK + CHUNK / 16 };
-            self.chunks.push(Vec::with_capacity(room));
+        if self.last.capacity() == 0 {
+            self.last.reserve_exact(FIRST_CHUNK);
+        } else if self.last.len() >= CHUNK {
+            self.full.push(std::mem::replace(&mut self.last, Vec::with_capacity(CHUNK + CHUNK / 16)));
         }
-        let last = self.chunks.len() - 1;
-        &mut self.chunks[last]
+        &mut self.last
     }
 
     /// Hands over all that was added since `from`, chunk by chunk, and says where it ends.
     pub(super) fn read(&self, from: Position, mut take: impl FnMut(&[u8])) -> Position {
-        let mut at = from;
-        while let Some(chunk) = self.chunks.get(at.chunk) {
-            take(&chunk[at.offset..]);
-            at.offset = chunk.len();
-            if at.chunk + 1 == self.chunks.len() {
-                break;
-            }
-            at = Position { chunk: at.chunk + 1, offset: 0 };
+        let mut offset = from.offset;
+        for chunk in self.full.iter().skip(from.chunk).chain(std::iter::once(&self.last)) {
+            take(&chunk[offset..]);
+            offset = 0;
         }
-        at
+        Position { chunk: self.full.len(), offset: self.last.len() }
     }
 }
 
@@ -59,7 +57,7 @@ mod tests {
                 position = store.read(position, |bytes| seen.extend_from_slice(bytes));
             }
         }
-        assert!(store.chunks.len() > 2);
+        assert!(store.full.len() > 1);
         store.read(position, |bytes| seen.extend_from_slice(bytes));
         assert_eq!(seen, added);
     }
