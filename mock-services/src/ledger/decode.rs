@@ -9,6 +9,8 @@ pub(super) struct Decoder {
     count: u64,
     /// The times of the entry before.
     last: (u64, u64),
+    /// The time of day as it stands in that entry: for many it is the same.
+    wall: Vec<u8>,
     shapes: Vec<Shape>,
     /// The headers that tell each client, as JSON.
     clients: Vec<Vec<u8>>,
@@ -24,12 +26,17 @@ impl Decoder {
                 kind => break kind,
             }
         };
-        self.last = Times::read(records, self.last)?;
+        let now = Times::read(records, self.last)?;
+        if self.wall.is_empty() || now.1 != self.last.1 {
+            self.wall.clear();
+            member(&mut self.wall, ",\"wall\":", now.1);
+            self.wall.push(b',');
+        }
+        self.last = now;
         self.count += 1;
         member(out, "\"n\":", self.count);
-        member(out, ",\"at\":", self.last.0);
-        member(out, ",\"wall\":", self.last.1);
-        out.push(b',');
+        member(out, ",\"at\":", now.0);
+        out.extend_from_slice(&self.wall);
         if kind == SHAPED {
             self.write_shaped(records, out)
         } else {

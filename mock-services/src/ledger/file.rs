@@ -123,40 +123,37 @@ impl Shared {
     }
 }
 
-/// Gathers lines until they are worth writing.
-struct Gathered {
+/// The file as its thread sees it.
+struct Target {
     file: File,
-    /// How long the file is.
+    /// How long it is.
     length: u64,
-    lines: Vec<u8>,
+    /// What became of what was written since the last time that was asked for.
     written: io::Result<()>,
 }
 
-impl Gathered {
-    fn add(&mut self, lines: &[u8]) {
-        self.lines.extend_from_slice(lines);
+impl Target {
+    /// Writes the lines as far as they fill large pieces, and takes those away.
+    fn write_full(&mut self, lines: &mut Vec<u8>) {
         let mut start = 0;
-        while let Some(piece) = self.lines.get(start..start + LARGE - self.length as usize % LARGE) {
-            (start, self.length) = (start + piece.len(), self.length + piece.len() as u64);
-            if self.written.is_ok() {
-                self.written = self.file.write_all(piece);
-            }
+        while let Some(piece) = lines.get(start..start + LARGE - self.length as usize % LARGE) {
+            start += piece.len();
+            self.write(piece);
         }
-        self.lines.drain(..start);
+        lines.drain(..start);
     }
 
-    /// Writes what is left, and tells how all went since the last time.
-    fn finish(&mut self) -> io::Result<()> {
-        self.length += self.lines.len() as u64;
-        let written = std::mem::replace(&mut self.written, Ok(())).and_then(|()| self.file.write_all(&self.lines));
-        self.lines.clear();
-        written
+    fn write(&mut self, piece: &[u8]) {
+        self.length += piece.len() as u64;
+        if self.written.is_ok() {
+            self.written = self.file.write_all(piece);
+        }
     }
 }
 
 fn write_all(shared: &Shared, file: File, length: u64) {
-    let mut gathered = Gathered { file, length, lines: Vec::new(), written: Ok(()) };
-    let mut piece = Vec::new();
+    let mut target = Target { file, length, written: Ok(()) };
+    let mut lines = Vec::new();
     loop {
         let mut queue = shared.lock();
         while queue.grown.is_empty() && !queue.stopping {
@@ -174,9 +171,11 @@ fn write_all(shared: &Shared, file: File, length: u64) {
         queue.writing = true;
         drop(queue);
         for ledger in grown {
-            ledger.stream(&mut piece, |lines| gathered.add(lines));
+            ledger.stream(&mut lines, |lines| target.write_full(lines));
         }
-        let written = gathered.finish();
+        target.write(&lines);
+        lines.clear();
+        let written = std::mem::replace(&mut target.written, Ok(()));
         let mut queue = shared.lock();
         queue.writing = false;
         if let Err(error) = written {

@@ -129,7 +129,7 @@ impl Ledger {
         // Line by line: behind an escaped line end a key would not be seen to begin.
         let lines = text.split('\n').map(|line| {
             let mut members = serde_json::to_vec(&BTreeMap::from([("text", line)])).unwrap_or_default();
-            pages.redactor.redact(&mut members, 0, true);
+            pages.redactor.redact(&mut members);
             let members: Option<BTreeMap<String, String>> = serde_json::from_slice(&members).ok();
             members.and_then(|mut members| members.remove("text")).unwrap_or_default()
         });
@@ -210,8 +210,8 @@ impl Inner {
         lock(&self.pages.0)
     }
 
-    /// Hands over the lines that have come since the last time, sealed, piece by piece.
-    pub(super) fn stream(&self, piece: &mut Vec<u8>, mut take: impl FnMut(&[u8])) {
+    /// Writes the lines that have come since the last time behind `lines`, sealed, piece by piece; behind each piece `take` can take some of them.
+    pub(super) fn stream(&self, lines: &mut Vec<u8>, mut take: impl FnMut(&mut Vec<u8>)) {
         // What a processor has at hand; more would push out what the services work on.
         const ENOUGH: usize = 16 * 1024;
         // So much of it is made at a time: whoever serves may have to wait until it is done.
@@ -219,17 +219,17 @@ impl Inner {
         // Cleared first: what comes from here on is announced again.
         self.queued.store(false, Ordering::Release);
         let mut sealer = self.sealer();
-        take(&std::mem::take(&mut sealer.backlog));
+        lines.append(&mut sealer.backlog);
         sealer.reading.take(&self.pages());
         let mut more = true;
         while more {
-            piece.clear();
-            while more && piece.len() < ENOUGH {
-                more = sealer.write(piece, piece.len() + STEP);
+            let start = lines.len();
+            while more && lines.len() - start < ENOUGH {
+                more = sealer.write(lines, lines.len() + STEP);
                 std::thread::yield_now();
             }
-            sealer.chain.seal(piece, 0);
-            take(piece);
+            sealer.chain.seal(lines, start);
+            take(lines);
             std::thread::yield_now();
         }
     }

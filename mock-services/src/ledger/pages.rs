@@ -94,7 +94,7 @@ impl Pages {
             None => json.extend_from_slice(parts.body()),
         }
         if parts.foreign {
-            self.redactor.redact(&mut json, 0, true);
+            self.redactor.redact(&mut json);
         }
         json
     }
@@ -158,7 +158,7 @@ impl Pages {
         }
         // Within an entry, where the names of its members are not taken for what a caller said.
         let mut json = [b"{\"client\":", &client_json(headers)[..], b"}"].concat();
-        self.redactor.redact(&mut json, 0, true);
+        self.redactor.redact(&mut json);
         let json = json.strip_prefix(b"{\"client\":").and_then(|json| json.strip_suffix(b"}"))?;
         record::write_kept(self.store.tail(), CLIENT, json);
         self.kept_clients += 1;
@@ -321,7 +321,7 @@ mod tests {
             for event in events.iter().flatten() {
                 add(&mut pages, event);
                 let mut json = serde_json::to_vec(event).unwrap();
-                redactor.redact(&mut json, 0, true);
+                redactor.redact(&mut json);
                 expected.push(String::from_utf8(json).unwrap());
             }
             let lines = lines(&pages);

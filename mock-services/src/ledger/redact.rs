@@ -60,7 +60,16 @@ const SHORTEST_SECRET: usize = 6;
 /// A prefix alone is no key: what follows must be at least this long and have a digit in it, or ordinary words would be hidden.
 const SHORTEST_KEY_BODY: usize = 16;
 /// With the shortest prefix.
-const SHORTEST_KEY: usize = 3 + SHORTEST_KEY_BODY;
+const SHORTEST_KEY: usize = {
+    let (mut shortest, mut place) = (usize::MAX, 0);
+    while place < PREFIXES.len() {
+        if PREFIXES[place].len() < shortest {
+            shortest = PREFIXES[place].len();
+        }
+        place += 1;
+    }
+    shortest + SHORTEST_KEY_BODY
+};
 const SHORTEST_CARD: usize = 13;
 
 /// What must never stand in clear, and the numbers of what was hidden so far.
@@ -76,8 +85,7 @@ pub(crate) struct Redactor {
     shapes: u64,
     /// Values and the beginnings of keys.
     values: AhoCorasick,
-    /// Names in the places in which they can stand, in any case. They are looked for alone: a search that minds the case is many
-    /// times faster, and few lines hold any name.
+    /// Names in the places in which they can stand, in any case.
     placed_names: AhoCorasick,
     hidden: HashMap<Vec<u8>, usize>,
 }
@@ -165,18 +173,15 @@ impl Redactor {
         })
     }
 
-    /// Hides what must be hidden in the JSON line that begins at `start`. Names are looked for only where some may stand in it.
-    pub(crate) fn redact(&mut self, buffer: &mut Vec<u8>, start: usize, with_names: bool) {
-        let line = &buffer[start..];
+    /// Hides what must be hidden in a line of JSON.
+    pub(crate) fn redact(&mut self, line: &mut Vec<u8>) {
         let mut spans = Vec::new();
-        for found in self.values.find_iter(line) {
+        for found in self.values.find_iter(&line[..]) {
             spans.extend(span_of(self.kind_of_value(found.pattern().as_usize()), line, found.range()));
         }
-        if with_names {
-            for found in self.placed_names.find_iter(line) {
-                let kind = if found.pattern().as_usize() % 2 == 0 { Kind::Name } else { Kind::Parameter };
-                spans.extend(span_of(kind, line, found.range()));
-            }
+        for found in self.placed_names.find_iter(&line[..]) {
+            let kind = if found.pattern().as_usize() % 2 == 0 { Kind::Name } else { Kind::Parameter };
+            spans.extend(span_of(kind, line, found.range()));
         }
         card_numbers(line, &mut spans);
         if spans.is_empty() {
@@ -185,23 +190,22 @@ impl Redactor {
         let own = own_words(line);
         spans.retain(|(from, to)| !own.iter().any(|(start, end)| from < end && start < to));
         spans.sort_unstable();
-        let line = line.to_vec();
-        buffer.truncate(start);
+        let clear = std::mem::take(line);
         let mut at = 0;
         for (from, to) in spans {
             if from < at {
                 continue;
             }
-            buffer.extend_from_slice(&line[at..from]);
+            line.extend_from_slice(&clear[at..from]);
             let next = self.hidden.len() + 1;
-            let number = *self.hidden.entry(line[from..to].to_vec()).or_insert(next);
+            let number = *self.hidden.entry(clear[from..to].to_vec()).or_insert(next);
             // A number stands bare in JSON, a text between quotes.
-            let bare = !inside_text(&line[..from]);
+            let bare = !inside_text(&clear[..from]);
             let mark = if bare { format!("\"[redacted {number}]\"") } else { format!("[redacted {number}]") };
-            buffer.extend_from_slice(mark.as_bytes());
+            line.extend_from_slice(mark.as_bytes());
             at = to;
         }
-        buffer.extend_from_slice(&line[at..]);
+        line.extend_from_slice(&clear[at..]);
     }
 }
 
@@ -387,11 +391,9 @@ mod tests {
     use super::*;
 
     fn redacted(redactor: &mut Redactor, line: &str) -> String {
-        let mut buffer = b"before ".to_vec();
-        let start = buffer.len();
-        buffer.extend_from_slice(line.as_bytes());
-        redactor.redact(&mut buffer, start, true);
-        String::from_utf8(buffer).unwrap().strip_prefix("before ").unwrap().to_owned()
+        let mut bytes = line.as_bytes().to_vec();
+        redactor.redact(&mut bytes);
+        String::from_utf8(bytes).unwrap()
     }
 
     #[test]
