@@ -149,7 +149,9 @@ impl Redactor {
         self.values = automaton(values, false);
         self.shortest_secret = self.secrets.iter().map(String::len).min().unwrap_or(usize::MAX);
         self.shortest = self.shortest_secret.min(SHORTEST_CARD).min(SHORTEST_KEY);
-        let placed = self.names.iter().flat_map(|name| [format!("\"{name}\":"), format!("{name}=")]);
+        // As a member's name it stands with its escapes.
+        let quoted = |name: &String| serde_json::to_string(name).unwrap_or_default();
+        let placed = self.names.iter().flat_map(|name| [format!("{}:", quoted(name)), format!("{name}=")]);
         self.placed_names = automaton(placed, true);
         self.shapes = self.names.iter().fold(0, |shapes, name| shapes | shape(name));
     }
@@ -428,6 +430,13 @@ mod tests {
         let expected =
             r#"{"client":{"Authorization":"[redacted 1]","x-pin":"[redacted 2]"},"path":"/a?api_key=[redacted 3]&b=1"}"#;
         assert_eq!(redacted(&mut redactor, line), expected);
+    }
+
+    #[test]
+    fn a_hidden_name_is_found_also_where_it_is_escaped() {
+        let mut redactor = Redactor::default();
+        redactor.hide_name("my \"pin\"");
+        assert_eq!(redacted(&mut redactor, r#"{"fields":{"My \"Pin\"":4711}}"#), r#"{"fields":{"My \"Pin\"":"[redacted 1]"}}"#);
     }
 
     #[test]
