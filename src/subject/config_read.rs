@@ -42,6 +42,7 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
     let (directory, env, pass) = (map.optional("directory"), map.optional("env"), map.optional("pass"));
     let (fields, can, claim) = (map.optional("fields"), map.optional("can"), map.optional("claim"));
     let (timeout, grace, cancel) = (map.optional("timeout"), map.optional("grace"), map.optional("cancel"));
+    let watch = map.optional("watch");
     let place = map.place();
     let before = reader.count();
     map.finish();
@@ -65,6 +66,10 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
         let help = "leave `claim` out; answer with {\"outcome\": \"done\", \"message\": \"...\"}";
         reader.report_with_help(claim.span, "a subject over HTTP claims with its answer", help);
     }
+    if let Some(watch) = watch.filter(|_| http.is_none()) {
+        let help = "leave `watch` out; what a program leaves running is watched for a second anyway";
+        reader.report_with_help(watch.span, "only a subject over HTTP is watched after its answer", help);
+    }
     let usual = Settings::default();
     let settings = Settings {
         directory: Some(directory.and_then(|node| reader.text(node)).map_or_else(|| folder.to_owned(), |text| folder.join(text))),
@@ -78,6 +83,7 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
             .and_then(|node| reader.one_of(node, &Signal::ALL.map(|signal| (signal.name(), signal))))
             .unwrap_or(usual.cancel),
         grace: grace.and_then(|node| reader.duration(node)).unwrap_or(usual.grace),
+        watch: watch.and_then(|node| reader.duration(node)).unwrap_or(usual.watch),
         hapax: None,
     };
     Some(Subject { name: key.name.clone(), kind: kind?, settings })

@@ -30,7 +30,7 @@ subjects:
     cancel: SIGTERM
     claim: { exit-status: { 0: done, 3: unknown } }
   texts: { command: "sh -c 'exit 0'", claim: { patterns: { "order placed": done } } }
-  served: { http: "http://127.0.0.1:8080/task", command: ./serve.sh }
+  served: { http: "http://127.0.0.1:8080/task", command: ./serve.sh, watch: 5s }
 "#,
     )
     .unwrap();
@@ -49,6 +49,7 @@ subjects:
     assert_eq!(texts.settings.claim, ClaimSource::Patterns(vec![("order placed".to_owned(), Said::Done)]));
     let command = Some(vec!["./serve.sh".to_owned()]);
     assert_eq!(served.kind, SubjectKind::Http { url: "http://127.0.0.1:8080/task".to_owned(), command });
+    assert_eq!((served.settings.watch, shop.settings.watch), (Duration::from_secs(5), Duration::from_secs(1)));
 }
 
 #[test]
@@ -69,7 +70,7 @@ subjects:
     claim: stdout
   three: { http: "https://example.com/", claim: { exit-status: { x: done } } }
   four: { command: [], claim: { patterns: { ok: yes } } }
-  five: { command: a, claim: {} }
+  five: { command: a, claim: {}, watch: 5s }
   six: 6
 "#,
     )

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use super::http_wire::{Answer, Target, read_answer};
-use super::running::{Ordered, Running};
+use super::running::{Handle, Ordered, Running};
 use super::supervisor::Blow;
 use super::{Ended, How, Settings, Start, claim, supervised};
 use crate::report::Output;
@@ -29,7 +29,7 @@ pub(super) fn start(url: &str, command: Option<Vec<String>>, settings: Settings,
         (Ok(target), Some(command)) => {
             Running::new(&start.clone(), |ordered| with_command(target, command, settings, start, ordered))
         }
-        (Ok(target), None) => Running::new(&start.clone(), |ordered| already_running(target, start, ordered)),
+        (Ok(target), None) => Running::new(&start.clone(), |ordered| already_running(target, settings.watch, start, ordered)),
     }
 }
 
@@ -45,39 +45,31 @@ async fn with_command(
                    case has several callers)";
         return unstartable(&start, format!("cannot start the agent at {}: {why}", target.authority));
     }
-    let body = body(&start);
+    let (body, watch) = (body(&start), settings.watch);
     let running = supervised::start(command, settings, start);
     let handle = running.handle();
     let mut end = pin!(running.ended());
-    let answered = {
-        let mut asking = pin!(async {
-            let line = listening(&target).await;
-            ask(&target, line, &body, None).await
-        });
-        loop {
-            tokio::select! {
-                // It ended without an answer, and how it ended says why.
-                ended = &mut end => return ended,
-                answered = &mut asking => break answered,
-                Some(order) = ordered.recv() => handle.pass_on(order),
-            }
+    let asking = async {
+        let line = listening(&target).await;
+        ask(&target, line, &body, None).await
+    };
+    let asked = async {
+        tokio::select! {
+            // It ended without an answer, and how it ended says why.
+            ended = &mut end => Err(ended),
+            answered = asking => Ok(answered),
         }
     };
-    if answered.is_err() {
-        // An agent that is struck closes its connections first.
-        if let Ok(ended) = timeout(FALLING, &mut end).await {
-            return ended;
-        }
-    }
-    let stopping = handle.clone();
-    let mut stop = pin!(stopping.stop());
-    let mut is_stopped = false;
-    let mut ended = loop {
-        tokio::select! {
-            ended = &mut end => break ended,
-            () = &mut stop, if !is_stopped => is_stopped = true,
-            Some(order) = ordered.recv() => handle.pass_on(order),
-        }
+    let answered = match passing_on(asked, &handle, &mut ordered).await {
+        Ok(answered) => answered,
+        Err(ended) => return ended,
+    };
+    // What it does in the background counts, too. Without an answer it may have been struck: then it closes its connections before it ends.
+    let stays = timeout(if answered.is_ok() { watch } else { FALLING }, &mut end);
+    let mut ended = match passing_on(stays, &handle, &mut ordered).await {
+        Ok(ended) if answered.is_err() => return ended,
+        Ok(ended) => ended,
+        Err(_) => passing_on(async { tokio::join!(handle.stop(), end).1 }, &handle, &mut ordered).await,
     };
     match answered {
         Ok((status, body)) => (ended.how, ended.claim) = (How::Answered(status), claim::in_answer(&body)),
@@ -86,7 +78,18 @@ async fn with_command(
     ended
 }
 
-async fn already_running(target: Target, start: Start, mut ordered: UnboundedReceiver<Ordered>) -> Ended {
+/// Passes blows on to the agent until something is done.
+async fn passing_on<T>(until: impl Future<Output = T>, agent: &Handle, ordered: &mut UnboundedReceiver<Ordered>) -> T {
+    let mut until = pin!(until);
+    loop {
+        tokio::select! {
+            done = &mut until => return done,
+            Some(order) = ordered.recv() => agent.pass_on(order),
+        }
+    }
+}
+
+async fn already_running(target: Target, watch: Duration, start: Start, mut ordered: UnboundedReceiver<Ordered>) -> Ended {
     let at = &target.authority;
     let line = match timeout(start.limits.time, target.connect()).await {
         Ok(Ok(line)) => line,
@@ -101,7 +104,14 @@ async fn already_running(target: Target, start: Start, mut ordered: UnboundedRec
     let (cancel, cancelled) = oneshot::channel();
     let mut cancel = Some(cancel);
     let body = body(&start);
-    let mut asking = pin!(timeout(start.limits.time, ask(&target, line, &body, Some(cancelled))));
+    let mut asking = pin!(async {
+        let answered = timeout(start.limits.time, ask(&target, line, &body, Some(cancelled))).await;
+        if matches!(answered, Ok(Ok(_))) {
+            // What it does in the background counts, too.
+            sleep(watch).await;
+        }
+        answered
+    });
     loop {
         tokio::select! {
             answered = &mut asking => return match answered {

@@ -29,6 +29,8 @@ pub struct Settings {
     pub cancel: Signal,
     /// How long it has between SIGTERM and SIGKILL.
     pub grace: Duration,
+    /// How long an agent over HTTP is watched after its answer: it may go on in the background.
+    pub watch: Duration,
     /// The program hapax, which supervises subjects and holds the controls; the running one where there is none. A program that
     /// uses hapax as a library has to name it.
     pub hapax: Option<PathBuf>,
@@ -46,6 +48,7 @@ impl Default for Settings {
             claim: ClaimSource::default(),
             cancel: Signal::Int,
             grace: Limits::default().grace,
+            watch: Duration::from_secs(1),
             hapax: None,
         }
     }

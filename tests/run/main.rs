@@ -11,6 +11,7 @@ mod interrupts;
 mod leaves;
 mod machines;
 mod one_task;
+mod over_http;
 mod resumed;
 mod rig;
 mod statistics;

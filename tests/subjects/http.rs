@@ -124,6 +124,17 @@ async fn an_agent_that_hapax_starts_is_gone_when_it_has_answered() {
 }
 
 #[tokio::test]
+async fn an_agent_that_goes_on_after_its_answer_is_watched_before_it_is_ended() {
+    let rig = Rig::new();
+    let mut agent = agent(free_port(), Some("go on"));
+    // It ends by itself long before.
+    agent.settings.watch = Duration::from_secs(60);
+    let ended = agent.start(rig.start()).await.ended().await;
+    assert_eq!((ended.how, ended.claim.said), (How::Answered(200), Some(Said::Done)));
+    assert_eq!(std::fs::read_to_string(rig.file("afterwards")).unwrap(), "done\n");
+}
+
+#[tokio::test]
 async fn an_agent_that_ends_without_an_answer_is_heard() {
     let rig = Rig::new();
     let ended = agent(free_port(), Some("exit")).start(rig.start()).await.ended().await;

@@ -1,0 +1,75 @@
+//! Agents that run already and take their tasks over HTTP.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::rig::{Desk, charge, verdict};
+
+/// An agent that takes one task: charges, answers that it is done, and then does the rest.
+fn agent(rest: fn(&Value)) -> (u16, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let served = std::thread::spawn(move || {
+        let (mut line, _) = listener.accept().unwrap();
+        let mut request = Vec::new();
+        while !request.ends_with(b"}") {
+            let mut more = [0; 4096];
+            let count = line.read(&mut more).unwrap();
+            assert_ne!(count, 0);
+            request.extend_from_slice(&more[..count]);
+        }
+        let request = String::from_utf8(request).unwrap();
+        let body: Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+        send_charge(&body);
+        line.write_all(b"HTTP/1.1 200 OK\r\n\r\n{\"outcome\": \"done\"}").unwrap();
+        drop(line);
+        rest(&body);
+    });
+    (port, served)
+}
+
+fn send_charge(task: &Value) {
+    let payment = &task["services"]["payment"];
+    let host = payment["url"].as_str().unwrap().strip_prefix("http://").unwrap();
+    let form = "amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001";
+    let mut line = TcpStream::connect(host).unwrap();
+    let key = payment["key"].as_str().unwrap();
+    let length = form.len();
+    let head = format!("POST /v1/charges HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n");
+    let request = format!("{head}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n{form}");
+    line.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    line.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}
+
+fn desk(port: u16) -> Desk {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    desk.write("hapax.yaml", &format!("subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/task\", watch: 3s }} }}\n"));
+    desk
+}
+
+#[test]
+fn an_agent_that_runs_already_is_judged_by_what_it_did() {
+    let (port, served) = agent(|_| {});
+    desk(port).call(&["run", "scenarios/plain.yaml"]).expect(0);
+    served.join().unwrap();
+}
+
+#[test]
+fn a_second_charge_behind_the_answer_is_seen() {
+    // As one that backs off before it tries again.
+    let (port, served) = agent(|task| {
+        std::thread::sleep(Duration::from_millis(300));
+        send_charge(task);
+    });
+    let desk = desk(port);
+    desk.call(&["run", "scenarios/plain.yaml"]).expect(1);
+    served.join().unwrap();
+    assert_eq!(verdict(&desk.report(), "plain")["outcome"], "duplicated");
+}
