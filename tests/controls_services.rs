@@ -124,7 +124,7 @@ async fn what_is_there_already_is_not_deployed_and_what_rolls_out_is_waited_for(
 
 #[tokio::test]
 async fn a_dry_run_leaves_nothing_and_what_follows_it_is_done() {
-    let steps = r#"[{"do": "deploy.deploy", "with": {"environment": "production", "version": "v2", "dry_run": true}},
+    let steps = r#"[{"do": "deploy.dry-run", "with": {"environment": "production", "version": "v2"}},
         {"do": "deploy.deploy", "with": {"environment": "production", "version": "v2"}}]"#;
     each(World::default, &[], steps, &[("careful", came(1, "done")), ("naive", came(1, "done")), ("keyed", came(1, "done"))])
         .await;

@@ -10,35 +10,25 @@ const MOST_METADATA: usize = 64;
 /// The places of the operations in [`operations`].
 pub(crate) mod operation {
     pub(crate) const DEPLOY: usize = 0;
-    pub(crate) const STATUS: usize = 1;
-    pub(crate) const LOCK: usize = 2;
-    pub(crate) const UNLOCK: usize = 3;
-    pub(crate) const DELETE: usize = 4;
-    pub(crate) const GET: usize = 5;
-    pub(crate) const LIST: usize = 6;
-    pub(crate) const ENVIRONMENT: usize = 7;
-    pub(crate) const REPOSITORY: usize = 8;
-    pub(crate) const STATUSES: usize = 9;
+    pub(crate) const DRY_RUN: usize = 1;
+    pub(crate) const STATUS: usize = 2;
+    pub(crate) const LOCK: usize = 3;
+    pub(crate) const UNLOCK: usize = 4;
+    pub(crate) const DELETE: usize = 5;
+    pub(crate) const GET: usize = 6;
+    pub(crate) const LIST: usize = 7;
+    pub(crate) const ENVIRONMENT: usize = 8;
+    pub(crate) const REPOSITORY: usize = 9;
+    pub(crate) const STATUSES: usize = 10;
 }
 
-const DEPLOY_FIELDS: &[&str] = &[
-    "environment",
-    "version",
-    "ref",
-    "sha",
-    "repo",
-    "task",
-    "description",
-    "service",
-    "holder",
-    "dry_run",
-    "order",
-    "metadata.*",
-];
+const DEPLOY_FIELDS: &[&str] =
+    &["environment", "version", "ref", "sha", "repo", "task", "description", "service", "holder", "order", "metadata.*"];
 
 pub(crate) fn operations() -> Vec<Operation> {
     vec![
         Operation::write("deploy.deploy", DEPLOY_FIELDS, &["environment", "version"]),
+        Operation::write("deploy.dry-run", DEPLOY_FIELDS, &[]),
         Operation::write("deploy.status", &["repo", "deployment", "state", "environment", "description"], &[]),
         Operation::write("deploy.lock", &["environment", "holder"], &[]),
         Operation::write("deploy.unlock", &["environment", "holder"], &[]),

@@ -98,6 +98,7 @@ impl Service for Deploy {
         match decision {
             Decision::Refuse(refusal) => Decision::Refuse(refusal),
             Decision::Accept(accepted) => Decision::Accept(Accepted {
+                operation: accepted.operation,
                 effects: accepted.effects.into_iter().map(Effect).collect(),
                 afterwards: accepted.afterwards.into_iter().map(|(after, change)| (after, Effect(change))).collect(),
                 answer: accepted.answer,

@@ -23,14 +23,15 @@ use mailbox::Message;
 pub use mailbox::{Effect, Mailbox};
 
 const SEND: usize = 0;
-const LIST: usize = 1;
-const GET: usize = 2;
+const SANDBOX: usize = 1;
+const LIST: usize = 2;
+const GET: usize = 3;
 
 /// The email service.
 #[derive(Debug)]
 pub struct Email {
     options: EmailOptions,
-    operations: [Operation; 3],
+    operations: [Operation; 4],
 }
 
 impl Email {
@@ -41,6 +42,7 @@ impl Email {
         let list = ["limit", "after", "before", "id", "to", "from", "subject", "status", "metadata.*"];
         let operations = [
             Operation::write("email.send", &send, &["to", "subject"]).on_list(),
+            Operation::write("email.sandbox", &send, &[]),
             Operation::read("email.list", &list),
             Operation::read("email.get", &["id"]),
         ];
@@ -112,7 +114,9 @@ impl Outgoing {
     }
 
     fn recognised(self) -> Recognised<Call> {
-        Recognised { operation: SEND, fields: request_fields(&self.drafts), call: Call(Asked::Send(self)) }
+        // Nothing is sent from the sandbox, so that no fault of a sending may be used up by it.
+        let operation = if self.sandbox { SANDBOX } else { SEND };
+        Recognised { operation, fields: request_fields(&self.drafts), call: Call(Asked::Send(self)) }
     }
 
     /// The mails with their ids, which come from the request alone.
@@ -173,7 +177,7 @@ impl Service for Email {
             Asked::Send(outgoing) => {
                 let messages = outgoing.messages(context);
                 let (effects, afterwards) = self.options.plan(&messages, context.now);
-                Decision::Accept(Accepted { effects, afterwards, answer: outgoing.answer(&messages) })
+                Decision::Accept(Accepted { operation: None, effects, afterwards, answer: outgoing.answer(&messages) })
             }
             Asked::ResendList(page) => page.decide(state),
             Asked::ResendGet(id) => resend::get(id, state),

@@ -73,7 +73,7 @@ pub(crate) struct Engine<S: Service> {
 
 /// An attempt that was written down, with the fault that strikes it.
 struct Struck<Effect> {
-    attempt: u64,
+    cause: Cause,
     fault: Option<Fault>,
     judgement: Judgement<Effect>,
 }
@@ -86,7 +86,7 @@ enum First<Effect> {
 }
 
 struct Done {
-    attempt: u64,
+    cause: Cause,
     fault: Option<Fault>,
     answer: Answer,
     /// Whether the true answer was a replay.
@@ -219,7 +219,7 @@ impl<S: Service> Engine<S> {
             }
             First::Done(done) => done,
             First::Standing(struck) => {
-                self.moments.hold(&self.moment(MomentKind::Received, cause(&job, struck.attempt))).await;
+                self.moments.hold(&self.moment(MomentKind::Received, struck.cause)).await;
                 let done = self.while_standing(|core| {
                     let judgement = core.judge(&job, 0);
                     self.finish(core, &job, Struck { judgement, ..struck })
@@ -233,7 +233,7 @@ impl<S: Service> Engine<S> {
         if self.moments.wanted(MomentKind::BeforeReply) {
             // Closed while the core is held, so that nobody slips in between.
             self.enter(|_| self.gate.close()).await;
-            self.moments.hold(&self.moment(MomentKind::BeforeReply, cause(&job, done.attempt))).await;
+            self.moments.hold(&self.moment(MomentKind::BeforeReply, done.cause)).await;
             self.gate.open();
         } else {
             self.gate.passed().await;
@@ -266,9 +266,11 @@ impl<S: Service> Engine<S> {
             return First::Refused(delivery, self.ripened(core, None));
         }
         let service = self.service();
-        let operation = job.operation(service);
+        let place = judgement.operation().unwrap_or(job.recognised.operation);
+        let operation = &service.operations()[place];
         core.count_read(operation.kind);
         let attempt = self.ledger().next_attempt();
+        let cause = Cause { attempt, operation: place, caller: job.origin.caller };
         let struck = self.plan.armed().and_then(|mut plan| {
             let asked =
                 Attempt { id: attempt, operation: &operation.name, caller: job.origin.caller, fields: &job.recognised.fields };
@@ -296,7 +298,7 @@ impl<S: Service> Engine<S> {
                 reply: fault.reply.word().into(),
             });
         }
-        let struck = Struck { attempt, fault: struck.map(|(_, fault)| fault), judgement };
+        let struck = Struck { cause, fault: struck.map(|(_, fault)| fault), judgement };
         if self.moments.wanted(MomentKind::Received) {
             // Closed while the core is held, so that nobody slips in between.
             self.gate.close();
@@ -307,7 +309,7 @@ impl<S: Service> Engine<S> {
 
     /// Commits what is to be committed and settles which answer the caller would get.
     fn finish(&self, core: &mut Core<S>, job: &Arc<Job<S>>, struck: Struck<S::Effect>) -> Done {
-        let Struck { attempt, fault, judgement } = struck;
+        let Struck { cause, fault, judgement } = struck;
         let context = core.context(job, 0);
         let status = match fault.as_ref().map(|fault| &fault.reply) {
             Some(Reply::Status(status)) => Some(status),
@@ -321,13 +323,13 @@ impl<S: Service> Engine<S> {
             _ => None,
         };
         let commit = fault.as_ref().map_or(Commit::Now, |fault| fault.commit);
-        let carried = core.carry_out(job, cause(job, attempt), judgement, commit, kept);
+        let carried = core.carry_out(job, cause, judgement, commit, kept);
         let answer = match fault.as_ref().map(|fault| &fault.reply) {
             Some(Reply::Stale(lag)) => core.stale(job, *lag),
             _ => with_status(&carried.answer).unwrap_or(carried.answer),
         };
-        let committed = self.ripened(core, carried.committed.then(|| cause(job, attempt)));
-        Done { attempt, fault, answer, replay: carried.replay, committed }
+        let committed = self.ripened(core, carried.committed.then_some(cause));
+        Done { cause, fault, answer, replay: carried.replay, committed }
     }
 
     /// Commits what has become due. Where a listener wants to hear of commits, `own` among them, the gate is closed until
@@ -352,7 +354,7 @@ impl<S: Service> Engine<S> {
     }
 
     fn delivery(&self, job: &Job<S>, context: &Context, done: Done) -> Delivery<'_> {
-        let Done { attempt, fault, mut answer, replay, .. } = done;
+        let Done { cause, fault, mut answer, replay, .. } = done;
         let is_own = !matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Status(_) | Reply::Stale(_)));
         let shows_replay = replay && is_own;
         if shows_replay {
@@ -360,7 +362,7 @@ impl<S: Service> Engine<S> {
         }
         self.service().dress(&mut answer, &job.request, context);
         let (manner, word) = fault.map_or((Manner::Whole, "ok"), |fault| (reply::manner(&fault.reply), fault.reply.word()));
-        let ticket = Ticket::new(self.ledger(), attempt, word, answer.status, shows_replay);
+        let ticket = Ticket::new(self.ledger(), cause.attempt, word, answer.status, shows_replay);
         Delivery { answer, manner, ticket: Some(ticket) }
     }
 
@@ -456,8 +458,4 @@ impl<S: Service> Engine<S> {
             });
         }
     }
-}
-
-fn cause<S: Service>(job: &Job<S>, attempt: u64) -> Cause {
-    Cause { attempt, operation: job.recognised.operation, caller: job.origin.caller }
 }

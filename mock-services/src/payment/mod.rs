@@ -33,7 +33,9 @@ pub use state::PaymentState;
 use calls::World;
 
 use crate::idempotency::{Idempotency, Profile};
-use crate::service::{Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognised, Refusal, Request, Service};
+use crate::service::{
+    Accepted, Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognised, Refusal, Request, Service,
+};
 
 /// The payment service.
 #[derive(Debug)]
@@ -71,7 +73,11 @@ impl Service for Payment {
 
     fn recognise(&self, request: &Request, context: &Context) -> Result<Recognised<PaymentCall>, Answer> {
         let routed = route::route(request).map_err(|problem| problem.answer(context))?;
-        Ok(Recognised { operation: routed.operation as usize, fields: routed.fields, call: PaymentCall(routed.call) })
+        Ok(Recognised {
+            operation: routed.operation as usize,
+            fields: routed.fields,
+            call: PaymentCall { operation: routed.operation, call: routed.call },
+        })
     }
 
     fn at_start(&self) -> (Vec<PaymentEffect>, Afterwards<PaymentEffect>) {
@@ -79,8 +85,13 @@ impl Service for Payment {
     }
 
     fn decide(&self, state: &PaymentState, call: &PaymentCall, context: &Context) -> Decision<PaymentEffect> {
-        match call.0.decide(&World { state, options: &self.options, context }) {
-            Ok(outcome) => Decision::accept(outcome.answer, outcome.changes.into_iter().map(PaymentEffect).collect()),
+        match call.call.decide(&World { state, options: &self.options, context }) {
+            Ok(outcome) => Decision::Accept(Accepted {
+                operation: call.turned_out(&outcome).map(|operation| operation as usize),
+                effects: outcome.changes.into_iter().map(PaymentEffect).collect(),
+                afterwards: Vec::new(),
+                answer: outcome.answer,
+            }),
             Err(problem) => Decision::Refuse(Refusal { begun: problem.has_begun(), answer: problem.answer(context) }),
         }
     }

@@ -5,11 +5,13 @@ use crate::service::Operation;
 /// One of the service's operations; its number is its place in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// Money is taken, or held.
+    /// Money is taken.
     Charge,
+    /// Money is held, to be taken later.
+    Hold,
     /// Money that is held is taken.
     Capture,
-    /// An intent is made, changed or given up; no money moves.
+    /// An intent is made, changed or given up, or something else prepared; no money moves.
     Intent,
     /// Money goes back.
     Refund,
@@ -35,14 +37,16 @@ pub(crate) enum Op {
 
 /// All operations, each in the place that its number says.
 pub(crate) fn all() -> Vec<Operation> {
-    const CHARGE: &[&str] =
+    const CHARGE: &[&str] = &["amount", "currency", "customer", "description", "order", "payment_intent", "charge", "metadata.*"];
+    const HELD: &[&str] =
         &["amount", "currency", "customer", "description", "order", "payment_intent", "charge", "capture_method", "metadata.*"];
     const IDENTITY: &[&str] = &["order", "customer", "amount", "currency"];
     const SUBSCRIPTION: &[&str] = &["subscription", "customer", "price", "quantity", "order", "metadata.*"];
     vec![
         Operation::write("payment.charge", CHARGE, IDENTITY),
+        Operation::write("payment.hold", HELD, &[]),
         Operation::write("payment.capture", &["payment_intent", "charge", "amount", "order", "metadata.*"], IDENTITY),
-        Operation::write("payment.intent", CHARGE, &[]),
+        Operation::write("payment.intent", HELD, &[]),
         Operation::write(
             "payment.refund",
             &["charge", "payment_intent", "amount", "reason", "order", "metadata.*"],

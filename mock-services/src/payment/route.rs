@@ -27,7 +27,10 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
     let mut fields = Fields::new();
     let (f, params) = (&mut fields, || Params::read(request));
     let (operation, call): (Op, Box<dyn Call>) = match (request.method(), path) {
-        ("POST", ("charges", None, None)) => (Op::Charge, Box::new(charge::Create::read(&params()?, f)?)),
+        ("POST", ("charges", None, None)) => {
+            let call = charge::Create::read(&params()?, f)?;
+            (if call.captures() { Op::Charge } else { Op::Hold }, Box::new(call))
+        }
         ("POST", ("charges", Some(_), None)) => (Op::Intent, Box::new(charge::Update::read(id(), &params()?, f)?)),
         ("POST", ("charges", Some(_), Some("capture"))) => (Op::Capture, Box::new(charge::Capture::read(id(), &params()?, f)?)),
         ("GET", ("charges", None, None)) => (Op::List, Box::new(read::Listing::<Charge>::read(&params()?, f)?)),
@@ -36,7 +39,7 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
 
         ("POST", ("payment_intents", None, None)) => {
             let call = intent::Create::read(&params()?, f)?;
-            (if call.confirms() { Op::Charge } else { Op::Intent }, Box::new(call))
+            (call.operation(), Box::new(call))
         }
         ("POST", ("payment_intents", Some(_), None)) => (Op::Intent, Box::new(intent::Update::read(id(), &params()?, f)?)),
         ("POST", ("payment_intents", Some(_), Some("confirm"))) => {

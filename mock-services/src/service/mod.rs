@@ -188,6 +188,9 @@ pub struct Refusal {
 /// An accepted call.
 #[derive(Debug)]
 pub struct Accepted<Effect> {
+    /// The operation that it turned out to be, by its place, where the request alone did not tell: whether a confirmation takes the money or only
+    /// holds it depends on what is confirmed.
+    pub operation: Option<usize>,
     /// What it changes when it commits, in order.
     pub effects: Vec<Effect>,
     /// What follows by itself: a mail that is delivered a little later, the next step of a roll-out.
@@ -214,7 +217,7 @@ impl<Effect> Decision<Effect> {
     /// Accepted, with these changes.
     #[must_use]
     pub fn accept(answer: Answer, effects: Vec<Effect>) -> Self {
-        Decision::Accept(Accepted { effects, afterwards: Vec::new(), answer })
+        Decision::Accept(Accepted { operation: None, effects, afterwards: Vec::new(), answer })
     }
 
     /// Accepted, and nothing changes: a read.

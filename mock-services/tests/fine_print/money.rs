@@ -1,9 +1,10 @@
 //! When money moves, and when a mail is delivered.
 
 use mock_services::email::{Delivery, Email, EmailOptions};
-use mock_services::ledger::How;
+use mock_services::ledger::{Event, How};
 use mock_services::service::After;
 use mock_services::{MockServices, ServiceOptions};
+use serde_json::json;
 
 use crate::support::ask::Ask;
 use crate::support::client::Seen;
@@ -62,6 +63,44 @@ async fn a_fault_on_a_charge_strikes_the_request_that_asks_for_money_and_no_othe
     assert_eq!(world.fired(), [0]);
     assert!(world.send("payment", &Ask::form(format!("/v1/payment_intents/{intent}/confirm"), "")).await.bytes.is_empty());
     assert_eq!((world.fired(), world.count()), (vec![1], 1));
+}
+
+/// The operations of the attempts so far.
+fn operations(world: &World) -> Vec<String> {
+    let attempts = world.services.ledger().entries().into_iter().filter_map(|entry| match entry.event {
+        Event::Received(received) => Some(received.operation.into_owned()),
+        _ => None,
+    });
+    attempts.collect()
+}
+
+#[tokio::test]
+async fn what_moves_no_money_uses_no_fault_up() {
+    let faults = ["payment.charge#1 reply=drop", "payment.subscribe#1 reply=drop", "payment.refund#1 reply=drop"];
+    let world = World::with(&faults).await;
+    let charge = done(&world, "/v1/charges", "amount=700&currency=usd&source=tok_visa&capture=false").await.at("/id");
+    let held = "amount=500&currency=usd&payment_method=pm_card_visa&capture_method=manual";
+    done(&world, "/v1/payment_intents", &format!("{held}&confirm=true")).await;
+    let intent = done(&world, "/v1/payment_intents", held).await.at("/id");
+    // Only the intent tells that the money is not taken.
+    done(&world, &format!("/v1/payment_intents/{intent}/confirm"), "").await;
+    done(&world, "/v1/refunds", &format!("charge={charge}")).await;
+    done(&world, "/v1/subscriptions", "customer=cus_1&items[0][price]=p&payment_behavior=default_incomplete").await;
+    let made = ["payment.hold", "payment.hold", "payment.intent", "payment.hold", "payment.intent", "payment.intent"];
+    assert_eq!((operations(&world), world.fired()), (made.map(str::to_owned).to_vec(), vec![0, 0, 0]));
+    assert!(world.send("payment", &Ask::form("/v1/charges", "amount=700&currency=usd&source=tok_visa")).await.bytes.is_empty());
+    assert_eq!((world.fired(), world.count()), (vec![1, 0, 0], 1));
+}
+
+#[tokio::test]
+async fn what_is_only_tried_out_uses_no_fault_up() {
+    let world = World::with(&["deploy.deploy#1 reply=drop", "email.send#1 reply=drop"]).await;
+    let wanted = json!({"environment": "production", "version": "v2", "dry_run": true});
+    assert_eq!(world.send("deploy", &Ask::json("POST", "/deployments", &wanted)).await.status(), Some(200));
+    let mail = json!({"personalizations": [{"to": [{"email": "a@x.example"}]}], "from": {"email": "b@x.example"}, "subject": "s",
+        "content": [{"type": "text/plain", "value": "t"}], "mail_settings": {"sandbox_mode": {"enable": true}}});
+    assert_eq!(world.send("email", &Ask::json("POST", "/v3/mail/send", &mail)).await.status(), Some(200));
+    assert_eq!((operations(&world), world.fired()), (vec!["deploy.dry-run".to_owned(), "email.sandbox".to_owned()], vec![0, 0]));
 }
 
 async fn post_office(delivery: Delivery, faults: &[&str]) -> World {

@@ -83,7 +83,12 @@ fn accepted(options: &DeployOptions, base: &str, deploy: &Deploy, context: &Cont
         None => {
             let effect = if progress.is_whole() { "deployed" } else { "rolling_out" };
             let answer = told(201, effect, base, &deployed);
-            Accepted { effects: vec![Change::Deployed(Box::new(deployed))], afterwards: further.collect(), answer }
+            Accepted {
+                operation: None,
+                effects: vec![Change::Deployed(Box::new(deployed))],
+                afterwards: further.collect(),
+                answer,
+            }
         }
         Some(begin) => {
             let waiting = Progress { done: 0, of: progress.of };
@@ -91,7 +96,7 @@ fn accepted(options: &DeployOptions, base: &str, deploy: &Deploy, context: &Cont
             let answer = told(202, "queued", base, &queued).with_header("Retry-After", "1");
             let first = (begin, Change::Deployed(Box::new(deployed)));
             let afterwards = std::iter::once(first).chain(further).collect();
-            Accepted { effects: vec![Change::Queued(Box::new(queued))], afterwards, answer }
+            Accepted { operation: None, effects: vec![Change::Queued(Box::new(queued))], afterwards, answer }
         }
     }
 }

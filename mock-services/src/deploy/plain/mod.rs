@@ -58,10 +58,9 @@ fn route(request: &Request, segments: &[&str]) -> Result<(usize, Fields, What), 
     Ok(match (request.method(), segments) {
         ("POST", ["deployments"]) => {
             let deploy = read::deploy(request)?;
-            let fields = wanted_fields(&deploy.wanted)
-                .with_some("holder", deploy.holder.as_deref())
-                .with_some("dry_run", deploy.dry_run.then_some(true));
-            (operation::DEPLOY, fields, What::Deploy(Box::new(deploy)))
+            let fields = wanted_fields(&deploy.wanted).with_some("holder", deploy.holder.as_deref());
+            // Nothing comes of a dry run, so that no fault of a deployment may be used up by it.
+            (if deploy.dry_run { operation::DRY_RUN } else { operation::DEPLOY }, fields, What::Deploy(Box::new(deploy)))
         }
         ("GET", ["deployments"]) => {
             let filter = Filter::read(request)?;

@@ -40,7 +40,7 @@ impl<S: Service> Core<S> {
         commit: Commit,
         kept: Option<Answer>,
     ) -> Carried {
-        let Accepted { effects, afterwards, answer } = accepted;
+        let Accepted { effects, afterwards, answer, .. } = accepted;
         let mut committed = false;
         match commit {
             Commit::Now | Commit::Twice => {

@@ -74,6 +74,16 @@ pub(super) enum Judgement<Effect> {
     Rest { effects: Vec<Effect>, answer: Arc<Answer> },
 }
 
+impl<Effect> Judgement<Effect> {
+    /// The operation that the request turned out to be, where it is another than it looked like.
+    pub(super) fn operation(&self) -> Option<usize> {
+        match self {
+            Judgement::Fresh(accepted) => accepted.operation,
+            _ => None,
+        }
+    }
+}
+
 /// The true answer of a request that was carried out.
 pub(super) struct Carried {
     pub(super) answer: Answer,

@@ -79,6 +79,11 @@ impl Create {
         Ok(call)
     }
 
+    /// Whether the money is taken at once.
+    pub(crate) fn captures(&self) -> bool {
+        self.capture
+    }
+
     /// The card that is charged.
     fn instrument(&self, world: &World<'_>) -> Result<Instrument, Refused> {
         let Some(customer) = &self.customer else {

@@ -12,6 +12,7 @@ use crate::payment::errors::{Problem, Refused, no_such, not_found, unexpected_st
 use crate::payment::metadata::MetadataChange;
 use crate::payment::money::Currency;
 use crate::payment::objects::{AutomaticPaymentMethods, Expandable, Intent, PaymentMethodOptions, Shipping, Status};
+use crate::payment::operations::Op;
 use crate::payment::params::{self, Params};
 use crate::payment::source::Instrument;
 use crate::service::Fields;
@@ -93,14 +94,20 @@ impl Create {
         if let Some(description) = &call.description {
             fields.set("description", description.as_str());
         }
-        fields.set("capture_method", call.capture_method);
+        if call.operation() != Op::Charge {
+            fields.set("capture_method", call.capture_method);
+        }
         call.metadata.describe(fields);
         Ok(call)
     }
 
-    /// Whether it asks for money, not only for an intent.
-    pub(crate) fn confirms(&self) -> bool {
-        self.confirm
+    /// What it does beside making the intent.
+    pub(crate) fn operation(&self) -> Op {
+        match (self.confirm, self.capture_method) {
+            (false, _) => Op::Intent,
+            (true, "manual") => Op::Hold,
+            (true, _) => Op::Charge,
+        }
     }
 
     fn intent(&self, world: &World<'_>) -> Intent {

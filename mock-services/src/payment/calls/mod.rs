@@ -14,13 +14,31 @@ pub(crate) mod unsubscribe;
 
 use super::effects::Change;
 use super::errors::Refused;
+use super::operations::Op;
 use super::options::PaymentOptions;
 use super::state::PaymentState;
 use crate::service::{Answer, Context};
 
 /// A request that was understood.
 #[derive(Debug)]
-pub struct PaymentCall(pub(super) Box<dyn Call>);
+pub struct PaymentCall {
+    pub(super) operation: Op,
+    pub(super) call: Box<dyn Call>,
+}
+
+impl PaymentCall {
+    /// What it turned out to be where it moves no money, though such requests do: what is confirmed may only be held, what is given back may only
+    /// have been held.
+    pub(super) fn turned_out(&self, outcome: &Outcome) -> Option<Op> {
+        match (self.operation, outcome.changes.first()?) {
+            (Op::Charge, Change::ChargeSaved(_)) => Some(Op::Hold),
+            (Op::Charge, Change::IntentSaved(_))
+            | (Op::Subscribe, Change::SubscriptionSaved(_))
+            | (Op::Refund, Change::Released(_)) => Some(Op::Intent),
+            _ => None,
+        }
+    }
+}
 
 /// What a call can do: say what it would change and answer.
 pub(crate) trait Call: std::fmt::Debug + Send + Sync {

@@ -7,11 +7,11 @@ use crate::scenario::Step;
 use crate::subject::control::wire::{Ask, Content, Wire, escaped};
 
 /// Fields that have a member of their own; `metadata` takes the others.
-const MEMBERS: [&str; 8] = ["environment", "version", "ref", "repo", "service", "description", "holder", "dry_run"];
+const MEMBERS: [&str; 7] = ["environment", "version", "ref", "repo", "service", "description", "holder"];
 
 pub(super) fn write(step: &Step) -> Result<Ask, Trouble> {
     match step.operation.as_str() {
-        "deploy.deploy" => {}
+        "deploy.deploy" | "deploy.dry-run" => {}
         "deploy.list" => return Ok(Ask::new("deploy", "GET", "/deployments", Content::Nothing)),
         "deploy.environment" => return Ok(Ask::new("deploy", "GET", environment_path(step)?, Content::Nothing)),
         _ => return Err(super::unknown(step)),
@@ -31,7 +31,7 @@ pub(super) fn write(step: &Step) -> Result<Ask, Trouble> {
             body[name] = value.into();
         }
     }
-    if is_dry(step) {
+    if step.operation == "deploy.dry-run" {
         body["dry_run"] = true.into();
     }
     let metadata = metadata(step);
@@ -43,7 +43,7 @@ pub(super) fn write(step: &Step) -> Result<Ask, Trouble> {
 
 pub(super) fn look(wire: &Wire<'_>, step: &Step) -> Result<Seen, Trouble> {
     // A dry run and a read leave nothing that one could look for, and nothing that could be there twice.
-    if is_dry(step) || step.operation != "deploy.deploy" {
+    if step.operation != "deploy.deploy" {
         return Ok(Seen::Done);
     }
     let (environment, version) = (required(step, "environment")?, version(step)?);
@@ -91,10 +91,6 @@ fn environment_path(step: &Step) -> Result<String, Trouble> {
 
 fn version(step: &Step) -> Result<String, Trouble> {
     text(step, "ref").map_or_else(|| required(step, "version"), Ok)
-}
-
-fn is_dry(step: &Step) -> bool {
-    text(step, "dry_run").is_some_and(|dry| dry == "true")
 }
 
 fn place(repo: &str) -> String {

@@ -1,4 +1,4 @@
-//! Payments over Stripe's API: charges, captures, refunds and subscriptions.
+//! Payments over Stripe's API: charges, holds, captures, refunds and subscriptions.
 
 use mock_services::service::Fields;
 use serde_json::{Value, json};
@@ -8,9 +8,8 @@ use crate::scenario::Step;
 use crate::subject::control::wire::{Ask, Content, Wire, escaped};
 
 /// Fields that have a parameter of their own; all others are metadata.
-const PARAMETERS: [&str; 13] = [
+const PARAMETERS: [&str; 12] = [
     "amount",
-    "capture_method",
     "currency",
     "customer",
     "description",
@@ -59,7 +58,7 @@ pub(super) fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
     let mut form: Vec<(String, String)> = Vec::new();
     let mut set = |name: &str, value: Option<String>| form.extend(value.map(|value| (name.to_owned(), value)));
     let path = match step.operation.as_str() {
-        "payment.charge" => {
+        "payment.charge" | "payment.hold" => {
             set("amount", Some(required(step, "amount")?));
             set("currency", text(step, "currency").or(Some("usd".to_owned())));
             set("customer", text(step, "customer"));
@@ -108,7 +107,7 @@ pub(super) fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
 
 pub(super) fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
     let is_there = match step.operation.as_str() {
-        "payment.charge" => return Ok(charged(&charges(wire, step)?, step)),
+        "payment.charge" | "payment.hold" => return Ok(charged(&charges(wire, step)?, step)),
         "payment.refund" => {
             let path = format!("/v1/refunds?limit=100&{}={}", word(facts, "of"), escaped(word(facts, "id")));
             let refunds = rows(read(wire, "payment", &path)?, "data");
@@ -179,7 +178,7 @@ fn metadata(step: &Step) -> impl Iterator<Item = (String, String)> {
 
 /// Whether the money is only held, to be taken later.
 fn is_held(step: &Step) -> bool {
-    text(step, "capture_method").is_some_and(|method| method == "manual")
+    step.operation == "payment.hold"
 }
 
 fn is_this_charge(charge: &Value, step: &Step) -> bool {
@@ -253,8 +252,7 @@ mod tests {
 
     #[test]
     fn money_that_is_held_is_taken_where_it_is_held() {
-        let mut held = step();
-        held.with.set("capture_method", "manual");
+        let held = Step { operation: "payment.hold".to_owned(), ..step() };
         let Content::Form(form) = write(&held, &Value::Null).unwrap().content else { panic!("a form") };
         assert!(form.contains(&("capture".to_owned(), "false".to_owned())), "{form:?}");
         let waiting = json!({"id": "ch_1", "amount": 4999, "currency": "usd", "captured": false, "metadata": {"order": "ord_1"}});
