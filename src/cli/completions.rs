@@ -1,10 +1,9 @@
 //! `hapax completions`: what a shell needs to complete the command.
 
-use std::io::Write;
-
 use clap::CommandFactory;
 use clap_complete::Shell;
 
+use super::print::output;
 use super::{Cli, ExitStatus};
 
 /// Print what a shell needs to complete hapax's verbs and options.
@@ -26,7 +25,5 @@ pub(super) struct CompletionsArgs {
 pub(super) fn run(args: &CompletionsArgs) -> ExitStatus {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut super::man::shown(Cli::command()), "hapax", &mut text);
-    // Whoever does not read on has seen enough.
-    let _ = std::io::stdout().write_all(&text);
-    ExitStatus::Success
+    output(&text, ExitStatus::Success)
 }

@@ -1,11 +1,10 @@
 //! `hapax demo`: a careless and a careful agent, side by side.
 
-use std::io::{IsTerminal, Write};
-
-use anstream::stdout;
+use std::io::IsTerminal;
 
 use super::ExitStatus;
 use super::live::{Detail, Live};
+use super::print::output;
 use crate::demo;
 
 /// Show what a careless and a careful agent do to the same customer when things go wrong.
@@ -37,8 +36,6 @@ pub(super) fn run(args: &DemoArgs) -> Result<ExitStatus, String> {
         demo.map_err(|error| error.to_string())
     })?;
     live.finish();
-    let mut out = stdout();
-    // Whoever read the output has seen enough.
-    let _ = out.write_all(demo::render(&demo, &super::view(false)).as_bytes()).and_then(|()| out.flush());
-    Ok(if demo.is_whole() { ExitStatus::Success } else { ExitStatus::Unproven })
+    let status = if demo.is_whole() { ExitStatus::Success } else { ExitStatus::Unproven };
+    Ok(output(demo::render(&demo, &super::view(false)).as_bytes(), status))
 }

@@ -1,9 +1,7 @@
 //! `hapax lint`: everything that is wrong with scenario files, at once.
 
-use std::io::Write;
-
 use super::ExitStatus;
-use super::print::{plural, refused};
+use super::print::{output, plural, refused};
 use crate::scenario::load;
 
 /// Check scenario files, and show all that is wrong with them.
@@ -26,9 +24,7 @@ pub(super) fn run(args: LintArgs) -> ExitStatus {
     match load(&args.paths) {
         Ok(loaded) => {
             let (files, cases) = (plural(loaded.files, "file"), plural(loaded.cases.len(), "case"));
-            // Whoever does not read on has seen enough.
-            let _ = writeln!(anstream::stdout(), "{files}, {cases}: no problem");
-            ExitStatus::Success
+            output(format!("{files}, {cases}: no problem\n").as_bytes(), ExitStatus::Success)
         }
         Err(error) => refused(&error),
     }

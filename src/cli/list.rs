@@ -6,7 +6,7 @@ use anstyle::Style;
 use serde_json::json;
 
 use super::ExitStatus;
-use super::print::{plural, refused};
+use super::print::{output, plural, refused};
 use crate::scenario::{Case, load, table_md};
 
 /// Show cases, what they are about, and their tags.
@@ -40,19 +40,14 @@ pub(super) fn run(args: ListArgs) -> ExitStatus {
         Ok(loaded) => loaded,
         Err(error) => return refused(&error),
     };
-    let mut out = anstream::stdout();
-    let written = match (args.json, args.markdown) {
+    let mut out = Vec::new();
+    // Writing into memory cannot fail.
+    let _ = match (args.json, args.markdown) {
         (true, _) => as_lines(&mut out, &loaded.cases),
         (_, true) => out.write_all(table_md(&loaded.cases).as_bytes()),
         _ => as_text(&mut out, &loaded.cases),
     };
-    match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            anstream::eprintln!("error: cannot write the output: {error}");
-            ExitStatus::Usage
-        }
-        _ => ExitStatus::Success,
-    }
+    output(&out, ExitStatus::Success)
 }
 
 fn as_text(out: &mut impl Write, cases: &[Case]) -> io::Result<()> {

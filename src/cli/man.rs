@@ -1,10 +1,9 @@
 //! `hapax man`: the man page, of hapax or of one of its verbs.
 
-use std::io::Write;
-
 use clap::{Command, CommandFactory};
 use mock_services::yaml::{listed, nearest, shown as printable};
 
+use super::print::output;
 use super::{Cli, ExitStatus};
 
 /// Print the man page of hapax, or of one of its verbs.
@@ -31,9 +30,7 @@ pub(super) fn run(args: &ManArgs) -> Result<ExitStatus, String> {
     };
     let mut text = Vec::new();
     clap_mangen::Man::new(page).render(&mut text).map_err(|error| format!("cannot make the page: {error}"))?;
-    // Whoever does not read on has seen enough.
-    let _ = std::io::stdout().write_all(&text);
-    Ok(ExitStatus::Success)
+    Ok(output(&text, ExitStatus::Success))
 }
 
 fn of_verb(whole: &Command, verb: &str) -> Result<Command, String> {

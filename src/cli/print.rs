@@ -1,6 +1,6 @@
 //! What several verbs print alike.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use anstream::eprintln;
 
@@ -10,6 +10,18 @@ use crate::scenario::LoadError;
 /// A number and what is counted.
 pub(super) fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Writes the output, and gives back the status: another where all went well but this. Whoever does not read on has seen enough.
+pub(super) fn output(text: &[u8], status: ExitStatus) -> ExitStatus {
+    let mut out = anstream::stdout();
+    match out.write_all(text).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            eprintln!("error: cannot write the output: {error}");
+            if status == ExitStatus::Success { ExitStatus::Usage } else { status }
+        }
+        _ => status,
+    }
 }
 
 /// Says why scenarios could not be loaded.

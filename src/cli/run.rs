@@ -1,15 +1,15 @@
 //! `hapax run`: scenarios against a subject.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anstream::{eprint, eprintln, stdout};
+use anstream::{eprint, eprintln};
 use jiff::Timestamp;
 
 use super::ExitStatus;
 use super::live::{Detail, Live};
 use super::measure::{Measure, MeasureArgs};
+use super::print::output;
 use super::quick::QuickArgs;
 use super::subject::SubjectArgs;
 use crate::report::{self, Report};
@@ -286,7 +286,10 @@ fn finish(report: &Report, folder: &Folder, how: &HowArgs, measure: &Measure) ->
     }
     // A folder that the user named is not among the others.
     if how.out.is_none() && folder.is_below(Path::new(REPORTS)) {
-        folder.link_latest().map_err(|error| error.to_string())?;
+        // The run is complete without it, and its verdict must be heard.
+        if let Err(error) = folder.link_latest() {
+            eprintln!("warning: cannot let {REPORTS}/latest lead to this run: {error}\n  move away what is there");
+        }
     }
     let view = super::view(how.verbose);
     let (measured, status) = measure.judge(report, &view)?;
@@ -306,9 +309,7 @@ fn finish(report: &Report, folder: &Folder, how: &HowArgs, measure: &Measure) ->
     if how.format() == Format::Terminal && std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
         text.push_str(&report::annotations(report));
     }
-    let mut out = stdout();
-    // Whoever read the output has seen enough.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let status = output(text.as_bytes(), status);
     if how.format() == Format::Terminal && !how.quiet {
         let path = folder.path().display();
         eprintln!("\nwritten to {path}");

@@ -1,8 +1,7 @@
 //! `hapax schema`: the JSON Schemas of what hapax reads and writes, for editors and for programs.
 
-use std::io::Write;
-
 use super::ExitStatus;
+use super::print::output;
 use crate::report::REPORT_SCHEMA;
 use crate::scenario::schema_text;
 
@@ -35,7 +34,5 @@ pub(super) fn run(args: SchemaArgs) -> ExitStatus {
         Format::Scenario => schema_text(),
         Format::Report => REPORT_SCHEMA.to_owned(),
     };
-    // Whoever does not read on has seen enough.
-    let _ = write!(anstream::stdout(), "{text}");
-    ExitStatus::Success
+    output(text.as_bytes(), ExitStatus::Success)
 }

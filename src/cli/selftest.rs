@@ -1,12 +1,10 @@
 //! `hapax selftest`: the controls over the scenarios.
 
-use std::io::Write;
 use std::path::PathBuf;
-
-use anstream::stdout;
 
 use super::ExitStatus;
 use super::live::{Detail, Live};
+use super::print::output;
 use crate::run::{Options, Pace};
 use crate::selftest;
 
@@ -20,7 +18,7 @@ Examples:
       One file, with what every control came to.
 
 A control that comes to something else than its scenario says, a scenario that no control fails (unless it is tagged
-`clean`), and one that `careful` does not pass are errors: exit status 1.")]
+`clean`), and one that `careful` does not pass are errors: exit status 1. When it is interrupted: 3.")]
 pub(super) struct SelftestArgs {
     /// What to check: a file or folder, a tag, or any part of a case id [default: everything]
     #[arg(value_name = "FILTER")]
@@ -61,8 +59,10 @@ pub(super) fn run(args: &SelftestArgs) -> Result<ExitStatus, String> {
         judged.map_err(|error| error.to_string())
     })?;
     live.finish();
-    let mut out = stdout();
-    // Whoever read the output has seen enough.
-    let _ = out.write_all(selftest::render(&judged, args.table).as_bytes()).and_then(|()| out.flush());
-    Ok(if judged.wrong.is_empty() { ExitStatus::Success } else { ExitStatus::Failed })
+    let status = match (judged.wrong.is_empty(), judged.interrupted) {
+        (false, _) => ExitStatus::Failed,
+        (true, true) => ExitStatus::Unproven,
+        (true, false) => ExitStatus::Success,
+    };
+    Ok(output(selftest::render(&judged, args.table).as_bytes(), status))
 }

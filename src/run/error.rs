@@ -15,7 +15,7 @@ pub enum RunError {
         error: io::Error,
     },
     /// The output folder is in use.
-    #[error("{path} already holds a run\n  choose another folder with --out DIR, or go on with it by --resume {path}", path = .0.display())]
+    #[error("{path} is not empty\n  choose another folder with --out DIR, or go on with the run that it holds by --resume {path}", path = .0.display())]
     Taken(PathBuf),
     /// A run that is to be gone on with cannot be read.
     #[error("cannot go on with {path}: {why}\n  name the folder of a run that was interrupted, or begin a new run without --resume", path = path.display())]

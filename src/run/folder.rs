@@ -60,10 +60,11 @@ impl Folder {
     /// When it cannot be written.
     pub fn new_below(reports: &Path, now: Timestamp) -> Result<Self, RunError> {
         let name = now.strftime("%Y-%m-%dT%H-%M-%SZ").to_string();
+        fs::create_dir_all(reports).map_err(|error| RunError::Output { path: reports.to_owned(), error })?;
         let names = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name}-{n}")));
         for name in names {
             let path = reports.join(name);
-            match fs::create_dir_all(reports).and_then(|()| fs::create_dir(&path)) {
+            match fs::create_dir(&path) {
                 Ok(()) => return Folder::open(path, 1, Before::default()),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(RunError::Output { path, error }),
@@ -201,15 +202,14 @@ impl Folder {
     ///
     /// # Errors
     /// When the link cannot be made.
-    pub fn link_latest(&self) -> Result<(), RunError> {
+    pub fn link_latest(&self) -> io::Result<()> {
         let Some(parent) = self.path.parent() else { return Ok(()) };
         let link = parent.join("latest");
-        let failed = |error| RunError::Output { path: link.clone(), error };
         // Made beside and renamed, so that there is a link at any time.
         let fresh = parent.join(format!(".latest-{}", std::process::id()));
         let _ = fs::remove_file(&fresh);
-        std::os::unix::fs::symlink(self.name(), &fresh).map_err(failed)?;
-        fs::rename(&fresh, &link).map_err(failed)
+        std::os::unix::fs::symlink(self.name(), &fresh)?;
+        fs::rename(&fresh, &link).inspect_err(|_| _ = fs::remove_file(&fresh))
     }
 }
 

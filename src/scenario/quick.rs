@@ -129,7 +129,8 @@ fn written(task: &str, asked: &[Asked], known: &Known) -> String {
     set_up(&mut out, asked, &services, keyed.map(|(service, _)| *service));
     let _ = writeln!(out, "\nfaults:\n  - {{ on: {on}, attempt: 1, commit: \"${{commit}}\", reply: \"${{reply}}\" }}");
     let _ = writeln!(out, "\nexpect:\n  effects:");
-    asked.iter().for_each(|one| _ = writeln!(out, "    - {}", flow(intent(one))));
+    let is_prepared = charges(asked).is_some();
+    asked.iter().for_each(|one| _ = writeln!(out, "    - {}", flow(intent(one, is_prepared))));
     out
 }
 
@@ -189,11 +190,15 @@ fn step_of(one: &Asked, known: &Known) -> Vec<(Key, Node)> {
     one.fields.iter().filter(|(key, _)| takes(&key.name)).cloned().collect()
 }
 
-fn intent(one: &Asked) -> Kind {
+/// `is_prepared` says whether what is to be refunded was charged before.
+fn intent(one: &Asked, is_prepared: bool) -> Kind {
     let is_like = |(key, _): &(Key, Node)| LIKE.contains(&key.name.as_str());
     let (mut like, mut which): (Vec<_>, Vec<_>) = one.fields.iter().cloned().partition(is_like);
     if which.is_empty() {
         which = std::mem::take(&mut like);
+    }
+    if is_prepared && one.effect == "payment.refund" && one.times == 1 && one.text("amount").is_none() {
+        like.push(entry("amount", Kind::Integer(CHARGED)));
     }
     let mut entries = vec![("effect", Kind::Text(one.effect.clone()))];
     entries.extend((!which.is_empty()).then_some(("where", Kind::Map(which))));

@@ -54,7 +54,8 @@ pub(super) fn failed(terms: &Terms, facts: &DoorFacts, story: &Story<'_>) -> Vec
             [one] => format!("only caller {one} came to the door"),
             _ => return reasons,
         };
-        reasons.push(format!("{met}, so no two callers ran side by side"));
+        let ways = "let all of them write, or at least ask a service for something before they wait for each other";
+        reasons.push(format!("{met}, so no two callers were seen to run side by side; {ways}"));
     }
     reasons
 }

@@ -32,8 +32,20 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<
             reasons.push(format!("the interrupt `{}` did not strike: {why}", cut(&interrupt.text)));
         }
     }
+    let left = story.noted(notes::ENDED).filter_map(|note| note.number("left")).max().unwrap_or_default();
+    if left > 0 {
+        let processes = if left == 1 { "a process".to_owned() } else { format!("{left} processes") };
+        reasons.push(format!(
+            "the subject ended and left {processes} running, which had to be ended: what they would have done is not known"
+        ));
+    }
     if let Some(facts) = door_facts {
         reasons.extend(door::failed(terms, facts, story));
+    }
+    let nothing_due = terms.intents.iter().all(|intent| intent.times == 0);
+    let nothing_asked = story.attempts.is_empty() && story.refusals.is_empty() && story.door.is_empty();
+    if nothing_due && nothing_asked && reasons.is_empty() {
+        reasons.push("no service was asked for anything, so it was never seen what the subject does".to_owned());
     }
     if let Some(torn) = torn.or(story.torn.as_deref()) {
         reasons.push(format!("the ledger is torn: {}", cut(torn)));

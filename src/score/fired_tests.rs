@@ -48,7 +48,32 @@ fn a_torn_ledger_proves_nothing() {
     assert_eq!((unclosed.result, unclosed.void_because.len()), (Result3::Void, 1));
     let torn = score(&terms, &one_charge().end(), Some("line 3 was edited"));
     assert_eq!(torn.void_because, ["the ledger is torn: line 3 was edited"]);
-    assert_eq!(score(&terms, &[], None).result, Result3::Fail);
+    // What is missing may have been in it; what is there more than once is there.
+    assert_eq!(score(&terms, &[], None).result, Result3::Void);
+    let mut twice = one_charge();
+    twice.charge(None, "o1", 10, Sees::Ok);
+    assert_eq!(score(&terms, &twice.end(), Some("line 9 was edited")).result, Result3::Fail);
+}
+
+#[test]
+fn where_nothing_is_due_something_must_have_been_asked_for() {
+    let none = terms([due("o1", 10, 0)]);
+    let silent = score(&none, &Tale::new().end(), None);
+    assert_eq!(silent.result, Result3::Void);
+    insta::assert_snapshot!(silent.void_because.join("\n"), @"no service was asked for anything, so it was never seen what the subject does");
+    let mut looked = Tale::new();
+    looked.received("payment.list", None, &Fields::new());
+    assert_eq!(score(&none, &looked.end(), None).result, Result3::Pass);
+}
+
+#[test]
+fn what_a_subject_leaves_running_makes_a_pass_void() {
+    let terms = terms([due("o1", 10, 1)]);
+    let mut tale = one_charge();
+    tale.note(notes::ENDED, Fields::new().with("start", 1).with("how", "exited").with("status", 0).with("left", 2));
+    let verdict = score(&terms, &tale.end(), None);
+    assert_eq!(verdict.result, Result3::Void);
+    insta::assert_snapshot!(verdict.void_because.join("\n"), @"the subject ended and left 2 processes running, which had to be ended: what they would have done is not known");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Whether an effect fits an intent. A field that an effect does not carry contradicts nothing.
 
+use mock_services::service::Value;
+
 use super::effects::{Effect, Names};
 use crate::scenario::Intent;
 
@@ -20,7 +22,7 @@ pub(super) fn fit(intent: &Intent, effect: &Effect<'_>, names: Names<'_>) -> Opt
     let mut carried = 0_u16;
     for (name, wanted) in intent.which.iter() {
         if let Some(have) = names.value(effect.fields, name) {
-            if !have.meets(wanted) {
+            if !is_as(have, wanted) {
                 return None;
             }
             carried = carried.saturating_add(1);
@@ -30,16 +32,22 @@ pub(super) fn fit(intent: &Intent, effect: &Effect<'_>, names: Names<'_>) -> Opt
     (carried > 0 || agrees).then_some(Fit { agrees, carried })
 }
 
+/// Whether a value is the one that was asked for. One of several is not: a mail to two is no mail to one of them.
+fn is_as(have: &Value, wanted: &Value) -> bool {
+    let is_several = matches!(have, Value::List(members) if members.len() != 1) && !matches!(wanted, Value::List(_));
+    !is_several && have.meets(wanted)
+}
+
 /// The fields in which an effect is not as asked.
 pub(super) fn contradictions<'t>(
     intent: &'t Intent,
     effect: &Effect<'t>,
     names: Names<'t>,
-) -> impl Iterator<Item = (&'t str, &'t mock_services::service::Value, &'t mock_services::service::Value)> {
+) -> impl Iterator<Item = (&'t str, &'t Value, &'t Value)> {
     let fields = effect.fields;
     intent.like.iter().filter_map(move |(name, wanted)| {
         let have = names.value(fields, name)?;
-        (!have.meets(wanted)).then_some((name, have, wanted))
+        (!is_as(have, wanted)).then_some((name, have, wanted))
     })
 }
 

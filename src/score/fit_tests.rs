@@ -38,3 +38,13 @@ fn the_subjects_own_name_for_a_field_is_looked_at() {
     assert_eq!(fit(&due("o1", 10, 1), &effect, Names(&mapping)), None);
     assert!(fit(&due("o2", 10, 1), &effect, Names(&mapping)).is_some());
 }
+
+#[test]
+fn one_of_several_is_not_the_one_that_was_asked_for() {
+    let of_order = |orders: &[&str]| {
+        let orders = Value::List(orders.iter().map(|order| (*order).to_owned()).collect());
+        of(&Fields::new().with("order", orders).with("amount", 10))
+    };
+    assert_eq!(of_order(&["o1"]), Some(Fit { agrees: true, carried: 1 }));
+    assert_eq!(of_order(&["o1", "o9"]), None);
+}

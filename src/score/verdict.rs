@@ -210,6 +210,21 @@ pub enum FindingKind {
     OverLimit,
 }
 
+impl FindingKind {
+    /// Whether it stands on what is not in the ledger, or on all of it, and not on entries that are there.
+    pub(super) const fn is_absence(self) -> bool {
+        matches!(
+            self,
+            FindingKind::Lost
+                | FindingKind::Record
+                | FindingKind::Overclaimed
+                | FindingKind::Underclaimed
+                | FindingKind::UnexpectedClaim
+                | FindingKind::MissingClaim
+        )
+    }
+}
+
 /// What happened at the door.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DoorFacts {

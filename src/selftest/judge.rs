@@ -15,6 +15,8 @@ pub struct Judged {
     pub wrong: Vec<Wrong>,
     /// How many scenarios there are.
     pub scenarios: usize,
+    /// Whether it was interrupted: then only of what was run something is said.
+    pub interrupted: bool,
 }
 
 /// What one control came to in one case.
@@ -54,14 +56,16 @@ pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> Judged {
             }
         }
     }
-    let mut judged = Judged { rows: Vec::new(), wrong: Vec::new(), scenarios: 0 };
+    let interrupted = reports.iter().any(|(_, report)| report.interrupted);
+    let mut judged = Judged { rows: Vec::new(), wrong: Vec::new(), scenarios: 0, interrupted };
     for case in cases {
         for (control, _) in reports {
             let Some(expected) = expected(case, control) else { continue };
             let trial = trials.get(&(case.id.as_str(), control)).copied();
             let came = trial.map(|trial| trial.verdict.come());
             let row = Row { case: case.id.clone(), control: (*control).to_owned(), expected, came, trial: trial.cloned() };
-            if came != Some(expected) {
+            let is_said = came.is_some() || !interrupted;
+            if is_said && came != Some(expected) {
                 judged.wrong.push(Wrong::Other(Box::new(row.clone())));
             }
             if *control == CAREFUL && expected != Come::Pass {
@@ -75,7 +79,7 @@ pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> Judged {
     for (scenario, of_scenario) in scenarios {
         let is_clean = of_scenario.iter().any(|case| case.tags.iter().any(|tag| tag == "clean"));
         let fails = |row: &Row| of_scenario.iter().any(|case| case.id == row.case) && row.came.is_some_and(is_failure);
-        if !is_clean && !judged.rows.iter().any(fails) {
+        if !is_clean && !interrupted && !judged.rows.iter().any(fails) {
             judged.wrong.push(Wrong::NothingFails(scenario.to_owned()));
         }
     }

@@ -36,7 +36,9 @@ pub fn render(judged: &Judged, table: bool) -> String {
             }
         };
     }
+    let done = judged.rows.iter().filter(|row| row.came.is_some()).count();
     let result = match judged.wrong.len() {
+        0 if judged.interrupted => format!("interrupted when {done} were done, which came out as expected"),
         0 => "all as expected".to_owned(),
         1 => "1 thing is wrong".to_owned(),
         many => format!("{many} things are wrong"),

@@ -50,6 +50,11 @@ pub(super) fn in_answer(body: &str) -> ClaimHeard {
     read(body.trim(), "answer", "the answer")
 }
 
+/// What is heard of an agent that took its task and never answered.
+pub(super) fn without_answer(why: &str) -> ClaimHeard {
+    nonsense("answer", format!("it gave no answer: {why}"))
+}
+
 fn result_file(path: &Path) -> Option<ClaimHeard> {
     match read_regular(path) {
         Ok(text) => Some(read(text.trim(), "result-file", "the result file")),

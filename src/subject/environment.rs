@@ -26,10 +26,20 @@ pub(super) fn environment(start: &Start, settings: &Settings, parent: &[(String,
         }
         all.extend(client_variables(&service.name, &service.url, &service.key));
     }
-    let filled = settings.env.iter().filter_map(|(name, template)| Some((name.clone(), template.fill(&start.services)?)));
-    all.extend(filled);
+    for (name, template) in &settings.env {
+        let Some(value) = template.fill(&start.services) else { continue };
+        // Clients read either spelling, and the general one where there is no other: who sets one for HTTPS means all of these.
+        let alike = PROXIES.into_iter().filter(|other| other.eq_ignore_ascii_case(name) || leads_past(name, &value, other));
+        all.extend(alike.map(|other| (other.to_owned(), value.clone())));
+        all.insert(name.clone(), value);
+    }
     // The system ends a variable at the first zero byte, and refuses to start a program with one.
     all.into_iter().map(|(name, value)| (name, value.replace('\0', "\u{fffd}"))).collect()
+}
+
+/// Whether emptying one proxy would be in vain while the general one leads to the recorder.
+fn leads_past(name: &str, value: &str, other: &str) -> bool {
+    value.is_empty() && PROXIES.iter().any(|proxy| proxy.eq_ignore_ascii_case(name)) && other.eq_ignore_ascii_case("all_proxy")
 }
 
 fn of_the_start(start: &Start) -> [(String, String); 8] {

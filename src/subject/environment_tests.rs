@@ -83,3 +83,14 @@ fn templates_are_filled_and_have_the_last_word() {
     assert_eq!(value("RESEND_BASE_URL"), Some("http://127.0.0.1:4002/api"));
     assert_eq!(value("RECORDS"), None);
 }
+
+#[test]
+fn who_opens_one_proxy_opens_all_that_a_client_would_read_in_its_place() {
+    let env = vec![("HTTPS_PROXY".to_owned(), Template::parse("").unwrap())];
+    let all = environment(&start(), &Settings { env, ..Settings::default() }, &parent());
+    let value = |name: &str| all.iter().find(|(have, _)| have == name).map(|(_, value)| value.as_str());
+    for open in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        assert_eq!(value(open), Some(""), "{open}");
+    }
+    assert_eq!([value("HTTP_PROXY"), value("http_proxy")], [Some("http://127.0.0.1:5000"); 2]);
+}

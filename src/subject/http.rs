@@ -73,7 +73,7 @@ async fn with_command(
     };
     match answered {
         Ok((status, body)) => (ended.how, ended.claim) = (How::Answered(status), claim::in_answer(&body)),
-        Err(why) => ended.how = How::Unstartable(format!("the agent at {} gave no answer: {why}", target.authority)),
+        Err(why) => (ended.how, ended.claim) = (How::NoAnswer(why.clone()), claim::without_answer(&why)),
     }
     ended
 }
@@ -116,7 +116,7 @@ async fn already_running(target: Target, watch: Duration, start: Start, mut orde
         tokio::select! {
             answered = &mut asking => return match answered {
                 Ok(Ok((status, body))) => Ended { claim: claim::in_answer(&body), ..end(&start, How::Answered(status)) },
-                Ok(Err(why)) => unstartable(&start, format!("the agent at {at} gave no answer: {why}")),
+                Ok(Err(why)) => Ended { claim: claim::without_answer(&why), ..end(&start, How::NoAnswer(why)) },
                 Err(_) => end(&start, How::TimeUp),
             },
             Some(Ordered { blow, landed }) = ordered.recv() => {

@@ -121,6 +121,8 @@ pub enum How {
     OverLimit(String),
     /// An agent over HTTP answered, with this status.
     Answered(u16),
+    /// An agent over HTTP took the task and closed the connection without an answer that can be read: why.
+    NoAnswer(String),
     /// It could not be started, or not be reached: why, and what to do.
     Unstartable(String),
 }

@@ -51,6 +51,7 @@ impl Notes {
             How::Exited(status) => ("exited", Some(i64::from(*status))),
             How::Signalled(signal) => ("signalled", Some(i64::from(*signal))),
             How::Answered(status) => ("answered", Some(i64::from(*status))),
+            How::NoAnswer(_) => ("no-answer", None),
             How::TimeUp => ("time-up", None),
             How::OverLimit(what) => {
                 self.note(notes::OVER_LIMIT, caller, Fields::new().with("what", what.as_str()));

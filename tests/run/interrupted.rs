@@ -48,3 +48,17 @@ fn fail_fast_stops_at_the_first_failure() {
     desk.call(&["run", "scenarios", "-j", "1", "--fail-fast", "--", "true"]).expect(1);
     assert_eq!(desk.report()["cases"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn a_selftest_that_is_interrupted_blames_no_scenario() {
+    let desk = Desk::new();
+    let mut command = desk.command(&["selftest", "payment", "-j", "1"]);
+    let mut run = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    let pid = i32::try_from(run.id()).ok().and_then(Pid::from_raw).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    lines.for_each(drop);
+    let called = crate::rig::Called::from(run.wait_with_output().unwrap()).expect(3);
+    assert!(called.stdout.starts_with("selftest: ") && called.stdout.contains(": interrupted when "), "{}", called.stdout);
+}

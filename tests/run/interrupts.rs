@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::rig::{Desk, charge, verdict};
+use crate::rig::{Desk, LOOK, charge, verdict};
 
 /// The ledger of the last run: kinds of entries and names of notes, in order.
 fn story(desk: &Desk) -> Vec<String> {
@@ -103,7 +103,7 @@ fn a_restart_has_the_same_directory_and_a_turn_too() {
         "scenarios/turns.yaml",
         &charge("turns: [{ task: Look again. }]\n").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0"),
     );
-    desk.call(&["run", "scenarios/turns.yaml", "--", "sh", "-c", agent]).expect(0);
+    desk.call(&["run", "scenarios/turns.yaml", "--", "bash", "-c", &format!("{agent}; {LOOK}")]).expect(0);
     let report = desk.report();
     let second = &report["cases"][0]["trials"][0]["output"][1];
     assert_eq!(second["stdout"], "1 Charge customer cus_42 $49.99 for order ord_1001.\n2 Look again.\n");

@@ -114,3 +114,42 @@ fn a_trial_of_a_file_elsewhere_is_run_again_by_its_line() {
     desk.call(&words).expect(1);
     assert_eq!(verdict(&desk.report(), "mine")["outcome"], "lost");
 }
+
+#[test]
+fn a_file_where_the_reports_should_be_is_told_at_once() {
+    let desk = Desk::new();
+    desk.write("reports", "a file");
+    let called = desk.call(&["run", CASE, "--subject", "careful"]).expect(2);
+    assert!(called.stderr.contains("cannot write reports") && called.stderr.contains("--out DIR"), "{}", called.stderr);
+}
+
+#[test]
+fn a_folder_in_the_place_of_the_link_keeps_no_verdict_back() {
+    let desk = Desk::new();
+    desk.write("reports/latest/kept.txt", "from elsewhere");
+    let called = desk.call(&["run", CASE, "--subject", "naive"]).expect(1);
+    assert!(called.stderr.contains("warning: cannot let reports/latest lead to this run"), "{}", called.stderr);
+    assert!(called.stdout.contains("1 of 1 case failed") && called.stderr.contains("written to "), "{}", called.stdout);
+    let names = std::fs::read_dir(desk.path().join("reports")).unwrap();
+    assert_eq!(names.count(), 2, "no link is left halfway");
+}
+
+#[test]
+fn output_that_cannot_be_written_is_no_success() {
+    let desk = Desk::new();
+    let verbs: [&[&str]; 6] = [
+        &["schema"],
+        &["completions", "bash"],
+        &["man"],
+        &["list", "payment"],
+        &["lint"],
+        &["run", CASE, "--subject", "careful", "--json"],
+    ];
+    for arguments in verbs {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = desk.command(arguments).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains("cannot write the output"), "{arguments:?}: {said}");
+    }
+}

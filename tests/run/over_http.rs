@@ -15,21 +15,26 @@ fn agent(rest: fn(&Value)) -> (u16, JoinHandle<()>) {
     let port = listener.local_addr().unwrap().port();
     let served = std::thread::spawn(move || {
         let (mut line, _) = listener.accept().unwrap();
-        let mut request = Vec::new();
-        while !request.ends_with(b"}") {
-            let mut more = [0; 4096];
-            let count = line.read(&mut more).unwrap();
-            assert_ne!(count, 0);
-            request.extend_from_slice(&more[..count]);
-        }
-        let request = String::from_utf8(request).unwrap();
-        let body: Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+        let body = task(&mut line);
         send_charge(&body);
         line.write_all(b"HTTP/1.1 200 OK\r\n\r\n{\"outcome\": \"done\"}").unwrap();
         drop(line);
         rest(&body);
     });
     (port, served)
+}
+
+/// The task that comes over a line.
+fn task(line: &mut TcpStream) -> Value {
+    let mut request = Vec::new();
+    while !request.ends_with(b"}") {
+        let mut more = [0; 4096];
+        let count = line.read(&mut more).unwrap();
+        assert_ne!(count, 0);
+        request.extend_from_slice(&more[..count]);
+    }
+    let request = String::from_utf8(request).unwrap();
+    serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
 
 fn send_charge(task: &Value) {
@@ -45,6 +50,20 @@ fn send_charge(task: &Value) {
     let mut answer = String::new();
     line.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}
+
+/// An agent that takes one task and closes the connection, as one whose handler broke does.
+fn breaks(charges: bool) -> (u16, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let served = std::thread::spawn(move || {
+        let (mut line, _) = listener.accept().unwrap();
+        let task = task(&mut line);
+        if charges {
+            send_charge(&task);
+        }
+    });
+    (port, served)
 }
 
 fn desk(port: u16) -> Desk {
@@ -72,4 +91,17 @@ fn a_second_charge_behind_the_answer_is_seen() {
     desk.call(&["run", "scenarios/plain.yaml"]).expect(1);
     served.join().unwrap();
     assert_eq!(verdict(&desk.report(), "plain")["outcome"], "duplicated");
+}
+
+#[test]
+fn an_agent_that_breaks_over_its_task_is_judged_by_what_it_did() {
+    let (port, served) = breaks(false);
+    let desk_of_timid = desk(port);
+    desk_of_timid.call(&["run", "scenarios/plain.yaml"]).expect(1);
+    served.join().unwrap();
+    assert_eq!(verdict(&desk_of_timid.report(), "plain")["outcome"], "lost");
+    let (port, served) = breaks(true);
+    let called = desk(port).call(&["run", "scenarios/plain.yaml", "--require-claim"]).expect(1);
+    served.join().unwrap();
+    assert!(called.stdout.contains("it gave no answer"), "{}", called.stdout);
 }

@@ -99,3 +99,8 @@ pub(crate) fn charge(more: &str) -> String {
          expect:\n  effects:\n    - {{ effect: payment.charge, where: {{ order: ord_1001 }}, with: {{ amount: 4999 }} }}\n{more}"
     )
 }
+
+/// A subject in bash that looks at the charges and does nothing else.
+pub(crate) const LOOK: &str = r#"exec 3<>"/dev/tcp/127.0.0.1/${HAPAX_PAYMENT_URL##*:}"
+printf 'GET /v1/charges HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n' "$HAPAX_PAYMENT_KEY" >&3
+cat <&3 >/dev/null"#;

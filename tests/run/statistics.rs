@@ -2,23 +2,23 @@
 
 use serde_json::Value;
 
-use crate::rig::{Called, Desk, charge};
+use crate::rig::{Called, Desk, LOOK, charge};
 
-/// A scenario in which a subject that does nothing does the right thing.
+/// A scenario in which a subject that only looks does the right thing.
 pub(crate) fn idle() -> String {
     charge("").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0")
 }
 
-/// A folder in which doing nothing passes `idle` and fails `due`.
+/// A folder in which only to look passes `idle` and fails `due`.
 fn desk() -> Desk {
     let desk = Desk::new();
     desk.write("scenarios/idle.yaml", &idle()).write("scenarios/due.yaml", &charge(""));
     desk
 }
 
-/// Runs what does nothing.
+/// Runs what only looks.
 fn call(desk: &Desk, arguments: &[&str]) -> Called {
-    desk.call(&[&["run"], arguments, &["--", "true"]].concat())
+    desk.call(&[&["run"], arguments, &["--", "bash", "-c", LOOK]].concat())
 }
 
 /// The part of the output that begins with this word.

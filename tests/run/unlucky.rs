@@ -25,11 +25,12 @@ fn what_a_daemon_does_after_the_end_of_its_subject_is_seen() {
 }
 
 #[test]
-fn what_a_subject_leaves_behind_is_noted() {
+fn what_a_subject_leaves_behind_makes_its_trial_void() {
     let desk = Desk::new();
     desk.write("scenarios/plain.yaml", &charge(""));
     desk.write("agent.sh", &format!("{CHARGE}\ncharge ord_1001 >/dev/null\nsleep 1000 &\necho '{{\"outcome\": \"done\"}}'\n"));
-    desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(0);
+    let called = desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(3);
+    assert!(called.stdout.contains("left a process running"), "{}", called.stdout);
     let report = desk.report();
     let finding = &verdict(&report, "plain")["findings"][0];
     assert!(finding["message"].as_str().unwrap().contains("left a process that was still running"), "{finding:#}");

@@ -1,6 +1,6 @@
 //! Pass, fail and void, as the exit status, the report and the terminal tell them.
 
-use crate::rig::{Desk, charge, kinds, verdict};
+use crate::rig::{Desk, LOOK, charge, kinds, verdict};
 use crate::timeless;
 
 const LOST_REPLY: &str = "payment/lost-reply@keys=none,reply=drop";
@@ -62,9 +62,34 @@ fn twelve_callers_meet_at_the_door_and_the_report_says_so() {
 fn a_missing_claim_is_noted_and_fails_only_where_it_is_required() {
     let desk = Desk::new();
     desk.write("scenarios/none.yaml", &charge("").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0"));
-    desk.call(&["run", "scenarios/none.yaml", "--", "true"]).expect(0);
+    desk.call(&["run", "scenarios/none.yaml", "--", "bash", "-c", LOOK]).expect(0);
     assert!(kinds(verdict(&desk.report(), "none")).contains(&"missing-claim"));
-    desk.call(&["run", "scenarios/none.yaml", "--require-claim", "--", "true"]).expect(1);
+    desk.call(&["run", "scenarios/none.yaml", "--require-claim", "--", "bash", "-c", LOOK]).expect(1);
+}
+
+#[test]
+fn a_subject_that_asks_for_nothing_passes_nowhere() {
+    let desk = Desk::new();
+    let report = |cases: &[&str]| {
+        let arguments: Vec<&str> = ["run"].iter().chain(cases).chain(&["--", "true"]).copied().collect();
+        desk.call(&arguments);
+        desk.report()
+    };
+    let report = report(&["payment", "email", "deploy", "records", "tickets", "workflow"]);
+    for case in report["cases"].as_array().unwrap() {
+        assert_ne!(case["trials"][0]["verdict"]["result"], "pass", "{}", case["id"]);
+    }
+}
+
+#[test]
+fn an_agent_that_ends_before_it_did_anything_is_told_so() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    desk.call(&["run", "scenarios/plain.yaml", "--", "sh", "no-such-file.sh"]).expect(1);
+    let report = desk.report();
+    let finding = &verdict(&report, "plain")["findings"][0];
+    assert!(finding["message"].as_str().unwrap().contains("the subject exited with"), "{finding:#}");
+    assert!(finding["remedy"].as_str().unwrap().contains("what the subject printed"), "{finding:#}");
 }
 
 #[test]

@@ -67,15 +67,16 @@ async fn an_agent_that_answers_nonsense_claims_nothing() {
 }
 
 #[tokio::test]
-async fn an_agent_that_is_not_there_or_says_nothing_is_unstartable() {
+async fn an_agent_that_is_not_there_is_unstartable_and_one_that_says_nothing_claims_nothing() {
     let rig = Rig::new();
     let port = free_port();
     let ended = agent(port, None).start(rig.start()).await.ended().await;
     let How::Unstartable(missing) = ended.how else { panic!("{:?}", ended.how) };
     let (silent, _served) = running("").await;
     let ended = agent(silent, None).start(rig.start()).await.ended().await;
-    let How::Unstartable(said_nothing) = ended.how else { panic!("{:?}", ended.how) };
-    let told = format!("{missing}\n{said_nothing}").replace(&port.to_string(), "PORT").replace(&silent.to_string(), "PORT");
+    let How::NoAnswer(said_nothing) = ended.how else { panic!("{:?}", ended.how) };
+    assert_eq!(ended.claim.said, None);
+    let told = format!("{missing}\n{said_nothing}").replace(&port.to_string(), "PORT");
     insta::assert_snapshot!(told);
 }
 

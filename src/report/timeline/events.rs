@@ -104,6 +104,7 @@ fn noted(name: &str, about: &Fields) -> Option<Drawn> {
                 "signalled" => format!("ended by signal {}", field("status")),
                 "time-up" => "ended: its time was up".to_owned(),
                 "over-limit" => "ended: it used more than it may".to_owned(),
+                "no-answer" => "closed the connection without an answer".to_owned(),
                 "answered" => format!("answered with {}", field("status")),
                 other => format!("ended: {other}"),
             };

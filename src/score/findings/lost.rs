@@ -7,6 +7,7 @@ use crate::score::answers::{doubt, said_yes};
 use crate::score::effects::Names;
 use crate::score::story::Attempt;
 use crate::score::verdict::{Finding, FindingKind};
+use crate::trial::notes;
 
 /// The finding of an intent that happened less often than due. It stands beside one of a repetition where all that was done was
 /// also undone.
@@ -82,6 +83,13 @@ fn untried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (S
     }
     if scene.unstartable {
         return ("The subject could not be started.".to_owned(), "Make the command start by itself first.".to_owned());
+    }
+    let ended = scene.story.noted(notes::ENDED).find(|note| note.text("how") == "exited" && note.number("status") != Some(0));
+    if let Some(note) = ended.filter(|_| scene.story.attempts.is_empty() && scene.story.refusals.is_empty()) {
+        entries.push(note.n);
+        let status = note.number("status").unwrap_or_default();
+        let told = format!("No service was asked for anything: the subject exited with {status}.");
+        return (told, "Look at what the subject printed (`-v`, or the page): it ended before it did anything.".to_owned());
     }
     let told = "No attempt was made.".to_owned();
     (told, "Do what the task asks for: doing nothing out of fear fails as well as doing it twice.".to_owned())

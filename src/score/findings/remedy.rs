@@ -36,7 +36,9 @@ pub(super) enum Between {
 pub(super) fn remedy(intent: &Intent, between: Between, differs: bool, undone: bool) -> String {
     let (handle, noun) = (handle(intent), nouns(&intent.effect).0);
     let mut advice = match between {
-        Between::NewKey => format!("Derive the key from the {handle}, not from the attempt."),
+        Between::NewKey => format!(
+            "Derive the key from the {handle}, not from the attempt; where the service takes no key, look whether the {noun} is there before you repeat it."
+        ),
         Between::NoKey => format!(
             "Send an Idempotency-Key that is derived from the {handle}; where the service takes none, read what is there before you repeat."
         ),
