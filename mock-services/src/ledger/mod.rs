@@ -126,14 +126,10 @@ impl Ledger {
     #[must_use]
     pub fn redacted(&self, text: &str) -> String {
         let mut pages = self.inner.pages();
-        // Line by line: behind an escaped line end a key would not be seen to begin.
-        let lines = text.split('\n').map(|line| {
-            let mut members = serde_json::to_vec(&BTreeMap::from([("text", line)])).unwrap_or_default();
-            pages.redactor.redact(&mut members);
-            let members: Option<BTreeMap<String, String>> = serde_json::from_slice(&members).ok();
-            members.and_then(|mut members| members.remove("text")).unwrap_or_default()
-        });
-        lines.collect::<Vec<_>>().join("\n")
+        let mut members = serde_json::to_vec(&BTreeMap::from([("text", text)])).unwrap_or_default();
+        pages.redactor.redact(&mut members);
+        let members: Option<BTreeMap<String, String>> = serde_json::from_slice(&members).ok();
+        members.and_then(|mut members| members.remove("text")).unwrap_or_default()
     }
 
     /// Closes the ledger with an entry that counts all others.

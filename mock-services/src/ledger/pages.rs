@@ -140,8 +140,8 @@ impl Pages {
         }
         let mut hides = false;
         let template = template(depends_on, |name| hides |= self.redactor.hides(name))?;
-        // Names can also stand behind an escaped quote or, as that of a parameter, before an equals sign.
-        let may_name = hides || memchr::memchr2(b'\\', b'=', &template).is_some();
+        // Names can also stand behind an escaped quote or, as that of a parameter, before an equals sign; and anything can be escaped in percent.
+        let may_name = hides || memchr::memchr3(b'\\', b'=', b'%', &template).is_some();
         if foreign && (may_name || self.redactor.may_hide([&template[..]])) {
             return None;
         }
@@ -267,6 +267,15 @@ mod tests {
             "-",
             " ",
             ".",
+            "_",
+            "\u{a0}",
+            "\n",
+            "\u{1}",
+            "%20",
+            "%",
+            "5555555555554444",
+            "re_AbCd1234_AbCdEfGhIjKlMnOpQrStUvWx",
+            "metadata.password",
             "7",
             "x",
             "é",

@@ -2,6 +2,7 @@
 //! once, and each keeps only what differs. All others, and those in which something has to be escaped or hidden, are kept as JSON.
 
 use super::entry::{Event, Received};
+use super::redact::holds_percent_escape;
 use crate::json;
 use crate::service::{Fields, Value};
 
@@ -61,12 +62,18 @@ impl Parts {
             }
             _ => {}
         }
-        // All texts can stand in JSON as they are, and none names a parameter, whose value may have to be hidden.
-        if self.shape.is_empty() || json::holds_special(&self.body[self.texts..], b'=') {
+        if self.shape.is_empty() || !self.has_plain_texts() {
             self.clear();
             // Plain data written into memory cannot fail.
             let _ = serde_json::to_writer(&mut self.body, event);
         }
+    }
+
+    /// Whether all texts can stand in JSON as they are, and none names a parameter or is escaped in percent, behind which something may have to be
+    /// hidden.
+    fn has_plain_texts(&self) -> bool {
+        let texts = &self.body[self.texts..];
+        !json::holds_special(texts, b'=') && !holds_percent_escape(texts)
     }
 
     fn clear(&mut self) {
