@@ -95,6 +95,42 @@ async fn no_secret_stands_in_the_ledger_whichever_way_it_came() {
 }
 
 #[tokio::test]
+async fn no_secret_stands_in_the_ledger_however_it_is_written() {
+    let world = World::with(&[]).await;
+    let (card, key) = ("4242424242424242", "sk_live_51ABCDEFGHIJKLMNOPQR");
+    let mut said: Vec<String> = ["a\n", "a\t", "x\r\n", "k\u{1}", "card ", "order 12 ", "a\\", "a\""]
+        .iter()
+        .flat_map(|before| [card, key].map(|secret| format!("{before}{secret}")))
+        .collect();
+    said.extend([" 12/30", " 123", " 99", " 5555555555554444"].map(|after| format!("{card}{after}")));
+    said.extend(["  ", "_", "--", ".", "\u{a0}", "\u{2013}"].map(|gap| ["4242"; 4].join(gap)));
+    said.extend([format!("card{card}"), "re_AbCd1234_AbCdEfGhIjKlMnOpQrStUvWx".to_owned()]);
+    said.push(json!({"password": "open-sesame"}).to_string());
+    for said in &said {
+        world.send("records", &Ask::json("PUT", "/records/a", &json!({"value": said}))).await;
+        let percent: String = said.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        world.send("records", &Ask::json("PUT", format!("/records/{percent}"), &json!({"value": 1}))).await;
+        let body = format!("amount=100&currency=usd&customer=cus_1&description={percent}&metadata[order]={percent}");
+        world.send("payment", &Ask::form("/v1/charges", &body)).await;
+    }
+    for path in ["4242%204242%2D4242%204242", "x%20sk_live_51ABCDEFGHIJKLMNOPQR", "sk%5Flive%5F51ABCDEFGHIJKLMNOPQR"] {
+        world.send("records", &Ask::json("PUT", format!("/records/{path}"), &json!({"value": 1}))).await;
+    }
+    world.send("payment", &charge("o1").key(&format!("k\t{card}"))).await;
+    let body = "amount=100&currency=usd&customer=cus_1&metadata[password]=open-sesame";
+    world.send("payment", &Ask::form("/v1/charges", body)).await;
+    let entries = world.ledger().entries();
+    assert_eq!(entries.len() as u64, world.ledger().len(), "every entry can still be read");
+    for entry in &entries {
+        let shown = format!("{:?}", entry.event);
+        let left = ["4242", "51ABCDEF", "51%41", "%34%32", "555555", "AbCdEf", "open-sesame", "%73%65%73"]
+            .iter()
+            .find(|left| shown.contains(**left));
+        assert_eq!(left, None, "{shown}");
+    }
+}
+
+#[tokio::test]
 async fn two_keys_that_are_hidden_can_still_be_told_apart() {
     let world = World::with(&[]).await;
     for key in [SECRETS[0], SECRETS[1], SECRETS[0]] {
