@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A request that has come in whole. What is not UTF-8 in its head is replaced by U+FFFD; the body is bytes.
+/// A request that has come in whole. Its head is UTF-8, whatever else is refused before it becomes a request; the body is bytes.
 #[derive(Debug, Clone)]
 pub struct Request {
     head: String,

@@ -29,22 +29,28 @@ async fn refused(services: &MockServices, bytes: &[u8]) -> Seen {
 async fn garbage_instead_of_http_is_refused_at_once() {
     let services = patient().await;
     let hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\x8f\xee\x12\x44";
-    let none: [&[u8]; 8] = [
+    let none: [&[u8]; 14] = [
         hello,
         b"\x00\x00\x00\x00",
         b"hello\r\n",
         b"GET\r\n\r\n",
         b"GET /\r\n\r\n",
-        b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
-        b"GET / HTTP/1.1\r\nName : space before the colon\r\n\r\n",
-        b"CONNECT api.stripe.com:443 HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\nno colon\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\nName : space before the colon\r\n\r\n",
+        b"CONNECT api.stripe.com:443 HTTP/1.1\r\nHost: api.stripe.com:443\r\n\r\n",
+        b"GET /records HTTP/1.1\r\n\r\n",
+        b"GET /records HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n",
+        b"PUT /records/a HTTP/1.1\r\nHost: h\r\nIdempotency-Key: a\r\nIdempotency-Key: b\r\n\r\n",
+        b"PUT /records/a HTTP/1.1\r\nHost: h\r\nIdempotency-Key: \xff\xfe\r\n\r\n",
+        b"PUT /records/a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"PUT /records/a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
     ];
     for bytes in none {
         let seen = refused(&services, bytes).await;
         assert_eq!(seen.status, 400, "{}", bytes.escape_ascii());
         assert!(String::from_utf8(seen.body).unwrap().contains("<h1>400 Bad Request</h1>"));
     }
-    assert_eq!(alive(&services).await, [400; 8]);
+    assert_eq!(alive(&services).await, [400; 14]);
 }
 
 #[tokio::test]
@@ -53,9 +59,9 @@ async fn other_versions_and_framings_are_refused_by_their_own_status() {
     let cases: [(&[u8], u16); 5] = [
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
         (b"GET / HTTP/3.0\r\n\r\n", 505),
-        (b"PUT / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
-        (b"PUT / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
-        (b"PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nnot a size\r\n", 400),
+        (b"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
+        (b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+        (b"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nnot a size\r\n", 400),
     ];
     for (bytes, status) in cases {
         assert_eq!(refused(&services, bytes).await.status, status, "{}", bytes.escape_ascii());
@@ -68,7 +74,7 @@ async fn no_bytes_whatever_make_an_attempt_or_end_the_service() {
     let services = patient().await;
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     for _ in 0..300 {
-        let mut bytes = b"GET / HTTP/1.1\r\n".to_vec();
+        let mut bytes = b"GET / HTTP/1.1\r\nHost: h\r\n".to_vec();
         for place in 0..64 {
             random ^= random << 13;
             random ^= random >> 7;
@@ -138,11 +144,8 @@ async fn invalid_utf_8_is_refused_wherever_it_stands() {
     let mut key = request(&services, "GET", "/records", &["X-Api-Key: x"], "");
     let at = key.len() - 5;
     key[at] = 0xff;
-    let text = String::from_utf8_lossy(&key).into_owned();
-    let at = text.find("Authorization").unwrap();
-    key[at..at + 13].copy_from_slice(b"X-Other-Heade");
-    assert_eq!(line.ask(&key).await.status, 401);
-    assert_eq!(alive(&services).await, [400, 400, 401]);
+    assert_eq!(refused(&services, &key).await.status, 400);
+    assert_eq!(alive(&services).await, [400, 400, 400]);
 }
 
 #[tokio::test]

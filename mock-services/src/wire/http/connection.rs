@@ -63,7 +63,7 @@ async fn converse<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: O
     let mut connection = Connection { line, buffer: Vec::new(), body: Vec::new(), out: Vec::new(), limits: &limits, patience };
     let mut requests = 0u64;
     let end = loop {
-        match connection.next().await {
+        match connection.next(engine.service().key_header()).await {
             Next::Ended(end) => break end,
             Next::Bad(status) => {
                 requests += 1;
@@ -85,12 +85,12 @@ async fn converse<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: O
 
 impl Connection<'_> {
     /// Reads the next request, whole.
-    async fn next(&mut self) -> Next {
+    async fn next(&mut self, key_header: &str) -> Next {
         self.patience.begin(self.limits.idle_time);
         let mut begun = false;
         let head = loop {
             if !self.buffer.is_empty() {
-                match parse(&self.buffer, self.limits.head) {
+                match parse(&self.buffer, self.limits.head, key_header) {
                     Ok(Some(head)) => break head,
                     Ok(None) if begun => {}
                     Ok(None) => {

@@ -1,6 +1,5 @@
 //! The head of a request: read strictly, because what two programs could read in two ways must not become evidence.
 
-use std::borrow::Cow;
 use std::mem::MaybeUninit;
 
 use crate::service::Request;
@@ -26,8 +25,9 @@ pub(super) enum BodyFraming {
     Chunked,
 }
 
-/// Parses the head at the start of the buffer. `Ok(None)`: it is not all there yet. An error is the status of the refusal.
-pub(super) fn parse(buffer: &[u8], longest: usize) -> Result<Option<Head>, u16> {
+/// Parses the head at the start of the buffer. `Ok(None)`: it is not all there yet. An error is the status of the refusal. Of the header that carries
+/// the service's idempotency key there can be only one value.
+pub(super) fn parse(buffer: &[u8], longest: usize, key_header: &str) -> Result<Option<Head>, u16> {
     let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
     let mut parsed = httparse::Request::new(&mut []);
     let length = match parsed.parse_with_uninit_headers(buffer, &mut headers) {
@@ -44,24 +44,35 @@ pub(super) fn parse(buffer: &[u8], longest: usize) -> Result<Option<Head>, u16> 
     let method = parsed.method.unwrap_or_default();
     let target = origin_form(parsed.path.unwrap_or_default()).ok_or(400u16)?;
     let mut request = Request::with_room(method, target, parsed.headers.len(), length);
-    let mut keep_alive = parsed.version == Some(1);
+    let is_current = parsed.version == Some(1);
+    let mut keep_alive = is_current;
     let mut content_length = None;
-    let mut chunked = false;
+    let mut codings = 0;
+    let mut hosts = 0;
+    let mut key = None;
     let mut expects_continue = false;
     for header in parsed.headers.iter() {
-        let value = std::str::from_utf8(header.value).map_or_else(|_| String::from_utf8_lossy(header.value), Cow::Borrowed);
+        // Bytes that are no UTF-8 mean one thing here and another there; two keys could even become the same.
+        let value = std::str::from_utf8(header.value).map_err(|_| 400u16)?;
         let name = header.name;
+        if name.eq_ignore_ascii_case(key_header) && key.replace(value).is_some_and(|other| other != value) {
+            return Err(400);
+        }
         if name.eq_ignore_ascii_case("content-length") {
-            let length = digits(&value).ok_or(400u16)?;
+            let length = digits(value).ok_or(400u16)?;
             if content_length.is_some_and(|have| have != length) {
                 return Err(400);
             }
             content_length = Some(length);
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
-            if !value.trim().eq_ignore_ascii_case("chunked") {
-                return Err(501);
+            for coding in value.split(',') {
+                if !coding.trim().eq_ignore_ascii_case("chunked") {
+                    return Err(501);
+                }
+                codings += 1;
             }
-            chunked = true;
+        } else if name.eq_ignore_ascii_case("host") {
+            hosts += 1;
         } else if name.eq_ignore_ascii_case("connection") {
             for token in value.split(',').map(str::trim) {
                 if token.eq_ignore_ascii_case("close") {
@@ -73,12 +84,17 @@ pub(super) fn parse(buffer: &[u8], longest: usize) -> Result<Option<Head>, u16> 
         } else if name.eq_ignore_ascii_case("expect") {
             expects_continue = value.trim().eq_ignore_ascii_case("100-continue");
         }
-        request.push_header(name, &value);
+        request.push_header(name, value);
     }
-    let framing = match (content_length, chunked) {
-        (Some(_), true) => return Err(400),
-        (_, true) => BodyFraming::Chunked,
-        (length, false) => BodyFraming::Length(length.unwrap_or(0)),
+    // The old version need not name the host.
+    if hosts > 1 || (is_current && hosts == 0) {
+        return Err(400);
+    }
+    let framing = match (content_length, codings) {
+        (length, 0) => BodyFraming::Length(length.unwrap_or(0)),
+        // The old version knows no chunks, and nobody makes chunks of chunks.
+        (None, 1) if is_current => BodyFraming::Chunked,
+        _ => return Err(400),
     };
     Ok(Some(Head { request, length, framing, keep_alive, expects_continue }))
 }
@@ -103,7 +119,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn parsed(text: &str) -> Result<Option<Head>, u16> {
-        parse(text.as_bytes(), 1024)
+        parse(text.as_bytes(), 1024, "Idempotency-Key")
     }
 
     #[test]
@@ -119,24 +135,62 @@ mod tests {
 
     #[test]
     fn what_could_be_read_in_two_ways_is_refused() {
-        let with = |headers: &str| parsed(&format!("POST / HTTP/1.1\r\n{headers}\r\n\r\n")).map(|_| ()).unwrap_err();
+        let with = |headers: &str| parsed(&format!("POST / HTTP/1.1\r\nHost: h\r\n{headers}\r\n\r\n")).map(|_| ()).unwrap_err();
         assert_eq!(with("Content-Length: 1\r\nTransfer-Encoding: chunked"), 400);
         assert_eq!(with("Content-Length: 1\r\nContent-Length: 2"), 400);
         assert_eq!(with("Content-Length: +1"), 400);
         assert_eq!(with("Transfer-Encoding: gzip"), 501);
+        assert_eq!(with("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"), 400);
+        assert_eq!(with("Transfer-Encoding: chunked, chunked"), 400);
+        assert_eq!(with("Host: h"), 400);
         assert_eq!(with("no colon"), 400);
+    }
+
+    #[test]
+    fn the_host_is_named_once_unless_the_version_is_old() {
+        let status =
+            |version: &str, headers: &str| parsed(&format!("PUT / HTTP/{version}\r\n{headers}A: b\r\n\r\n")).map(|_| ()).err();
+        assert_eq!((status("1.1", ""), status("1.0", "")), (Some(400), None));
+        for version in ["1.0", "1.1"] {
+            assert_eq!(status(version, "Host: h\r\n"), None);
+            assert_eq!(status(version, "Host: h\r\nhost: i\r\n"), Some(400));
+        }
+        assert_eq!(status("1.1", "Host: h\r\nTransfer-Encoding: chunked\r\n"), None);
+        assert_eq!(status("1.0", "Host: h\r\nTransfer-Encoding: chunked\r\n"), Some(400));
+    }
+
+    #[test]
+    fn an_idempotency_key_has_one_value() {
+        let status = |headers: &str| parsed(&format!("PUT / HTTP/1.1\r\nHost: h\r\n{headers}\r\n\r\n")).map(|_| ()).err();
+        assert_eq!(status("Idempotency-Key: a\r\nidempotency-key: a"), None);
+        assert_eq!(status("Idempotency-Key: a\r\nidempotency-key: b"), Some(400));
+        assert_eq!(status("Other-Key: a\r\nother-key: b"), None);
+        let head = b"PUT / HTTP/1.1\r\nHost: h\r\nX-Key: a\r\nX-Key: b\r\n\r\n";
+        assert_eq!(parse(head, 1024, "x-key").map(|_| ()).err(), Some(400));
+    }
+
+    #[test]
+    fn what_is_not_utf_8_is_refused_in_the_target_and_in_headers() {
+        for head in [
+            &b"GET /\xff HTTP/1.1\r\nHost: h\r\n\r\n"[..],
+            b"GET / HTTP/1.1\r\nHost: h\r\nIdempotency-Key: \xff\xfe\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: \xff\r\n\r\n",
+        ] {
+            assert_eq!(parse(head, 1024, "idempotency-key").map(|_| ()), Err(400), "{}", head.escape_ascii());
+        }
+        assert!(parsed("GET / HTTP/1.1\r\nHost: h\r\nIdempotency-Key: é\r\n\r\n").is_ok());
     }
 
     #[test]
     fn a_head_without_end_and_too_many_headers_are_refused() {
         assert_eq!(parsed(&format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(2000))).unwrap_err(), 431);
-        assert_eq!(parse(format!("GET / HTTP/1.1\r\n{}", "X: y\r\n".repeat(101)).as_bytes(), 65_536).unwrap_err(), 431);
+        assert_eq!(parse(format!("GET / HTTP/1.1\r\n{}", "X: y\r\n".repeat(101)).as_bytes(), 65_536, "").unwrap_err(), 431);
     }
 
     #[test]
     fn connections_are_kept_alive_as_the_version_and_the_caller_say() {
         let keep = |version: &str, header: &str| {
-            parsed(&format!("GET / HTTP/{version}\r\n{header}\r\n\r\n")).unwrap().unwrap().keep_alive
+            parsed(&format!("GET / HTTP/{version}\r\nHost: h\r\n{header}\r\n\r\n")).unwrap().unwrap().keep_alive
         };
         assert!(keep("1.1", "A: b") && !keep("1.0", "A: b"));
         assert!(!keep("1.1", "Connection: close") && keep("1.0", "Connection: keep-alive"));
@@ -144,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_target_that_names_the_host_is_taken() {
-        let head = parsed("GET http://localhost:1/v1/x?y HTTP/1.1\r\n\r\n").unwrap().unwrap();
+        let head = parsed("GET http://localhost:1/v1/x?y HTTP/1.1\r\nHost: localhost:1\r\n\r\n").unwrap().unwrap();
         assert_eq!((head.request.path(), head.request.query()), ("/v1/x", "y"));
         assert_eq!(parsed("CONNECT h:443 HTTP/1.1\r\n\r\n").unwrap_err(), 400);
     }
@@ -152,7 +206,7 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_bytes_are_refused_or_wanted_more_of(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let _ = parse(&bytes, 1024);
+            let _ = parse(&bytes, 1024, "idempotency-key");
         }
     }
 }
