@@ -37,7 +37,7 @@ pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
 
 /// Looks at the groups of digits that begin here with nothing but gaps between them; gives back where they end.
 fn find_in_row(text: &[u8], start: usize, found: &mut Vec<(usize, usize)>) -> usize {
-    let mut groups = SmallVec::<[(usize, usize); 8]>::new();
+    let mut groups = SmallVec::<[(usize, usize); 4]>::new();
     let mut at = start;
     loop {
         let end = text[at..].iter().position(|byte| !byte.is_ascii_digit()).map_or(text.len(), |length| at + length);

@@ -66,15 +66,50 @@ const KINDS: [u8; 256] = {
     kinds
 };
 
+/// The prefixes, a bit for each, that have a byte in each of their first three places: hardly a word begins like one of them.
+const STARTS: [[u32; 256]; 3] = {
+    let (mut starts, mut place) = ([[0; 256]; 3], 0);
+    while place < PREFIXES.len() {
+        let prefix = PREFIXES[place].as_bytes();
+        starts[0][prefix[0] as usize] |= 1 << place;
+        starts[1][prefix[1] as usize] |= 1 << place;
+        starts[2][prefix[2] as usize] |= 1 << place;
+        place += 1;
+    }
+    starts
+};
+
 /// All of them, in their order.
 pub(super) fn find(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
-    let mut before = NO_WORD;
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let (from, to) = first(text, at)?;
+        at = to;
+        Some((from, to))
+    })
+}
+
+/// The first of them that begins at `from` or later.
+pub(super) fn first(text: &[u8], mut from: usize) -> Option<(usize, usize)> {
+    loop {
+        let at = from + may_begin(text, from)?;
+        if let Some(length) = key_length(&text[at..]) {
+            return Some((at, at + length));
+        }
+        from = at + 1;
+    }
+}
+
+/// How far behind `from` a word begins like a key.
+fn may_begin(text: &[u8], from: usize) -> Option<usize> {
+    let mut before = from.checked_sub(1).map_or(NO_WORD, |before| KINDS[usize::from(text[before])]);
     // What begins later is too short.
-    text.windows(SHORTEST_KEY).enumerate().filter_map(move |(at, window)| {
+    text.get(from..)?.windows(SHORTEST_KEY).position(|window| {
         let kind = KINDS[usize::from(window[0])];
-        let may_begin = (before << 1) & kind == BEGINS;
+        let begins_word = (before << 1) & kind == BEGINS;
         before = kind;
-        if may_begin { key_length(&text[at..]).map(|length| (at, at + length)) } else { None }
+        let start = |place: usize| STARTS[place][usize::from(window[place])];
+        begins_word && start(0) & start(1) & start(2) != 0
     })
 }
 

@@ -133,7 +133,7 @@ impl Redactor {
             let mut cards = Vec::new();
             cards::find(text, &mut cards);
             let may_hold_secret = text.len() >= self.shortest_secret && self.placed_secrets.is_match(text);
-            may_hold_secret || !cards.is_empty() || keys::find(text).next().is_some()
+            may_hold_secret || !cards.is_empty() || keys::first(text, 0).is_some()
         })
     }
 
