@@ -1,4 +1,7 @@
-//! Stripe's test cards: which token, payment method or number is which card, and how the bank answers. No number leaves this file.
+//! Cards: which token, payment method or number is which card, and how its bank answers. No number leaves this file and
+//! `test_cards.rs`.
+
+use super::test_cards::{COUNTRIES, GOOD, REFUSED};
 
 /// A card as objects show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +31,12 @@ pub(crate) enum Decline {
     Cvc,
     /// The bank could not be asked.
     Processing,
+    /// It was charged too often, or for too much.
+    Velocity,
+    /// It looks like fraud, and the bank is not even asked.
+    Fraudulent,
+    /// Its owner must first show who they are.
+    Authentication,
 }
 
 impl Decline {
@@ -43,6 +52,17 @@ impl Decline {
             Decline::Processing => {
                 ("processing_error", None, "An error occurred while processing your card. Try again in a little bit.")
             }
+            Decline::Velocity => (
+                "card_declined",
+                Some("card_velocity_exceeded"),
+                "Your card was declined for making repeated attempts too frequently or exceeding its amount limit.",
+            ),
+            Decline::Fraudulent => ("card_declined", Some("fraudulent"), "Your card was declined."),
+            Decline::Authentication => (
+                "authentication_required",
+                Some("authentication_required"),
+                "Your card was declined. This transaction requires authentication.",
+            ),
         }
     }
 
@@ -56,45 +76,17 @@ impl Decline {
     }
 }
 
-const DECLINING: &[(&str, &str, Decline)] = &[
-    ("chargeDeclined", "4000000000000002", Decline::Generic),
-    ("chargeDeclinedInsufficientFunds", "4000000000009995", Decline::InsufficientFunds),
-    ("chargeDeclinedLostCard", "4000000000009987", Decline::Lost),
-    ("chargeDeclinedStolenCard", "4000000000009979", Decline::Stolen),
-    ("chargeDeclinedExpiredCard", "4000000000000069", Decline::Expired),
-    ("chargeDeclinedIncorrectCvc", "4000000000000127", Decline::Cvc),
-    ("chargeDeclinedProcessingError", "4000000000000119", Decline::Processing),
-    // A card that can be saved and declines when it is charged.
-    ("chargeCustomerFail", "4000000000000341", Decline::Generic),
-    ("radarBlock", "4100000000000019", Decline::Generic),
-];
-
-const BRANDS: &[(&str, &str, &[u8; 4])] = &[
-    ("mastercard", "mastercard", b"4444"),
-    ("amex", "amex", b"8431"),
-    ("discover", "discover", b"9424"),
-    ("diners", "diners", b"0004"),
-    ("jcb", "jcb", b"0505"),
-    ("unionpay", "unionpay", b"0005"),
-    ("visa_debit", "visa", b"5556"),
-];
-
 impl Card {
     /// The card that a customer has who was not given another.
     pub(crate) const VISA: Card = Card { brand: "visa", last4: *b"4242", decline: None };
 
-    /// The card behind a token or a payment method: `tok_visa`, `pm_card_chargeDeclined`, or any other id.
-    pub(crate) fn named(id: &str) -> Card {
-        let name = ["pm_card_", "tok_"].iter().find_map(|prefix| id.strip_prefix(prefix)).unwrap_or_default();
+    /// The test card behind a token or a payment method: `tok_visa`, `pm_card_chargeDeclined`; `None` where there is no such name.
+    pub(crate) fn named(id: &str) -> Option<Card> {
+        let name = ["pm_card_", "tok_"].iter().find_map(|prefix| id.strip_prefix(prefix))?;
         let plain = name.strip_prefix("visa_").unwrap_or(name);
-        let same = |have: &str| have.eq_ignore_ascii_case(plain);
-        if let Some((_, number, decline)) = DECLINING.iter().find(|(have, ..)| same(have)) {
-            return Card { brand: "visa", last4: last4(number), decline: Some(*decline) };
-        }
-        match BRANDS.iter().find(|(have, ..)| *have == name) {
-            Some((_, brand, last4)) => Card { brand, last4: **last4, decline: None },
-            None => Card::VISA,
-        }
+        let refused = REFUSED.iter().find(|(have, ..)| have.eq_ignore_ascii_case(plain));
+        let (_, number, decline) = refused.or_else(|| GOOD.iter().chain(COUNTRIES).find(|(have, ..)| *have == name))?;
+        Some(Card { brand: brand(number), last4: last4(number), decline: *decline })
     }
 
     /// The card with a number; `None` where it is not one.
@@ -103,28 +95,31 @@ impl Card {
         if !(12..=19).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_digit()) || !luhn(&digits) {
             return None;
         }
-        let decline = DECLINING.iter().find(|(_, have, _)| *have == digits).map(|(.., decline)| *decline);
-        let brand = match digits.as_bytes() {
-            [b'4', ..] => "visa",
-            [b'5', ..] | [b'2', ..] => "mastercard",
-            [b'3', b'4' | b'7', ..] => "amex",
-            [b'3', b'5', ..] => "jcb",
-            [b'3', ..] => "diners",
-            [b'6', b'2', ..] => "unionpay",
-            [b'6', ..] => "discover",
-            _ => "unknown",
-        };
-        Some(Card { brand, last4: last4(&digits), decline })
+        let decline = REFUSED.iter().find(|(_, have, _)| *have == digits).and_then(|(.., decline)| *decline);
+        Some(Card { brand: brand(&digits), last4: last4(&digits), decline })
     }
 
-    /// Why it cannot even be saved: a card that declines, unless it is the one that does so only when it is charged.
+    /// Why it cannot even be saved: a card that declines, unless it does so only when it is charged.
     pub(crate) fn unsavable(&self) -> Option<Decline> {
-        self.decline.filter(|_| self.last4 != *b"0341")
+        self.decline.filter(|decline| *decline != Decline::Authentication && self.last4 != *b"0341")
     }
 
     /// The last four digits as text.
     pub(crate) fn last4(&self) -> &str {
         std::str::from_utf8(&self.last4).unwrap_or("4242")
+    }
+}
+
+fn brand(digits: &str) -> &'static str {
+    match digits.as_bytes() {
+        [b'4', ..] => "visa",
+        [b'5', ..] | [b'2', ..] => "mastercard",
+        [b'3', b'4' | b'7', ..] => "amex",
+        [b'3', b'5', ..] => "jcb",
+        [b'3', ..] => "diners",
+        [b'6', b'2', ..] => "unionpay",
+        [b'6', ..] => "discover",
+        _ => "unknown",
     }
 }
 
@@ -150,22 +145,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_payment_methods_and_numbers_lead_to_the_same_decline() {
-        for (name, number, decline) in DECLINING {
-            for id in [format!("tok_{name}"), format!("pm_card_{name}"), format!("pm_card_visa_{name}")] {
-                assert_eq!(Card::named(&id).decline, Some(*decline), "{id}");
+    fn tokens_payment_methods_and_numbers_lead_to_the_same_answer_of_the_bank() {
+        for (name, number, decline) in REFUSED {
+            for id in
+                [format!("tok_{name}"), format!("tok_visa_{name}"), format!("pm_card_{name}"), format!("pm_card_visa_{name}")]
+            {
+                assert_eq!(Card::named(&id).unwrap().decline, *decline, "{id}");
             }
-            assert_eq!(Card::numbered(number).unwrap().decline, Some(*decline), "{number}");
+            assert_eq!(Card::numbered(number).unwrap().decline, *decline, "{number}");
         }
+        assert_eq!(Card::named("pm_card_chargedeclined").unwrap().decline, Some(Decline::Generic));
     }
 
     #[test]
-    fn other_cards_are_good() {
-        for id in ["tok_visa", "pm_card_visa", "pm_card_mastercard", "pm_1Kx", "card_1", ""] {
-            assert_eq!(Card::named(id).decline, None, "{id}");
+    fn the_cards_that_pay_are_those_that_stripe_lists() {
+        for (name, number, _) in GOOD.iter().chain(COUNTRIES) {
+            for id in [format!("tok_{name}"), format!("pm_card_{name}")] {
+                let card = Card::named(&id).unwrap();
+                assert_eq!((card.decline, Some(card)), (None, Card::numbered(number)), "{id}");
+            }
         }
-        assert_eq!(Card::named("tok_mastercard").brand, "mastercard");
+        assert_eq!(Card::named("tok_mastercard").unwrap().brand, "mastercard");
         assert_eq!(Card::numbered("4242 4242 4242 4242"), Some(Card::VISA));
+    }
+
+    #[test]
+    fn a_misspelt_name_is_no_card() {
+        for id in
+            ["tok_nonsense", "tok_chargeDeclind", "pm_card_nonsense", "pm_card_visa_nonsense", "pm_card_", "pm_1Kx", "visa", ""]
+        {
+            assert_eq!(Card::named(id), None, "{id}");
+        }
     }
 
     #[test]

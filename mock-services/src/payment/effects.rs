@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::objects::{Charge, Customer, Intent, Item, Refund, Subscription};
+use super::objects::{Charge, Customer, Intent, Item, PaymentMethod, Refund, Subscription};
 use super::state::PaymentState;
 use crate::service::{EffectFacts, Fields};
 
@@ -51,12 +51,25 @@ impl Change {
     pub(crate) fn apply(&self, state: &mut PaymentState) {
         match self {
             Change::Charged(charge) | Change::ChargeSaved(charge) => state.charges.put(Arc::clone(charge)),
-            Change::IntentSaved(intent) => state.intents.put(Arc::clone(intent)),
+            Change::IntentSaved(intent) => {
+                if let Some(method) = &intent.method {
+                    state.methods.put(Arc::clone(method));
+                }
+                state.intents.put(Arc::clone(intent));
+            }
             Change::Refunded(back) | Change::Released(back) => {
                 state.charges.change(back.refund.charge.id(), |charge| charge.refund(back.refund.amount));
                 state.refunds.put(Arc::clone(&back.refund));
             }
-            Change::CustomerSaved(customer) => state.customers.put(Arc::clone(customer)),
+            Change::CustomerSaved(customer) => {
+                for (id, card) in &customer.cards {
+                    if state.methods.get(id).is_none() {
+                        let (id, customer, created) = (id.clone(), Some(customer.id.clone()), customer.created);
+                        state.methods.put(Arc::new(PaymentMethod { id, card: *card, created, customer }));
+                    }
+                }
+                state.customers.put(Arc::clone(customer));
+            }
             Change::Subscribed(subscription)
             | Change::Upgraded(subscription, _)
             | Change::Unsubscribed(subscription)

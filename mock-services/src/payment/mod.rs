@@ -8,6 +8,7 @@ mod cards;
 mod dress;
 mod effects;
 mod errors;
+mod expiry;
 mod failures;
 mod form;
 mod list;
@@ -22,6 +23,7 @@ mod search;
 mod source;
 mod start;
 mod state;
+mod test_cards;
 #[cfg(test)]
 mod tests;
 

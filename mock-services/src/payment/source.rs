@@ -1,9 +1,13 @@
 //! What a request wants to pay with: a token, a payment method, or a card's number. Numbers end here; only the card is passed on.
 
+use jiff::Timestamp;
+
 use super::cards::{Card, Decline};
 use super::errors::{Problem, Refused, no_such};
+use super::expiry::Written;
 use super::options::is_id;
 use super::params::Params;
+use super::state::PaymentState;
 use crate::service::Ids;
 
 /// What is paid with.
@@ -13,12 +17,25 @@ pub(crate) struct Instrument {
     id: Option<String>,
     /// Which card it is.
     pub(crate) card: Card,
+    /// What a request that has the number says of the card beside it.
+    written: Written,
 }
 
 impl Instrument {
     /// One that has an id already.
     pub(crate) fn known(id: String, card: Card) -> Self {
-        Instrument { id: Some(id), card }
+        Instrument { id: Some(id), card, written: Written::default() }
+    }
+
+    fn new(card: Card) -> Self {
+        Instrument { id: None, card, written: Written::default() }
+    }
+
+    /// The same as it is in this state and at this time: an id stands for the card that it was given for, and a card can have expired.
+    pub(crate) fn looked_up(&self, state: &PaymentState, now: Timestamp) -> Result<Self, Refused> {
+        self.written.check(now)?;
+        let known = self.id.as_deref().and_then(|id| state.card(id));
+        Ok(Instrument { card: known.unwrap_or(self.card), ..self.clone() })
     }
 
     /// Its id, made with this prefix where it has none.
@@ -38,7 +55,8 @@ impl Instrument {
                 return token(id, name).map(Some);
             }
             if params.has(name) {
-                return number(inside(params, name, "number"), name).map(Some);
+                let nested = |wanted: &str| inside(params, name, wanted);
+                return number(nested("number"), Written::read(nested), name).map(Some);
             }
         }
         Ok(None)
@@ -51,19 +69,20 @@ impl Instrument {
         }
         if params.has("payment_method_data") {
             let nested = |wanted: &str| {
+                let is_wanted = |rest: &str| rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) == Some(wanted);
                 params
                     .inside("payment_method_data")
-                    .find(|(first, rest, _)| *first == "card" && *rest == wanted)
+                    .find(|(first, rest, _)| *first == "card" && is_wanted(rest))
                     .map(|found| found.2)
             };
-            return match (nested("[token]"), nested("[number]")) {
+            return match (nested("token"), nested("number")) {
                 (Some(id), _) => token(id, "payment_method_data[card][token]").map(Some),
-                (None, Some(digits)) => number(Some(digits), "payment_method_data[card]").map(Some),
-                (None, None) => Ok(Some(Instrument { id: None, card: Card::VISA })),
+                (None, Some(digits)) => number(Some(digits), Written::read(nested), "payment_method_data[card]").map(Some),
+                (None, None) => Ok(Some(Instrument::new(Card::VISA))),
             };
         }
         if params.text("confirmation_token")?.is_some() {
-            return Ok(Some(Instrument { id: None, card: Card::VISA }));
+            return Ok(Some(Instrument::new(Card::VISA)));
         }
         match params.raw("source") {
             Some(id) => token(id, "source").map(Some),
@@ -74,32 +93,47 @@ impl Instrument {
 
 /// A payment method by its id; the names of Stripe's test cards stand for a new one each time.
 pub(crate) fn method(id: &str, param: &'static str) -> Result<Instrument, Refused> {
-    if is_id("pm_card_", id) {
-        return Ok(Instrument { id: None, card: Card::named(id) });
+    let named = Some(id).filter(|id| id.starts_with("pm_card_")).and_then(Card::named);
+    match named {
+        Some(card) => Ok(Instrument::new(card)),
+        None if is_made("pm_", id) || is_made("card_", id) || is_made("src_", id) => {
+            Ok(Instrument::known(id.to_owned(), Card::VISA))
+        }
+        None => {
+            let message = format!(
+                "No such PaymentMethod: '{id}'; It's possible this PaymentMethod exists on one of your connected accounts, in which \
+                 case you should retry this request on that connected account. Learn more at \
+                 https://stripe.com/docs/connect/authentication"
+            );
+            Err(Box::new(Problem::invalid(message).code("resource_missing").param(param)))
+        }
     }
-    if ["pm_", "card_", "src_"].iter().any(|prefix| is_id(prefix, id)) {
-        return Ok(Instrument::known(id.to_owned(), Card::named(id)));
-    }
-    Err(no_such("PaymentMethod", id, param))
 }
 
 fn token(id: &str, param: &'static str) -> Result<Instrument, Refused> {
-    if is_id("tok_", id) || is_id("pm_card_", id) {
-        return Ok(Instrument { id: None, card: Card::named(id) });
+    match Card::named(id) {
+        Some(card) => Ok(Instrument::new(card)),
+        None if is_made("tok_", id) => Ok(Instrument::new(Card::VISA)),
+        None if is_made("card_", id) || is_made("src_", id) || is_made("pm_", id) => {
+            Ok(Instrument::known(id.to_owned(), Card::VISA))
+        }
+        None => Err(no_such("token", id, param)),
     }
-    if ["card_", "src_", "pm_"].iter().any(|prefix| is_id(prefix, id)) {
-        return Ok(Instrument::known(id.to_owned(), Card::VISA));
-    }
-    Err(no_such("token", id, param))
 }
 
-fn number(digits: Option<&str>, param: &str) -> Result<Instrument, Refused> {
+/// Whether an id is one as Stripe makes them, with a digit behind the prefix. No test card is called so: a name that is misspelt must
+/// not become a card that pays.
+fn is_made(prefix: &str, id: &str) -> bool {
+    is_id(prefix, id) && id.as_bytes().get(prefix.len()).is_some_and(u8::is_ascii_digit)
+}
+
+fn number(digits: Option<&str>, written: Written, param: &str) -> Result<Instrument, Refused> {
     let name = format!("{param}[number]");
     let Some(digits) = digits else {
         return Err(Box::new(Problem::invalid(format!("Missing required param: {name}.")).code("parameter_missing").param(name)));
     };
     match Card::numbered(digits) {
-        Some(card) => Ok(Instrument { id: None, card }),
+        Some(card) => Ok(Instrument { id: None, card, written }),
         None => Err(Box::new(
             Problem::new(402, "card_error", "Your card number is incorrect.").code("incorrect_number").param("number"),
         )),
@@ -142,7 +176,9 @@ mod tests {
         assert_eq!(declining.card.decline, Some(Decline::Generic));
         assert_eq!(source("card[number]=4000000000009995").unwrap().unwrap().card.decline, Some(Decline::InsufficientFunds));
         assert_eq!(source("amount=1").unwrap(), None);
-        for body in ["source=visa", "source=", "source[object]=card", "source[number]=42", "source=tok_%3Cb%3E"] {
+        for body in
+            ["source=visa", "source=", "source[object]=card", "source[number]=42", "source=tok_%3Cb%3E", "source=tok_nonsense"]
+        {
             assert!(source(body).is_err(), "{body}");
         }
     }
@@ -158,7 +194,11 @@ mod tests {
             of_method(&format!("{data}[token]=tok_chargeDeclined")).unwrap().unwrap().card.decline,
             Some(Decline::Generic)
         );
-        assert!(of_method("payment_method=visa").is_err());
+        for id in
+            ["visa", "pm_card_nonsense", "pm_cardvisa_chargeDeclined", "pm_chargeDeclined", "card_chargeDeclined", "tok_visa"]
+        {
+            assert!(of_method(&format!("payment_method={id}")).is_err(), "{id}");
+        }
         assert_eq!(of_method("amount=1").unwrap(), None);
     }
 }

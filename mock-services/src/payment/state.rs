@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::cards::Card;
-use super::objects::{Charge, Customer, Intent, Object, Refund, Subscription};
+use super::objects::{Charge, Customer, Intent, Object, PaymentMethod, Refund, Subscription};
 use super::options::{Customers, PaymentOptions};
 use crate::index::Index;
 use crate::service::Ids;
@@ -19,6 +19,8 @@ pub struct PaymentState {
     pub(super) refunds: Table<Refund>,
     pub(super) customers: Table<Customer>,
     pub(super) subscriptions: Table<Subscription>,
+    /// What customers and intents were given to pay with, so that an id goes on to stand for its card.
+    pub(super) methods: Table<PaymentMethod>,
 }
 
 /// Objects of one kind, oldest first.
@@ -84,11 +86,17 @@ impl PaymentState {
         match self.customers.get(id) {
             Some(customer) if customer.deleted => None,
             Some(customer) => {
-                let name = customer.default_source.as_ref().or(customer.invoice_settings.default_payment_method.as_ref());
-                Some(Wallet { card: name.cloned().zip(customer.card) })
+                let id = customer.default_source.as_ref().or(customer.invoice_settings.default_payment_method.as_ref());
+                let card = id.and_then(|id| customer.cards.iter().find(|(have, _)| have == id));
+                Some(Wallet { card: card.cloned() })
             }
             None => options.is_given(id).then(|| Wallet { card: Some((given_card(id), Card::VISA)) }),
         }
+    }
+
+    /// The card that an id was given for.
+    pub(super) fn card(&self, id: &str) -> Option<Card> {
+        self.methods.get(id).map(|method| method.card)
     }
 
     /// The customer, even one that was deleted.

@@ -87,11 +87,12 @@ impl Create {
     /// The card that is charged.
     fn instrument(&self, world: &World<'_>) -> Result<Instrument, Refused> {
         let Some(customer) = &self.customer else {
-            return self.source.clone().ok_or_else(|| Box::new(Problem::invalid("Must provide source or customer.")));
+            let source = self.source.as_ref().ok_or_else(|| Box::new(Problem::invalid("Must provide source or customer.")))?;
+            return world.look_up(source);
         };
         let wallet = world.state.wallet(world.options, customer).ok_or_else(|| no_such("customer", customer, "customer"))?;
         if let Some(source) = &self.source {
-            return Ok(source.clone());
+            return world.look_up(source);
         }
         wallet.card.map(|(id, card)| Instrument::known(id, card)).ok_or_else(|| {
             let message = "Cannot charge a customer that has no active card";

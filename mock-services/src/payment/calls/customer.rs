@@ -84,15 +84,19 @@ impl Save {
         customer.tax_exempt = self.tax_exempt.unwrap_or(customer.tax_exempt);
         customer.metadata = self.metadata.over(&customer.metadata)?;
         if let Some(method) = &self.default_method {
-            customer.invoice_settings.default_payment_method = Some(method.id(&world.context.ids, "pm_1"));
-            customer.card = Some(method.card);
+            let method = world.look_up(method)?;
+            let id = method.id(&world.context.ids, "pm_1");
+            customer.cards.push((id.clone(), method.card));
+            customer.invoice_settings.default_payment_method = Some(id);
         }
         if let Some(source) = &self.source {
+            let source = world.look_up(source)?;
             if let Some(reason) = source.card.unsavable() {
                 return Err(Box::new(declined(reason)));
             }
-            customer.default_source = Some(source.id(&world.context.ids, "card_1"));
-            customer.card = Some(source.card);
+            let id = source.id(&world.context.ids, "card_1");
+            customer.cards.push((id.clone(), source.card));
+            customer.default_source = Some(id);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::expand::{Expand, Expands, Fresh};
-use super::intent_steps::confirmed;
+use super::intent_steps::{Confirmation, confirmed};
 use super::{Call, Outcome, World, set};
 use crate::payment::allowed;
 use crate::payment::answers;
@@ -11,7 +11,9 @@ use crate::payment::effects::Change;
 use crate::payment::errors::{Problem, Refused, no_such, not_found, unexpected_state};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::money::Currency;
-use crate::payment::objects::{AutomaticPaymentMethods, Expandable, Intent, PaymentMethodOptions, Shipping, Status};
+use crate::payment::objects::{
+    AutomaticPaymentMethods, Expandable, Intent, PaymentMethod, PaymentMethodOptions, Shipping, Status,
+};
 use crate::payment::operations::Op;
 use crate::payment::params::{self, Params};
 use crate::payment::source::Instrument;
@@ -31,6 +33,7 @@ pub(crate) struct Create {
     metadata: MetadataChange,
     method: Option<Instrument>,
     confirm: bool,
+    confirmation: Confirmation,
     automatic: Option<AutomaticPaymentMethods>,
     method_types: Vec<String>,
     capture_method: &'static str,
@@ -72,6 +75,7 @@ impl Create {
             metadata: MetadataChange::read(params)?,
             method: Instrument::of_method(params)?,
             confirm: params.boolean("confirm")?.unwrap_or(false),
+            confirmation: Confirmation::read(params)?,
             automatic: automatic(params, &method_types)?,
             method_types: if method_types.is_empty() { vec!["card".to_owned()] } else { method_types },
             capture_method: params.choice("capture_method", CAPTURE)?.unwrap_or("automatic_async"),
@@ -137,7 +141,7 @@ impl Create {
             latest_charge: None,
             livemode: false,
             metadata: self.metadata.fresh(),
-            next_action: (),
+            next_action: None,
             on_behalf_of: self.on_behalf_of.clone(),
             payment_method: None,
             payment_method_configuration_details: (),
@@ -154,7 +158,7 @@ impl Create {
             status: Status::RequiresPaymentMethod,
             transfer_data: (),
             transfer_group: self.transfer_group.clone(),
-            card: None,
+            method: None,
         }
     }
 }
@@ -187,10 +191,13 @@ fn automatic(params: &Params<'_>, named: &[String]) -> Result<Option<AutomaticPa
 }
 
 /// Gives an intent a payment method.
-pub(crate) fn attach(intent: &mut Intent, method: &Instrument, world: &World<'_>) {
-    intent.payment_method = Some(method.id(&world.context.ids, "pm_1"));
-    intent.card = Some(method.card);
-    intent.status = Status::RequiresConfirmation;
+pub(crate) fn attach(intent: &mut Intent, method: &Instrument, world: &World<'_>) -> Result<(), Refused> {
+    let method = world.look_up(method)?;
+    let (id, card) = (method.id(&world.context.ids, "pm_1"), method.card);
+    let known = world.state.methods.get(&id).cloned();
+    let customer = intent.customer().map(str::to_owned);
+    intent.pay_with(known.unwrap_or_else(|| Arc::new(PaymentMethod { id, card, created: world.now(), customer })));
+    Ok(())
 }
 
 impl Call for Create {
@@ -200,9 +207,13 @@ impl Call for Create {
         }
         let mut intent = self.intent(world);
         if let Some(method) = &self.method {
-            attach(&mut intent, method, world);
+            attach(&mut intent, method, world)?;
         }
-        if self.confirm { confirmed(intent, &self.expand, world) } else { Ok(saved(intent, &self.expand, world)) }
+        if self.confirm {
+            confirmed(intent, &self.confirmation, &self.expand, world)
+        } else {
+            Ok(saved(intent, &self.expand, world))
+        }
     }
 }
 
@@ -298,7 +309,7 @@ impl Call for Update {
         intent.currency = self.currency.map_or(intent.currency, |currency| currency.code);
         Currency::known(intent.currency).check(intent.amount)?;
         if let Some(method) = &self.method {
-            attach(&mut intent, method, world);
+            attach(&mut intent, method, world)?;
         }
         intent.capture_method = self.capture_method.unwrap_or(intent.capture_method);
         intent.setup_future_usage = self.setup_future_usage.or(intent.setup_future_usage);

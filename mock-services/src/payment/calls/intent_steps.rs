@@ -8,19 +8,39 @@ use super::intent::{attach, saved};
 use super::{Call, Outcome, World};
 use crate::payment::allowed;
 use crate::payment::answers;
-use crate::payment::cards::{Card, Decline};
+use crate::payment::cards::Decline;
 use crate::payment::effects::Change;
 use crate::payment::errors::{Refused, doc_url, not_found, unexpected_state};
 use crate::payment::metadata::MetadataChange;
-use crate::payment::objects::{Charge, Expandable, Intent, LastPaymentError, PaymentMethod, Shipping, Status};
+use crate::payment::objects::{Charge, Expandable, Intent, LastPaymentError, NextAction, PaymentMethod, Shipping, Status};
 use crate::payment::params::Params;
 use crate::payment::source::{Instrument, declined};
+use crate::payment::state::GIVEN_AT;
 use crate::service::Fields;
+
+/// How an intent is confirmed.
+#[derive(Debug)]
+pub(crate) struct Confirmation {
+    /// Where whoever pays comes back to.
+    return_url: Option<String>,
+    /// Whether whoever pays is there and can be asked who they are.
+    can_ask: bool,
+}
+
+impl Confirmation {
+    /// Reads the parameters.
+    pub(crate) fn read(params: &Params<'_>) -> Result<Self, Refused> {
+        let is_away = params.raw("off_session").is_some_and(|value| value != "false");
+        let must_not_ask = params.boolean("error_on_requires_action")?.unwrap_or(false);
+        Ok(Confirmation { return_url: params.owned("return_url")?, can_ask: !is_away && !must_not_ask })
+    }
+}
 
 /// A confirmation: the money is taken, or held.
 #[derive(Debug)]
 pub(crate) struct Confirm {
     id: String,
+    confirmation: Confirmation,
     method: Option<Instrument>,
     capture_method: Option<&'static str>,
     receipt_email: Option<String>,
@@ -35,6 +55,7 @@ impl Confirm {
         fields.set("payment_intent", id.as_str());
         Ok(Confirm {
             id,
+            confirmation: Confirmation::read(params)?,
             method: Instrument::of_method(params)?,
             capture_method: params.choice("capture_method", &["automatic", "automatic_async", "manual"])?,
             receipt_email: params.owned("receipt_email")?,
@@ -62,33 +83,46 @@ impl Call for Confirm {
         }
         let mut intent = Intent::clone(old);
         if let Some(method) = &self.method {
-            attach(&mut intent, method, world);
+            attach(&mut intent, method, world)?;
         }
         intent.capture_method = self.capture_method.unwrap_or(intent.capture_method);
         intent.receipt_email = self.receipt_email.clone().or(intent.receipt_email);
         intent.shipping = self.shipping.clone().or(intent.shipping);
-        confirmed(intent, &self.expand, world)
+        confirmed(intent, &self.confirmation, &self.expand, world)
     }
 }
 
 /// Confirms an intent that can be: asks the bank, and takes or holds the money.
-pub(crate) fn confirmed(mut intent: Intent, expand: &Expand, world: &World<'_>) -> Result<Outcome, Refused> {
+pub(crate) fn confirmed(
+    mut intent: Intent,
+    confirmation: &Confirmation,
+    expand: &Expand,
+    world: &World<'_>,
+) -> Result<Outcome, Refused> {
     // As of old, a customer's default source stands in where no payment method is named.
-    if intent.card.is_none()
+    if intent.method.is_none()
         && let Some(wallet) = intent.customer().and_then(|customer| world.state.wallet(world.options, customer))
         && let Some((id, card)) = wallet.card
     {
-        intent.payment_method = Some(id);
-        intent.card = Some(card);
+        let known = world.state.methods.get(&id).cloned();
+        let customer = intent.customer().map(str::to_owned);
+        intent.pay_with(known.unwrap_or_else(|| Arc::new(PaymentMethod { id, card, created: GIVEN_AT, customer })));
     }
-    let (Some(card), Some(method)) = (intent.card, intent.payment_method.clone()) else {
+    let Some(method) = intent.method.clone() else {
         let message = "You cannot confirm this PaymentIntent because it's missing a payment method. You can either update the \
                        PaymentIntent with a payment method and then confirm it again, or confirm it again directly with a payment \
                        method or ConfirmationToken.";
         return Err(unexpected_state(message, &intent));
     };
-    if let Some(reason) = decline(card, intent.customer(), world) {
-        return Err(turned_down(intent, reason, card, method, world));
+    match decline(method.card, intent.customer(), world) {
+        None => {}
+        Some(Decline::Authentication) if confirmation.can_ask => {
+            let return_url = confirmation.return_url.as_deref();
+            intent.next_action = Some(NextAction::authenticate(world.id("src_1", 23), &intent.client_secret, return_url));
+            intent.status = Status::RequiresAction;
+            return Ok(saved(intent, expand, world));
+        }
+        Some(reason) => return Err(turned_down(intent, reason, PaymentMethod::clone(&method), world)),
     }
     let mut charge = Charge {
         application_fee_amount: intent.application_fee_amount,
@@ -102,7 +136,7 @@ pub(crate) fn confirmed(mut intent: Intent, expand: &Expand, world: &World<'_>) 
         statement_descriptor: intent.statement_descriptor.clone(),
         statement_descriptor_suffix: intent.statement_descriptor_suffix.clone(),
         transfer_group: intent.transfer_group.clone(),
-        ..approved(world, intent.amount, intent.currency, card, method)
+        ..approved(world, intent.amount, intent.currency, method.card, method.id.clone())
     };
     let hold = intent.capture_method == "manual";
     if hold {
@@ -113,7 +147,7 @@ pub(crate) fn confirmed(mut intent: Intent, expand: &Expand, world: &World<'_>) 
         intent.amount_received = intent.amount;
         charge.capture(intent.amount, world.id("txn_3", 23));
     }
-    intent.last_payment_error = None;
+    (intent.last_payment_error, intent.next_action) = (None, None);
     intent.latest_charge = Some(Expandable::of(&charge.id));
     Ok(moved(charge, intent, !hold, expand, world))
 }
@@ -127,11 +161,9 @@ fn moved(charge: Charge, intent: Intent, money_moved: bool, expand: &Expand, wor
 }
 
 /// The refusal of a declined card, with the intent as Stripe leaves it.
-fn turned_down(mut intent: Intent, reason: Decline, card: Card, method: String, world: &World<'_>) -> Refused {
+fn turned_down(mut intent: Intent, reason: Decline, method: PaymentMethod, world: &World<'_>) -> Refused {
     let charge = world.id("ch_3", 23);
     let (code, decline_code, message) = reason.words();
-    let customer = intent.customer().map(str::to_owned);
-    let method = PaymentMethod { id: method, card, created: world.now(), customer };
     intent.last_payment_error = Some(LastPaymentError {
         charge: charge.clone(),
         code,
@@ -143,7 +175,7 @@ fn turned_down(mut intent: Intent, reason: Decline, card: Card, method: String, 
         r#type: "card_error",
     });
     intent.latest_charge = Some(Expandable::of(&charge));
-    intent.payment_method = None;
+    (intent.payment_method, intent.method, intent.next_action) = (None, None, None);
     intent.status = Status::RequiresPaymentMethod;
     Box::new(declined(reason).charge(&charge).intent(intent).method(method))
 }
@@ -230,6 +262,7 @@ impl Call for Cancel {
         }
         let mut intent = Intent::clone(old);
         intent.status = Status::Canceled;
+        intent.next_action = None;
         intent.amount_capturable = 0;
         intent.canceled_at = Some(world.now());
         intent.cancellation_reason = self.reason;

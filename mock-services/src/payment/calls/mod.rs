@@ -16,6 +16,7 @@ use super::effects::Change;
 use super::errors::Refused;
 use super::operations::Op;
 use super::options::PaymentOptions;
+use super::source::Instrument;
 use super::state::PaymentState;
 use crate::service::{Answer, Context};
 
@@ -58,6 +59,11 @@ impl World<'_> {
     /// The time in seconds.
     pub(crate) fn now(&self) -> i64 {
         self.context.now.as_second()
+    }
+
+    /// What a request pays with, as it is in this world.
+    pub(crate) fn look_up(&self, instrument: &Instrument) -> Result<Instrument, Refused> {
+        instrument.looked_up(self.state, self.context.now)
     }
 
     /// An id with its prefix.

@@ -90,7 +90,8 @@ impl Create {
         if self.behavior == "default_incomplete" {
             return Ok("incomplete");
         }
-        let Some(card) = self.method.as_ref().map(|method| method.card).or(wallet.card.map(|(_, card)| card)) else {
+        let own = self.method.as_ref().map(|method| world.look_up(method)).transpose()?.map(|method| method.card);
+        let Some(card) = own.or(wallet.card.map(|(_, card)| card)) else {
             let message = "This customer has no attached payment source or default payment method. Please consider adding a default \
                            payment method. For more information, visit https://stripe.com/docs/billing/subscriptions/\
                            payment-methods-setting#payment-method-priority.";

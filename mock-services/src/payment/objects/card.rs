@@ -4,7 +4,7 @@
 use compact_str::CompactString;
 use serde::{Serialize, Serializer};
 
-use super::{BillingDetails, Null};
+use super::{BillingDetails, Null, Object};
 use crate::payment::cards::Card;
 use crate::payment::metadata::Metadata;
 
@@ -31,7 +31,7 @@ pub(crate) struct PaymentMethodDetails {
     pub(crate) amount: i64,
 }
 
-/// A payment method that an error names.
+/// A payment method.
 #[derive(Debug, Clone)]
 pub(crate) struct PaymentMethod {
     /// Its id.
@@ -42,6 +42,19 @@ pub(crate) struct PaymentMethod {
     pub(crate) created: i64,
     /// Whose it is.
     pub(crate) customer: Option<String>,
+}
+
+impl Object for PaymentMethod {
+    const KIND: &'static str = "payment_method";
+    const URL: &'static str = "/v1/payment_methods";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn created(&self) -> i64 {
+        self.created
+    }
 }
 
 /// How a card's network is written, and a fingerprint for its cards.

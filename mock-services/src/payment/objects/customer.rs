@@ -37,9 +37,9 @@ pub(crate) struct Customer {
     /// Whether it is gone; then only its id is left.
     #[serde(skip)]
     pub(crate) deleted: bool,
-    /// The card that is charged where a request names none.
+    /// The cards that it was given, by their ids.
     #[serde(skip)]
-    pub(crate) card: Option<Card>,
+    pub(crate) cards: Vec<(String, Card)>,
 }
 
 /// What invoices are paid with.
@@ -99,14 +99,14 @@ impl Customer {
             tax_exempt: "none",
             test_clock: (),
             deleted: false,
-            card: None,
+            cards: Vec::new(),
         }
     }
 
     /// The same with a default card.
     pub(crate) fn with_card(mut self, id: String, card: Card) -> Self {
-        self.default_source = Some(id);
-        self.card = Some(card);
+        self.default_source = Some(id.clone());
+        self.cards.push((id, card));
         self
     }
 

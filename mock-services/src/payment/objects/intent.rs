@@ -1,9 +1,10 @@
 //! A payment intent: what is to be paid, and how far that has come.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
-use super::{Charge, Customer, Expandable, Null, Object, PaymentMethod, Shipping};
-use crate::payment::cards::Card;
+use super::{Charge, Customer, Expandable, NextAction, Null, Object, PaymentMethod, Shipping};
 use crate::payment::metadata::Metadata;
 
 /// A payment intent.
@@ -33,9 +34,9 @@ pub(crate) struct Intent {
     pub(crate) latest_charge: Option<Expandable<Charge>>,
     pub(crate) livemode: bool,
     pub(crate) metadata: Metadata,
-    pub(crate) next_action: Null,
+    pub(crate) next_action: Option<NextAction>,
     pub(crate) on_behalf_of: Option<String>,
-    pub(crate) payment_method: Option<String>,
+    pub(crate) payment_method: Option<Expandable<PaymentMethod>>,
     pub(crate) payment_method_configuration_details: Null,
     pub(crate) payment_method_options: PaymentMethodOptions,
     pub(crate) payment_method_types: Vec<String>,
@@ -50,9 +51,9 @@ pub(crate) struct Intent {
     pub(crate) status: Status,
     pub(crate) transfer_data: Null,
     pub(crate) transfer_group: Option<String>,
-    /// The card behind the payment method; Stripe does not show it here.
+    /// The payment method itself; Stripe shows its id alone.
     #[serde(skip)]
-    pub(crate) card: Option<Card>,
+    pub(crate) method: Option<Arc<PaymentMethod>>,
 }
 
 /// How far an intent has come.
@@ -63,6 +64,8 @@ pub(crate) enum Status {
     RequiresPaymentMethod,
     /// It can be confirmed.
     RequiresConfirmation,
+    /// Whoever pays must first show who they are.
+    RequiresAction,
     /// The money is held, not taken.
     RequiresCapture,
     /// The money is taken.
@@ -77,6 +80,7 @@ impl Status {
         match self {
             Status::RequiresPaymentMethod => "requires_payment_method",
             Status::RequiresConfirmation => "requires_confirmation",
+            Status::RequiresAction => "requires_action",
             Status::RequiresCapture => "requires_capture",
             Status::Succeeded => "succeeded",
             Status::Canceled => "canceled",
@@ -85,7 +89,7 @@ impl Status {
 
     /// Whether it can still be confirmed.
     pub(crate) fn is_open(self) -> bool {
-        matches!(self, Status::RequiresPaymentMethod | Status::RequiresConfirmation)
+        matches!(self, Status::RequiresPaymentMethod | Status::RequiresConfirmation | Status::RequiresAction)
     }
 }
 
@@ -157,5 +161,13 @@ impl Intent {
     /// Who is to pay.
     pub(crate) fn customer(&self) -> Option<&str> {
         self.customer.as_ref().map(Expandable::id)
+    }
+
+    /// Gives it a payment method with which it can be confirmed.
+    pub(crate) fn pay_with(&mut self, method: Arc<PaymentMethod>) {
+        self.payment_method = Some(Expandable::of(&method.id));
+        self.method = Some(method);
+        self.next_action = None;
+        self.status = Status::RequiresConfirmation;
     }
 }

@@ -1,6 +1,7 @@
 //! Requests as clients send them, decided and committed as the engine does it, without an engine.
 
 mod arbitrary;
+mod cards;
 mod charges;
 mod customers;
 mod intents;
