@@ -12,7 +12,7 @@ mod state;
 mod tests;
 
 use crate::service::{
-    Accepted, After, Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognised, Request, Service,
+    Accepted, After, Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognised, Refusal, Request, Service,
 };
 
 pub use options::{DeployOptions, EnvironmentOptions, LockEnd, Rollout};
@@ -96,7 +96,9 @@ impl Service for Deploy {
             Api::Plain(call) => plain::decide(&self.options, state, call, context),
         };
         match decision {
-            Decision::Refuse(refusal) => Decision::Refuse(refusal),
+            Decision::Refuse(Refusal { answer, traces, begun }) => {
+                Decision::Refuse(Refusal { answer, traces: traces.into_iter().map(Effect).collect(), begun })
+            }
             Decision::Accept(accepted) => Decision::Accept(Accepted {
                 operation: accepted.operation,
                 effects: accepted.effects.into_iter().map(Effect).collect(),

@@ -258,8 +258,8 @@ impl<S: Service> Engine<S> {
     fn receive(&self, core: &mut Core<S>, job: &Arc<Job<S>>) -> First<S::Effect> {
         core.count();
         let judgement = core.judge(job, 0);
-        if let Judgement::Refused { answer, begun } = judgement {
-            core.refused(job, &answer, begun);
+        if let Judgement::Refused(refusal) = judgement {
+            let answer = core.refused(job, refusal);
             let context = core.context(job, 0);
             let operation = &job.operation(self.service()).name;
             let delivery = self.refusal(Some(operation), &job.request, job.origin, &context, answer);

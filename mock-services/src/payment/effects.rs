@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::objects::{Charge, Customer, Intent, Item, PaymentMethod, Refund, Subscription};
+use super::objects::{Charge, Customer, Intent, Item, Refund, Subscription};
 use super::state::PaymentState;
 use crate::service::{EffectFacts, Fields};
 
@@ -15,7 +15,7 @@ pub struct PaymentEffect(pub(super) Change);
 pub(crate) enum Change {
     /// Money was taken: at once, or of what was held.
     Charged(Arc<Charge>),
-    /// Money is held, or the papers of a charge changed.
+    /// Money is held, a charge failed, or its papers changed.
     ChargeSaved(Arc<Charge>),
     /// An intent was made or changed.
     IntentSaved(Arc<Intent>),
@@ -50,7 +50,12 @@ impl Change {
     /// Commits it.
     pub(crate) fn apply(&self, state: &mut PaymentState) {
         match self {
-            Change::Charged(charge) | Change::ChargeSaved(charge) => state.charges.put(Arc::clone(charge)),
+            Change::Charged(charge) | Change::ChargeSaved(charge) => {
+                if !charge.paid {
+                    state.know(&charge.payment_method, charge.payment_method_details.card, charge.created, charge.customer());
+                }
+                state.charges.put(Arc::clone(charge));
+            }
             Change::IntentSaved(intent) => {
                 if let Some(method) = &intent.method {
                     state.methods.put(Arc::clone(method));
@@ -63,10 +68,7 @@ impl Change {
             }
             Change::CustomerSaved(customer) => {
                 for (id, card) in &customer.cards {
-                    if state.methods.get(id).is_none() {
-                        let (id, customer, created) = (id.clone(), Some(customer.id.clone()), customer.created);
-                        state.methods.put(Arc::new(PaymentMethod { id, card: *card, created, customer }));
-                    }
+                    state.know(id, *card, customer.created, Some(&customer.id));
                 }
                 state.customers.put(Arc::clone(customer));
             }

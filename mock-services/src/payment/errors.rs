@@ -6,6 +6,7 @@ use compact_str::CompactString;
 use serde::Serialize;
 
 use super::answers;
+use super::effects::Change;
 use super::objects::{Intent, PaymentMethod};
 use crate::service::{Answer, Context};
 
@@ -17,6 +18,8 @@ pub(crate) type Refused = Box<Problem>;
 pub(crate) struct Problem {
     status: u16,
     begun: bool,
+    /// What the service remembers of it.
+    traces: Vec<Change>,
     body: Body,
 }
 
@@ -55,7 +58,12 @@ impl Problem {
 
     /// Any refusal.
     pub(crate) fn new(status: u16, kind: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Problem { status, begun: false, body: Body { message: message.into(), r#type: kind, ..Body::default() } }
+        Problem {
+            status,
+            begun: false,
+            traces: Vec::new(),
+            body: Body { message: message.into(), r#type: kind, ..Body::default() },
+        }
     }
 
     /// The short name of the error, with the page that explains it.
@@ -81,6 +89,17 @@ impl Problem {
     pub(crate) fn begun(mut self) -> Self {
         self.begun = true;
         self
+    }
+
+    /// The service remembers this much of the call, though it is refused.
+    pub(crate) fn leaving(mut self, traces: Vec<Change>) -> Self {
+        self.traces = traces;
+        self
+    }
+
+    /// What the service remembers, to be taken once.
+    pub(crate) fn take_traces(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.traces)
     }
 
     /// Whether the call had begun.

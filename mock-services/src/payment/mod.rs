@@ -94,7 +94,10 @@ impl Service for Payment {
                 afterwards: Vec::new(),
                 answer: outcome.answer,
             }),
-            Err(problem) => Decision::Refuse(Refusal { begun: problem.has_begun(), answer: problem.answer(context) }),
+            Err(mut problem) => {
+                let traces = problem.take_traces().into_iter().map(PaymentEffect).collect();
+                Decision::Refuse(Refusal { traces, begun: problem.has_begun(), answer: problem.answer(context) })
+            }
         }
     }
 

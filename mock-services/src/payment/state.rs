@@ -99,6 +99,14 @@ impl PaymentState {
         self.methods.get(id).map(|method| method.card)
     }
 
+    /// Remembers which card an id stands for, unless it is known already.
+    pub(super) fn know(&mut self, id: &str, card: Card, created: i64, customer: Option<&str>) {
+        if self.methods.get(id).is_none() {
+            let (id, customer) = (id.to_owned(), customer.map(str::to_owned));
+            self.methods.put(Arc::new(PaymentMethod { id, card, created, customer }));
+        }
+    }
+
     /// The customer, even one that was deleted.
     pub(super) fn customer(&self, options: &PaymentOptions, id: &str) -> Option<Arc<Customer>> {
         self.customers.get(id).cloned().or_else(|| options.is_given(id).then(|| Arc::new(given(id))))

@@ -171,16 +171,18 @@ pub struct Context {
 #[derive(Debug)]
 pub enum Decision<Effect> {
     /// The service refuses: its true 4xx, no effect, no attempt.
-    Refuse(Refusal),
+    Refuse(Refusal<Effect>),
     /// The service accepts.
     Accept(Accepted<Effect>),
 }
 
 /// A true refusal.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct Refusal<Effect> {
     /// What the caller is told.
     pub answer: Answer,
+    /// What the service remembers of it: bookkeeping alone, such as a charge that failed. None of it is an effect.
+    pub traces: Vec<Effect>,
     /// Whether the call had begun to execute, so that an idempotency key keeps this answer (a declined card).
     pub begun: bool,
 }
@@ -229,13 +231,13 @@ impl<Effect> Decision<Effect> {
     /// Refused before it began.
     #[must_use]
     pub fn refuse(answer: Answer) -> Self {
-        Decision::Refuse(Refusal { answer, begun: false })
+        Decision::Refuse(Refusal { answer, traces: Vec::new(), begun: false })
     }
 
     /// Refused after it had begun, as a declined card is.
     #[must_use]
     pub fn refuse_begun(answer: Answer) -> Self {
-        Decision::Refuse(Refusal { answer, begun: true })
+        Decision::Refuse(Refusal { answer, traces: Vec::new(), begun: true })
     }
 }
 

@@ -31,6 +31,25 @@ async fn a_declined_card_is_kept_and_replayed_and_is_still_no_attempt() {
 }
 
 #[tokio::test]
+async fn a_declined_intent_is_there_afterwards_once_and_is_no_effect() {
+    let world = World::with(&["payment.charge#every reply=drop"]).await;
+    let body = "amount=500&currency=usd&payment_method=pm_card_chargeDeclined&confirm=true";
+    let first = world.send("payment", &Ask::form("/v1/payment_intents", body).key("k1")).await;
+    let again = world.send("payment", &Ask::form("/v1/payment_intents", body).key("k1")).await;
+    assert_eq!((first.status(), again.status(), again.body()), (Some(402), Some(402), first.body()));
+    let intent = first.at("/error/payment_intent/id");
+    let kept = world.send("payment", &Ask::get(format!("/v1/payment_intents/{intent}"))).await;
+    assert_eq!((kept.status(), kept.at("/last_payment_error/code").as_str()), (Some(200), "card_declined"));
+    let charges = world.send("payment", &Ask::get("/v1/charges")).await.json();
+    assert_eq!(charges["data"].as_array().map(Vec::len), Some(1), "the replay declined nothing anew");
+    assert_eq!((&charges["data"][0]["id"], &charges["data"][0]["status"]), (&first.at("/error/charge").into(), &"failed".into()));
+    assert_eq!((world.fired(), world.count(), refused(world.ledger())), (vec![0], 0, vec![402, 402]));
+    let path = format!("/v1/payment_intents/{intent}/confirm");
+    assert!(world.send("payment", &Ask::form(path, "payment_method=pm_card_visa")).await.bytes.is_empty(), "it is struck");
+    assert_eq!((world.fired(), world.count()), (vec![1], 1));
+}
+
+#[tokio::test]
 async fn bad_parameters_are_not_kept() {
     let world = World::with(&[]).await;
     let bad = Ask::form("/v1/charges", "amount=abc&currency=usd&customer=cus_42").key("k1");

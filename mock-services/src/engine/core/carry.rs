@@ -20,9 +20,9 @@ impl<S: Service> Core<S> {
         kept: Option<Answer>,
     ) -> Carried {
         match judgement {
-            Judgement::Refused { answer, begun } => {
+            Judgement::Refused(refusal) => {
                 // It was acceptable when it came, and is no longer: the world moved while it was held.
-                self.refused(job, &answer, begun);
+                let answer = self.refused(job, refusal);
                 self.setting.ledger.append(&Event::Lapsed { attempt: cause.attempt, status: answer.status });
                 Carried { answer, replay: false, committed: false }
             }

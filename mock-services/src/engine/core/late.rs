@@ -121,7 +121,7 @@ impl<S: Service> Core<S> {
                         if let Some(keyed) = &job.keyed {
                             self.keys.forget(keyed);
                         }
-                        self.refused(&job, &refusal.answer, refusal.begun);
+                        self.refused(&job, refusal);
                         false
                     }
                 }

@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::fault::Lag;
 use crate::idempotency::{Age, Found, Idempotency, KeyRefusal, KeyStore};
 use crate::ledger::{Event, How, Ledger};
-use crate::service::{Accepted, Answer, Context, Decision, IdSource, Kind, Service};
+use crate::service::{Accepted, Answer, Context, Decision, IdSource, Kind, Refusal, Service};
 
 /// What is the same for all that happens in one engine.
 pub(super) struct Setting<S> {
@@ -68,7 +68,7 @@ impl Cause {
 
 /// What a request is to the service, before anything is done about it.
 pub(super) enum Judgement<Effect> {
-    Refused { answer: Answer, begun: bool },
+    Refused(Refusal<Effect>),
     Fresh(Accepted<Effect>),
     Replay(Arc<Answer>),
     Rest { effects: Vec<Effect>, answer: Arc<Answer> },
@@ -156,18 +156,18 @@ impl<S: Service> Core<S> {
         if job.operation(service).kind == Kind::Write && job.request.envelope().is_none() && job.request.method() != "DELETE" {
             match self.keys.look(job.keyed.as_ref(), self.age()) {
                 Found::New => {}
-                Found::Refused(refusal) => return Judgement::Refused { answer: self.key_refused(job, &refusal), begun: false },
+                Found::Refused(refusal) => return Judgement::Refused(without_traces(self.key_refused(job, &refusal))),
                 Found::Replay { answer, refused: true } => {
                     let mut answer = Answer::clone(&answer);
                     mark_replayed(&mut answer, self.keys.profile());
-                    return Judgement::Refused { answer, begun: false };
+                    return Judgement::Refused(without_traces(answer));
                 }
                 Found::Replay { answer, refused: false } => return Judgement::Replay(answer),
                 Found::Rest { effects, answer } => return Judgement::Rest { effects, answer },
             }
         }
         match service.decide(&self.state, &job.recognised.call, &self.context(job, delivery)) {
-            Decision::Refuse(refusal) => Judgement::Refused { answer: refusal.answer, begun: refusal.begun },
+            Decision::Refuse(refusal) => Judgement::Refused(refusal),
             Decision::Accept(accepted) => Judgement::Fresh(accepted),
         }
     }
@@ -177,11 +177,16 @@ impl<S: Service> Core<S> {
         refusal.answer(self.keys.profile(), key, job.keyed.as_ref().map_or("", |keyed| &*keyed.endpoint))
     }
 
-    /// Keeps a refusal under its key where the service had begun.
-    pub(super) fn refused(&mut self, job: &Job<S>, answer: &Answer, begun: bool) {
-        if let Some(keyed) = job.keyed.as_ref().filter(|_| begun) {
-            self.keys.answered(keyed, self.age(), self.to_keep(job, answer), true);
+    /// Remembers what a refusal leaves, keeps it under its key where the service had begun, and gives its answer.
+    pub(super) fn refused(&mut self, job: &Job<S>, refusal: Refusal<S::Effect>) -> Answer {
+        let Refusal { answer, traces, begun } = refusal;
+        for trace in traces {
+            self.remember(trace);
         }
+        if let Some(keyed) = job.keyed.as_ref().filter(|_| begun) {
+            self.keys.answered(keyed, self.age(), self.to_keep(job, &answer), true);
+        }
+        answer
     }
 
     /// How many effects a judgement would leave, of those that count.
@@ -193,7 +198,7 @@ impl<S: Service> Core<S> {
                 accepted.effects.iter().chain(afterwards).filter(counts).count()
             }
             Judgement::Rest { effects, .. } => effects.iter().filter(counts).count(),
-            Judgement::Refused { .. } | Judgement::Replay(_) => 0,
+            Judgement::Refused(_) | Judgement::Replay(_) => 0,
         }
     }
 
@@ -218,7 +223,6 @@ impl<S: Service> Core<S> {
 
     fn commit(&mut self, effect: S::Effect, cause: Cause, how: How) {
         let setting = &self.setting;
-        setting.service.apply(&mut self.state, &effect);
         if let Some(facts) = setting.service.describe(&effect) {
             setting.ledger.append(&Event::Committed {
                 attempt: cause.attempt,
@@ -228,7 +232,13 @@ impl<S: Service> Core<S> {
                 how,
             });
         }
-        self.history.push(Past { effect, reads: Some(self.reads), at: setting.clock.elapsed() });
+        self.remember(effect);
+    }
+
+    /// Changes the state without a word in the ledger.
+    fn remember(&mut self, effect: S::Effect) {
+        self.setting.service.apply(&mut self.state, &effect);
+        self.history.push(Past { effect, reads: Some(self.reads), at: self.setting.clock.elapsed() });
     }
 
     /// The answer to a read from the state that lags behind.
@@ -251,4 +261,9 @@ impl<S: Service> Core<S> {
             Decision::Refuse(refusal) => refusal.answer,
         }
     }
+}
+
+/// A refusal that changes nothing and that no key keeps.
+fn without_traces<Effect>(answer: Answer) -> Refusal<Effect> {
+    Refusal { answer, traces: Vec::new(), begun: false }
 }

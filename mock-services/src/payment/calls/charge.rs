@@ -130,8 +130,8 @@ pub(crate) fn approved(world: &World<'_>, amount: i64, currency: &'static str, c
         dispute: (),
         disputed: false,
         failure_balance_transaction: (),
-        failure_code: (),
-        failure_message: (),
+        failure_code: None,
+        failure_message: None,
         fraud_details: Default::default(),
         invoice: (),
         livemode: false,
@@ -146,7 +146,7 @@ pub(crate) fn approved(world: &World<'_>, amount: i64, currency: &'static str, c
         radar_options: Default::default(),
         receipt_email: None,
         receipt_number: (),
-        receipt_url: ReceiptUrl(world.context.ids),
+        receipt_url: Some(ReceiptUrl(world.context.ids)),
         refunded: false,
         review: (),
         shipping: None,
@@ -164,9 +164,6 @@ impl Call for Create {
     fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
         let instrument = self.instrument(world)?;
         let card = instrument.card;
-        if let Some(reason) = decline(card, self.customer.as_deref(), world) {
-            return Err(Box::new(declined(reason).charge(&world.id("ch_3", 23))));
-        }
         let method = instrument.into_id(&world.context.ids, "card_1");
         let source = CardSource { id: method.clone(), customer: self.customer.clone(), card };
         let mut charge = Charge {
@@ -183,6 +180,10 @@ impl Call for Create {
             transfer_group: self.transfer_group.clone(),
             ..approved(world, self.amount, self.currency.code, card, method)
         };
+        if let Some(reason) = decline(card, self.customer.as_deref(), world) {
+            let failed = Arc::new(charge.failed(reason));
+            return Err(Box::new(declined(reason).charge(&failed.id).leaving(vec![Change::ChargeSaved(failed)])));
+        }
         if self.capture {
             charge.capture(self.amount, world.id("txn_3", 23));
         }
@@ -220,6 +221,10 @@ impl Capture {
 impl Call for Capture {
     fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
         let held = world.state.charges.get(&self.id).ok_or_else(|| not_found("charge", &self.id))?;
+        if !held.paid {
+            let message = format!("Charge {} cannot be captured because it failed.", held.id);
+            return Err(Box::new(Problem::invalid(message).begun()));
+        }
         if let Some(intent) = held.payment_intent() {
             let message = format!(
                 "This charge was created by the PaymentIntent {intent} and cannot be captured directly. Capture the PaymentIntent \

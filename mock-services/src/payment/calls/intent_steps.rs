@@ -112,7 +112,10 @@ pub(crate) fn confirmed(
         let message = "You cannot confirm this PaymentIntent because it's missing a payment method. You can either update the \
                        PaymentIntent with a payment method and then confirm it again, or confirm it again directly with a payment \
                        method or ConfirmationToken.";
-        return Err(unexpected_state(message, &intent));
+        let refusal = unexpected_state(message, &intent);
+        // One that this very call makes is there whatever becomes of its confirmation.
+        let is_new = world.state.intents.get(&intent.id).is_none();
+        return Err(if is_new { Box::new(refusal.leaving(vec![Change::IntentSaved(Arc::new(intent))])) } else { refusal });
     };
     match decline(method.card, intent.customer(), world) {
         None => {}
@@ -122,22 +125,9 @@ pub(crate) fn confirmed(
             intent.status = Status::RequiresAction;
             return Ok(saved(intent, expand, world));
         }
-        Some(reason) => return Err(turned_down(intent, reason, PaymentMethod::clone(&method), world)),
+        Some(reason) => return Err(turned_down(intent, reason, &method, world)),
     }
-    let mut charge = Charge {
-        application_fee_amount: intent.application_fee_amount,
-        customer: intent.customer().map(Expandable::of),
-        description: intent.description.clone(),
-        metadata: intent.metadata.clone(),
-        on_behalf_of: intent.on_behalf_of.clone(),
-        payment_intent: Some(Expandable::of(&intent.id)),
-        receipt_email: intent.receipt_email.clone(),
-        shipping: intent.shipping.clone(),
-        statement_descriptor: intent.statement_descriptor.clone(),
-        statement_descriptor_suffix: intent.statement_descriptor_suffix.clone(),
-        transfer_group: intent.transfer_group.clone(),
-        ..approved(world, intent.amount, intent.currency, method.card, method.id.clone())
-    };
+    let mut charge = charge_of(&intent, &method, world);
     let hold = intent.capture_method == "manual";
     if hold {
         intent.status = Status::RequiresCapture;
@@ -160,12 +150,30 @@ fn moved(charge: Charge, intent: Intent, money_moved: bool, expand: &Expand, wor
     Outcome { answer, changes: vec![charged, Change::IntentSaved(intent)] }
 }
 
-/// The refusal of a declined card, with the intent as Stripe leaves it.
-fn turned_down(mut intent: Intent, reason: Decline, method: PaymentMethod, world: &World<'_>) -> Refused {
-    let charge = world.id("ch_3", 23);
+/// The charge that an intent makes, held until it is captured.
+fn charge_of(intent: &Intent, method: &PaymentMethod, world: &World<'_>) -> Charge {
+    Charge {
+        application_fee_amount: intent.application_fee_amount,
+        customer: intent.customer().map(Expandable::of),
+        description: intent.description.clone(),
+        metadata: intent.metadata.clone(),
+        on_behalf_of: intent.on_behalf_of.clone(),
+        payment_intent: Some(Expandable::of(&intent.id)),
+        receipt_email: intent.receipt_email.clone(),
+        shipping: intent.shipping.clone(),
+        statement_descriptor: intent.statement_descriptor.clone(),
+        statement_descriptor_suffix: intent.statement_descriptor_suffix.clone(),
+        transfer_group: intent.transfer_group.clone(),
+        ..approved(world, intent.amount, intent.currency, method.card, method.id.clone())
+    }
+}
+
+/// The refusal of a declined card. Stripe keeps the intent, which can be confirmed with another card, and the charge that failed.
+fn turned_down(mut intent: Intent, reason: Decline, method: &PaymentMethod, world: &World<'_>) -> Refused {
+    let charge = Arc::new(charge_of(&intent, method, world).failed(reason));
     let (code, decline_code, message) = reason.words();
     intent.last_payment_error = Some(LastPaymentError {
-        charge: charge.clone(),
+        charge: charge.id.clone(),
         code,
         decline_code,
         doc_url: doc_url(code),
@@ -174,10 +182,11 @@ fn turned_down(mut intent: Intent, reason: Decline, method: PaymentMethod, world
         payment_method: method.clone(),
         r#type: "card_error",
     });
-    intent.latest_charge = Some(Expandable::of(&charge));
+    intent.latest_charge = Some(Expandable::of(&charge.id));
     (intent.payment_method, intent.method, intent.next_action) = (None, None, None);
     intent.status = Status::RequiresPaymentMethod;
-    Box::new(declined(reason).charge(&charge).intent(intent).method(method))
+    let refusal = declined(reason).charge(&charge.id).intent(intent.clone()).method(method.clone());
+    Box::new(refusal.leaving(vec![Change::ChargeSaved(charge), Change::IntentSaved(Arc::new(intent))]))
 }
 
 /// Taking what an intent holds.
@@ -268,7 +277,7 @@ impl Call for Cancel {
         intent.cancellation_reason = self.reason;
         let held = old.latest_charge.as_ref().and_then(|charge| world.state.charges.get(charge.id()));
         let mut outcome = saved(intent, &self.expand, world);
-        if let Some(held) = held.filter(|held| !held.captured) {
+        if let Some(held) = held.filter(|held| held.paid && !held.captured) {
             let mut charge = Charge::clone(held);
             charge.refund(held.amount);
             outcome.changes.push(Change::ChargeSaved(Arc::new(charge)));

@@ -74,7 +74,7 @@ impl Create {
         match &self.of {
             Of::Charge(id) => {
                 let charge = world.state.charges.get(id).ok_or_else(|| no_such("charge", id, "charge"))?;
-                match charge.payment_intent().filter(|_| !charge.captured && !charge.refunded) {
+                match charge.payment_intent().filter(|_| charge.paid && !charge.captured && !charge.refunded) {
                     None => Ok(charge),
                     Some(intent) => {
                         let message = format!(
@@ -98,6 +98,10 @@ impl Create {
 
 /// How much goes back.
 fn owed(charge: &Charge, asked: Option<i64>) -> Result<i64, Refused> {
+    if !charge.paid {
+        let message = format!("Charge {} cannot be refunded because it failed.", charge.id);
+        return Err(Box::new(Problem::invalid(message).param("charge").begun()));
+    }
     let left = charge.refundable();
     if charge.refunded || left == 0 {
         let message = format!("Charge {} has already been refunded.", charge.id);

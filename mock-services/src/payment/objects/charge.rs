@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::{CardSource, Customer, Expandable, Intent, Null, Object, PaymentMethodDetails, Shipping};
+use crate::payment::cards::Decline;
 use crate::payment::metadata::Metadata;
 use crate::service::Ids;
 
@@ -29,8 +30,8 @@ pub(crate) struct Charge {
     pub(crate) dispute: Null,
     pub(crate) disputed: bool,
     pub(crate) failure_balance_transaction: Null,
-    pub(crate) failure_code: Null,
-    pub(crate) failure_message: Null,
+    pub(crate) failure_code: Option<&'static str>,
+    pub(crate) failure_message: Option<&'static str>,
     pub(crate) fraud_details: Nothing,
     pub(crate) invoice: Null,
     pub(crate) livemode: bool,
@@ -45,7 +46,7 @@ pub(crate) struct Charge {
     pub(crate) radar_options: Nothing,
     pub(crate) receipt_email: Option<String>,
     pub(crate) receipt_number: Null,
-    pub(crate) receipt_url: ReceiptUrl,
+    pub(crate) receipt_url: Option<ReceiptUrl>,
     pub(crate) refunded: bool,
     pub(crate) review: Null,
     pub(crate) shipping: Option<Box<Shipping>>,
@@ -106,7 +107,7 @@ pub(crate) struct Outcome {
     network_advice_code: Null,
     network_decline_code: Null,
     network_status: &'static str,
-    reason: Null,
+    reason: Option<&'static str>,
     risk_level: &'static str,
     risk_score: u8,
     seller_message: &'static str,
@@ -120,12 +121,49 @@ impl Outcome {
         network_advice_code: (),
         network_decline_code: (),
         network_status: "approved_by_network",
-        reason: (),
+        reason: None,
         risk_level: "normal",
         risk_score: 32,
         seller_message: "Payment complete.",
         r#type: "authorized",
     };
+
+    /// Stripe itself would not ask the bank.
+    const BLOCKED: Outcome = Outcome {
+        network_status: "not_sent_to_network",
+        reason: Some("highest_risk_level"),
+        risk_level: "highest",
+        risk_score: 98,
+        seller_message: "Stripe blocked this payment as too risky.",
+        r#type: "blocked",
+        ..Outcome::APPROVED
+    };
+
+    const fn declined(reason: &'static str) -> Outcome {
+        Outcome {
+            network_status: "declined_by_network",
+            reason: Some(reason),
+            seller_message: "The bank did not return any further details with this decline.",
+            r#type: "issuer_declined",
+            ..Outcome::APPROVED
+        }
+    }
+
+    /// What became of a charge that was declined for this reason.
+    fn of(reason: Decline) -> &'static Outcome {
+        match reason {
+            Decline::Generic => const { &Outcome::declined("generic_decline") },
+            Decline::InsufficientFunds => const { &Outcome::declined("insufficient_funds") },
+            Decline::Lost => const { &Outcome::declined("lost_card") },
+            Decline::Stolen => const { &Outcome::declined("stolen_card") },
+            Decline::Expired => const { &Outcome::declined("expired_card") },
+            Decline::Cvc => const { &Outcome::declined("incorrect_cvc") },
+            Decline::Processing => const { &Outcome::declined("processing_error") },
+            Decline::Velocity => const { &Outcome::declined("card_velocity_exceeded") },
+            Decline::Authentication => const { &Outcome::declined("authentication_required") },
+            Decline::Fraudulent => &Outcome::BLOCKED,
+        }
+    }
 }
 
 impl Object for Charge {
@@ -158,6 +196,20 @@ impl Charge {
         self.amount_captured = amount;
         self.amount_refunded = self.amount.saturating_sub(amount);
         self.balance_transaction = Some(balance_transaction);
+    }
+
+    /// The same charge as the bank leaves it when it declines: no money was taken or held.
+    pub(crate) fn failed(self, reason: Decline) -> Self {
+        let (code, _, message) = reason.words();
+        Charge {
+            failure_code: Some(code),
+            failure_message: Some(message),
+            outcome: Outcome::of(reason),
+            paid: false,
+            receipt_url: None,
+            status: "failed",
+            ..self
+        }
     }
 
     /// What can still be given back.

@@ -77,7 +77,7 @@ fn a_declined_card_moves_no_money() {
         assert!(reply.body["error"]["charge"].as_str().unwrap().starts_with("ch_"));
         assert!(reply.begun, "a key keeps a decline");
     }
-    assert_eq!(desk.get("/v1/charges").body["data"].as_array().unwrap().len(), 0);
+    assert_eq!(desk.get("/v1/balance").body["pending"][0]["amount"], 0);
 }
 
 #[test]

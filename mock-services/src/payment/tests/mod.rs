@@ -4,6 +4,7 @@ mod arbitrary;
 mod cards;
 mod charges;
 mod customers;
+mod declines;
 mod intents;
 mod reads;
 mod refunds;
@@ -70,7 +71,13 @@ impl Desk {
             assert!(operation.has_field(name), "{} does not list {name}", operation.name);
         }
         let mut reply = match self.payment.decide(&self.state, &recognised.call, &context) {
-            Decision::Refuse(refusal) => Reply { begun: refusal.begun, ..Reply::new(&refusal.answer) },
+            Decision::Refuse(refusal) => {
+                for trace in &refusal.traces {
+                    assert_eq!(self.payment.describe(trace), None, "a refusal has no effect");
+                    self.payment.apply(&mut self.state, trace);
+                }
+                Reply { begun: refusal.begun, ..Reply::new(&refusal.answer) }
+            }
             Decision::Accept(accepted) => {
                 assert!(accepted.afterwards.is_empty());
                 if commit {
