@@ -36,6 +36,14 @@ impl Place {
         }
     }
 
+    /// The header, where it stands in one.
+    pub(super) fn header(&self) -> Option<&str> {
+        match self {
+            Place::Header(name) => Some(name),
+            _ => None,
+        }
+    }
+
     pub(super) fn is_in_body(&self) -> bool {
         matches!(self, Place::Body(_))
     }

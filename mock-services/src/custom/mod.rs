@@ -152,6 +152,11 @@ impl Service for Custom {
         &self.key_header
     }
 
+    fn parameter_headers(&self, operation: usize) -> Vec<&str> {
+        let fields = self.rules.get(operation).into_iter().flat_map(|rule| &rule.fields);
+        fields.filter_map(|(_, place)| place.header()).collect()
+    }
+
     fn recognise(&self, request: &Request, _context: &Context) -> Result<Recognised<Call>, Answer> {
         let (index, segments) = self.find(request)?;
         let rule = &self.rules[index];

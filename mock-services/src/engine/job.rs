@@ -56,7 +56,7 @@ impl<S: Service> Job<S> {
         let keyed = sent.map(|(profile, value)| Keyed {
             key: SentKey::new(value, profile).key.into(),
             endpoint: endpoint(&request),
-            fingerprint: fingerprint(&request),
+            fingerprint: fingerprint(&request, service.parameter_headers(recognised.operation)),
         });
         let client = client(&request, service.key_header(), profile);
         Job { request, recognised, keyed, client, origin, number }

@@ -1,31 +1,39 @@
-//! What makes two requests the same: the order of parameters does not matter, their values do.
+//! What makes two requests the same: their parameters as they are read, not how they are written or in which order they stand.
+
+use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
 use crate::service::Request;
 
+const FORM: &str = "application/x-www-form-urlencoded";
+
 /// A hash of all that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fingerprint([u8; 16]);
 
-/// The fingerprint of a request's query and body.
-pub(crate) fn fingerprint(request: &Request) -> Fingerprint {
-    let body = request.bytes();
-    let mut hasher = Sha256::new().chain_update(request.query()).chain_update([0]);
-    let kind = request.header_value("content-type").unwrap_or_default();
-    if kind.starts_with("application/x-www-form-urlencoded") {
-        let mut pairs: SmallVec<[&[u8]; 16]> = body.split(|byte| *byte == b'&').collect();
-        pairs.sort_unstable();
-        for pair in pairs {
-            hasher.update(pair);
-            hasher.update(b"&");
-        }
+/// The fingerprint of a request's query and body, and of those headers in which the service looks for parameters.
+pub(crate) fn fingerprint<'a>(request: &Request, headers: impl IntoIterator<Item = &'a str>) -> Fingerprint {
+    let mut hasher = Sha256::new();
+    add_form(&mut hasher, request.query().as_bytes());
+    let (kind, body) = (request.header_value("content-type"), request.bytes());
+    if kind.is_some_and(|kind| kind.get(..FORM.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(FORM))) {
+        add_form(&mut hasher, body);
     } else if let Ok(value) = serde_json::from_slice::<serde_json::Value>(body) {
         // Maps are ordered by name, so the same content is the same text.
-        hasher.update(value.to_string());
+        add(&mut hasher, value.to_string().as_bytes());
+    } else if kind.is_none() {
+        // As a form is read that does not say that it is one.
+        add_form(&mut hasher, body);
     } else {
-        hasher.update(body);
+        add(&mut hasher, body);
+    }
+    for name in headers {
+        match request.header_value(name) {
+            Some(value) => add(&mut hasher, value.as_bytes()),
+            None => hasher.update(u64::MAX.to_le_bytes()),
+        }
     }
     let digest: [u8; 32] = hasher.finalize().into();
     let mut short = [0; 16];
@@ -33,16 +41,33 @@ pub(crate) fn fingerprint(request: &Request) -> Fingerprint {
     Fingerprint(short)
 }
 
+/// Adds the pairs of a form, ordered by name. Those of one name keep their order, in which the last counts or all are elements of a list.
+fn add_form(hasher: &mut Sha256, form: &[u8]) {
+    let mut pairs: SmallVec<[(Cow<'_, str>, Cow<'_, str>); 16]> = form_urlencoded::parse(form).collect();
+    pairs.sort_by(|one, other| one.0.cmp(&other.0));
+    hasher.update((pairs.len() as u64).to_le_bytes());
+    for (name, value) in &pairs {
+        add(hasher, name.as_bytes());
+        add(hasher, value.as_bytes());
+    }
+}
+
+/// Adds a text with its length, so that no two texts run into each other.
+fn add(hasher: &mut Sha256, text: &[u8]) {
+    hasher.update((text.len() as u64).to_le_bytes());
+    hasher.update(text);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn form(body: &str) -> Fingerprint {
-        fingerprint(&Request::new("POST", "/x").header("Content-Type", "application/x-www-form-urlencoded").body(body))
+        fingerprint(&Request::new("POST", "/x").header("Content-Type", FORM).body(body), [])
     }
 
     fn json(body: &str) -> Fingerprint {
-        fingerprint(&Request::new("POST", "/x").header("Content-Type", "application/json").body(body))
+        fingerprint(&Request::new("POST", "/x").header("Content-Type", "application/json").body(body), [])
     }
 
     #[test]
@@ -56,5 +81,35 @@ mod tests {
         assert_ne!(form(&many.join("&")), form(&many[1..].join("&")));
         assert_eq!(json(r#"{"a":1,"b":[1,2]}"#), json(r#"{ "b": [1, 2], "a": 1 }"#));
         assert_ne!(json(r#"{"a":1,"b":[1,2]}"#), json(r#"{"a":1,"b":[2,1]}"#));
+    }
+
+    #[test]
+    fn how_a_parameter_is_written_does_not_matter() {
+        assert_eq!(form("metadata[order]=a%20b"), form("metadata%5Border%5D=a+b"));
+        assert_eq!(form("a=1&b=2"), form("&a=1&&b=2&"));
+        assert_eq!(form("a=%c3%a4"), form("a=\u{e4}"));
+        assert_ne!(form("a=1%26b=2"), form("a=1&b=2"), "an escaped sign separates nothing");
+        assert_ne!(form("ab=c"), form("a=bc"));
+        let target = |target: &str| fingerprint(&Request::new("POST", target), []);
+        assert_eq!(target("/x?a=1%32&b=2"), target("/x?b=2&a=12"));
+        assert_ne!(target("/x?a=1"), target("/x?a=2"));
+        let bare = |body: &str| fingerprint(&Request::new("POST", "/x").body(body), []);
+        assert_eq!(bare("a=1&b=%32"), bare("b=2&a=1"));
+        let charset = Request::new("POST", "/x").header("content-type", "Application/X-WWW-Form-Urlencoded; charset=utf-8");
+        assert_eq!(fingerprint(&charset.body("b=2&a=1"), []), form("a=1&b=2"));
+    }
+
+    #[test]
+    fn of_one_name_the_order_matters() {
+        assert_ne!(form("a=1&a=2"), form("a=2&a=1"));
+    }
+
+    #[test]
+    fn headers_matter_where_the_service_looks_for_parameters_in_them() {
+        let who = |who: &str| Request::new("POST", "/x").header("X-Who", who).body("{}");
+        assert_eq!(fingerprint(&who("ann"), []), fingerprint(&who("bob"), []));
+        assert_ne!(fingerprint(&who("ann"), ["x-who"]), fingerprint(&who("bob"), ["x-who"]));
+        assert_eq!(fingerprint(&who("ann"), ["x-who"]), fingerprint(&who("ann"), ["X-Who"]));
+        assert_ne!(fingerprint(&who(""), ["x-who"]), fingerprint(&Request::new("POST", "/x").body("{}"), ["x-who"]));
     }
 }

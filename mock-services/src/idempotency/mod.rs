@@ -13,6 +13,7 @@ use crate::index::Index;
 use crate::service::{After, Answer};
 pub(crate) use fingerprint::{Fingerprint, fingerprint};
 pub(crate) use refusals::KeyRefusal;
+pub use refusals::StripeKeyError;
 
 /// How a service treats idempotency keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

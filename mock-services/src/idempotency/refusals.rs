@@ -58,22 +58,50 @@ struct Acp<'a> {
 struct Resend<'a> {
     #[serde(rename = "statusCode")]
     status: u16,
-    name: &'a str,
     message: &'a str,
+    name: &'a str,
+}
+
+/// What Stripe has to say against a key. A service that speaks Stripe's API writes it as it writes its other errors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StripeKeyError {
+    /// The status of the answer.
+    pub status: u16,
+    /// The short name of the error, if it has one.
+    pub code: Option<&'static str>,
+    /// What Stripe calls its kind.
+    pub kind: &'static str,
+    /// The sentence that is shown.
+    pub message: String,
+}
+
+impl StripeKeyError {
+    /// The error as a service writes it that has no way of its own.
+    #[must_use]
+    pub fn answer(self) -> Answer {
+        let StripeKeyError { status, code, kind, message } = self;
+        Answer::json(status, &Stripe { error: StripeError { code, message, kind } })
+    }
 }
 
 impl KeyRefusal {
-    /// The refusal as that profile's service sends it.
-    pub(crate) fn answer(&self, profile: Profile, key: &str, endpoint: &str) -> Answer {
+    /// The refusal as that profile's service sends it; `stripe` writes it where the profile is Stripe's.
+    pub(crate) fn answer(
+        &self,
+        profile: Profile,
+        key: &str,
+        endpoint: &str,
+        stripe: impl FnOnce(StripeKeyError) -> Answer,
+    ) -> Answer {
         match profile {
-            Profile::Stripe | Profile::None => self.stripe(key, endpoint),
+            Profile::Stripe | Profile::None => stripe(self.stripe(key, endpoint)),
             Profile::Ietf => self.ietf(),
             Profile::Acp => self.acp(),
             Profile::Resend => self.resend(),
         }
     }
 
-    fn stripe(&self, key: &str, endpoint: &str) -> Answer {
+    fn stripe(&self, key: &str, endpoint: &str) -> StripeKeyError {
         let path = |endpoint: &str| endpoint.split_once(' ').map_or(endpoint, |(_, path)| path).to_owned();
         let advice = format!("Try using a key other than '{key}' if you meant to execute a different request.");
         let (status, code, kind, message) = match self {
@@ -109,7 +137,7 @@ impl KeyRefusal {
                 ),
             ),
         };
-        Answer::json(status, &Stripe { error: StripeError { code, message, kind } })
+        StripeKeyError { status, code, kind, message }
     }
 
     fn ietf(&self) -> Answer {
@@ -166,6 +194,6 @@ impl KeyRefusal {
                 (409, "invalid_idempotent_request", "Same idempotency key used with a different request payload.")
             }
         };
-        Answer::json(status, &Resend { status, name, message })
+        Answer::json(status, &Resend { status, message, name })
     }
 }

@@ -3,7 +3,7 @@ use crate::service::Request;
 
 fn keyed(key: &str, path: &str, body: &str) -> Keyed {
     let request = Request::new("POST", path).header("content-type", "application/x-www-form-urlencoded").body(body);
-    Keyed { key: key.into(), endpoint: format!("POST {path}").into(), fingerprint: fingerprint(&request) }
+    Keyed { key: key.into(), endpoint: format!("POST {path}").into(), fingerprint: fingerprint(&request, []) }
 }
 
 fn age(second: i64, requests: u64) -> Age {
@@ -87,11 +87,21 @@ fn the_ietf_key_is_taken_with_and_without_quotes() {
 
 #[test]
 fn each_profile_refuses_with_its_own_status() {
-    let status = |refusal: KeyRefusal, profile| refusal.answer(profile, "k", "POST /x").status;
+    let status = |refusal: KeyRefusal, profile| refusal.answer(profile, "k", "POST /x", StripeKeyError::answer).status;
     let statuses =
         |profile| [KeyRefusal::Missing, KeyRefusal::InFlight, KeyRefusal::OtherPayload].map(|refusal| status(refusal, profile));
     assert_eq!(statuses(Profile::Stripe), [400, 409, 400]);
     assert_eq!(statuses(Profile::Ietf), [400, 409, 422]);
     assert_eq!(statuses(Profile::Acp), [400, 409, 422]);
     assert_eq!(statuses(Profile::Resend), [400, 409, 409]);
+}
+
+#[test]
+fn resend_orders_the_members_of_a_refusal_as_in_its_other_errors() {
+    let answer = KeyRefusal::InFlight.answer(Profile::Resend, "k", "POST /emails", StripeKeyError::answer);
+    let body = String::from_utf8(answer.body).unwrap();
+    assert!(
+        body.starts_with(r#"{"statusCode":409,"message":"Same idempotency key"#) && body.contains(r#","name":"concurrent"#),
+        "{body}"
+    );
 }

@@ -33,8 +33,9 @@ pub use options::{Customers, EarlierCharge, PaymentOptions};
 pub use state::PaymentState;
 
 use calls::World;
+use errors::Problem;
 
-use crate::idempotency::{Idempotency, Profile};
+use crate::idempotency::{Idempotency, Profile, StripeKeyError};
 use crate::service::{
     Accepted, Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognised, Refusal, Request, Service,
 };
@@ -125,6 +126,14 @@ impl Service for Payment {
         // A page of the edge knows nothing of keys.
         if answer.header("content-type") != Some("text/html") {
             answer.set_header("Original-Request", errors::request_id(context));
+        }
+    }
+
+    fn stripe_key_error(&self, error: StripeKeyError, context: &Context) -> Answer {
+        let problem = Problem::new(error.status, error.kind, error.message);
+        match error.code {
+            Some(code) => problem.code(code).answer(context),
+            None => problem.answer(context),
         }
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::idempotency::{Idempotency, Profile};
+use crate::idempotency::{Idempotency, Profile, StripeKeyError};
 
 pub use answer::{Answer, Write};
 pub use fields::{Fields, Value};
@@ -81,6 +81,16 @@ pub trait Service: Send + Sync + 'static {
     /// The header that carries the idempotency key.
     fn key_header(&self) -> &str {
         "idempotency-key"
+    }
+
+    /// The headers in which requests of this operation have parameters: a key stands for their values, too.
+    fn parameter_headers(&self, _operation: usize) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// How it writes what Stripe has to say against a key, where keys are treated in Stripe's way.
+    fn stripe_key_error(&self, error: StripeKeyError, _context: &Context) -> Answer {
+        error.answer()
     }
 
     /// Whether it also takes messages over SMTP, on a port of its own.

@@ -1,11 +1,31 @@
 //! Keys and faults: what a key stands for after the caller was shown something else.
 
+use mock_services::custom::Custom;
 use mock_services::idempotency::{Idempotency, Profile};
+use mock_services::yaml::Source;
+use mock_services::{MockServices, ServiceOptions};
 
 use crate::support::ask::Ask;
 use crate::support::ledger::received;
 use crate::support::operation::{charge, put};
 use crate::support::world::{World, everything, keyed};
+
+#[tokio::test]
+async fn a_key_stands_for_the_headers_in_which_a_service_has_fields_and_for_no_others() {
+    let file = "service: notes\nidempotency: stripe\noperations:\n  add:\n    route: POST /notes\n    effect: { identity: [text] }\n    \
+                fields: { text: body.text, who: header.X-Who }\n";
+    let notes = Custom::from_source(&Source::new("notes.yaml", file)).unwrap_or_else(|problems| panic!("{problems}"));
+    let world = World::start(MockServices::builder().service(notes, ServiceOptions::default()), &[]).await.unwrap();
+    let add = |who: &str, trace: &str| {
+        let ask = Ask::json("POST", "/notes", &serde_json::json!({"text": "x"})).key("k1");
+        ask.header("X-Who", who).header("X-Trace", trace)
+    };
+    let first = world.send("notes", &add("ann", "1")).await;
+    assert_eq!(first.status().map(|status| status / 100), Some(2), "{first:?}");
+    assert_eq!(world.send("notes", &add("ann", "2")).await.body(), first.body());
+    assert_eq!(world.send("notes", &add("bob", "1")).await.status(), Some(400));
+    assert_eq!(world.count(), 1);
+}
 
 #[tokio::test]
 async fn faults_stand_between_service_and_caller_so_the_key_keeps_what_the_service_answered() {

@@ -77,6 +77,19 @@ async fn a_key_is_for_the_parameters_and_the_endpoint_that_it_was_first_used_wit
 }
 
 #[tokio::test]
+async fn a_key_compares_parameters_as_they_are_read_not_as_they_are_written() {
+    let world = World::with(&[]).await;
+    let charge = |rest: &str| Ask::form("/v1/charges", &format!("amount=500&currency=usd&customer=cus_42&{rest}")).key("k1");
+    let first = world.send("payment", &charge("metadata[order]=a%20b")).await;
+    for same in ["metadata%5Border%5D=a+b", "metadata[order]=a%20b&"] {
+        let again = world.send("payment", &charge(same)).await;
+        assert_eq!((again.status(), again.body()), (Some(200), first.body()), "{same}");
+    }
+    assert_eq!(world.send("payment", &charge("metadata[order]=a%2520b")).await.status(), Some(400));
+    assert_eq!(world.count(), 1);
+}
+
+#[tokio::test]
 async fn a_replay_says_so_and_has_the_same_body_and_another_request_id() {
     let world = World::with(&[]).await;
     let first = world.send("payment", &charge("o1").key("k1")).await;
@@ -131,6 +144,27 @@ async fn keys_have_no_effect_on_reads_and_deletions() {
     assert_eq!(world.send("payment", &Ask::delete(path.as_str()).key("k1")).await.status(), Some(200));
     assert_eq!(world.send("payment", &Ask::delete(path.as_str()).key("k1")).await.status(), Some(404), "it is gone already");
     assert_eq!(world.count(), 3);
+}
+
+#[tokio::test]
+async fn a_refused_key_is_told_as_any_other_error() {
+    let world = World::with(&["payment.charge#2 commit=later"]).await;
+    world.send("payment", &charge("o1").key("k1")).await;
+    world.send("payment", &charge("o1").key("k2")).await;
+    let usual = world.send("payment", &Ask::form("/v1/charges", "amount=abc")).await;
+    let refusals = [
+        (charge("o2").key("k1"), 400, "idempotency_error"),
+        (Ask::form("/v1/refunds", "charge=ch_1").key("k1"), 400, "idempotency_error"),
+        (charge("o1").key("k2"), 409, "idempotency_error"),
+        (charge("o1").key(&"k".repeat(256)), 400, "invalid_request_error"),
+    ];
+    for (ask, status, kind) in refusals {
+        let seen = world.send("payment", &ask).await;
+        assert_eq!((seen.status(), seen.at("/error/type").as_str()), (Some(status), kind));
+        let log = format!("https://dashboard.stripe.com/test/logs/{}?t=", seen.header("request-id").unwrap());
+        assert!(seen.at("/error/request_log_url").starts_with(&log), "{seen:?}");
+        assert!(seen.body().starts_with(b"{\n  \"error\": {\n    \"") && usual.body().starts_with(b"{\n  \"error\": {\n    \""));
+    }
 }
 
 #[tokio::test]

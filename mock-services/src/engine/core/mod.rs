@@ -173,8 +173,10 @@ impl<S: Service> Core<S> {
     }
 
     fn key_refused(&self, job: &Job<S>, refusal: &KeyRefusal) -> Answer {
-        let key = job.keyed.as_ref().map_or("", |keyed| &*keyed.key);
-        refusal.answer(self.keys.profile(), key, job.keyed.as_ref().map_or("", |keyed| &*keyed.endpoint))
+        let (key, endpoint) = job.keyed.as_ref().map_or(("", ""), |keyed| (&*keyed.key, &*keyed.endpoint));
+        refusal.answer(self.keys.profile(), key, endpoint, |error| {
+            self.setting.service.stripe_key_error(error, &self.context(job, 0))
+        })
     }
 
     /// Remembers what a refusal leaves, keeps it under its key where the service had begun, and gives its answer.
