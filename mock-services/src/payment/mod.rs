@@ -8,6 +8,7 @@ mod cards;
 mod dress;
 mod effects;
 mod errors;
+mod expandable;
 mod expiry;
 mod failures;
 mod form;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::cards::Card;
-use super::objects::{Charge, Customer, Intent, Object, PaymentMethod, Refund, Subscription};
+use super::objects::{Charge, Customer, Expandable, Intent, Object, PaymentMethod, Refund, Subscription};
 use super::options::{Customers, PaymentOptions};
 use crate::index::Index;
 use crate::service::Ids;
@@ -102,7 +102,7 @@ impl PaymentState {
     /// Remembers which card an id stands for, unless it is known already.
     pub(super) fn know(&mut self, id: &str, card: Card, created: i64, customer: Option<&str>) {
         if self.methods.get(id).is_none() {
-            let (id, customer) = (id.to_owned(), customer.map(str::to_owned));
+            let (id, customer) = (id.to_owned(), customer.map(Expandable::of));
             self.methods.put(Arc::new(PaymentMethod { id, card, created, customer }));
         }
     }

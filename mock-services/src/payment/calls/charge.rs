@@ -62,7 +62,7 @@ impl Create {
             statement_descriptor: params.owned("statement_descriptor")?,
             statement_descriptor_suffix: params.owned("statement_descriptor_suffix")?,
             transfer_group: params.owned("transfer_group")?,
-            expand: params.expand().into(),
+            expand: Expand::of::<Charge>(params)?,
         };
         if call.source.is_none() && call.customer.is_none() {
             return Err(Box::new(Problem::invalid("Must provide source or customer.").code("parameter_missing")));
@@ -214,7 +214,7 @@ impl Capture {
         if let Some(amount) = amount {
             fields.set("amount", amount);
         }
-        Ok(Capture { id, amount, expand: params.expand().into() })
+        Ok(Capture { id, amount, expand: Expand::of::<Charge>(params)? })
     }
 }
 
@@ -292,7 +292,7 @@ impl Update {
             transfer_group: params.clearable("transfer_group")?,
             shipping: Shipping::read(params),
             metadata: MetadataChange::read(params)?,
-            expand: params.expand().into(),
+            expand: Expand::of::<Charge>(params)?,
             id,
         };
         fields.set("charge", call.id.as_str());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::expand::Expand;
 use super::{Call, Outcome, World, set};
 use crate::payment::allowed;
 use crate::payment::answers;
@@ -35,6 +36,8 @@ impl Save {
     /// Reads the parameters.
     pub(crate) fn read(id: Option<String>, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::CUSTOMER, allowed::COMMON])?;
+        // Nothing that a customer refers to is at hand, but what cannot be expanded is refused all the same.
+        Expand::of::<Customer>(params)?;
         if let Some(method) = params.text("payment_method")? {
             source::method(method, "payment_method")?;
         }

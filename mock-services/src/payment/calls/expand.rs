@@ -3,27 +3,88 @@
 use std::sync::Arc;
 
 use super::World;
-use crate::payment::objects::{Charge, Customer, Expandable, Intent, Refund, Subscription};
+use crate::payment::errors::{Problem, Refused};
+use crate::payment::expandable::{self, Leads};
+use crate::payment::objects::{Charge, Customer, Expandable, Intent, Object, PaymentMethod, Refund, Subscription};
+use crate::payment::params::Params;
 
-/// What is to be expanded, as the caller wrote it: `latest_charge`, or `data.latest_charge` in a list.
+/// How deep Stripe goes.
+const DEEPEST: usize = 4;
+
+/// What is to be expanded, seen from the object itself: `latest_charge.customer`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Expand(Vec<String>);
 
-impl From<Vec<String>> for Expand {
-    fn from(paths: Vec<String>) -> Self {
-        Expand(paths)
-    }
-}
-
 impl Expand {
+    /// Reads the paths of a request that answers with one object.
+    pub(crate) fn of<T: Object>(params: &Params<'_>) -> Result<Self, Refused> {
+        Expand::of_kind(params, T::KIND)
+    }
+
+    /// The same, where the kind is not one that is stored.
+    pub(crate) fn of_kind(params: &Params<'_>, kind: &str) -> Result<Self, Refused> {
+        let paths = params.expand();
+        for path in &paths {
+            check(path, path, kind, DEEPEST)?;
+        }
+        Ok(Expand(paths))
+    }
+
+    /// Reads the paths of a request that answers with a list: they begin at the list.
+    pub(crate) fn of_list<T: Object>(params: &Params<'_>) -> Result<Self, Refused> {
+        let mut paths = params.expand();
+        for path in &mut paths {
+            match path.strip_prefix("data.") {
+                Some(rest) => {
+                    check(path, rest, T::KIND, DEEPEST)?;
+                    *path = rest.to_owned();
+                }
+                None if path == "total_count" => {}
+                None if check(path, path, T::KIND, DEEPEST).is_ok() => {
+                    let message = format!(
+                        "This property cannot be expanded ({path}). You may want to try expanding 'data.{path}' instead."
+                    );
+                    return Err(Box::new(Problem::invalid(message)));
+                }
+                None => return Err(cannot_be_expanded(path)),
+            }
+        }
+        Ok(Expand(paths))
+    }
+
     /// Whether this key is to be expanded.
     pub(crate) fn wants(&self, key: &str) -> bool {
-        self.0.iter().any(|path| path.strip_prefix("data.").unwrap_or(path).split('.').next() == Some(key))
+        self.0.iter().any(|path| path.split('.').next() == Some(key))
     }
 
     fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// What is to be expanded in the object under this key.
+    fn inside(&self, key: &str) -> Expand {
+        let behind = |path: &String| path.strip_prefix(key)?.strip_prefix('.').map(str::to_owned);
+        Expand(self.0.iter().filter_map(behind).collect())
+    }
+}
+
+/// Refuses a path that leads nowhere; `rest` is what is left of it in an object of this kind.
+fn check(path: &str, rest: &str, kind: &str, depth: usize) -> Result<(), Refused> {
+    let (key, behind) = rest.split_once('.').map_or((rest, None), |(key, behind)| (key, Some(behind)));
+    if depth == 0 {
+        let message = format!("You cannot expand more than {DEEPEST} levels of a property ({path}).");
+        return Err(Box::new(Problem::invalid(message)));
+    }
+    match (expandable::property(kind, key), behind) {
+        (Some(Leads::To(kind)), Some(behind)) => check(path, behind, kind, depth - 1),
+        // What is behind an object that is not here, nobody can say.
+        (Some(_), _) => Ok(()),
+        (None, _) => Err(cannot_be_expanded(path)),
+    }
+}
+
+fn cannot_be_expanded(path: &str) -> Refused {
+    Box::new(Problem::invalid(format!("This property cannot be expanded ({path}).")))
 }
 
 /// An object whose references can be expanded.
@@ -36,36 +97,47 @@ pub(crate) trait Expands: Sized {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fresh {
     pub(crate) charge: Option<Arc<Charge>>,
+    pub(crate) intent: Option<Arc<Intent>>,
 }
 
-impl Fresh {
-    fn charge(&self, id: &str, world: &World<'_>) -> Option<Arc<Charge>> {
-        self.charge.clone().filter(|charge| charge.id == id).or_else(|| world.state.charges.get(id).cloned())
+/// An object that can be found by its id.
+trait Found: Expands + Object {
+    fn find(id: &str, world: &World<'_>, fresh: &Fresh) -> Option<Arc<Self>>;
+}
+
+impl Found for Customer {
+    fn find(id: &str, world: &World<'_>, _fresh: &Fresh) -> Option<Arc<Self>> {
+        world.state.customer(world.options, id)
     }
 }
 
-fn customer(slot: &mut Expandable<Customer>, world: &World<'_>) {
-    if let Some(customer) = world.state.customer(world.options, slot.id()) {
-        *slot = Expandable::Whole(customer);
+impl Found for Charge {
+    fn find(id: &str, world: &World<'_>, fresh: &Fresh) -> Option<Arc<Self>> {
+        fresh.charge.clone().filter(|charge| charge.id == id).or_else(|| world.state.charges.get(id).cloned())
     }
 }
 
-fn intent(slot: &mut Expandable<Intent>, world: &World<'_>) {
-    if let Some(intent) = world.state.intents.get(slot.id()) {
-        *slot = Expandable::Whole(Arc::clone(intent));
+impl Found for Intent {
+    fn find(id: &str, world: &World<'_>, fresh: &Fresh) -> Option<Arc<Self>> {
+        fresh.intent.clone().filter(|intent| intent.id == id).or_else(|| world.state.intents.get(id).cloned())
+    }
+}
+
+/// Puts the object in the place of its id, if the caller asked for what is under this key.
+fn fill<T: Found>(slot: Option<&mut Expandable<T>>, key: &str, expand: &Expand, world: &World<'_>, fresh: &Fresh) {
+    if let Some(slot) = slot.filter(|_| expand.wants(key))
+        && let Some(object) = T::find(slot.id(), world, fresh)
+    {
+        *slot = Expandable::Whole(object.expanded(&expand.inside(key), world, fresh));
     }
 }
 
 impl Expands for Charge {
-    fn expanded(mut self: Arc<Self>, expand: &Expand, world: &World<'_>, _fresh: &Fresh) -> Arc<Self> {
+    fn expanded(mut self: Arc<Self>, expand: &Expand, world: &World<'_>, fresh: &Fresh) -> Arc<Self> {
         if !expand.is_empty() {
             let charge = Arc::make_mut(&mut self);
-            if let Some(slot) = charge.customer.as_mut().filter(|_| expand.wants("customer")) {
-                customer(slot, world);
-            }
-            if let Some(slot) = charge.payment_intent.as_mut().filter(|_| expand.wants("payment_intent")) {
-                intent(slot, world);
-            }
+            fill(charge.customer.as_mut(), "customer", expand, world, fresh);
+            fill(charge.payment_intent.as_mut(), "payment_intent", expand, world, fresh);
         }
         self
     }
@@ -75,14 +147,21 @@ impl Expands for Intent {
     fn expanded(mut self: Arc<Self>, expand: &Expand, world: &World<'_>, fresh: &Fresh) -> Arc<Self> {
         if !expand.is_empty() {
             let intent = Arc::make_mut(&mut self);
-            if let Some(slot) = intent.customer.as_mut().filter(|_| expand.wants("customer")) {
-                customer(slot, world);
+            fill(intent.customer.as_mut(), "customer", expand, world, fresh);
+            fill(intent.latest_charge.as_mut(), "latest_charge", expand, world, fresh);
+            if let Some(method) = intent.method.clone().filter(|_| expand.wants("payment_method")) {
+                let method = method.expanded(&expand.inside("payment_method"), world, fresh);
+                intent.payment_method = Some(Expandable::Whole(method));
             }
-            if let Some(slot) = intent.latest_charge.as_mut().filter(|_| expand.wants("latest_charge"))
-                && let Some(charge) = fresh.charge(slot.id(), world)
-            {
-                *slot = Expandable::Whole(charge);
-            }
+        }
+        self
+    }
+}
+
+impl Expands for PaymentMethod {
+    fn expanded(mut self: Arc<Self>, expand: &Expand, world: &World<'_>, fresh: &Fresh) -> Arc<Self> {
+        if !expand.is_empty() {
+            fill(Arc::make_mut(&mut self).customer.as_mut(), "customer", expand, world, fresh);
         }
         self
     }
@@ -92,21 +171,17 @@ impl Expands for Refund {
     fn expanded(mut self: Arc<Self>, expand: &Expand, world: &World<'_>, fresh: &Fresh) -> Arc<Self> {
         if !expand.is_empty() {
             let refund = Arc::make_mut(&mut self);
-            if let Some(charge) = fresh.charge(refund.charge.id(), world).filter(|_| expand.wants("charge")) {
-                refund.charge = Expandable::Whole(charge);
-            }
-            if let Some(slot) = refund.payment_intent.as_mut().filter(|_| expand.wants("payment_intent")) {
-                intent(slot, world);
-            }
+            fill(Some(&mut refund.charge), "charge", expand, world, fresh);
+            fill(refund.payment_intent.as_mut(), "payment_intent", expand, world, fresh);
         }
         self
     }
 }
 
 impl Expands for Subscription {
-    fn expanded(mut self: Arc<Self>, expand: &Expand, world: &World<'_>, _fresh: &Fresh) -> Arc<Self> {
-        if expand.wants("customer") {
-            customer(&mut Arc::make_mut(&mut self).customer, world);
+    fn expanded(mut self: Arc<Self>, expand: &Expand, world: &World<'_>, fresh: &Fresh) -> Arc<Self> {
+        if !expand.is_empty() {
+            fill(Some(&mut Arc::make_mut(&mut self).customer), "customer", expand, world, fresh);
         }
         self
     }

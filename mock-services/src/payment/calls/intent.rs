@@ -88,7 +88,7 @@ impl Create {
             statement_descriptor: params.owned("statement_descriptor")?,
             statement_descriptor_suffix: params.owned("statement_descriptor_suffix")?,
             transfer_group: params.owned("transfer_group")?,
-            expand: params.expand().into(),
+            expand: Expand::of::<Intent>(params)?,
         };
         fields.set("amount", amount);
         fields.set("currency", currency.code);
@@ -195,7 +195,7 @@ pub(crate) fn attach(intent: &mut Intent, method: &Instrument, world: &World<'_>
     let method = world.look_up(method)?;
     let (id, card) = (method.id(&world.context.ids, "pm_1"), method.card);
     let known = world.state.methods.get(&id).cloned();
-    let customer = intent.customer().map(str::to_owned);
+    let customer = intent.customer().map(Expandable::of);
     intent.pay_with(known.unwrap_or_else(|| Arc::new(PaymentMethod { id, card, created: world.now(), customer })));
     Ok(())
 }
@@ -258,7 +258,7 @@ impl Update {
             transfer_group: params.clearable("transfer_group")?,
             shipping: Shipping::read(params),
             metadata: MetadataChange::read(params)?,
-            expand: params.expand().into(),
+            expand: Expand::of::<Intent>(params)?,
             id,
         };
         fields.set("payment_intent", call.id.as_str());

@@ -60,7 +60,7 @@ impl Confirm {
             capture_method: params.choice("capture_method", &["automatic", "automatic_async", "manual"])?,
             receipt_email: params.owned("receipt_email")?,
             shipping: Shipping::read(params),
-            expand: params.expand().into(),
+            expand: Expand::of::<Intent>(params)?,
         })
     }
 }
@@ -105,7 +105,7 @@ pub(crate) fn confirmed(
         && let Some((id, card)) = wallet.card
     {
         let known = world.state.methods.get(&id).cloned();
-        let customer = intent.customer().map(str::to_owned);
+        let customer = intent.customer().map(Expandable::of);
         intent.pay_with(known.unwrap_or_else(|| Arc::new(PaymentMethod { id, card, created: GIVEN_AT, customer })));
     }
     let Some(method) = intent.method.clone() else {
@@ -144,7 +144,7 @@ pub(crate) fn confirmed(
 
 fn moved(charge: Charge, intent: Intent, money_moved: bool, expand: &Expand, world: &World<'_>) -> Outcome {
     let (charge, intent) = (Arc::new(charge), Arc::new(intent));
-    let fresh = Fresh { charge: Some(Arc::clone(&charge)) };
+    let fresh = Fresh { charge: Some(Arc::clone(&charge)), intent: Some(Arc::clone(&intent)) };
     let answer = answers::made(Arc::clone(&intent).expanded(expand, world, &fresh));
     let charged = if money_moved { Change::Charged(charge) } else { Change::ChargeSaved(charge) };
     Outcome { answer, changes: vec![charged, Change::IntentSaved(intent)] }
@@ -208,7 +208,7 @@ impl Capture {
             fields.set("amount", amount);
         }
         metadata.describe(fields);
-        Ok(Capture { id, amount, metadata, expand: params.expand().into() })
+        Ok(Capture { id, amount, metadata, expand: Expand::of::<Intent>(params)? })
     }
 }
 
@@ -253,7 +253,7 @@ impl Cancel {
         params.check(&[allowed::INTENT_CANCEL, allowed::COMMON])?;
         fields.set("payment_intent", id.as_str());
         let reasons = &["duplicate", "fraudulent", "requested_by_customer", "abandoned"];
-        Ok(Cancel { id, reason: params.choice("cancellation_reason", reasons)?, expand: params.expand().into() })
+        Ok(Cancel { id, reason: params.choice("cancellation_reason", reasons)?, expand: Expand::of::<Intent>(params)? })
     }
 }
 

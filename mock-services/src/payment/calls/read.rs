@@ -47,7 +47,7 @@ impl<T: Object> Get<T> {
         params.check(&[allowed::COMMON, &["client_secret"]])?;
         fields.set("object", T::KIND);
         fields.set("id", id.as_str());
-        Ok(Get { id, expand: params.expand().into(), kind: std::marker::PhantomData })
+        Ok(Get { id, expand: Expand::of::<T>(params)?, kind: std::marker::PhantomData })
     }
 }
 
@@ -103,7 +103,7 @@ impl<T: Listed> Listing<T> {
         for (name, value) in &filters {
             fields.set(*name, value.as_str());
         }
-        Ok(Listing { page: Page::read(params)?, filters, expand: params.expand().into(), kind: std::marker::PhantomData })
+        Ok(Listing { page: Page::read(params)?, filters, expand: Expand::of_list::<T>(params)?, kind: std::marker::PhantomData })
     }
 
     fn answer(&self, rows: &[Arc<T>], world: &World<'_>) -> Result<Outcome, Refused>
@@ -220,6 +220,7 @@ impl GetBalance {
     /// Reads the parameters, of which there are none.
     pub(crate) fn read(params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::COMMON])?;
+        Expand::of_kind(params, "balance")?;
         fields.set("object", "balance");
         Ok(GetBalance)
     }

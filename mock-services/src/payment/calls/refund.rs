@@ -67,7 +67,7 @@ impl Create {
             fields.set("reason", reason);
         }
         metadata.describe(fields);
-        Ok(Create { of, amount, reason, metadata, expand: params.expand().into() })
+        Ok(Create { of, amount, reason, metadata, expand: Expand::of::<Refund>(params)? })
     }
 
     fn charge<'a>(&self, world: &World<'a>) -> Result<&'a Arc<Charge>, Refused> {
@@ -148,7 +148,7 @@ impl Call for Create {
         });
         let mut after = Charge::clone(charge);
         after.refund(amount);
-        let fresh = Fresh { charge: Some(Arc::new(after)) };
+        let fresh = Fresh { charge: Some(Arc::new(after)), intent: None };
         let answer = answers::made(Arc::clone(&refund).expanded(&self.expand, world, &fresh));
         let back = Arc::new(GivenBack {
             refund,

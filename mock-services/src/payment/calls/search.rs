@@ -38,7 +38,7 @@ impl<T: Searchable> Search<T> {
             query: parse::<T>(query)?,
             limit: limit(params)?,
             page: params.owned("page")?,
-            expand: params.expand().into(),
+            expand: Expand::of_list::<T>(params)?,
             kind: std::marker::PhantomData,
         })
     }

@@ -66,7 +66,7 @@ impl Create {
             description: params.owned("description")?,
             trial: trial(params)?,
             metadata: MetadataChange::read(params)?,
-            expand: params.expand().into(),
+            expand: Expand::of::<Subscription>(params)?,
         };
         fields.set("customer", call.customer.as_str());
         describe(&call.items, fields);
@@ -190,7 +190,7 @@ impl Update {
             cancel_at_period_end: params.boolean("cancel_at_period_end")?,
             description: params.clearable("description")?,
             metadata: MetadataChange::read(params)?,
-            expand: params.expand().into(),
+            expand: Expand::of::<Subscription>(params)?,
             id,
         };
         fields.set("subscription", call.id.as_str());

@@ -24,7 +24,7 @@ impl Unsubscribe {
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::UNSUBSCRIBE, allowed::COMMON])?;
         fields.set("subscription", id.as_str());
-        Ok(Unsubscribe { id, expand: params.expand().into() })
+        Ok(Unsubscribe { id, expand: Expand::of::<Subscription>(params)? })
     }
 }
 

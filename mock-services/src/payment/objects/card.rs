@@ -4,7 +4,7 @@
 use compact_str::CompactString;
 use serde::{Serialize, Serializer};
 
-use super::{BillingDetails, Null, Object};
+use super::{BillingDetails, Customer, Expandable, Null, Object};
 use crate::payment::cards::Card;
 use crate::payment::metadata::Metadata;
 
@@ -41,7 +41,7 @@ pub(crate) struct PaymentMethod {
     /// When it was made.
     pub(crate) created: i64,
     /// Whose it is.
-    pub(crate) customer: Option<String>,
+    pub(crate) customer: Option<Expandable<Customer>>,
 }
 
 impl Object for PaymentMethod {
@@ -230,7 +230,7 @@ impl Serialize for PaymentMethod {
             billing_details: BillingDetails,
             card: Details<'a>,
             created: i64,
-            customer: Option<&'a str>,
+            customer: Option<&'a Expandable<Customer>>,
             livemode: bool,
             metadata: Metadata,
             r#type: &'static str,
@@ -284,7 +284,7 @@ impl Serialize for PaymentMethod {
             billing_details: BillingDetails::default(),
             card,
             created: self.created,
-            customer: self.customer.as_deref(),
+            customer: self.customer.as_ref(),
             livemode: false,
             metadata: Metadata::default(),
             r#type: "card",

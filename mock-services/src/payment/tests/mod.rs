@@ -5,6 +5,7 @@ mod cards;
 mod charges;
 mod customers;
 mod declines;
+mod expand;
 mod intents;
 mod reads;
 mod refunds;
