@@ -116,6 +116,10 @@ pub(crate) const REFUND: &[&str] = &[
     "reverse_transfer",
 ];
 
+/// `POST /v1/charges/{id}/refunds`.
+pub(crate) const CHARGE_REFUND: &[&str] =
+    &["amount", "instructions_email", "metadata", "payment_intent", "reason", "refund_application_fee", "reverse_transfer"];
+
 /// `POST /v1/customers` and `POST /v1/customers/{id}`.
 pub(crate) const CUSTOMER: &[&str] = &[
     "address",

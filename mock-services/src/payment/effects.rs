@@ -23,6 +23,8 @@ pub(crate) enum Change {
     Refunded(Arc<GivenBack>),
     /// What was held was let go; no money had moved.
     Released(Arc<GivenBack>),
+    /// The papers of a refund changed.
+    RefundSaved(Arc<Refund>),
     /// A customer was made, changed or deleted.
     CustomerSaved(Arc<Customer>),
     /// A subscription began.
@@ -66,6 +68,7 @@ impl Change {
                 state.charges.change(back.refund.charge.id(), |charge| charge.refund(back.refund.amount));
                 state.refunds.put(Arc::clone(&back.refund));
             }
+            Change::RefundSaved(refund) => state.refunds.put(Arc::clone(refund)),
             Change::CustomerSaved(customer) => {
                 for (id, card) in &customer.cards {
                     state.know(id, *card, customer.created, Some(&customer.id));
@@ -94,6 +97,7 @@ impl Change {
             Change::ChargeSaved(_)
             | Change::IntentSaved(_)
             | Change::Released(_)
+            | Change::RefundSaved(_)
             | Change::CustomerSaved(_)
             | Change::SubscriptionSaved(_) => return None,
         };

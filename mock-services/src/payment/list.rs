@@ -1,5 +1,6 @@
 //! Lists: which page was asked for, and which objects are on it. Newest first, as Stripe sends them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -37,13 +38,13 @@ pub(crate) struct List<Row> {
     object: &'static str,
     data: Vec<Row>,
     has_more: bool,
-    url: &'static str,
+    url: Cow<'static, str>,
 }
 
 impl<Row> List<Row> {
     /// A list with these rows.
-    pub(crate) fn new(url: &'static str, data: Vec<Row>, has_more: bool) -> Self {
-        List { object: "list", data, has_more, url }
+    pub(crate) fn new(url: impl Into<Cow<'static, str>>, data: Vec<Row>, has_more: bool) -> Self {
+        List { object: "list", data, has_more, url: url.into() }
     }
 }
 

@@ -58,6 +58,11 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
         ("GET", ("payment_intents", Some(_), None)) => (Op::Get, Box::new(read::Get::<Intent>::read(id(), &params()?, f)?)),
 
         ("POST", ("refunds", None, None)) => (Op::Refund, Box::new(refund::Create::read(&params()?, f)?)),
+        ("POST", ("refunds", Some(_), None)) => (Op::Intent, Box::new(refund::Update::read(id(), &params()?, f)?)),
+        ("POST", ("charges", Some(_), Some("refunds"))) => {
+            (Op::Refund, Box::new(refund::Create::read_of_charge(id(), &params()?, f)?))
+        }
+        ("GET", ("charges", Some(_), Some("refunds"))) => (Op::List, Box::new(refund::OfCharge::read(id(), &params()?, f)?)),
         ("GET", ("refunds", None, None)) => (Op::List, Box::new(read::Listing::<Refund>::read(&params()?, f)?)),
         ("GET", ("refunds", Some(_), None)) => (Op::Get, Box::new(read::Get::<Refund>::read(id(), &params()?, f)?)),
 

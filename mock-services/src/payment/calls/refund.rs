@@ -1,16 +1,18 @@
-//! `POST /v1/refunds`.
+//! `POST /v1/refunds`, `POST /v1/refunds/{id}`, and `/v1/charges/{id}/refunds`.
 
 use std::sync::Arc;
 
 use super::expand::{Expand, Expands, Fresh};
+use super::read::Shared;
 use super::{Call, Outcome, World};
 use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::effects::{Change, GivenBack};
-use crate::payment::errors::{Problem, Refused, no_such};
+use crate::payment::errors::{Problem, Refused, no_such, not_found};
+use crate::payment::list::{List, Page};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::money::{Currency, at_least_one};
-use crate::payment::objects::{CardDestination, Charge, DestinationDetails, Expandable, Refund};
+use crate::payment::objects::{CardDestination, Charge, DestinationDetails, Expandable, Object, Refund};
 use crate::payment::params::Params;
 use crate::service::Fields;
 
@@ -30,6 +32,8 @@ pub(crate) struct Create {
 #[derive(Debug)]
 enum Of {
     Charge(String),
+    /// A charge that the path names, not a parameter.
+    ChargeOfPath(String),
     Intent(String),
 }
 
@@ -55,6 +59,17 @@ impl Create {
                 return Err(Box::new(Problem::invalid(message).code("parameter_missing")));
             }
         };
+        Create::read_rest(of, params, fields)
+    }
+
+    /// Reads the parameters of a refund of the charge that the path names.
+    pub(crate) fn read_of_charge(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
+        params.check(&[allowed::CHARGE_REFUND, allowed::COMMON])?;
+        fields.set("charge", id.as_str());
+        Create::read_rest(Of::ChargeOfPath(id), params, fields)
+    }
+
+    fn read_rest(of: Of, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         let amount = params.integer("amount")?;
         if amount.is_some_and(|amount| amount < 1) {
             return Err(Box::new(at_least_one("amount")));
@@ -72,8 +87,11 @@ impl Create {
 
     fn charge<'a>(&self, world: &World<'a>) -> Result<&'a Arc<Charge>, Refused> {
         match &self.of {
-            Of::Charge(id) => {
-                let charge = world.state.charges.get(id).ok_or_else(|| no_such("charge", id, "charge"))?;
+            Of::Charge(id) | Of::ChargeOfPath(id) => {
+                let charge = world.state.charges.get(id).ok_or_else(|| match &self.of {
+                    Of::ChargeOfPath(_) => not_found("charge", id),
+                    _ => no_such("charge", id, "charge"),
+                })?;
                 match charge.payment_intent().filter(|_| charge.paid && !charge.captured && !charge.refunded) {
                     None => Ok(charge),
                     Some(intent) => {
@@ -157,5 +175,60 @@ impl Call for Create {
         });
         let change = if charge.captured { Change::Refunded(back) } else { Change::Released(back) };
         Ok(Outcome { answer, changes: vec![change] })
+    }
+}
+
+/// A change of a refund's papers.
+#[derive(Debug)]
+pub(crate) struct Update {
+    id: String,
+    metadata: MetadataChange,
+    expand: Expand,
+}
+
+impl Update {
+    /// Reads the parameters.
+    pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
+        params.check(&[&["metadata"], allowed::COMMON])?;
+        let metadata = MetadataChange::read(params)?;
+        metadata.describe(fields);
+        Ok(Update { id, metadata, expand: Expand::of::<Refund>(params)? })
+    }
+}
+
+impl Call for Update {
+    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
+        let old = world.state.refunds.get(&self.id).ok_or_else(|| not_found("refund", &self.id))?;
+        let refund = Arc::new(Refund { metadata: self.metadata.over(&old.metadata)?, ..Refund::clone(old) });
+        let answer = answers::made(Arc::clone(&refund).expanded(&self.expand, world, &Fresh::default()));
+        Ok(Outcome { answer, changes: vec![Change::RefundSaved(refund)] })
+    }
+}
+
+/// The refunds of one charge.
+#[derive(Debug)]
+pub(crate) struct OfCharge {
+    charge: String,
+    page: Page,
+    expand: Expand,
+}
+
+impl OfCharge {
+    /// Reads the parameters.
+    pub(crate) fn read(charge: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
+        params.check(&[allowed::LIST, allowed::COMMON])?;
+        fields.set("object", Refund::KIND);
+        fields.set("charge", charge.as_str());
+        Ok(OfCharge { charge, page: Page::read(params)?, expand: Expand::of_list::<Refund>(params)? })
+    }
+}
+
+impl Call for OfCharge {
+    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
+        let charge = world.state.charges.get(&self.charge).ok_or_else(|| not_found("charge", &self.charge))?;
+        let (found, has_more) = self.page.of(world.state.refunds.rows(), |refund| refund.charge.id() == charge.id)?;
+        let data = found.into_iter().map(|refund| Shared(Arc::clone(refund).expanded(&self.expand, world, &Fresh::default())));
+        let url = format!("/v1/charges/{}/refunds", charge.id);
+        Ok(Outcome::read(answers::ok(&List::new(url, data.collect(), has_more))))
     }
 }

@@ -76,3 +76,41 @@ fn a_refund_of_nothing_is_refused() {
     desk.post("/v1/refunds", "charge=ch_1&amount=0").refused(400, Some("parameter_invalid_integer"));
     desk.post("/v1/refunds", "charge=ch_1&reason=because").refused(400, None);
 }
+
+#[test]
+fn the_papers_of_a_refund_change_without_an_effect() {
+    let mut desk = Desk::new();
+    let charge = charged(&mut desk);
+    let refund = desk.post("/v1/refunds", &format!("charge={charge}&metadata[a]=1")).ok().id();
+    let changed = desk.post(&format!("/v1/refunds/{refund}"), "metadata[note]=x&metadata[a]=").ok();
+    assert_eq!((changed.operation.as_deref(), changed.effects.len()), (Some("payment.intent"), 0));
+    assert_eq!((&changed.body["metadata"], &changed.body["amount"]), (&serde_json::json!({"note": "x"}), &1000.into()));
+    assert_eq!(desk.get(&format!("/v1/refunds/{refund}")).ok().body, changed.body);
+    desk.post(&format!("/v1/refunds/{refund}"), "amount=1").refused(400, Some("parameter_unknown"));
+    desk.post("/v1/refunds/re_none", "metadata[note]=x").refused(404, Some("resource_missing"));
+}
+
+#[test]
+fn the_refunds_of_a_charge_are_made_and_listed_under_it() {
+    let mut desk = Desk::new();
+    let (charge, other) = (charged(&mut desk), charged(&mut desk));
+    let path = format!("/v1/charges/{charge}/refunds");
+    let reply = desk.post(&path, "amount=300&reason=duplicate&expand[]=charge").ok();
+    assert_eq!((reply.operation.as_deref(), reply.effect().0), (Some("payment.refund"), "payment.refund"));
+    assert!(reply.effect().1.meet(&Fields::new().with("charge", charge.as_str()).with("amount", 300).with("order", "ord_1")));
+    assert!(reply.fields.meet(&Fields::new().with("charge", charge.as_str()).with("amount", 300)));
+    assert_eq!((&reply.body["object"], &reply.body["charge"]["amount_refunded"]), (&"refund".into(), &300.into()));
+    desk.post("/v1/refunds", &format!("charge={other}")).ok();
+    let rest = desk.post(&path, "").ok();
+    assert_eq!(rest.body["amount"], 700);
+    desk.post(&path, "").refused(400, Some("charge_already_refunded"));
+    let listed = desk.get(&format!("{path}?expand[]=data.charge")).ok();
+    assert_eq!((listed.operation.as_deref(), &listed.body["url"]), (Some("payment.list"), &path.as_str().into()));
+    let ids: Vec<_> = listed.body["data"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, [rest.id(), reply.id()]);
+    assert_eq!(listed.body["data"][0]["charge"]["id"], charge);
+    assert_eq!(desk.get(&format!("{path}?limit=1")).ok().body["has_more"], true);
+    desk.post("/v1/charges/ch_none/refunds", "").refused(404, Some("resource_missing"));
+    desk.get("/v1/charges/ch_none/refunds").refused(404, Some("resource_missing"));
+    desk.post(&path, "charge=ch_1").refused(400, Some("parameter_unknown"));
+}
