@@ -78,7 +78,12 @@ impl Change {
             Change::Subscribed(subscription)
             | Change::Upgraded(subscription, _)
             | Change::Unsubscribed(subscription)
-            | Change::SubscriptionSaved(subscription) => state.subscriptions.put(Arc::clone(subscription)),
+            | Change::SubscriptionSaved(subscription) => {
+                if let Some(method) = &subscription.default_payment_method {
+                    state.methods.put(Arc::clone(method));
+                }
+                state.subscriptions.put(Arc::clone(subscription));
+            }
         }
     }
 

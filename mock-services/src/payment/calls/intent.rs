@@ -11,9 +11,7 @@ use crate::payment::effects::Change;
 use crate::payment::errors::{Problem, Refused, no_such, not_found, unexpected_state};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::money::Currency;
-use crate::payment::objects::{
-    AutomaticPaymentMethods, Expandable, Intent, PaymentMethod, PaymentMethodOptions, Shipping, Status,
-};
+use crate::payment::objects::{AutomaticPaymentMethods, Expandable, Intent, PaymentMethodOptions, Shipping, Status};
 use crate::payment::operations::Op;
 use crate::payment::params::{self, Params};
 use crate::payment::source::Instrument;
@@ -192,11 +190,8 @@ fn automatic(params: &Params<'_>, named: &[String]) -> Result<Option<AutomaticPa
 
 /// Gives an intent a payment method.
 pub(crate) fn attach(intent: &mut Intent, method: &Instrument, world: &World<'_>) -> Result<(), Refused> {
-    let method = world.look_up(method)?;
-    let (id, card) = (method.id(&world.context.ids, "pm_1"), method.card);
-    let known = world.state.methods.get(&id).cloned();
-    let customer = intent.customer().map(Expandable::of);
-    intent.pay_with(known.unwrap_or_else(|| Arc::new(PaymentMethod { id, card, created: world.now(), customer })));
+    let method = world.method(method, intent.customer())?;
+    intent.pay_with(method);
     Ok(())
 }
 

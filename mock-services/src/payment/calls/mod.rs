@@ -12,8 +12,11 @@ pub(crate) mod search;
 pub(crate) mod subscription;
 pub(crate) mod unsubscribe;
 
+use std::sync::Arc;
+
 use super::effects::Change;
 use super::errors::Refused;
+use super::objects::{Expandable, PaymentMethod};
 use super::operations::Op;
 use super::options::PaymentOptions;
 use super::source::Instrument;
@@ -64,6 +67,15 @@ impl World<'_> {
     /// What a request pays with, as it is in this world.
     pub(crate) fn look_up(&self, instrument: &Instrument) -> Result<Instrument, Refused> {
         instrument.looked_up(self.state, self.context.now)
+    }
+
+    /// The payment method that a request names, made where there is none with its id.
+    pub(crate) fn method(&self, named: &Instrument, customer: Option<&str>) -> Result<Arc<PaymentMethod>, Refused> {
+        let named = self.look_up(named)?;
+        let (id, card) = (named.id(&self.context.ids, "pm_1"), named.card);
+        let customer = customer.map(Expandable::of);
+        let known = self.state.methods.get(&id).cloned();
+        Ok(known.unwrap_or_else(|| Arc::new(PaymentMethod { id, card, created: self.now(), customer })))
     }
 
     /// An id with its prefix.

@@ -145,7 +145,7 @@ impl Call for Create {
             currency: self.currency,
             customer: Expandable::of(&self.customer),
             days_until_due: self.days_until_due,
-            default_payment_method: self.method.as_ref().map(|method| method.id(&world.context.ids, "pm_1")),
+            default_payment_method: self.method.as_ref().map(|method| world.method(method, Some(&self.customer))).transpose()?,
             description: self.description.clone(),
             items: items::over(&[], &self.items, world)?,
             latest_invoice: world.id("in_1", 23),
@@ -214,7 +214,7 @@ impl Call for Update {
         let mut subscription = Subscription::clone(old);
         subscription.items = items::over(&old.items, &self.items, world)?;
         if let Some(method) = &self.method {
-            subscription.default_payment_method = Some(method.id(&world.context.ids, "pm_1"));
+            subscription.default_payment_method = Some(world.method(method, Some(old.customer.id()))?);
         }
         if let Some(at_end) = self.cancel_at_period_end.filter(|at_end| *at_end != old.cancel_at_period_end) {
             subscription.cancel_at_period_end = at_end;

@@ -1,9 +1,11 @@
 //! A subscription with its items. Prices are made up from their ids: monthly, and the same for all.
 
+use std::sync::Arc;
+
 use serde::{Serialize, Serializer};
 
 use super::charge::Nothing;
-use super::{Customer, Expandable, Null, Object};
+use super::{Customer, Expandable, Null, Object, PaymentMethod};
 use crate::payment::metadata::Metadata;
 
 /// What a unit of any price costs a month, in the smallest unit of the currency.
@@ -25,7 +27,7 @@ pub(crate) struct Subscription {
     pub(crate) currency: &'static str,
     pub(crate) customer: Expandable<Customer>,
     pub(crate) days_until_due: Option<i64>,
-    pub(crate) default_payment_method: Option<String>,
+    pub(crate) default_payment_method: Option<Arc<PaymentMethod>>,
     pub(crate) description: Option<String>,
     pub(crate) items: Vec<Item>,
     pub(crate) latest_invoice: String,
@@ -261,7 +263,7 @@ impl Subscription {
             customer: &self.customer,
             customer_account: (),
             days_until_due: self.days_until_due,
-            default_payment_method: self.default_payment_method.as_deref(),
+            default_payment_method: self.default_payment_method.as_ref().map(|method| method.id.as_str()),
             default_source: (),
             default_tax_rates: [],
             description: self.description.as_deref(),

@@ -87,6 +87,11 @@ fn an_id_goes_on_to_stand_for_the_card_that_it_was_given_for() {
     let method = intent.body["payment_method"].as_str().unwrap();
     let again = desk.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method={method}"));
     again.refused(402, Some("card_declined"));
+    let unpaid = "customer=cus_1&items[0][price]=p&default_payment_method=pm_card_chargeDeclined";
+    let unpaid = desk.post("/v1/subscriptions", unpaid).ok();
+    let method = unpaid.body["default_payment_method"].as_str().unwrap();
+    let again = desk.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method={method}"));
+    again.refused(402, Some("card_declined"));
 }
 
 #[test]
