@@ -72,6 +72,30 @@ fn the_admin_api_says_what_is_wrong_with_a_fault_and_arms_none() {
 }
 
 #[test]
+fn a_fault_that_can_never_fire_behind_what_is_armed_is_refused() {
+    let serve = Serve::start(&["payment", "--quiet"]);
+    let arm = |reply: &str| {
+        let fault = json!([{ "on": "payment.charge", "attempt": 1, "reply": reply }]);
+        serve.admin("POST", "/v1/faults", &fault.to_string())
+    };
+    assert_eq!(arm("drop").0, 201);
+    let (status, refusal) = arm("reset");
+    assert_eq!(status, 422);
+    insta::assert_snapshot!(refusal["error"].as_str().unwrap(), @"fault 1: this fault can never fire: an earlier one takes all of its attempts, `payment.charge#1 commit=now reply=drop`; choose other attempts, put it first, or delete one of the two");
+    assert_eq!(serve.admin("GET", "/v1/faults", "").1["faults"].as_array().unwrap().len(), 1);
+    assert_eq!(serve.post("payment", "/v1/charges", CHARGE, &[]), None, "the first one fires");
+    assert_eq!(arm("reset").0, 201, "and is out of the way");
+}
+
+#[test]
+fn a_body_that_the_admin_api_does_not_take_is_refused_like_everything_else() {
+    let serve = Serve::start(&["payment", "--quiet"]);
+    let (status, refusal) = serve.admin("POST", "/v1/faults", &" ".repeat(1024 * 1024 + 1));
+    assert_eq!((status, &refusal["error"]), (413, &json!("the body has more than 1048576 bytes")));
+    assert!(refusal["help"].is_string());
+}
+
+#[test]
 fn the_ledger_is_written_to_the_file_and_is_whole() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.jsonl");
@@ -84,6 +108,53 @@ fn the_ledger_is_written_to_the_file_and_is_whole() {
     assert_eq!(saved.torn, None);
     let written = serde_json::to_value(&saved.entries).unwrap();
     assert!(written.as_array().unwrap().iter().any(|entry| entry["effect"] == "records.put"), "{written:#}");
+}
+
+/// Three callers that hang, and a write that is put off until the end.
+const HANGS: [&str; 4] = [
+    "--fault",
+    "records.put#1..3 commit=now reply={hang: {release: 10m}}",
+    "--fault",
+    "records.put#4 commit=later reply={hang: {release: 10m}}",
+];
+
+fn hang(serve: &mut Serve) -> Vec<std::net::TcpStream> {
+    let hang = |number| {
+        let line = serve.begin("records", "PUT", &format!("/records/k{number}"), r#"{"value": 1}"#);
+        // One after another, so that each meets its own fault.
+        serve.wait_for("fault");
+        line
+    };
+    (1..=4).map(hang).collect()
+}
+
+#[test]
+fn callers_that_still_hang_at_the_end_and_late_commits_are_in_the_file_and_in_what_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let mut serve = Serve::start(&[&["records", "--json", "--ledger", path.to_str().unwrap()], &HANGS[..]].concat());
+    let lines = hang(&mut serve);
+    let printed = serve.interrupt();
+    drop(lines);
+    let entries: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let count = |kind: &str| entries.iter().filter(|entry| entry["kind"] == kind).count();
+    assert_eq!((count("received"), count("replied"), count("closed"), count("committed")), (4, 4, 4, 4), "{printed}");
+    assert!(entries.iter().filter(|entry| entry["kind"] == "replied").all(|entry| entry["bytes"] == 0), "{printed}");
+    assert_eq!(entries.last().unwrap()["kind"], "end");
+    let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
+    let saved = mock_services::ledger::read_ledgers(file).unwrap().remove("serve").unwrap();
+    assert_eq!((saved.torn, saved.entries.len()), (None, entries.len()));
+}
+
+#[test]
+fn what_the_end_commits_is_shown_to_a_person_too() {
+    let mut serve = Serve::start(&[&["records"], &HANGS[..]].concat());
+    let lines = hang(&mut serve);
+    let printed = serve.interrupt();
+    drop(lines);
+    let late = printed.lines().find(|line| line.contains("(later)")).unwrap_or_default();
+    assert!(late.contains("committed") && late.contains("key=k4"), "{printed}");
+    assert_eq!(printed.matches("  hang, 0 bytes, not whole").count(), 4, "{printed}");
 }
 
 #[test]

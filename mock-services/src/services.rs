@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::clock::Clock;
-use crate::engine::{Access, Door, DoorOptions, Engine, EngineOptions, Listener, MomentKind};
-use crate::fault::{Fault, Fired, Objections, Plan, SharedPlan, check_all};
+use crate::engine::{Access, Door, DoorOptions, Engine, EngineOptions, Listener, MomentKind, Still};
+use crate::fault::{Fault, Fired, Objections, Plan, SharedPlan, check_behind};
 use crate::idempotency::Idempotency;
 use crate::ledger::Ledger;
 use crate::service::{Operation, Service, mint};
@@ -87,8 +87,19 @@ struct Running {
 /// What can be asked of an engine whatever its service.
 trait Control: Send + Sync {
     fn settle(&self) -> Boxed<'_, ()>;
-    fn reset(self: Arc<Self>) -> Boxed<'static, ()>;
+    fn stop_still(self: Arc<Self>) -> Boxed<'static, Box<dyn Resettable>>;
     fn listen(&self, kind: MomentKind) -> Listener;
+}
+
+/// A service that stands still until this is dropped, whatever service it is.
+trait Resettable: Send + Sync {
+    fn reset(&self);
+}
+
+impl<S: Service> Resettable for Still<S> {
+    fn reset(&self) {
+        Still::reset(self);
+    }
 }
 
 impl<S: Service> Control for Engine<S> {
@@ -96,8 +107,8 @@ impl<S: Service> Control for Engine<S> {
         Box::pin(Engine::settle(self))
     }
 
-    fn reset(self: Arc<Self>) -> Boxed<'static, ()> {
-        Box::pin(async move { Engine::reset(&self).await })
+    fn stop_still(self: Arc<Self>) -> Boxed<'static, Box<dyn Resettable>> {
+        Box::pin(async move { Box::new(Engine::stop_still(self).await) as Box<dyn Resettable> })
     }
 
     fn listen(&self, kind: MomentKind) -> Listener {
@@ -206,7 +217,7 @@ impl Builder {
     /// # Errors
     /// When a fault makes no sense for these services, or a port cannot be opened.
     pub async fn start(self) -> Result<MockServices, StartError> {
-        checked(&self.faults, &self.operations, self.callers)?;
+        checked(&[], &self.faults, &self.operations, self.callers)?;
         let ledger = self.ledger.unwrap_or_else(|| Ledger::new("trial", self.seed, self.clock));
         let shared = Arc::new(Shared {
             seed: self.seed,
@@ -260,8 +271,8 @@ async fn start<S: Service>(service: S, options: ServiceOptions, shared: Arc<Shar
     Ok(Running { name, key, operations, endpoints, control: engine })
 }
 
-fn checked(faults: &[Fault], operations: &[Operation], callers: u32) -> Result<(), Objections> {
-    let objections = check_all(faults, operations, Some(callers));
+fn checked(left: &[Fault], faults: &[Fault], operations: &[Operation], callers: u32) -> Result<(), Objections> {
+    let objections = check_behind(left, faults, operations, Some(callers));
     if objections.is_empty() { Ok(()) } else { Err(Objections(objections)) }
 }
 
@@ -322,11 +333,13 @@ impl MockServices {
     /// Adds faults behind those that are armed.
     ///
     /// # Errors
-    /// When one makes no sense for these services; then none is armed.
+    /// When one makes no sense for these services, or can never fire behind those that are armed; then none is armed.
     pub fn arm(&self, faults: Vec<Fault>) -> Result<(), Objections> {
-        checked(&faults, &self.operations(), self.shared.callers)?;
-        self.shared.plan.change(|plan| plan.arm(faults));
-        Ok(())
+        self.shared.plan.change(|plan| {
+            checked(&plan.left(), &faults, &self.operations(), self.shared.callers)?;
+            plan.arm(faults);
+            Ok(())
+        })
     }
 
     /// Takes all faults away.
@@ -371,17 +384,25 @@ impl MockServices {
     /// Forgets everything that was committed, in all services; faults count from the beginning, and the ledger begins anew
     /// under the given name.
     pub async fn reset(&self, trial: &str) {
+        // All of them stand still before the first one forgets: what comes meanwhile is in the new state and the new ledger, or in neither.
+        let mut still = Vec::new();
         for running in &self.running {
-            Arc::clone(&running.control).reset().await;
+            still.push(Arc::clone(&running.control).stop_still().await);
         }
+        still.iter().for_each(|service| service.reset());
         self.shared.plan.change(Plan::restart);
         self.shared.ledger.restart(trial, self.shared.seed);
     }
 
-    /// Stops the services and waits until their ports are free.
-    pub async fn stop(mut self) {
-        for endpoint in self.running.iter_mut().flat_map(|running| &mut running.endpoints) {
+    /// Closes all ports and connections at once, whatever hangs: nobody can ask any more, and what was not sent is written down as such.
+    pub async fn close_ports(&self) {
+        for endpoint in self.running.iter().flat_map(|running| &running.endpoints) {
             endpoint.close().await;
         }
+    }
+
+    /// Stops the services and waits until their ports are free.
+    pub async fn stop(self) {
+        self.close_ports().await;
     }
 }

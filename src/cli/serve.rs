@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anstream::{eprintln, stdout};
 use mock_services::idempotency::Profile;
+use mock_services::ledger::Entry;
 
 use super::ExitStatus;
 use crate::serve::{Options, ServeError, Serving, show, summary};
@@ -149,15 +150,21 @@ async fn serve(options: Options, json: bool, quiet: bool) -> Result<(), ServeErr
             entries = reader.grown() => entries,
             () = &mut stopped => break,
         };
-        for entry in entries {
-            let line = if json { serde_json::to_string(&entry).ok() } else { show::line(&entry).filter(|_| !quiet) };
-            if let Some(line) = line {
-                writeln!(out, "{line}").map_err(ServeError::Output)?;
-            }
-        }
-        out.flush().map_err(ServeError::Output)?;
+        print(&mut out, &entries, json, quiet).map_err(ServeError::Output)?;
     }
     let ended = serving.end().await?;
+    // What the end itself brought about.
+    print(&mut out, &reader.next_entries(), json, quiet).map_err(ServeError::Output)?;
     let text = summary::render(&ended);
     if json { write!(anstream::stderr(), "{text}") } else { write!(out, "{text}") }.map_err(ServeError::Output)
+}
+
+fn print(out: &mut impl Write, entries: &[Entry], json: bool, quiet: bool) -> io::Result<()> {
+    for entry in entries {
+        let line = if json { serde_json::to_string(entry).ok() } else { show::line(entry).filter(|_| !quiet) };
+        if let Some(line) = line {
+            writeln!(out, "{line}")?;
+        }
+    }
+    out.flush()
 }

@@ -106,15 +106,17 @@ impl Serving {
         banner::render(&self.services, self.callers, self.admin, &self.token)
     }
 
-    /// Settles the services and closes the ledger.
+    /// Closes the ports, settles the services and closes the ledger.
     ///
     /// # Errors
     /// When the ledger could not be written to its file.
     pub async fn end(self) -> Result<Ended, ServeError> {
+        // First, so that the replies of callers that still wait are in the ledger, and nothing comes behind the last commit.
+        self.services.close_ports().await;
         self.services.settle().await;
         let ledger = self.services.ledger();
-        let entries = ledger.entries();
         ledger.close();
+        let entries = ledger.entries();
         if let Some(file) = &self.file {
             file.flush().map_err(ServeError::Output)?;
         }

@@ -74,6 +74,13 @@ impl Serve {
         ask(url, method, path, body, key, headers)
     }
 
+    /// A request whose answer nobody reads yet.
+    pub(crate) fn begin(&self, service: &str, method: &str, path: &str, body: &str) -> TcpStream {
+        let stem = format!("HAPAX_{}", service.to_uppercase());
+        let (url, key) = (self.variable(&format!("{stem}_URL")), self.variable(&format!("{stem}_KEY")));
+        send(url, method, path, body, key, &[])
+    }
+
     /// A request to the admin API: status and JSON.
     pub(crate) fn admin(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
         let (url, token) = (self.variable("HAPAX_ADMIN_URL"), self.variable("HAPAX_ADMIN_TOKEN"));
@@ -112,16 +119,21 @@ impl Drop for Serve {
 }
 
 fn ask(url: &str, method: &str, path: &str, body: &str, key: &str, headers: &[(&str, &str)]) -> Option<(u16, String)> {
+    let mut line = send(url, method, path, body, key, headers);
+    let mut answer = String::new();
+    line.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
+}
+
+fn send(url: &str, method: &str, path: &str, body: &str, key: &str, headers: &[(&str, &str)]) -> TcpStream {
     let host = url.strip_prefix("http://").unwrap();
     let mut line = TcpStream::connect(host).unwrap();
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = body.len();
     let head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {key}\r\n{headers}");
     write!(line, "{head}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}").unwrap();
-    let mut answer = String::new();
-    line.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n")?;
-    Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
+    line
 }
 
 /// The text with ports, keys, ids and times replaced.

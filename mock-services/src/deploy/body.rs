@@ -55,11 +55,14 @@ impl Body {
         }
     }
 
-    pub(crate) fn list(&mut self, name: &'static str) -> Result<Option<Vec<Value>>, Flaw> {
+    pub(crate) fn texts(&mut self, name: &'static str) -> Result<Option<Vec<String>>, Flaw> {
+        let texts = |members: &Value| members.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect();
         match self.take(name) {
             None => Ok(None),
-            Some(Value::Array(members)) => Ok(Some(members)),
-            Some(other) => Err(Flaw::Mistyped(name, shown(&other), "an array")),
+            Some(members) => match texts(&members) {
+                Some(texts) => Ok(Some(texts)),
+                None => Err(Flaw::Mistyped(name, shown(&members), "an array of strings")),
+            },
         }
     }
 

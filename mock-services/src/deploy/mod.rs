@@ -125,7 +125,7 @@ impl Service for Deploy {
     }
 
     fn dress(&self, answer: &mut Answer, request: &Request, context: &Context) {
-        if github::is_addressed(request) { github::dress(answer, context) } else { plain::dress(answer, context) }
+        if github::is_addressed(request) { github::dress(answer, request, context) } else { plain::dress(answer, context) }
     }
 
     fn key_prefix(&self) -> &'static str {

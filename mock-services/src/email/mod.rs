@@ -104,13 +104,15 @@ struct Outgoing {
     drafts: Vec<Arc<Draft>>,
     /// Whether the caller sent a list of mails and gets a list of ids.
     batch: bool,
+    /// What is left out of a list that is sent without it; `None` where all or nothing is sent.
+    left_out: Option<Vec<resend::LeftOut>>,
     /// Whether the mails are only checked.
     sandbox: bool,
 }
 
 impl Outgoing {
     fn new(api: Api, drafts: Vec<Arc<Draft>>) -> Self {
-        Outgoing { api, drafts, batch: false, sandbox: false }
+        Outgoing { api, drafts, batch: false, left_out: None, sandbox: false }
     }
 
     fn recognised(self) -> Recognised<Call> {
@@ -138,7 +140,8 @@ impl Outgoing {
 
     fn answer(&self, messages: &[Arc<Message>]) -> Answer {
         match self.api {
-            Api::Resend => resend::sent(messages.iter().map(Arc::as_ref), self.batch),
+            Api::Resend if self.batch => resend::sent_batch(messages.iter().map(Arc::as_ref), self.left_out.as_deref()),
+            Api::Resend => resend::sent(messages.iter().map(Arc::as_ref)),
             Api::SendGrid => sendgrid::sent(messages.first().map(Arc::as_ref)),
             Api::Smtp => {
                 let queued = messages.first().map(|message| message.told()).unwrap_or_default();

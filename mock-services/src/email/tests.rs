@@ -156,6 +156,23 @@ fn the_answer_to_a_mail_does_not_depend_on_what_was_committed() {
 }
 
 #[test]
+fn a_permissive_batch_is_sent_without_what_is_wrong_in_it() {
+    let mut desk = Desk::new(Delivery::Now);
+    let batch = |mails: Json, mode: &str| post("/emails/batch", &mails).header("x-batch-validation", mode);
+    let wrong = json!({"from": "shop@x.example", "to": [], "subject": "Hi", "text": "Hello"});
+    let mails = json!([mail(&["ann@x.example"]), wrong, mail(&["bob@x.example"])]);
+    let (strict, facts) = desk.commit(&batch(mails.clone(), "strict"));
+    assert_eq!((strict.status, facts.len()), (422, 0));
+    let (answer, facts) = desk.commit(&batch(mails, "permissive"));
+    let body: Json = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!((answer.status, facts.len(), body["data"].as_array().unwrap().len()), (200, 2, 2));
+    assert_eq!(body["errors"], json!([{"index": 1, "message": "Missing `to` field."}]));
+    let (answer, facts) = desk.commit(&batch(json!([wrong]), "permissive"));
+    let body: Json = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!((answer.status, facts.len(), &body["data"]), (200, 0, &json!([])));
+}
+
+#[test]
 fn a_batch_has_an_id_for_each_mail() {
     let mut desk = Desk::new(Delivery::Now);
     let (answer, facts) = desk.commit(&post("/emails/batch", &json!([mail(&["ann@x.example"]), mail(&["bob@x.example"])])));

@@ -8,6 +8,7 @@ mod gone;
 mod job;
 mod moments;
 mod reply;
+mod still;
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,9 +20,9 @@ use self::core::{Cause, Core, Judgement, Setting};
 use crate::clock::Clock;
 use crate::fault::{Attempt, Commit, Fault, Reply, SharedPlan};
 use crate::idempotency::Idempotency;
-use crate::ledger::{ClosedBy, Event, Ledger, Received};
+use crate::ledger::{ClosedBy, Event, Ledger, Numbered, Received};
 use crate::lock::{Apart, lock};
-use crate::service::{Answer, Context, IdSource, Kind, Request, Service};
+use crate::service::{Answer, Context, IdSource, Kind, Operation, Request, Service};
 use crate::wire::{Delivery, Manner, Ticket};
 pub(crate) use door::Door;
 pub use door::DoorOptions;
@@ -31,6 +32,7 @@ use job::Job;
 pub(crate) use job::Origin;
 use moments::Moments;
 pub use moments::{Held, Listener, Moment, MomentKind};
+pub(crate) use still::Still;
 
 /// Which API keys a service takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +75,9 @@ pub(crate) struct Engine<S: Service> {
 
 /// An attempt that was written down, with the fault that strikes it.
 struct Struck<Effect> {
-    cause: Cause,
+    attempt: Numbered,
+    /// What it turned out to be, by its place among the operations.
+    operation: usize,
     fault: Option<Fault>,
     judgement: Judgement<Effect>,
 }
@@ -86,7 +90,8 @@ enum First<Effect> {
 }
 
 struct Done {
-    cause: Cause,
+    attempt: Numbered,
+    operation: usize,
     fault: Option<Fault>,
     answer: Answer,
     /// Whether the true answer was a replay.
@@ -175,17 +180,10 @@ impl<S: Service> Engine<S> {
         self.timers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
 
-    /// Forgets everything that was committed.
-    pub(crate) async fn reset(self: &Arc<Self>) {
-        self.enter(|core| {
-            core.restart(self.idempotency);
-            // Ids begin anew, too: the same requests are answered as they were the first time.
-            self.requests.iter().for_each(|count| count.store(0, Ordering::Relaxed));
-        })
-        .await;
-        // Not before: a timer that has rung may hold the gate.
-        self.timers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
-        self.start_timers();
+    /// Makes the service stand still until what is given back is dropped.
+    pub(crate) async fn stop_still(self: Arc<Self>) -> Still<S> {
+        self.enter(|_| self.gate.close()).await;
+        Still(self)
     }
 
     /// Takes a request all the way to what is to be sent.
@@ -219,7 +217,7 @@ impl<S: Service> Engine<S> {
             }
             First::Done(done) => done,
             First::Standing(struck) => {
-                self.moments.hold(&self.moment(MomentKind::Received, struck.cause)).await;
+                self.moments.hold(&self.moment(MomentKind::Received, cause(&job, struck.attempt, struck.operation))).await;
                 let done = self.while_standing(|core| {
                     let judgement = core.judge(&job, 0);
                     self.finish(core, &job, Struck { judgement, ..struck })
@@ -233,7 +231,7 @@ impl<S: Service> Engine<S> {
         if self.moments.wanted(MomentKind::BeforeReply) {
             // Closed while the core is held, so that nobody slips in between.
             self.enter(|_| self.gate.close()).await;
-            self.moments.hold(&self.moment(MomentKind::BeforeReply, done.cause)).await;
+            self.moments.hold(&self.moment(MomentKind::BeforeReply, cause(&job, done.attempt, done.operation))).await;
             self.gate.open();
         } else {
             self.gate.passed().await;
@@ -258,28 +256,28 @@ impl<S: Service> Engine<S> {
     fn receive(&self, core: &mut Core<S>, job: &Arc<Job<S>>) -> First<S::Effect> {
         core.count();
         let judgement = core.judge(job, 0);
-        if let Judgement::Refused(refusal) = judgement {
-            let answer = core.refused(job, refusal);
-            let context = core.context(job, 0);
-            let operation = &job.operation(self.service()).name;
-            let delivery = self.refusal(Some(operation), &job.request, job.origin, &context, answer);
-            return First::Refused(delivery, self.ripened(core, None));
-        }
+        let stale = if matches!(judgement, Judgement::Refused(_)) { self.strike_refused(core, job) } else { None };
+        let judgement = match judgement {
+            Judgement::Refused(refusal) if stale.is_none() => {
+                let answer = core.refused(job, refusal);
+                let context = core.context(job, 0);
+                let operation = &job.operation(self.service()).name;
+                let delivery = self.refusal(Some(operation), &job.request, job.origin, &context, answer);
+                return First::Refused(delivery, self.ripened(core, None));
+            }
+            acceptable => acceptable,
+        };
         let service = self.service();
         let place = judgement.operation().unwrap_or(job.recognised.operation);
         let operation = &service.operations()[place];
+        let (attempt, struck) = match stale {
+            Some((attempt, index, fault)) => (attempt, Some((index, fault))),
+            None => self.strike(core, job, operation, &judgement),
+        };
         core.count_read(operation.kind);
-        let attempt = self.ledger().next_attempt();
-        let cause = Cause { attempt, operation: place, caller: job.origin.caller };
-        let struck = self.plan.armed().and_then(|mut plan| {
-            let asked =
-                Attempt { id: attempt, operation: &operation.name, caller: job.origin.caller, fields: &job.recognised.fields };
-            // A part needs at least two, and something new: on anything else the fault has not fired.
-            plan.strike(&asked, |fault| !matches!(fault.commit, Commit::Part(_)) || core.countable(&judgement) >= 2)
-        });
         let key_header = service.key_header();
         self.ledger().append(&Event::Received(Received {
-            attempt,
+            attempt: attempt.number,
             operation: Cow::Borrowed(operation.name.as_ref()),
             method: Cow::Borrowed(job.request.method()),
             path: job::shown(job.request.path()),
@@ -292,13 +290,13 @@ impl<S: Service> Engine<S> {
         }));
         if let Some((index, fault)) = &struck {
             self.ledger().append(&Event::Fault {
-                attempt,
+                attempt: attempt.number,
                 fault: *index,
                 commit: fault.commit.word().into(),
                 reply: fault.reply.word().into(),
             });
         }
-        let struck = Struck { cause, fault: struck.map(|(_, fault)| fault), judgement };
+        let struck = Struck { attempt, operation: place, fault: struck.map(|(_, fault)| fault), judgement };
         if self.moments.wanted(MomentKind::Received) {
             // Closed while the core is held, so that nobody slips in between.
             self.gate.close();
@@ -307,9 +305,48 @@ impl<S: Service> Engine<S> {
         First::Done(self.finish(core, job, struck))
     }
 
+    /// Counts an attempt, and says which fault strikes it.
+    fn strike(
+        &self,
+        core: &Core<S>,
+        job: &Job<S>,
+        operation: &Operation,
+        judgement: &Judgement<S::Effect>,
+    ) -> (Numbered, Option<(usize, Fault)>) {
+        let attempt = self.ledger().next_attempt();
+        let struck = self.plan.armed().and_then(|mut plan| {
+            // A part needs at least two, and something new: on anything else the fault has not fired.
+            plan.strike(&asked(job, operation, attempt.number), |fault| {
+                !matches!(fault.commit, Commit::Part(_)) || core.countable(judgement) >= 2
+            })
+        });
+        (attempt, struck)
+    }
+
+    /// A read that is refused as things stand is an attempt where a stale read strikes it and the older state would answer.
+    fn strike_refused(&self, core: &Core<S>, job: &Job<S>) -> Option<(Numbered, usize, Fault)> {
+        let operation = job.operation(self.service());
+        if operation.kind != Kind::Read {
+            return None;
+        }
+        let answers = |fault: &Fault| matches!(fault.reply, Reply::Stale(lag) if core.would_answer(job, lag));
+        let mut plan = self.plan.armed()?;
+        let (index, fault) = plan.strike_otherwise_refused(&asked(job, operation, 0), answers)?;
+        let attempt = self.ledger().next_attempt();
+        plan.fired_on(index, attempt.number);
+        Some((attempt, index, fault))
+    }
+
     /// Commits what is to be committed and settles which answer the caller would get.
     fn finish(&self, core: &mut Core<S>, job: &Arc<Job<S>>, struck: Struck<S::Effect>) -> Done {
-        let Struck { cause, fault, judgement } = struck;
+        let Struck { attempt, operation, fault, judgement } = struck;
+        let cause = cause(job, attempt, operation);
+        if let Some(Reply::Stale(lag)) = fault.as_ref().map(|fault| &fault.reply) {
+            // A read, so there is nothing to commit; nor is it refused where the present state would refuse it.
+            let answer = core.stale(job, *lag);
+            let committed = self.ripened(core, None);
+            return Done { attempt, operation, fault, answer, replay: false, committed };
+        }
         let context = core.context(job, 0);
         let status = match fault.as_ref().map(|fault| &fault.reply) {
             Some(Reply::Status(status)) => Some(status),
@@ -324,12 +361,9 @@ impl<S: Service> Engine<S> {
         };
         let commit = fault.as_ref().map_or(Commit::Now, |fault| fault.commit);
         let carried = core.carry_out(job, cause, judgement, commit, kept);
-        let answer = match fault.as_ref().map(|fault| &fault.reply) {
-            Some(Reply::Stale(lag)) => core.stale(job, *lag),
-            _ => with_status(&carried.answer).unwrap_or(carried.answer),
-        };
+        let answer = with_status(&carried.answer).unwrap_or(carried.answer);
         let committed = self.ripened(core, carried.committed.then_some(cause));
-        Done { cause, fault, answer, replay: carried.replay, committed }
+        Done { attempt, operation, fault, answer, replay: carried.replay, committed }
     }
 
     /// Commits what has become due. Where a listener wants to hear of commits, `own` among them, the gate is closed until
@@ -354,7 +388,7 @@ impl<S: Service> Engine<S> {
     }
 
     fn delivery(&self, job: &Job<S>, context: &Context, done: Done) -> Delivery<'_> {
-        let Done { cause, fault, mut answer, replay, .. } = done;
+        let Done { attempt, fault, mut answer, replay, .. } = done;
         let is_own = !matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Status(_) | Reply::Stale(_)));
         let shows_replay = replay && is_own;
         if shows_replay {
@@ -362,7 +396,7 @@ impl<S: Service> Engine<S> {
         }
         self.service().dress(&mut answer, &job.request, context);
         let (manner, word) = fault.map_or((Manner::Whole, "ok"), |fault| (reply::manner(&fault.reply), fault.reply.word()));
-        let ticket = Ticket::new(self.ledger(), cause.attempt, word, answer.status, shows_replay);
+        let ticket = Ticket::new(self.ledger(), attempt, word, answer.status, shows_replay);
         Delivery { answer, manner, ticket: Some(ticket) }
     }
 
@@ -458,4 +492,13 @@ impl<S: Service> Engine<S> {
             });
         }
     }
+}
+
+fn cause<S: Service>(job: &Job<S>, attempt: Numbered, operation: usize) -> Cause {
+    Cause { attempt: attempt.number, operation, caller: job.origin.caller }
+}
+
+/// The attempt as the plan sees it.
+fn asked<'a, S: Service>(job: &'a Job<S>, operation: &'a Operation, id: u64) -> Attempt<'a> {
+    Attempt { id, operation: &operation.name, caller: job.origin.caller, fields: &job.recognised.fields }
 }

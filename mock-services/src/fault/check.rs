@@ -79,15 +79,27 @@ pub fn check(fault: &Fault, operations: &[Operation], callers: Option<u32>) -> V
 /// The same for a list of faults, each objection with the number of its fault; also tells which can never fire.
 #[must_use]
 pub fn check_all(faults: &[Fault], operations: &[Operation], callers: Option<u32>) -> Vec<(usize, Objection)> {
+    check_behind(&[], faults, operations, callers)
+}
+
+/// The same for faults that are armed behind others, of which `left` are the attempts that they have not seen yet.
+pub(crate) fn check_behind(
+    left: &[Fault],
+    faults: &[Fault],
+    operations: &[Operation],
+    callers: Option<u32>,
+) -> Vec<(usize, Objection)> {
     let mut all = Vec::new();
+    let mut earlier_ones = left.to_vec();
     for (index, fault) in faults.iter().enumerate() {
         all.extend(check(fault, operations, callers).into_iter().map(|objection| (index, objection)));
-        if let Some(earlier) = taken(fault, &faults[..index]) {
+        if let Some(earlier) = taken(fault, &earlier_ones) {
             let message =
                 format!("this fault can never fire: an earlier one takes all of its attempts, `{}`", shown(&earlier.to_string()));
             let help = "choose other attempts, put it first, or delete one of the two".to_owned();
             all.push((index, Objection { part: Part::Attempt, message, help }));
         }
+        earlier_ones.push(fault.clone());
     }
     all
 }

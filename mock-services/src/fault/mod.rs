@@ -14,6 +14,7 @@ use std::time::Duration;
 
 pub use crate::service::After;
 use crate::service::Fields;
+pub(crate) use check::check_behind;
 pub use check::{Objection, Objections, Part, check, check_all};
 pub use line::read_line;
 pub use plan::{Attempt, Fired, Plan};
@@ -68,6 +69,18 @@ impl Attempts {
             Attempts::Every => true,
             Attempts::These(numbers) => numbers.contains(&number),
             Attempts::Span(first, last) => (*first..=*last).contains(&number),
+        }
+    }
+
+    /// Those that are left when so many have come, counted from the next one on.
+    pub(crate) fn behind(&self, seen: u32) -> Attempts {
+        match self {
+            Attempts::Every => Attempts::Every,
+            Attempts::These(numbers) => {
+                Attempts::These(numbers.iter().filter(|number| **number > seen).map(|number| number - seen).collect())
+            }
+            Attempts::Span(_, last) if *last <= seen => Attempts::These(Vec::new()),
+            Attempts::Span(first, last) => Attempts::Span(first.saturating_sub(seen).max(1), last - seen),
         }
     }
 }

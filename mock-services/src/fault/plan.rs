@@ -55,6 +55,16 @@ impl Plan {
         self.armed.extend(faults.into_iter().map(|fault| Armed { fault, seen: 0, fired: Vec::new() }));
     }
 
+    /// The armed faults with the attempts that they have not seen yet, as one that is armed behind them would count them.
+    pub(crate) fn left(&self) -> Vec<Fault> {
+        let left = |armed: &Armed| {
+            let mut fault = armed.fault.clone();
+            fault.trigger.attempts = fault.trigger.attempts.behind(armed.seen);
+            fault
+        };
+        self.armed.iter().map(left).collect()
+    }
+
     /// Takes all faults away.
     pub fn clear(&mut self) {
         self.armed.clear();
@@ -75,16 +85,46 @@ impl Plan {
                 continue;
             }
             armed.seen += 1;
-            let due = struck.is_none()
-                && armed.fault.trigger.attempts.include(armed.seen)
-                && armed.fault.trigger.chance.is_none_or(|chance| drawn(seed, index, armed.seen) < chance)
-                && can(&armed.fault);
-            if due {
+            if struck.is_none() && armed.is_due(seed, index) && can(&armed.fault) {
                 armed.fired.push(attempt.id);
                 struck = Some((index, armed.fault.clone()));
             }
         }
         struck
+    }
+
+    /// The same for a request that is an attempt only where a fault that `can` strike it does: as long as none does, the others
+    /// have not seen it. It has no number until it is struck, so that is told afterwards, with [`Plan::fired_on`].
+    pub(crate) fn strike_otherwise_refused(
+        &mut self,
+        attempt: &Attempt<'_>,
+        can: impl Fn(&Fault) -> bool,
+    ) -> Option<(usize, Fault)> {
+        let seed = self.seed;
+        let mut struck = None;
+        let mut others = Vec::new();
+        for (index, armed) in self.armed.iter_mut().enumerate().filter(|(_, armed)| armed.fits(attempt)) {
+            if !can(&armed.fault) {
+                others.push(index);
+                continue;
+            }
+            armed.seen += 1;
+            if struck.is_none() && armed.is_due(seed, index) {
+                struck = Some(index);
+            }
+        }
+        let index = struck?;
+        for other in others {
+            self.armed[other].seen += 1;
+        }
+        Some((index, self.armed[index].fault.clone()))
+    }
+
+    /// Notes the number of an attempt that this fault struck.
+    pub(crate) fn fired_on(&mut self, index: usize, attempt: u64) {
+        if let Some(armed) = self.armed.get_mut(index) {
+            armed.fired.push(attempt);
+        }
     }
 
     /// Whether nothing is armed.
@@ -102,6 +142,12 @@ impl Plan {
 }
 
 impl Armed {
+    /// Whether it is meant for the attempt that it has seen last.
+    fn is_due(&self, seed: u64, index: usize) -> bool {
+        let trigger = &self.fault.trigger;
+        trigger.attempts.include(self.seen) && trigger.chance.is_none_or(|chance| drawn(seed, index, self.seen) < chance)
+    }
+
     fn fits(&self, attempt: &Attempt<'_>) -> bool {
         let trigger = &self.fault.trigger;
         trigger.on == attempt.operation

@@ -18,10 +18,11 @@ impl SharedPlan {
     }
 
     /// Arms faults or takes them away. Whatever comes after it meets the plan as it is then.
-    pub(crate) fn change(&self, how: impl FnOnce(&mut Plan)) {
+    pub(crate) fn change<R>(&self, how: impl FnOnce(&mut Plan) -> R) -> R {
         let mut plan = self.lock();
-        how(&mut plan);
+        let outcome = how(&mut plan);
         self.is_armed.store(!plan.is_empty(), Ordering::Release);
+        outcome
     }
 
     /// The plan, to look at or to count an attempt.

@@ -58,6 +58,23 @@ pub(super) fn append(ledger: &Ledger, event: &Event<'_>) -> bool {
     })
 }
 
+/// Appends an event to this edition of a ledger; gives back whether there was still that edition to add it to.
+pub(super) fn append_in(ledger: &Ledger, edition: u64, event: &Event<'_>) -> bool {
+    DRAFT.with_borrow_mut(|draft| {
+        let mut single = Draft::default();
+        // What waits to be added together goes to whatever edition there is then.
+        let draft = if draft.together.is_none() { draft } else { &mut single };
+        draft.write(event);
+        let events = &draft.events[..std::mem::take(&mut draft.used)];
+        let mut pages = ledger.inner.pages();
+        let is_same = pages.edition == edition;
+        if is_same {
+            pages.add(&ledger.inner.clock, events);
+        }
+        is_same
+    })
+}
+
 /// What its thread appends is added when it is dropped: whoever appends several events at once takes the pages once.
 pub(crate) struct Together<'l> {
     ledger: &'l Ledger,

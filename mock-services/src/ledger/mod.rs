@@ -39,6 +39,8 @@ pub(super) struct Inner {
     recording: bool,
     pages: Apart<Mutex<Pages>>,
     attempts: AtomicU64,
+    /// That of the pages, to be looked at without them.
+    edition: AtomicU64,
     /// Taken before the pages, and by the file's thread and a restart alone: sealing lines keeps nobody from adding more.
     sealer: Mutex<Sealer>,
     file: Option<Arc<file::Shared>>,
@@ -47,6 +49,13 @@ pub(super) struct Inner {
     grown: Notify,
     /// How many readers wait for more.
     waiting: AtomicUsize,
+}
+
+/// The number of an attempt, and the ledger of its handle that it stands in: one that is begun anew counts from 1 again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Numbered {
+    pub(crate) number: u64,
+    edition: u64,
 }
 
 /// What the file's thread knows of the lines before.
@@ -86,6 +95,7 @@ impl Ledger {
             recording,
             pages: Apart::default(),
             attempts: AtomicU64::new(0),
+            edition: AtomicU64::new(0),
             sealer: Mutex::new(sealer),
             file,
             queued: AtomicBool::new(false),
@@ -108,8 +118,16 @@ impl Ledger {
     }
 
     /// The number of the next attempt, counted over all services of the trial.
-    pub(crate) fn next_attempt(&self) -> u64 {
-        self.inner.attempts.fetch_add(1, Ordering::Relaxed) + 1
+    pub(crate) fn next_attempt(&self) -> Numbered {
+        let edition = self.inner.edition.load(Ordering::Acquire);
+        Numbered { number: self.inner.attempts.fetch_add(1, Ordering::Relaxed) + 1, edition }
+    }
+
+    /// Adds what became of an attempt, unless the ledger was begun anew since it was numbered.
+    pub(crate) fn append_beside(&self, attempt: Numbered, event: &Event<'_>) {
+        if self.inner.recording && draft::append_in(self, attempt.edition, event) {
+            self.announce();
+        }
     }
 
     /// Never shows this value in clear from now on: a minted key, the value of a variable that is passed on.
@@ -157,6 +175,7 @@ impl Ledger {
         *sealer = Sealer { backlog, ..Sealer::new(trial) };
         pages.begin_anew();
         self.inner.attempts.store(0, Ordering::Relaxed);
+        self.inner.edition.store(pages.edition, Ordering::Release);
         drop(pages);
         drop(sealer);
         self.append(&Event::Opened { seed });

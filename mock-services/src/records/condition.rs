@@ -66,7 +66,8 @@ fn tags(request: &Request, name: &'static str, weak: bool) -> Result<Option<Tags
             None if bare => tag,
             _ => return Err(problem::bad_parameter(name, "It must be * or a list of quoted versions.")),
         };
-        versions.extend(text.parse::<u64>().ok().filter(|_| counts));
+        // A tag is a text: `"03"` and `"+3"` are others than `"3"`.
+        versions.extend(text.parse::<u64>().ok().filter(|version| counts && version.to_string() == text));
     }
     Ok(Some(Tags::These(versions)))
 }
@@ -85,7 +86,7 @@ mod tests {
             assert!(read("If-Match", value).unwrap().allow(Some(3)), "{value}");
             assert!(!read("If-Match", value).unwrap().allow(None), "{value}");
         }
-        for value in ["\"4\"", "W/\"3\"", "\"other\"", "\"\""] {
+        for value in ["\"4\"", "W/\"3\"", "\"other\"", "\"\"", "\"03\"", "\"+3\"", "\"18446744073709551619\""] {
             assert!(!read("If-Match", value).unwrap().allow(Some(3)), "{value}");
         }
     }

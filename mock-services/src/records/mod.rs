@@ -3,6 +3,7 @@
 
 mod condition;
 mod decide;
+mod number;
 mod problem;
 mod route;
 mod state;

@@ -39,6 +39,18 @@ pub(crate) fn bad_parameter(name: &str, detail: &str) -> Answer {
     Problem { field: Some(name), ..problem(400, Some(detail)) }.answer()
 }
 
+/// A number is refused that would be kept as another.
+pub(crate) fn inexact(number: &str) -> Answer {
+    // It can be as long as a body.
+    let begins: String = number.chars().take(40).collect();
+    let more = if begins.len() < number.len() { "…" } else { "" };
+    let detail = format!(
+        "The number {begins}{more} cannot be kept exactly. Whole numbers from -9223372036854775808 to 18446744073709551615 are \
+         taken, and others as far as a 64-bit float holds them; a longer one can be sent as a string."
+    );
+    bad_parameter("value", &detail)
+}
+
 pub(crate) fn invalid(field: &str, detail: &str) -> Answer {
     Problem { field: Some(field), ..problem(422, Some(detail)) }.answer()
 }

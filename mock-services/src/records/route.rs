@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::condition::Conditions;
+use super::number::first_inexact;
 use super::problem;
 use super::state::plain;
 use crate::service::{Answer, Fields, Operation, Request};
@@ -13,6 +14,9 @@ const LONGEST_KEY: usize = 256;
 const LARGEST_VALUE: usize = 256 * 1024;
 /// How many members a list has where nothing is said, and at most.
 const LIMITS: (usize, usize) = (100, 1000);
+
+/// What a counter can be moved by.
+const BY: &str = "It must be a whole number from -9223372036854775808 to 9223372036854775807 but 0.";
 
 const PUT: usize = 0;
 const DELETE: usize = 1;
@@ -113,6 +117,9 @@ fn conditions(request: &Request, required: bool) -> Result<Conditions, Answer> {
 fn value(request: &Request) -> Result<Value, Answer> {
     let Value::Object(mut members) = json(request)? else { return Err(problem::malformed("The body is not a JSON object.")) };
     let Some(value) = members.remove("value") else { return Err(problem::invalid("value", "It is required.")) };
+    if let Some(number) = std::str::from_utf8(request.bytes()).ok().and_then(first_inexact) {
+        return Err(problem::inexact(number));
+    }
     if value.to_string().len() > LARGEST_VALUE {
         return Err(problem::too_large());
     }
@@ -127,7 +134,7 @@ fn by(request: &Request) -> Result<i64, Answer> {
     let Value::Object(members) = json(request)? else { return Err(problem::malformed("The body is not a JSON object.")) };
     match members.get("by") {
         None => Ok(1),
-        Some(by) => by.as_i64().filter(|by| *by != 0).ok_or_else(|| problem::invalid("by", "It must be a whole number but 0.")),
+        Some(by) => by.as_i64().filter(|by| *by != 0).ok_or_else(|| problem::invalid("by", BY)),
     }
 }
 

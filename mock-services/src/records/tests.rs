@@ -226,3 +226,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_number_that_would_be_kept_as_another_is_refused() {
+    let mut world = World::new(RecordsOptions::default());
+    let mut put = |value: &str| {
+        let answer = world.send(&Request::new("PUT", "/records/a").body(format!("{{\"value\": {value}}}")));
+        (answer.status, body(&answer))
+    };
+    for number in ["12345678901234567890123", "[0.10000000000000000001]", "{\"a\": 1e-400}"] {
+        let (status, problem) = put(number);
+        assert_eq!((status, &problem["field"]), (400, &json!("value")), "{number}");
+        assert!(problem["detail"].as_str().unwrap().contains("can be sent as a string"), "{problem}");
+    }
+    for number in ["18446744073709551615", "-9223372036854775808", "49.99", "\"12345678901234567890123\""] {
+        let (status, record) = put(number);
+        assert_eq!((status / 100, record["value"].to_string()), (2, number.to_owned()));
+    }
+    for by in ["9223372036854775808", "12345678901234567890123", "1.5", "0"] {
+        let answer = world.send(&Request::new("POST", "/counters/c/increment").body(format!("{{\"by\": {by}}}")));
+        assert_eq!(answer.status, 422, "{by}");
+    }
+    assert_eq!(world.get("/counters/c").1["value"], 0);
+}

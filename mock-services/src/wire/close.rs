@@ -20,18 +20,18 @@ const MOST_UNREAD: usize = 256 * 1024;
 /// A connection over which bytes go both ways.
 pub(super) trait Line: AsyncRead + AsyncWrite + Unpin + Send {
     /// The TCP connection underneath.
-    fn tcp(&self) -> &TcpStream;
+    fn tcp(&mut self) -> &mut TcpStream;
 }
 
 impl Line for TcpStream {
-    fn tcp(&self) -> &TcpStream {
+    fn tcp(&mut self) -> &mut TcpStream {
         self
     }
 }
 
 impl Line for TlsStream<TcpStream> {
-    fn tcp(&self) -> &TcpStream {
-        self.get_ref().0
+    fn tcp(&mut self) -> &mut TcpStream {
+        self.get_mut().0
     }
 }
 
@@ -42,6 +42,8 @@ pub(super) enum End {
     Left,
     /// The service closes it.
     Finish,
+    /// The service closes it in the middle of something: over TLS, too, nothing says that this is the end.
+    Cut,
     /// The service resets it.
     Reset,
     /// The caller took too long, and was told so.
@@ -55,7 +57,7 @@ impl End {
     pub(super) fn by(self) -> ClosedBy {
         match self {
             End::Left => ClosedBy::Caller,
-            End::Finish | End::Reset => ClosedBy::Service,
+            End::Finish | End::Cut | End::Reset => ClosedBy::Service,
             End::TimedOut | End::Silent => ClosedBy::Timeout,
         }
     }
@@ -64,6 +66,7 @@ impl End {
     pub(super) async fn carry_out<L: Line>(self, line: &mut L) {
         match self {
             End::Finish | End::TimedOut => finish(line).await,
+            End::Cut => finish(line.tcp()).await,
             // It fails only on a socket that is already gone. The RST is sent when the line is dropped.
             End::Reset => drop(line.tcp().set_zero_linger()),
             End::Left | End::Silent => {}
@@ -73,7 +76,7 @@ impl End {
 
 /// Ends the connection with a FIN. What the caller still sends is read and thrown away: a socket that is closed with
 /// unread input would send a RST instead, and could take back what was sent before.
-async fn finish<L: Line>(line: &mut L) {
+async fn finish(line: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
     if line.shutdown().await.is_err() {
         return;
     }

@@ -43,7 +43,7 @@ pub(super) async fn deliver<L: Line>(
             None => write_last(line, all, 0, true, ticket).await,
             left => noted(left, 0, ticket),
         },
-        Manner::Drop => noted(Some(End::Finish), 0, ticket),
+        Manner::Drop => noted(Some(End::Cut), 0, ticket),
         Manner::Reset => noted(Some(End::Reset), 0, ticket),
         Manner::Hang(release) => noted(ends(wait(line, unread, release).await), 0, ticket),
         Manner::Truncate(_) => ends(write_last(line, &all[..encoded.cut], 0, false, ticket).await),
@@ -72,9 +72,9 @@ async fn write_last<L: Line>(line: &mut L, bytes: &[u8], before: usize, whole: b
     end
 }
 
-/// Where the caller has not left, the service ends the connection.
+/// Where the caller has not left, the service cuts the connection.
 fn ends(left: Option<End>) -> Option<End> {
-    left.or(Some(End::Finish))
+    left.or(Some(End::Cut))
 }
 
 async fn drip<L: Line>(

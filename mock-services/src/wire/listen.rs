@@ -80,10 +80,10 @@ impl Endpoint {
     }
 
     /// Closes the port and all its connections, whatever hangs.
-    pub(crate) async fn close(&mut self) {
+    pub(crate) async fn close(&self) {
         self.stop.send_replace(true);
-        // A task that panicked has ended too.
-        let _ = (&mut self.task).await;
+        // Its task counts connections until it ends, also where it panicked.
+        let _ = self.open.clone().wait_for(|_| false).await;
     }
 }
 

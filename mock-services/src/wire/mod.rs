@@ -7,6 +7,7 @@ mod garble;
 mod http;
 mod limits;
 mod listen;
+mod open;
 mod smtp;
 mod tls;
 
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::fault::Framing;
-use crate::ledger::{Event, Ledger};
+use crate::ledger::{Event, Ledger, Numbered};
 use crate::service::Answer;
 pub use limits::Limits;
 pub(crate) use listen::{Endpoint, Protocol, Wire};
@@ -60,7 +61,7 @@ pub(crate) enum Manner {
 #[derive(Debug)]
 pub(crate) struct Ticket<'l> {
     ledger: &'l Ledger,
-    attempt: u64,
+    attempt: Numbered,
     reply: &'static str,
     status: u16,
     replay: bool,
@@ -76,15 +77,15 @@ impl Drop for Ticket<'_> {
 }
 
 impl<'l> Ticket<'l> {
-    pub(crate) fn new(ledger: &'l Ledger, attempt: u64, reply: &'static str, status: u16, replay: bool) -> Self {
+    pub(crate) fn new(ledger: &'l Ledger, attempt: Numbered, reply: &'static str, status: u16, replay: bool) -> Self {
         Ticket { ledger, attempt, reply, status, replay, is_done: AtomicBool::new(false) }
     }
 
     /// Writes down what is about to be sent, in all.
     fn sends(&self, bytes: usize, whole: bool) {
         self.is_done.store(true, Ordering::Relaxed);
-        self.ledger.append(&Event::Replied {
-            attempt: self.attempt,
+        self.note(&Event::Replied {
+            attempt: self.attempt.number,
             reply: self.reply.into(),
             status: (bytes > 0).then_some(self.status),
             bytes: bytes as u64,
@@ -95,6 +96,11 @@ impl<'l> Ticket<'l> {
 
     /// Writes down that the network took no more than this.
     fn fell_short(&self, bytes: usize) {
-        self.ledger.append(&Event::Unsent { attempt: self.attempt, bytes: bytes as u64 });
+        self.note(&Event::Unsent { attempt: self.attempt.number, bytes: bytes as u64 });
+    }
+
+    /// A ledger that was begun anew knows nothing of this attempt, and numbers others like it.
+    fn note(&self, event: &Event<'_>) {
+        self.ledger.append_beside(self.attempt, event);
     }
 }

@@ -45,7 +45,7 @@ async fn a_head_that_comes_byte_by_byte_has_its_time_and_no_more() {
     let mut line = connected(&services, 1).await;
     line.send(b"GET /records HTTP/1.1\r\n").await;
     let (seen, _) = crate::common::must(trickle(line, b"X: y\r\n")).await;
-    assert!(seen.starts_with(b"HTTP/1.1 408 Request Timeout\r\n"), "{}", seen.escape_ascii());
+    assert!(seen.starts_with(b"HTTP/1.1 408 Request Time-out\r\n"), "{}", seen.escape_ascii());
     assert_eq!((closed_by(&services).await, alive(&services).await), (ClosedBy::Timeout, vec![408]));
 }
 
@@ -56,7 +56,7 @@ async fn a_body_that_comes_byte_by_byte_has_its_time_and_no_more() {
         let mut line = connected(&services, 1).await;
         line.send(&request(&services, "PUT", "/records/a", &headers, "")).await;
         let (seen, _) = crate::common::must(trickle(line, b"1\r\nx\r\n")).await;
-        assert!(seen.starts_with(b"HTTP/1.1 408 Request Timeout\r\n"), "{}", seen.escape_ascii());
+        assert!(seen.starts_with(b"HTTP/1.1 408 Request Time-out\r\n"), "{}", seen.escape_ascii());
         assert_eq!((closed_by(&services).await, alive(&services).await), (ClosedBy::Timeout, vec![408]));
     }
 }

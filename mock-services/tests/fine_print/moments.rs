@@ -9,7 +9,7 @@ use mock_services::{MockServices, MomentKind, ServiceOptions};
 
 use crate::support::ask::Ask;
 use crate::support::ledger::{events, lapsed};
-use crate::support::operation::charge;
+use crate::support::operation::{charge, put};
 use crate::support::world::World;
 
 /// Longer than anything here takes; only a failure waits for it.
@@ -86,4 +86,35 @@ async fn a_reset_waits_for_the_moment_to_pass_and_then_goes_on() {
     drop(listener);
     tokio::time::timeout(PATIENCE, reset).await.unwrap();
     assert_eq!(world.send("payment", &charge("o2")).await.status(), None, "the fault counts from the beginning");
+}
+
+#[tokio::test]
+async fn what_comes_while_a_reset_waits_is_in_the_new_state_and_in_the_new_ledger() {
+    let world = World::with(&[]).await;
+    let mut listener = world.services.listen("records", MomentKind::Received).unwrap();
+    let ask = put("a", 1);
+    let mut held = Box::pin(world.send("records", &ask));
+    let moment = tokio::select! {
+        moment = listener.recv() => moment.unwrap(),
+        _ = &mut held => panic!("the service stands still"),
+    };
+    let mut reset = Box::pin(world.services.reset("again"));
+    let order = charge("o1");
+    let mut sent = Box::pin(world.send("payment", &order));
+    // Time enough for an answer, were there one: the reset has not come to this service yet, so it goes on.
+    let meanwhile = async {
+        for _ in 0..20 {
+            world.send("tickets", &Ask::get("/tickets")).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = &mut reset => panic!("one of the services stands still"),
+        _ = &mut sent => panic!("the service has forgotten, and the ledger has not"),
+        () = meanwhile => {}
+    }
+    drop((moment, listener));
+    let ((), seen, _) = tokio::time::timeout(PATIENCE, async { tokio::join!(reset, sent, held) }).await.unwrap();
+    assert_eq!((seen.status(), world.count()), (Some(200), 1), "{:?}", world.ledger().entries());
+    assert_eq!(world.send("payment", &Ask::get("/v1/charges")).await.json()["data"].as_array().unwrap().len(), 1);
 }

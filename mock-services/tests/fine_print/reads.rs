@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use mock_services::ledger::Event;
 use mock_services::records::{Records, RecordsOptions};
-use mock_services::{MockServices, ServiceOptions};
+use mock_services::{MockServices, MomentKind, ServiceOptions};
 use serde_json::json;
 
 use crate::support::ask::Ask;
-use crate::support::ledger::{received, refused, until};
-use crate::support::operation::{charge, put};
+use crate::support::ledger::{lapsed, received, refused, until};
+use crate::support::operation::{Op, charge, put};
 use crate::support::world::World;
 
 async fn listed(world: &World) -> usize {
@@ -70,6 +70,57 @@ async fn a_read_of_what_was_never_there_is_refused_and_uses_no_stale_read_up() {
     let world = World::with(&["payment.get reply={stale: {reads: 1}}"]).await;
     assert_eq!(world.send("payment", &Ask::get("/v1/charges/ch_none")).await.status(), Some(404));
     assert_eq!((world.fired(), refused(world.ledger())), (vec![0], vec![404]));
+}
+
+#[tokio::test]
+async fn what_was_deleted_is_still_shown_to_reads_that_lag_behind() {
+    let world = World::with(&[]).await;
+    let statuses = async |count: usize, path: &str, service: &str| {
+        let mut all = Vec::new();
+        for _ in 0..count {
+            all.extend(world.send(service, &Ask::get(path)).await.status());
+        }
+        all
+    };
+    world.send("records", &put("a", 1)).await;
+    assert_eq!(statuses(2, "/records/a", "records").await, [200, 200]);
+    world.send("records", &Ask::delete("/records/a")).await;
+    world.arm("records.get#every reply={stale: {reads: 2}}");
+    assert_eq!(statuses(4, "/records/a", "records").await, [200, 200, 404, 404]);
+    assert_eq!((world.fired(), refused(world.ledger()).len()), (vec![2], 2));
+    assert!(lapsed(world.ledger()).is_empty());
+
+    let id = world.send("deploy", &Op::Github.ask(&world, 1).await).await.json()["id"].clone();
+    let path = format!("/repos/acme/shop/deployments/{id}");
+    assert_eq!(statuses(1, &path, "deploy").await, [200]);
+    assert_eq!(world.send("deploy", &Ask::delete(path.as_str())).await.status(), Some(204));
+    world.arm("deploy.get#every reply={stale: {reads: 1}}");
+    assert_eq!(statuses(2, &path, "deploy").await, [200, 404]);
+}
+
+#[tokio::test]
+async fn a_held_read_that_lags_behind_still_shows_what_is_deleted_meanwhile() {
+    let world = World::with(&["records.get reply={stale: {reads: 1}}"]).await;
+    world.send("records", &put("a", 1)).await;
+    world.send("records", &Ask::get("/records")).await;
+    world.send("records", &Ask::delete("/records/a")).await;
+    let mut received = world.services.listen("records", MomentKind::Received).unwrap();
+    let ask = Ask::get("/records/a");
+    let (seen, ()) = tokio::join!(world.send("records", &ask), async { drop(received.recv().await) });
+    assert_eq!((seen.status(), world.fired()), (Some(200), vec![1]));
+    assert!(lapsed(world.ledger()).is_empty(), "it was never acceptable as things stand, so nothing lapsed");
+}
+
+#[tokio::test]
+async fn a_read_that_no_stale_read_strikes_is_refused_and_uses_no_other_fault_up() {
+    let world = World::with(&["records.get reply=drop", "records.get#2 reply={stale: {reads: 9}}"]).await;
+    world.send("records", &put("a", 1)).await;
+    world.send("records", &Ask::delete("/records/a")).await;
+    assert_eq!(world.send("records", &Ask::get("/records/a")).await.status(), Some(404));
+    assert_eq!((world.fired(), received(world.ledger()).len()), (vec![0, 0], 2));
+    world.send("records", &put("a", 2)).await;
+    assert_eq!(world.send("records", &Ask::get("/records/a")).await.status(), None, "the first attempt that is accepted");
+    assert_eq!(world.fired(), [1, 0]);
 }
 
 #[tokio::test]

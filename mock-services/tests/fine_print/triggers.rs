@@ -2,7 +2,7 @@
 
 use crate::support::ask::Ask;
 use crate::support::operation::{charge, mail};
-use crate::support::world::{World, everything};
+use crate::support::world::{World, everything, fault};
 
 /// Which of eight charges are dropped.
 async fn struck(faults: &[&str], seed: u64) -> Vec<u32> {
@@ -112,4 +112,20 @@ async fn a_status_brings_its_own_headers_body_and_time_to_wait() {
     assert_eq!((seen.header("x-extra").as_deref(), seen.body()), (Some("a"), &b"{\"error\":\"busy\"}"[..]));
     let seen = world.send("payment", &charge("o2")).await;
     assert_eq!((seen.status(), seen.at("/id")), (Some(202), world.effects()[1].id.clone()), "a success keeps the true body");
+}
+
+#[tokio::test]
+async fn a_fault_is_refused_behind_those_that_take_all_of_its_attempts_and_have_not_come_to_them() {
+    let world = World::with(&["payment.charge#[1, 3] reply=drop"]).await;
+    let refused = |line: &str| world.services.arm(vec![fault(line)]).is_err();
+    assert!(refused("payment.charge#1 reply=reset") && refused("payment.charge#3 reply=reset"));
+    assert!(!refused("payment.charge#2 reply={status: 503}"));
+    world.send("payment", &charge("o1")).await;
+    // What was the third is the second now, and the second the first.
+    assert!(refused("payment.charge#2 reply=reset") && refused("payment.charge#1 reply=reset"));
+    assert!(!refused("payment.charge#3 reply={status: 502}"));
+    for (order, status) in [("o2", Some(503)), ("o3", None), ("o4", Some(502))] {
+        assert_eq!(world.send("payment", &charge(order)).await.status(), status, "{order}");
+    }
+    assert_eq!(world.fired(), [2, 1, 1]);
 }

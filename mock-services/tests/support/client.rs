@@ -74,7 +74,10 @@ impl Seen {
 pub(crate) async fn http(address: SocketAddr, secret: &str, ask: &Ask) -> Seen {
     let mut line = TcpStream::connect(address).await.unwrap();
     // The same for all, because some services point back at it.
-    let mut head = format!("{} {} HTTP/1.1\r\nHost: service.example\r\nConnection: close\r\n", ask.method, ask.target);
+    let mut head = format!(
+        "{} {} HTTP/1.1\r\nHost: service.example\r\nUser-Agent: proof/1\r\nConnection: close\r\n",
+        ask.method, ask.target
+    );
     if !secret.is_empty() {
         head.push_str(&format!("Authorization: Bearer {secret}\r\n"));
     }

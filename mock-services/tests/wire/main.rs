@@ -10,4 +10,5 @@ mod faults;
 mod http;
 mod moments;
 mod smtp;
+mod starttls;
 mod stop;

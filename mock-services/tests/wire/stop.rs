@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use mock_services::ledger::Event;
+use mock_services::ledger::{ClosedBy, Event};
 use mock_services::records::Records;
 use mock_services::{MockServices, MomentKind, ServiceOptions};
 use tokio::runtime::Handle;
 
+use crate::common::ledger::assert_whole;
 use crate::common::{Line, connected, entry, faults, get, must, put, records, started, until};
 
 fn tasks() -> usize {
@@ -116,6 +117,23 @@ async fn a_port_that_is_taken_is_told() {
 }
 
 #[tokio::test]
+async fn a_reply_that_is_given_after_a_reset_is_not_in_the_new_ledger() {
+    for reply in ["{hang: {release: 10m}}", "{delay: 10m}"] {
+        let services = started(records(&[&format!("records.put#1 commit=now reply={reply}")])).await;
+        let mut line = connected(&services, 1).await;
+        line.send(&put(&services, "a")).await;
+        entry(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
+        services.reset("again").await;
+        drop(line);
+        entry(&services, |event| matches!(event, Event::Closed { .. }).then_some(())).await;
+        assert_eq!(services.ledger().len(), 2, "opened and closed: {:?}", services.ledger().entries());
+        assert_eq!(connected(&services, 1).await.ask(&get(&services, "a")).await.status, 404);
+        services.close_ports().await;
+        assert_whole(services.ledger());
+    }
+}
+
+#[tokio::test]
 async fn an_attempt_that_is_cut_off_by_the_stop_has_its_reply_in_the_ledger() {
     let services = started(records(&["records.put#1 commit=now reply={hang: {release: 10m}}"])).await;
     let ledger = services.ledger().clone();
@@ -124,5 +142,8 @@ async fn an_attempt_that_is_cut_off_by_the_stop_has_its_reply_in_the_ledger() {
     entry(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
     services.stop().await;
     let replied = |event: &Event<'_>| matches!(event, Event::Replied { attempt: 1, bytes: 0, whole: false, .. });
-    assert_eq!(ledger.entries().iter().filter(|entry| replied(&entry.event)).count(), 1);
+    let closed = |event: &Event<'_>| matches!(event, Event::Closed { by: ClosedBy::Service, .. });
+    let entries = ledger.entries();
+    let last = &entries[entries.len() - 2..];
+    assert!(replied(&last[0].event) && closed(&last[1].event), "{last:?}");
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::Json;
+use axum::extract::rejection::StringRejection;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -11,8 +12,8 @@ use mock_services::fault::read_faults;
 use mock_services::yaml::Source;
 use serde::Deserialize;
 
-use super::Admin;
 use super::answers::{Effects, Faults, LedgerPage, OneEffect, OneService, Services, problems, refusal};
+use super::{Admin, LONGEST_BODY};
 use crate::serve::{TRIAL, summary};
 
 type Shared = State<Arc<Admin>>;
@@ -41,7 +42,11 @@ pub(super) async fn faults(State(admin): Shared) -> Json<Faults> {
 }
 
 /// Arms what the body lists, behind what is armed already: a list of faults, or `{"faults": […]}`, as JSON or YAML.
-pub(super) async fn arm(State(admin): Shared, body: String) -> Response {
+pub(super) async fn arm(State(admin): Shared, body: Result<String, StringRejection>) -> Response {
+    let body = match body {
+        Ok(body) => body,
+        Err(rejection) => return unreadable(&rejection),
+    };
     let services = &admin.services;
     let callers = (1..).map_while(|caller| services.names().next().and_then(|name| services.url(name, caller))).count();
     let source = Source::new("body", body);
@@ -53,6 +58,16 @@ pub(super) async fn arm(State(admin): Shared, body: String) -> Response {
             }
         },
         Err(found) => problems(&found),
+    }
+}
+
+fn unreadable(rejection: &StringRejection) -> Response {
+    match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            let error = format!("the body has more than {LONGEST_BODY} bytes");
+            refusal(StatusCode::PAYLOAD_TOO_LARGE, &error, "arm fewer faults, or arm them in several requests")
+        }
+        status => refusal(status, "the body cannot be read as text", "send a list of faults as JSON or YAML, in UTF-8"),
     }
 }
 

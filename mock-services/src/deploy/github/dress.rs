@@ -1,6 +1,6 @@
 //! What GitHub sends with every answer.
 
-use crate::service::{Answer, Context};
+use crate::service::{Answer, Context, Request};
 
 const FIXED: [(&str, &str); 12] = [
     ("Server", "github.com"),
@@ -21,7 +21,8 @@ const FIXED: [(&str, &str); 12] = [
 const LIMIT: u64 = 5000;
 
 /// Adds GitHub's headers; those that the answer already has stay.
-pub(crate) fn dress(answer: &mut Answer, context: &Context) {
+pub(crate) fn dress(answer: &mut Answer, request: &Request, context: &Context) {
+    super::fresh::tag(answer, request);
     if answer.header("content-type") == Some("application/json") {
         answer.set_header("Content-Type", "application/json; charset=utf-8");
     }

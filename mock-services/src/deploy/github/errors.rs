@@ -30,6 +30,21 @@ struct Failure<'a> {
 enum Errors<'a> {
     Plain([&'a str; 1]),
     Custom([Custom<'a>; 1]),
+    Checks([Checks<'a>; 1]),
+}
+
+#[derive(Debug, Serialize)]
+struct Checks<'a> {
+    contexts: Vec<Check<'a>>,
+    resource: &'a str,
+    field: &'a str,
+    code: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct Check<'a> {
+    context: &'a str,
+    state: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -64,6 +79,24 @@ pub(crate) fn no_ref(name: &str) -> Answer {
     failed(422, &format!("No ref found for: {name}"), CREATE_DOCS)
 }
 
+/// Checks that a deployment must wait for have not passed.
+pub(crate) fn checks_pending(name: &str, contexts: &[String]) -> Answer {
+    let contexts = contexts.iter().map(|context| Check { context, state: "pending" }).collect();
+    let checks = Checks { contexts, resource: "Deployment", field: "required_contexts", code: "invalid" };
+    let message = format!("Conflict: Commit status checks failed for {name}.");
+    let errors = Some(Errors::Checks([checks]));
+    Answer::json(409, &Failure { message: &message, errors, documentation_url: CREATE_DOCS, status: "409".to_owned() })
+}
+
+/// GitHub takes no request that does not say whose it is. The server before the API says so.
+pub(crate) fn nameless(request: &Request) -> Option<Answer> {
+    let is_named = request.header_value("user-agent").is_some_and(|agent| !agent.trim().is_empty());
+    let page = "\r\nRequest forbidden by administrative rules. Please make sure your request has a User-Agent header \
+                (https://docs.github.com/en/rest/overview/resources-in-the-rest-api#user-agent-required). Check \
+                https://developer.github.com for other possible causes.\r\n";
+    (!is_named).then(|| Answer::text(403, "text/html", page))
+}
+
 pub(crate) fn still_active() -> Answer {
     let reason = "We cannot delete an active deployment unless it is the only deployment in a given environment.";
     validation_failed(Errors::Plain([reason]), DELETE_DOCS)
@@ -87,6 +120,9 @@ pub(crate) fn flawed(flaw: &Flaw, docs: &str) -> Answer {
 }
 
 pub(crate) fn unauthorized(request: &Request) -> Answer {
+    if let Some(answer) = nameless(request) {
+        return answer;
+    }
     let message = if request.header_value("authorization").is_some() { "Bad credentials" } else { "Requires authentication" };
     failed(401, message, DOCS)
 }

@@ -4,6 +4,7 @@
 mod decide;
 mod dress;
 mod errors;
+mod fresh;
 mod objects;
 mod page;
 mod people;
@@ -68,6 +69,9 @@ pub(crate) fn is_addressed(request: &Request) -> bool {
 }
 
 pub(crate) fn recognise(request: &Request) -> Result<Recognised<Call>, Answer> {
+    if let Some(answer) = errors::nameless(request) {
+        return Err(answer);
+    }
     let segments = request.segments();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let (base, path) = match segments.strip_prefix(&PREFIX) {

@@ -75,11 +75,15 @@ pub(crate) fn wanted(request: &Request, place: &Place) -> Result<Wanted, Answer>
     let description = body.text("description").map_err(refuse)?;
     let transient = body.flag("transient_environment").map_err(refuse)?;
     let production = body.flag("production_environment").map_err(refuse)?;
-    // Read for their types alone: every branch is up to date here, and every check has passed.
+    // Read for its type alone: every branch is up to date here.
     body.flag("auto_merge").map_err(refuse)?;
-    body.list("required_contexts").map_err(refuse)?;
+    let contexts = body.texts("required_contexts").map_err(refuse)?.unwrap_or_default();
     if !is_ref(&version) {
         return Err(errors::no_ref(&version));
+    }
+    if !contexts.is_empty() {
+        // No check has ever reported here: what is named is still awaited.
+        return Err(errors::checks_pending(&version, &contexts));
     }
     let environment = environment.filter(|name| !name.is_empty()).unwrap_or_else(|| "production".to_owned());
     let payload = body.take("payload").unwrap_or_else(|| serde_json::Value::Object(serde_json::Map::new()));

@@ -91,7 +91,8 @@ fn a_list_is_filtered_and_comes_newest_first_in_pages() {
     assert_eq!(refs(&world.get(&format!("{DEPLOYMENTS}?ref=v1")).1), ["v1", "v1"]);
     assert!(refs(&world.get(&format!("{DEPLOYMENTS}?task=deploy")).1).is_empty());
     assert!(refs(&world.get("/repos/octo/other/deployments").1).is_empty());
-    let answer = world.send(&Request::new("GET", &format!("{DEPLOYMENTS}?per_page=3")).header("Host", "h"));
+    let answer =
+        world.send(&Request::new("GET", &format!("{DEPLOYMENTS}?per_page=3")).header("Host", "h").header("User-Agent", "tests"));
     assert_eq!(refs(&parsed(&answer)), ["v3", "v2", "v1"]);
     assert!(answer.header("link").unwrap().starts_with("<http://h/repos/octo/shop/deployments?per_page=3&page=2>; rel=\"next\""));
     assert_eq!(refs(&world.get(&format!("{DEPLOYMENTS}?per_page=3&page=2")).1), ["v1"]);
@@ -134,7 +135,7 @@ fn a_success_retires_the_one_before_it_and_only_that_may_be_deleted() {
 fn a_bad_request_gets_the_words_of_github() {
     let mut world = world();
     let mut refused = |target: &str, body: &[u8]| {
-        let answer = world.send(&Request::new("POST", target).body(body));
+        let answer = world.send(&Request::new("POST", target).header("User-Agent", "tests").body(body));
         (answer.status, parsed(&answer)["message"].as_str().unwrap_or_default().to_owned())
     };
     assert_eq!(refused(DEPLOYMENTS, b"{"), (400, "Problems parsing JSON".to_owned()));
@@ -161,10 +162,52 @@ fn a_bad_request_gets_the_words_of_github() {
 #[test]
 fn every_answer_is_dressed_as_github_does_it() {
     let mut world = world();
-    let answer = world.send(&Request::new("GET", "/repos/octo/shop"));
+    let answer = world.send(&Request::new("GET", "/repos/octo/shop").header("User-Agent", "tests"));
     assert_eq!(answer.header("server"), Some("github.com"));
     assert_eq!(answer.header("content-type"), Some("application/json; charset=utf-8"));
     assert_eq!(answer.header("x-github-media-type"), Some("github.v3; format=json"));
     assert_eq!(answer.header("x-ratelimit-limit"), Some("5000"));
     assert_eq!(answer.header("x-github-request-id").map(|id| id.split(':').count()), Some(5));
+}
+
+#[test]
+fn checks_that_are_named_have_not_passed() {
+    let mut world = world();
+    let (status, body) = world.call("POST", DEPLOYMENTS, &json!({"ref": "main", "required_contexts": ["ci/x", "ci/y"]}));
+    let contexts = json!([{"context": "ci/x", "state": "pending"}, {"context": "ci/y", "state": "pending"}]);
+    let errors = json!([{"contexts": contexts, "resource": "Deployment", "field": "required_contexts", "code": "invalid"}]);
+    assert_eq!((status, &body["errors"]), (409, &errors));
+    assert_eq!(body["message"], "Conflict: Commit status checks failed for main.");
+    assert_eq!(world.call("POST", DEPLOYMENTS, &json!({"ref": "main", "required_contexts": [7]})).0, 422);
+    assert!(world.deployed().is_empty());
+}
+
+#[test]
+fn who_does_not_say_its_name_is_turned_away() {
+    let mut world = world();
+    for request in [Request::new("GET", DEPLOYMENTS), Request::new("GET", DEPLOYMENTS).header("User-Agent", " ")] {
+        let answer = world.send(&request);
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        assert_eq!(answer.status, 403);
+        assert!(text.contains("Please make sure your request has a User-Agent header"), "{text}");
+    }
+    assert_eq!(world.send(&Request::new("GET", "/deployments")).status, 200, "the plain API asks for no name");
+}
+
+#[test]
+fn a_read_that_shows_what_the_caller_knows_is_not_repeated() {
+    let mut world = world();
+    let get = |tag: &str| {
+        let request = Request::new("GET", DEPLOYMENTS).header("User-Agent", "tests");
+        if tag.is_empty() { request } else { request.header("If-None-Match", tag) }
+    };
+    let first = world.send(&get(""));
+    let tag = first.header("ETag").unwrap().to_owned();
+    assert!(tag.starts_with("W/\"") && tag.ends_with('"'), "{tag}");
+    let again = world.send(&get(&format!("\"other\", {tag}")));
+    assert_eq!((again.status, again.body.len(), again.header("ETag")), (304, 0, Some(tag.as_str())));
+    let made = world.send(&request("POST", DEPLOYMENTS, &json!({"ref": "v2"})));
+    assert_eq!((made.status, made.header("ETag")), (201, None));
+    let changed = world.send(&get(&tag));
+    assert!(changed.status == 200 && changed.header("ETag") != Some(tag.as_str()));
 }

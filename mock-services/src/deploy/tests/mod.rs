@@ -106,7 +106,7 @@ impl World {
     }
 
     fn get(&mut self, target: &str) -> (u16, Value) {
-        let answer = self.send(&Request::new("GET", target).header("Host", "127.0.0.1:4010"));
+        let answer = self.send(&Request::new("GET", target).header("Host", "127.0.0.1:4010").header("User-Agent", "tests"));
         (answer.status, parsed(&answer))
     }
 
@@ -118,7 +118,7 @@ impl World {
 }
 
 fn request(method: &str, target: &str, body: &Value) -> Request {
-    Request::new(method, target).header("Host", "127.0.0.1:4010").body(body.to_string())
+    Request::new(method, target).header("Host", "127.0.0.1:4010").header("User-Agent", "tests").body(body.to_string())
 }
 
 fn parsed(answer: &Answer) -> Value {
@@ -168,7 +168,7 @@ fn each_api_fails_in_its_own_words() {
 #[test]
 fn a_wrong_key_gets_what_each_api_says_to_it() {
     let world = world();
-    let github = Request::new("GET", "/api/v3/repos/o/r").header("Authorization", "Bearer x");
+    let github = Request::new("GET", "/api/v3/repos/o/r").header("User-Agent", "tests").header("Authorization", "Bearer x");
     let answer = world.service.unauthorized(&github, &world.context());
     assert_eq!((answer.status, &parsed(&answer)["message"]), (401, &json!("Bad credentials")));
     let answer = world.service.unauthorized(&Request::new("GET", "/deployments"), &world.context());
@@ -221,7 +221,7 @@ mod any_request {
             rest in ".{0,16}",
             body in prop::collection::vec(any::<u8>(), 0..64),
         ) {
-            let answer = world().send(&Request::new(method, &format!("{target}{rest}")).body(body));
+            let answer = world().send(&Request::new(method, &format!("{target}{rest}")).header("User-Agent", "tests").body(body));
             prop_assert!((200..500).contains(&answer.status));
         }
 

@@ -1,6 +1,6 @@
 //! Resend's errors: a status, a message and a name.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::service::{Answer, Request};
 
@@ -25,6 +25,17 @@ pub(super) fn invalid(message: &str) -> Answer {
 /// A field is not there.
 pub(super) fn missing(field: &str) -> Answer {
     error(422, "missing_required_field", &format!("Missing `{field}` field."))
+}
+
+/// What an error says.
+pub(super) fn message_of(error: &Answer) -> String {
+    let said: Option<Said> = serde_json::from_slice(&error.body).ok();
+    said.map(|said| said.message).unwrap_or_default()
+}
+
+#[derive(Deserialize)]
+struct Said {
+    message: String,
 }
 
 /// No such endpoint.

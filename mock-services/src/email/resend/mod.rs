@@ -12,7 +12,7 @@ use crate::service::{Answer, Context, Recognised, Request};
 
 pub(super) use error::{failure, unauthorized};
 pub(super) use read::{Page, get};
-pub(super) use send::reference;
+pub(super) use send::{LeftOut, reference};
 
 /// What the request asks for.
 pub(super) fn recognise(request: &Request) -> Result<Recognised<Call>, Answer> {
@@ -21,8 +21,19 @@ pub(super) fn recognise(request: &Request) -> Result<Recognised<Call>, Answer> {
     match (request.method(), segments.as_slice()) {
         ("POST", ["emails"]) => Ok(Outgoing::new(Api::Resend, send::one(request.bytes())?).recognised()),
         ("POST", ["emails", "batch"]) => {
-            let outgoing = Outgoing::new(Api::Resend, send::batch(request.bytes())?);
-            Ok(Outgoing { batch: true, ..outgoing }.recognised())
+            let is_permissive =
+                request.header_value("x-batch-validation").is_some_and(|mode| mode.eq_ignore_ascii_case("permissive"));
+            let (drafts, left_out) = if is_permissive {
+                let (drafts, left_out) = send::permissive_batch(request.bytes())?;
+                if drafts.is_empty() {
+                    // Nothing would be sent: it is no attempt to send anything.
+                    return Err(sent_batch([].into_iter(), Some(&left_out)));
+                }
+                (drafts, Some(left_out))
+            } else {
+                (send::batch(request.bytes())?, None)
+            };
+            Ok(Outgoing { batch: true, left_out, ..Outgoing::new(Api::Resend, drafts) }.recognised())
         }
         ("GET", ["emails"]) => {
             let page = Page::parse(request)?;
@@ -49,15 +60,22 @@ struct Sent<'a> {
 #[derive(Serialize)]
 struct Batch<'a> {
     data: Vec<Sent<'a>>,
+    /// Only where valid mails are sent without the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    errors: Option<&'a [LeftOut]>,
 }
 
-/// What the sender is told.
-pub(super) fn sent<'a>(mut messages: impl Iterator<Item = &'a Message>, batch: bool) -> Answer {
-    let sent = |message: &'a Message| Sent { id: &message.id };
+/// What the sender of one mail is told.
+pub(super) fn sent<'a>(mut messages: impl Iterator<Item = &'a Message>) -> Answer {
     match messages.next() {
-        Some(message) if !batch => Answer::json(200, &sent(message)),
-        first => Answer::json(200, &Batch { data: first.into_iter().chain(messages).map(sent).collect() }),
+        Some(message) => Answer::json(200, &Sent { id: &message.id }),
+        None => sent_batch(messages, None),
     }
+}
+
+/// What the sender of a list of mails is told.
+pub(super) fn sent_batch<'a>(messages: impl Iterator<Item = &'a Message>, errors: Option<&'a [LeftOut]>) -> Answer {
+    Answer::json(200, &Batch { data: messages.map(|message| Sent { id: &message.id }).collect(), errors })
 }
 
 /// What goes with every answer.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::email::address::Address;
 use crate::email::draft::Draft;
-use crate::email::resend::error::{error, invalid, missing};
+use crate::email::resend::error::{error, invalid, message_of, missing};
 use crate::service::Answer;
 
 const LARGEST: usize = 40 * 1024 * 1024;
@@ -42,13 +42,36 @@ pub(super) fn one(body: &[u8]) -> Result<Vec<Arc<Draft>>, Answer> {
     Ok(vec![read::<Body>(body)?.draft()?])
 }
 
+/// A mail of a batch that is not sent though others are.
+#[derive(Debug, Serialize)]
+pub(in crate::email) struct LeftOut {
+    index: usize,
+    message: String,
+}
+
 /// The mails of a `POST /emails/batch`: all of them or none.
 pub(super) fn batch(body: &[u8]) -> Result<Vec<Arc<Draft>>, Answer> {
+    bodies(body)?.into_iter().map(Body::draft).collect()
+}
+
+/// The same where those that are valid are sent without the others.
+pub(super) fn permissive_batch(body: &[u8]) -> Result<(Vec<Arc<Draft>>, Vec<LeftOut>), Answer> {
+    let (mut drafts, mut left_out) = (Vec::new(), Vec::new());
+    for (index, body) in bodies(body)?.into_iter().enumerate() {
+        match body.draft() {
+            Ok(draft) => drafts.push(draft),
+            Err(error) => left_out.push(LeftOut { index, message: message_of(&error) }),
+        }
+    }
+    Ok((drafts, left_out))
+}
+
+fn bodies(body: &[u8]) -> Result<Vec<Body>, Answer> {
     let bodies = read::<Vec<Body>>(body)?;
     if bodies.is_empty() || bodies.len() > MOST_EMAILS {
         return Err(invalid(&format!("The batch must contain between 1 and {MOST_EMAILS} emails.")));
     }
-    bodies.into_iter().map(Body::draft).collect()
+    Ok(bodies)
 }
 
 fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Answer> {

@@ -20,8 +20,9 @@ impl Problem {
         Problem { message: message.into(), field: Some(field.into()), help: Some(format!("{HELP}{help}")) }
     }
 
-    fn plain(message: &str) -> Self {
-        Problem { message: message.to_owned(), field: None, help: None }
+    /// One that is about no field.
+    pub(super) fn plain(message: impl Into<String>) -> Self {
+        Problem { message: message.into(), field: None, help: None }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::email::address::Address;
@@ -19,6 +20,27 @@ const MOST_RECIPIENTS: usize = 1000;
 /// How large custom arguments may be, and all else that every mail of a request gets a copy of.
 const LARGEST_ARGUMENTS: usize = 10_000;
 const LARGEST_HEAD: usize = 32 * 1024;
+/// What a body can hold. Where it holds something else, a client believes in an effect that there is not.
+const PROPERTIES: [&str; 18] = [
+    "asm",
+    "attachments",
+    "batch_id",
+    "categories",
+    "content",
+    "custom_args",
+    "from",
+    "headers",
+    "ip_pool_name",
+    "mail_settings",
+    "personalizations",
+    "reply_to",
+    "reply_to_list",
+    "sections",
+    "send_at",
+    "subject",
+    "template_id",
+    "tracking_settings",
+];
 const INVALID: &str = "Does not contain a valid address.";
 
 /// The body of `POST /v3/mail/send`. Attachments are not looked at.
@@ -104,13 +126,30 @@ pub(super) fn drafts(body: &[u8], now: Timestamp) -> Result<(Vec<Arc<Draft>>, bo
     if body.len() > LARGEST {
         return Err(problem(413, "Payload Too Large"));
     }
+    let mut wrong = unknown_properties(body);
     let body: Body = serde_json::from_slice(body).map_err(|_| problem(400, "Bad Request"))?;
-    let wrong = body.problems(now);
+    wrong.extend(body.problems(now));
     if !wrong.is_empty() {
         return Err(problems(wrong));
     }
     let sandbox = body.mail_settings.as_ref().and_then(|settings| settings.sandbox_mode.as_ref()).is_some_and(|mode| mode.enable);
     Ok((body.personalizations.iter().filter_map(|personal| body.draft(personal)).collect(), sandbox))
+}
+
+fn unknown_properties(body: &[u8]) -> Vec<Problem> {
+    // What is no object is refused by whoever reads it whole.
+    let names: BTreeMap<String, IgnoredAny> = serde_json::from_slice(body).unwrap_or_default();
+    let unknown = names.into_keys().filter(|name| !PROPERTIES.contains(&name.as_str()));
+    unknown.map(|name| Problem::plain(format!("Additional property {name} is not allowed"))).collect()
+}
+
+/// `text/plain` comes first, then `text/html`, then whatever else there is.
+fn rank(content: &Content) -> u8 {
+    match content.kind.as_str() {
+        "text/plain" => 0,
+        "text/html" => 1,
+        _ => 2,
+    }
 }
 
 impl Body {
@@ -149,6 +188,10 @@ impl Body {
                 "content",
                 "message.content",
             ));
+        }
+        if !self.content.is_sorted_by_key(rank) {
+            let message = "If present, text/plain must be first, followed by text/html, followed by any other content.";
+            found.push(Problem::new(message, "content", "message.content"));
         }
         if let Some(empty) = self.content.iter().position(|content| content.value.0.is_empty()) {
             let message = "The content value must be a string at least one character in length.";

@@ -128,3 +128,25 @@ fn what_sendgrid_does_not_have_is_refused_as_it_refuses_it() {
         assert_eq!((answer.status, body["errors"].is_array()), (status, true), "{method} {target}");
     }
 }
+
+#[test]
+fn content_comes_in_its_order_and_nothing_else_is_taken() {
+    let mut desk = Desk::new(Delivery::Now);
+    let mut told = |change: &Json| {
+        let (answer, facts) = desk.commit(&mail(change));
+        let body: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
+        assert!(answer.status == 202 || facts.is_empty());
+        (answer.status, body["errors"].clone())
+    };
+    let content =
+        |kinds: &[&str]| json!({"content": kinds.iter().map(|kind| json!({"type": kind, "value": "x"})).collect::<Vec<_>>()});
+    let wrong = "If present, text/plain must be first, followed by text/html, followed by any other content.";
+    for kinds in [&["text/html", "text/plain"][..], &["text/calendar", "text/html"]] {
+        let (status, errors) = told(&content(kinds));
+        assert_eq!((status, &errors[0]["message"], &errors[0]["field"]), (400, &json!(wrong), &json!("content")), "{kinds:?}");
+    }
+    assert_eq!(told(&content(&["text/html", "text/calendar"])).0, 202);
+    let unknown = json!([{"message": "Additional property foo is not allowed", "field": null, "help": null}]);
+    assert_eq!(told(&json!({"foo": 1})), (400, unknown));
+    assert_eq!(told(&json!({"reply_to_list": [{"email": "a@x.example"}], "tracking_settings": {}, "attachments": []})).0, 202);
+}

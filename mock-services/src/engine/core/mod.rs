@@ -245,10 +245,21 @@ impl<S: Service> Core<S> {
 
     /// The answer to a read from the state that lags behind.
     pub(super) fn stale(&self, job: &Job<S>, lag: Lag) -> Answer {
+        // This very read has been counted, and does not count as one that missed a change.
+        match self.decide_behind(job, lag, self.reads.saturating_sub(1)) {
+            Decision::Accept(accepted) => accepted.answer,
+            Decision::Refuse(refusal) => refusal.answer,
+        }
+    }
+
+    /// Whether the state that lags behind would answer a read that has not been counted.
+    pub(super) fn would_answer(&self, job: &Job<S>, lag: Lag) -> bool {
+        matches!(self.decide_behind(job, lag, self.reads), Decision::Accept(_))
+    }
+
+    fn decide_behind(&self, job: &Job<S>, lag: Lag, earlier_reads: u64) -> Decision<S::Effect> {
         let service = &self.setting.service;
         let now = self.setting.clock.elapsed();
-        // This very read has been counted, and does not count as one that missed a change.
-        let earlier_reads = self.reads.saturating_sub(1);
         let is_seen = |past: &&Past<S::Effect>| match (past.reads, lag) {
             (None, _) => true,
             (Some(reads), Lag::Reads(missed)) => earlier_reads.saturating_sub(reads) >= u64::from(missed),
@@ -258,10 +269,7 @@ impl<S: Service> Core<S> {
         for past in self.history.iter().take_while(is_seen) {
             service.apply(&mut older, &past.effect);
         }
-        match service.decide(&older, &job.recognised.call, &self.context(job, 0)) {
-            Decision::Accept(accepted) => accepted.answer,
-            Decision::Refuse(refusal) => refusal.answer,
-        }
+        service.decide(&older, &job.recognised.call, &self.context(job, 0))
     }
 }
 

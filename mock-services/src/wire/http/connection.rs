@@ -15,6 +15,7 @@ use crate::service::{Answer, Request, Service};
 use crate::wire::close::{End, left, speaks};
 use crate::wire::deliver::deliver;
 use crate::wire::garble::garble;
+use crate::wire::open::Open;
 use crate::wire::{Limits, Manner, Ticket};
 
 /// Buffers that have grown larger are given back after each answer.
@@ -61,25 +62,23 @@ pub(in crate::wire) async fn serve<S: Service>(
 async fn converse<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: Origin, limits: Limits) {
     let patience = Patience::new(limits.idle_time);
     let mut connection = Connection { line, buffer: Vec::new(), body: Vec::new(), out: Vec::new(), limits: &limits, patience };
-    let mut requests = 0u64;
+    let mut open = Open::new(engine, origin);
     let end = loop {
-        match connection.next(engine.service().key_header()).await {
+        match connection.next(open.engine().service().key_header()).await {
             Next::Ended(end) => break end,
             Next::Bad(status) => {
-                requests += 1;
-                break connection.refuse(&*engine, origin, status).await;
+                open.asked();
+                break connection.refuse(open.engine(), origin, status).await;
             }
             Next::Request { request, keep_alive } => {
-                requests += 1;
-                if let Some(end) = connection.answer(&engine, origin, request, keep_alive).await {
+                open.asked();
+                if let Some(end) = connection.answer(open.engine(), origin, request, keep_alive).await {
                     break end;
                 }
             }
         }
     };
-    if requests > 0 {
-        engine.closed(origin, end.by());
-    }
+    open.ends(end);
     end.carry_out(&mut connection.line).await;
 }
 

@@ -26,7 +26,7 @@ pub(super) fn encode(answer: &Answer, body: &[u8], frame: Frame, manner: Manner,
     bytes.extend_from_slice(b"HTTP/1.1 ");
     push_number(&mut bytes, u64::from(answer.status));
     bytes.push(b' ');
-    bytes.extend_from_slice(reason(answer.status).as_bytes());
+    bytes.extend_from_slice(words(answer).as_bytes());
     bytes.extend_from_slice(b"\r\nDate: ");
     push_date(&mut bytes, frame.now);
     for (name, value) in &answer.headers {
@@ -79,6 +79,18 @@ fn push_date(bytes: &mut Vec<u8>, now: Timestamp) {
         }
         bytes.extend_from_slice(text.as_bytes());
     });
+}
+
+/// The words behind the status of an answer. Those of nginx's own pages are the words in the page.
+fn words(answer: &Answer) -> &'static str {
+    let of_nginx = match answer.status {
+        408 => "Request Time-out",
+        413 => "Request Entity Too Large",
+        504 => "Gateway Time-out",
+        status => return reason(status),
+    };
+    let is_page = answer.header("server") == Some("nginx") && answer.header("content-type") == Some("text/html");
+    if is_page { of_nginx } else { reason(answer.status) }
 }
 
 /// The words behind a status.
@@ -148,6 +160,21 @@ mod tests {
         let expected = "HTTP/1.1 200 OK\r\nDate: Sat, 15 Nov 2025 01:26:40 GMT\r\nContent-Type: application/json\r\n\
                         Request-Id: req_1\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\n[1,2]";
         assert_eq!(text(&encoded, encoded.bytes.len()), expected);
+    }
+
+    #[test]
+    fn the_status_line_over_a_page_of_nginx_is_in_its_words() {
+        for (status, words, otherwise) in [
+            (408, "408 Request Time-out", "408 Request Timeout"),
+            (413, "413 Request Entity Too Large", "413 Content Too Large"),
+            (504, "504 Gateway Time-out", "504 Gateway Timeout"),
+        ] {
+            let page = Answer::text(status, "text/html", "<html>").with_header("Server", "nginx");
+            let first = |answer: &Answer| text(&encode(answer, frame(), Manner::Whole), 9 + words.len().max(otherwise.len()));
+            assert!(first(&page).contains(words), "{}", first(&page));
+            let other = Answer::json(status, &"x").with_header("Server", "nginx");
+            assert!(first(&other).contains(otherwise), "{}", first(&other));
+        }
     }
 
     #[test]

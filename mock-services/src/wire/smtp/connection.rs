@@ -15,6 +15,7 @@ use crate::service::{Envelope, Request, Service};
 use crate::wire::close::{End, Line, left, speaks};
 use crate::wire::deliver::{Encoded, deliver};
 use crate::wire::garble::garble;
+use crate::wire::open::Open;
 use crate::wire::{Limits, Manner, tls};
 
 /// What comes after a part of the conversation.
@@ -24,13 +25,11 @@ enum Then {
     StartTls,
 }
 
-struct Conversation<'a, S: Service> {
+struct Conversation<S: Service> {
     session: Session,
-    engine: &'a Arc<Engine<S>>,
-    origin: Origin,
+    open: Open<S>,
     /// How long the client may say nothing, and how long a line or a message may take.
     patience: Duration,
-    messages: u64,
 }
 
 /// Serves the connection until either side ends it.
@@ -57,34 +56,28 @@ pub(in crate::wire) async fn serve<S: Service>(
 }
 
 async fn converse<S: Service>(mut line: TcpStream, session: Session, engine: Arc<Engine<S>>, origin: Origin, limits: Limits) {
-    let mut conversation = Conversation { session, engine: &engine, origin, patience: limits.idle_time, messages: 0 };
+    let mut conversation = Conversation { session, open: Open::new(engine, origin), patience: limits.idle_time };
     if let (Then::StartTls, Some(acceptor)) = (conversation.go_on(&mut line).await, tls::acceptor()) {
         match tokio::time::timeout(limits.head_time, acceptor.accept(line)).await {
             Ok(Ok(mut secured)) => {
                 conversation.session.tls_started();
                 conversation.go_on(&mut secured).await;
             }
-            Ok(Err(_)) => conversation.closed(End::Left),
-            Err(_) => conversation.closed(End::Silent),
+            Ok(Err(_)) => conversation.open.ends(End::Left),
+            Err(_) => conversation.open.ends(End::Silent),
         }
     }
 }
 
-impl<S: Service> Conversation<'_, S> {
+impl<S: Service> Conversation<S> {
     /// Speaks until the connection ends, which it carries out, or goes on over TLS.
     async fn go_on<L: Line>(&mut self, line: &mut L) -> Then {
         let then = self.speak(line).await;
         if let Then::Ends(end) = then {
-            self.closed(end);
+            self.open.ends(end);
             end.carry_out(line).await;
         }
         then
-    }
-
-    fn closed(&self, end: End) {
-        if self.messages > 0 {
-            self.engine.closed(self.origin, end.by());
-        }
     }
 
     async fn speak<L: Line>(&mut self, line: &mut L) -> Then {
@@ -127,9 +120,9 @@ impl<S: Service> Conversation<'_, S> {
                 (!said).then_some(Then::Ends(End::Left))
             }
             Step::Authenticate { secret, .. } => {
-                let valid = self.engine.admits(Some(&secret));
+                let valid = self.open.engine().admits(Some(&secret));
                 if !valid {
-                    self.engine.refused_on_the_wire(self.origin, "AUTH", 535);
+                    self.open.engine().refused_on_the_wire(self.open.origin, "AUTH", 535);
                 }
                 self.session.authenticated(valid, next);
                 None
@@ -148,10 +141,10 @@ impl<S: Service> Conversation<'_, S> {
         message: Vec<u8>,
         next: &mut Vec<Step>,
     ) -> Option<Then> {
-        self.messages += 1;
+        self.open.asked();
         let gone = Gone::default();
         let delivery = {
-            let handled = self.engine.handle(Request::smtp(envelope, message), self.origin, &gone);
+            let handled = self.open.engine().handle(Request::smtp(envelope, message), self.open.origin, &gone);
             tokio::pin!(handled);
             tokio::select! {
                 biased;

@@ -1,0 +1,31 @@
+//! A service that was made to stand still from outside, so that it can be begun anew together with others.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use super::Engine;
+use crate::service::Service;
+
+/// A service that stands still: nobody takes another step in it.
+pub(crate) struct Still<S: Service>(pub(super) Arc<Engine<S>>);
+
+impl<S: Service> Still<S> {
+    /// Forgets everything that was committed.
+    pub(crate) fn reset(&self) {
+        let Still(engine) = self;
+        engine.while_standing(|core| {
+            core.restart(engine.idempotency);
+            // Ids begin anew, too: the same requests are answered as they were the first time.
+            engine.requests.iter().for_each(|count| count.store(0, Ordering::Relaxed));
+        });
+        // None of them holds the gate, because this does.
+        engine.timers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+        engine.start_timers();
+    }
+}
+
+impl<S: Service> Drop for Still<S> {
+    fn drop(&mut self) {
+        self.0.gate.open();
+    }
+}

@@ -1,0 +1,108 @@
+//! Numbers that can be kept as they were sent. JSON has numbers of any length; what would come back as another is not taken.
+
+/// The first number of a JSON text that would come back as another.
+pub(crate) fn first_inexact(json: &str) -> Option<&str> {
+    let mut rest = json;
+    while let Some(at) = rest.find(|c: char| c == '"' || c == '-' || c.is_ascii_digit()) {
+        rest = &rest[at..];
+        if let Some(text) = rest.strip_prefix('"') {
+            rest = behind_string(text);
+            continue;
+        }
+        let end = rest.find(|c: char| !matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E')).unwrap_or(rest.len());
+        let (number, behind) = rest.split_at(end);
+        if !is_exact(number) {
+            return Some(number);
+        }
+        rest = behind;
+    }
+    None
+}
+
+/// What stands behind the closing quote.
+fn behind_string(text: &str) -> &str {
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '"' if !escaped => return &text[at + 1..],
+            '\\' => escaped = !escaped,
+            _ => escaped = false,
+        }
+    }
+    ""
+}
+
+fn is_exact(number: &str) -> bool {
+    if number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok() {
+        return true;
+    }
+    let kept = number.parse::<f64>().map(|kept| format!("{kept:e}"));
+    kept.is_ok_and(|kept| Decimal::of(&kept) == Decimal::of(number))
+}
+
+/// A number without the freedom that JSON gives in writing it: its digits without zeros around them, times ten to the power.
+#[derive(Debug, PartialEq, Eq)]
+struct Decimal {
+    negative: bool,
+    digits: String,
+    power: i64,
+}
+
+impl Decimal {
+    /// `None` where the power is beyond all that could be kept.
+    fn of(number: &str) -> Option<Self> {
+        let (mantissa, power) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let all = [whole.trim_start_matches('-'), fraction].concat();
+        let digits = all.trim_end_matches('0');
+        let behind_point = i64::try_from(fraction.len()).ok()?;
+        let zeros = i64::try_from(all.len() - digits.len()).ok()?;
+        let digits = digits.trim_start_matches('0').to_owned();
+        let power = power.parse::<i64>().ok()?.checked_sub(behind_point)?.checked_add(zeros)?;
+        let power = if digits.is_empty() { 0 } else { power };
+        Some(Decimal { negative: mantissa.starts_with('-'), digits, power })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_number_that_would_come_back_as_another_is_found() {
+        for (json, found) in [
+            (r#"{"value": 12345678901234567890123}"#, "12345678901234567890123"),
+            (r#"[1, -9223372036854775809]"#, "-9223372036854775809"),
+            ("18446744073709551617", "18446744073709551617"),
+            (r#"{"a \\\" 1": [0.12345678901234567890]}"#, "0.12345678901234567890"),
+            ("1e-400", "1e-400"),
+        ] {
+            assert_eq!(first_inexact(json), Some(found), "{json}");
+        }
+    }
+
+    #[test]
+    fn however_it_is_written_a_number_that_comes_back_the_same_is_none() {
+        for json in [
+            r#"{"12345678901234567890123": "12345678901234567890123 \" 1e999"}"#,
+            "[9223372036854775807, -9223372036854775808, 18446744073709551615, -0, 0, 0.0, -0.0e7]",
+            "[0.1, 1.10, 1e22, 1E+2, 100e-2, 49.99, 10000000000000000000000, 5e-324, 1.7976931348623157e308]",
+        ] {
+            assert_eq!(first_inexact(json), None, "{json}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_kept_once_is_kept_again(number in proptest::num::f64::NORMAL) {
+            let json = serde_json::json!([number]).to_string();
+            prop_assert_eq!(first_inexact(&json), None);
+        }
+
+        #[test]
+        fn no_text_is_too_strange(text in ".*") {
+            first_inexact(&text);
+        }
+    }
+}
