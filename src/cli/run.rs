@@ -278,10 +278,14 @@ fn finish(report: &Report, folder: &Folder, how: &HowArgs, measure: &Measure) ->
     folder.finish(!report.interrupted).map_err(|error| error.to_string())?;
     let told = |error: report::StoreError| format!("error: {error}\nhelp: {}", error.help());
     report::write_report(folder.path(), report).map_err(told)?;
-    let ledgers = report::read_run(folder.path()).map_err(told)?.ledgers;
-    report::publish(folder.path(), report, &ledgers).map_err(told)?;
+    // The ledgers as they were saved have the last word, also on what was written down before the run was interrupted.
+    let mut saved = report::read_run(folder.path()).map_err(told)?;
+    run::rescore(&mut saved);
+    let report::SavedRun { report, ledgers } = &saved;
+    report::write_report(folder.path(), report).map_err(told)?;
+    report::publish(folder.path(), report, ledgers).map_err(told)?;
     if let Some(step) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
-        let summary = report::summary_md(report, &ledgers, report::LARGEST_SUMMARY);
+        let summary = report::summary_md(report, ledgers, report::LARGEST_SUMMARY);
         report::append_summary(Path::new(&step), &summary).map_err(told)?;
     }
     // A folder that the user named is not among the others.
@@ -296,7 +300,7 @@ fn finish(report: &Report, folder: &Folder, how: &HowArgs, measure: &Measure) ->
     let mut text = match how.format() {
         Format::Terminal => {
             let gap = if measured.is_empty() { "" } else { "\n" };
-            format!("{}{gap}{measured}", report::run_summary(report, &ledgers, &view))
+            format!("{}{gap}{measured}", report::run_summary(report, ledgers, &view))
         }
         Format::Json => serde_json::to_string_pretty(report).map_err(|error| error.to_string())? + "\n",
         Format::Jsonl => report::jsonl(report),

@@ -174,6 +174,8 @@ impl Folder {
 
     /// Keeps a finished trial, so that a run that is cut off can go on behind it. `took` is how long the run has run.
     pub(super) fn keep(&self, case: &str, trial: &TrialReport, took: u64) -> Result<(), RunError> {
+        // Its ledger first: without it the trial would run again.
+        self.flush()?;
         self.note(&Line { case: case.to_owned(), round: self.round, took, trial: trial.clone() })
     }
 
@@ -185,12 +187,16 @@ impl Folder {
         journal.write_all(&text).map_err(failed)
     }
 
+    fn flush(&self) -> Result<(), RunError> {
+        self.ledger.flush().map_err(|error| RunError::Output { path: self.path.join(LEDGER), error })
+    }
+
     /// Waits until the ledger is on disk. A complete run needs its journal no more.
     ///
     /// # Errors
     /// When the ledger could not be written.
     pub fn finish(&self, complete: bool) -> Result<(), RunError> {
-        self.ledger.flush().map_err(|error| RunError::Output { path: self.path.join(LEDGER), error })?;
+        self.flush()?;
         if complete {
             // Left behind it does no harm.
             let _ = fs::remove_file(self.path.join(JOURNAL));

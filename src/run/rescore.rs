@@ -3,8 +3,11 @@
 use crate::report::SavedRun;
 use crate::score::score;
 
-/// Replaces every verdict by what its ledger comes to now. A ledger that is missing or torn proves nothing.
+/// Replaces every verdict by what its ledger comes to now. A ledger that is missing or torn proves nothing, and a run that lacks trials was not
+/// finished.
 pub fn rescore(run: &mut SavedRun) {
+    let due = usize::try_from(run.report.trials).unwrap_or(usize::MAX);
+    run.report.interrupted |= run.report.cases.iter().any(|case| case.trials.len() < due);
     for case in &mut run.report.cases {
         for trial in &mut case.trials {
             let saved = run.ledgers.get(&trial.ledger);

@@ -153,3 +153,13 @@ fn output_that_cannot_be_written_is_no_success() {
         assert!(said.contains("cannot write the output"), "{arguments:?}: {said}");
     }
 }
+
+#[test]
+fn a_report_that_lacks_trials_is_not_that_of_a_finished_run() {
+    let desk = Desk::new();
+    desk.call(&["run", CASE, "--subject", "careful", "--trials", "2"]).expect(0);
+    let mut report = desk.report();
+    report["cases"][0]["trials"].as_array_mut().unwrap().pop();
+    desk.write("reports/latest/report.json", &report.to_string());
+    desk.call(&["report", "show", "reports/latest"]).expect(3);
+}

@@ -128,3 +128,15 @@ fn a_baseline_is_not_written_from_a_run_that_was_interrupted() {
     assert!(called.stdout.contains("the file is left as it is"), "{}", called.stdout);
     assert!(!desk.path().join("known.yaml").exists());
 }
+
+#[test]
+fn a_verdict_that_was_written_down_before_is_not_believed_but_scored_again() {
+    let desk = interrupted(Signal::INT);
+    let journal = desk.read("reports/latest/trials.jsonl");
+    assert!(journal.contains("\"result\":\"void\""), "{journal}");
+    desk.write("reports/latest/trials.jsonl", &journal.replace("\"result\":\"void\"", "\"result\":\"pass\""));
+    desk.call(&resume("reports/latest")).expect(1);
+    for case in desk.report()["cases"].as_array().unwrap() {
+        assert_ne!(case["trials"][0]["verdict"]["result"], "pass", "{}", case["id"]);
+    }
+}

@@ -195,7 +195,7 @@ impl Findings {
             }
             Attempts::Span(first, last) if first > last => {
                 let message = format!("{first}..{last} holds no attempt: the first number is the larger");
-                self.object(Part::Attempt, message, format!("write {last}..{first}"));
+                self.object(Part::Attempt, message, format!("write {}..{first}", (*last).max(1)));
             }
             _ => {}
         }
