@@ -13,49 +13,74 @@ const FORM: &str = "application/x-www-form-urlencoded";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fingerprint([u8; 16]);
 
+/// All that counts, one behind the other: hashed in one piece, which is far quicker than in many.
+type Said = SmallVec<[u8; 256]>;
+
 /// The fingerprint of a request's query and body, and of those headers in which the service looks for parameters.
 pub(crate) fn fingerprint<'a>(request: &Request, headers: impl IntoIterator<Item = &'a str>) -> Fingerprint {
-    let mut hasher = Sha256::new();
-    add_form(&mut hasher, request.query().as_bytes());
+    let mut said = Said::new();
+    add_form(&mut said, request.query().as_bytes());
     let (kind, body) = (request.header_value("content-type"), request.bytes());
     if kind.is_some_and(|kind| kind.get(..FORM.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(FORM))) {
-        add_form(&mut hasher, body);
+        add_form(&mut said, body);
     } else if let Ok(value) = serde_json::from_slice::<serde_json::Value>(body) {
         // Maps are ordered by name, so the same content is the same text.
-        add(&mut hasher, value.to_string().as_bytes());
+        add(&mut said, value.to_string().as_bytes());
     } else if kind.is_none() {
         // As a form is read that does not say that it is one.
-        add_form(&mut hasher, body);
+        add_form(&mut said, body);
     } else {
-        add(&mut hasher, body);
+        add(&mut said, body);
     }
     for name in headers {
         match request.header_value(name) {
-            Some(value) => add(&mut hasher, value.as_bytes()),
-            None => hasher.update(u64::MAX.to_le_bytes()),
+            Some(value) => add(&mut said, value.as_bytes()),
+            None => add_number(&mut said, usize::MAX),
         }
     }
-    let digest: [u8; 32] = hasher.finalize().into();
+    let digest: [u8; 32] = Sha256::digest(&said).into();
     let mut short = [0; 16];
     short.copy_from_slice(&digest[..16]);
     Fingerprint(short)
 }
 
 /// Adds the pairs of a form, ordered by name. Those of one name keep their order, in which the last counts or all are elements of a list.
-fn add_form(hasher: &mut Sha256, form: &[u8]) {
-    let mut pairs: SmallVec<[(Cow<'_, str>, Cow<'_, str>); 16]> = form_urlencoded::parse(form).collect();
+fn add_form(said: &mut Said, form: &[u8]) {
+    let mut pairs = pairs(form);
     pairs.sort_by(|one, other| one.0.cmp(&other.0));
-    hasher.update((pairs.len() as u64).to_le_bytes());
+    add_number(said, pairs.len());
     for (name, value) in &pairs {
-        add(hasher, name.as_bytes());
-        add(hasher, value.as_bytes());
+        add(said, name);
+        add(said, value);
     }
 }
 
+type Pair<'a> = (Cow<'a, [u8]>, Cow<'a, [u8]>);
+
+/// The names and values of a form, as they are meant.
+fn pairs(form: &[u8]) -> SmallVec<[Pair<'_>; 8]> {
+    let bytes = |text: Cow<'_, str>| Cow::Owned(text.into_owned().into_bytes());
+    if memchr::memchr2(b'%', b'+', form).is_some() {
+        return form_urlencoded::parse(form).map(|(name, value)| (bytes(name), bytes(value))).collect();
+    }
+    // Most forms are written as they are meant, and need only be cut.
+    let written = form.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty());
+    let cut = written.map(|pair| match memchr::memchr(b'=', pair) {
+        Some(at) => (&pair[..at], &pair[at + 1..]),
+        None => (pair, &[][..]),
+    });
+    cut.map(|(name, value)| (Cow::Borrowed(name), Cow::Borrowed(value))).collect()
+}
+
 /// Adds a text with its length, so that no two texts run into each other.
-fn add(hasher: &mut Sha256, text: &[u8]) {
-    hasher.update((text.len() as u64).to_le_bytes());
-    hasher.update(text);
+fn add(said: &mut Said, text: &[u8]) {
+    add_number(said, text.len());
+    said.extend_from_slice(text);
+}
+
+/// No request is as long as these numbers can be.
+fn add_number(said: &mut Said, number: usize) {
+    said.extend_from_slice(&(number as u32).to_le_bytes());
 }
 
 #[cfg(test)]
@@ -90,6 +115,7 @@ mod tests {
         assert_eq!(form("a=%c3%a4"), form("a=\u{e4}"));
         assert_ne!(form("a=1%26b=2"), form("a=1&b=2"), "an escaped sign separates nothing");
         assert_ne!(form("ab=c"), form("a=bc"));
+        assert_eq!(form("a&b=1=2&=3"), form("a=&b=1%3D2&=%33"), "whether it is only cut or read");
         let target = |target: &str| fingerprint(&Request::new("POST", target), []);
         assert_eq!(target("/x?a=1%32&b=2"), target("/x?b=2&a=12"));
         assert_ne!(target("/x?a=1"), target("/x?a=2"));
