@@ -278,9 +278,9 @@ fn finish(report: &Report, folder: &Folder, how: &HowArgs, measure: &Measure) ->
     folder.finish(!report.interrupted).map_err(|error| error.to_string())?;
     let told = |error: report::StoreError| format!("error: {error}\nhelp: {}", error.help());
     report::write_report(folder.path(), report).map_err(told)?;
-    // The ledgers as they were saved have the last word, also on what was written down before the run was interrupted.
+    // The saved ledgers must bear the verdicts out, also those that were written down before the run was interrupted.
     let mut saved = report::read_run(folder.path()).map_err(told)?;
-    run::rescore(&mut saved);
+    run::confirm(&mut saved);
     let report::SavedRun { report, ledgers } = &saved;
     report::write_report(folder.path(), report).map_err(told)?;
     report::publish(folder.path(), report, ledgers).map_err(told)?;

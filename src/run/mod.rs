@@ -28,7 +28,7 @@ pub use folder::Folder;
 pub use identity::Identity;
 pub use pace::Pace;
 pub use plan::{Partition, Plan, Planned, trial_seed};
-pub use rescore::rescore;
+pub use rescore::{confirm, rescore};
 use work::Work;
 
 /// How a run is made.

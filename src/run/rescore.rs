@@ -1,7 +1,7 @@
 //! Scores the ledgers of a saved run again: the verdicts of its report are replaced by those that the ledgers come to.
 
-use crate::report::SavedRun;
-use crate::score::score;
+use crate::report::{Report, SavedRun};
+use crate::score::{Result3, score};
 
 /// Replaces every verdict by what its ledger comes to now. A ledger that is missing or torn proves nothing, and a run that lacks trials was not
 /// finished.
@@ -17,5 +17,31 @@ pub fn rescore(run: &mut SavedRun) {
             };
             trial.verdict = score(&case.terms, saved.map_or(&[], |saved| &saved.entries), torn.as_deref());
         }
+    }
+}
+
+/// Scores a run again that has just ended, and lets the worse of both verdicts stand: what was seen while it ran, for a subject may have found the file
+/// and changed it; and what the file bears out, for not all may have reached it.
+pub fn confirm(run: &mut SavedRun) {
+    let seen = run.report.clone();
+    rescore(run);
+    keep_worse(&mut run.report, &seen);
+}
+
+fn keep_worse(report: &mut Report, seen: &Report) {
+    for (case, seen) in report.cases.iter_mut().zip(&seen.cases) {
+        for (trial, seen) in case.trials.iter_mut().zip(&seen.trials) {
+            if severity(seen.verdict.result) > severity(trial.verdict.result) {
+                trial.verdict = seen.verdict.clone();
+            }
+        }
+    }
+}
+
+const fn severity(result: Result3) -> u8 {
+    match result {
+        Result3::Pass => 0,
+        Result3::Void => 1,
+        Result3::Fail => 2,
     }
 }

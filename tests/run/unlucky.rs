@@ -89,3 +89,23 @@ fn a_shortage_of_files_is_no_fault_of_the_subject() {
     command.args(["--subject", "careful"]).current_dir(desk.path()).env("NO_COLOR", "1");
     crate::rig::Called::from(command.output().unwrap()).expect(0);
 }
+
+#[test]
+fn a_subject_that_finds_the_ledger_and_writes_a_better_one_gains_nothing() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    let claim = "echo '{\"outcome\": \"done\"}'";
+    desk.write("honest.sh", &format!("{CHARGE}\ncharge ord_1001 >/dev/null\n{claim}\n"));
+    desk.call(&["run", "scenarios/plain.yaml", "--out", "good", "--", "bash", "honest.sh"]).expect(0);
+    // It charges twice in its first trial, and in the second one puts the honest ledger of that trial in the place of its own.
+    let swap =
+        "{ grep 'plain#1' good/ledger.jsonl; grep -v 'plain#1' bad/ledger.jsonl; } > swapped; cat swapped > bad/ledger.jsonl";
+    let agent = format!(
+        "{CHARGE}\ncharge ord_1001 >/dev/null\ncase $HAPAX_TRIAL in *1) charge ord_1001 >/dev/null;; *) {swap};; esac\n{claim}\n"
+    );
+    desk.write("agent.sh", &agent);
+    let arguments = ["run", "scenarios/plain.yaml", "--trials", "2", "-j", "1", "--out", "bad", "--", "bash", "agent.sh"];
+    desk.call(&arguments).expect(1);
+    let report: serde_json::Value = serde_json::from_str(&desk.read("bad/report.json")).unwrap();
+    assert_eq!(verdict(&report, "plain")["outcome"], "duplicated");
+}
