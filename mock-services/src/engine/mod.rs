@@ -9,6 +9,7 @@ mod job;
 mod moments;
 mod reply;
 mod still;
+mod strike;
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,11 +19,11 @@ use tokio::task::JoinSet;
 
 use self::core::{Cause, Core, Judgement, Setting};
 use crate::clock::Clock;
-use crate::fault::{Attempt, Commit, Fault, Reply, SharedPlan};
+use crate::fault::{Commit, Fault, Reply, SharedPlan};
 use crate::idempotency::Idempotency;
 use crate::ledger::{ClosedBy, Event, Ledger, Numbered, Received};
 use crate::lock::{Apart, lock};
-use crate::service::{Answer, Context, IdSource, Kind, Operation, Request, Service};
+use crate::service::{Answer, Context, IdSource, Kind, Request, Service};
 use crate::wire::{Delivery, Manner, Ticket};
 pub(crate) use door::Door;
 pub use door::DoorOptions;
@@ -268,7 +269,7 @@ impl<S: Service> Engine<S> {
             acceptable => acceptable,
         };
         let service = self.service();
-        let place = judgement.operation().unwrap_or(job.recognised.operation);
+        let place = core.operation(job, &judgement);
         let operation = &service.operations()[place];
         let (attempt, struck) = match stale {
             Some((attempt, index, fault)) => (attempt, Some((index, fault))),
@@ -303,38 +304,6 @@ impl<S: Service> Engine<S> {
             return First::Standing(struck);
         }
         First::Done(self.finish(core, job, struck))
-    }
-
-    /// Counts an attempt, and says which fault strikes it.
-    fn strike(
-        &self,
-        core: &Core<S>,
-        job: &Job<S>,
-        operation: &Operation,
-        judgement: &Judgement<S::Effect>,
-    ) -> (Numbered, Option<(usize, Fault)>) {
-        let attempt = self.ledger().next_attempt();
-        let struck = self.plan.armed().and_then(|mut plan| {
-            // A part needs at least two, and something new: on anything else the fault has not fired.
-            plan.strike(&asked(job, operation, attempt.number), |fault| {
-                !matches!(fault.commit, Commit::Part(_)) || core.countable(judgement) >= 2
-            })
-        });
-        (attempt, struck)
-    }
-
-    /// A read that is refused as things stand is an attempt where a stale read strikes it and the older state would answer.
-    fn strike_refused(&self, core: &Core<S>, job: &Job<S>) -> Option<(Numbered, usize, Fault)> {
-        let operation = job.operation(self.service());
-        if operation.kind != Kind::Read {
-            return None;
-        }
-        let answers = |fault: &Fault| matches!(fault.reply, Reply::Stale(lag) if core.would_answer(job, lag));
-        let mut plan = self.plan.armed()?;
-        let (index, fault) = plan.strike_otherwise_refused(&asked(job, operation, 0), answers)?;
-        let attempt = self.ledger().next_attempt();
-        plan.fired_on(index, attempt.number);
-        Some((attempt, index, fault))
     }
 
     /// Commits what is to be committed and settles which answer the caller would get.
@@ -496,9 +465,4 @@ impl<S: Service> Engine<S> {
 
 fn cause<S: Service>(job: &Job<S>, attempt: Numbered, operation: usize) -> Cause {
     Cause { attempt: attempt.number, operation, caller: job.origin.caller }
-}
-
-/// The attempt as the plan sees it.
-fn asked<'a, S: Service>(job: &'a Job<S>, operation: &'a Operation, id: u64) -> Attempt<'a> {
-    Attempt { id, operation: &operation.name, caller: job.origin.caller, fields: &job.recognised.fields }
 }

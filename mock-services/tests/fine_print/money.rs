@@ -82,11 +82,14 @@ async fn what_moves_no_money_uses_no_fault_up() {
     let held = "amount=500&currency=usd&payment_method=pm_card_visa&capture_method=manual";
     done(&world, "/v1/payment_intents", &format!("{held}&confirm=true")).await;
     let intent = done(&world, "/v1/payment_intents", held).await.at("/id");
-    // Only the intent tells that the money is not taken.
-    done(&world, &format!("/v1/payment_intents/{intent}/confirm"), "").await;
+    // Only the intent tells that the money is not taken, and under the same key not even that.
+    let confirm = Ask::form(format!("/v1/payment_intents/{intent}/confirm"), "").key("k1");
+    assert_eq!(world.send("payment", &confirm).await.status(), Some(200));
+    assert_eq!(world.send("payment", &confirm).await.header("idempotent-replayed").as_deref(), Some("true"));
     done(&world, "/v1/refunds", &format!("charge={charge}")).await;
     done(&world, "/v1/subscriptions", "customer=cus_1&items[0][price]=p&payment_behavior=default_incomplete").await;
-    let made = ["payment.hold", "payment.hold", "payment.intent", "payment.hold", "payment.intent", "payment.intent"];
+    let (hold, intent) = ("payment.hold", "payment.intent");
+    let made = [hold, hold, intent, hold, hold, intent, intent];
     assert_eq!((operations(&world), world.fired()), (made.map(str::to_owned).to_vec(), vec![0, 0, 0]));
     assert!(world.send("payment", &Ask::form("/v1/charges", "amount=700&currency=usd&source=tok_visa")).await.bytes.is_empty());
     assert_eq!((world.fired(), world.count()), (vec![1, 0, 0], 1));

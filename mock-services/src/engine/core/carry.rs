@@ -40,7 +40,10 @@ impl<S: Service> Core<S> {
         commit: Commit,
         kept: Option<Answer>,
     ) -> Carried {
-        let Accepted { effects, afterwards, answer, .. } = accepted;
+        let Accepted { operation, effects, afterwards, answer } = accepted;
+        if let Some((operation, keyed)) = operation.zip(job.keyed.as_ref()) {
+            self.turned_out.insert(keyed.key.to_string(), operation);
+        }
         let mut committed = false;
         match commit {
             Commit::Now | Commit::Twice => {

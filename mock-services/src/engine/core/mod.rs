@@ -4,6 +4,7 @@
 mod carry;
 mod late;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -35,6 +36,8 @@ pub(super) struct Core<S: Service> {
     /// Everything that was committed, so that a stale read can look at an older state.
     history: Vec<Past<S::Effect>>,
     keys: KeyStore<S::Effect>,
+    /// What requests with these keys turned out to be, where it was another operation than they looked like: so are their replays.
+    turned_out: HashMap<String, usize>,
     /// The time of day, taken when somebody takes the core: all that is done in one go happens at one time.
     now: Timestamp,
     requests: u64,
@@ -74,16 +77,6 @@ pub(super) enum Judgement<Effect> {
     Rest { effects: Vec<Effect>, answer: Arc<Answer> },
 }
 
-impl<Effect> Judgement<Effect> {
-    /// The operation that the request turned out to be, where it is another than it looked like.
-    pub(super) fn operation(&self) -> Option<usize> {
-        match self {
-            Judgement::Fresh(accepted) => accepted.operation,
-            _ => None,
-        }
-    }
-}
-
 /// The true answer of a request that was carried out.
 pub(super) struct Carried {
     pub(super) answer: Answer,
@@ -107,6 +100,7 @@ impl<S: Service> Core<S> {
             state: S::State::default(),
             history: Vec::new(),
             keys: KeyStore::new(idempotency),
+            turned_out: HashMap::new(),
             now: setting.clock.wall(),
             requests: 0,
             reads: 0,
@@ -170,6 +164,16 @@ impl<S: Service> Core<S> {
             Decision::Refuse(refusal) => Judgement::Refused(refusal),
             Decision::Accept(accepted) => Judgement::Fresh(accepted),
         }
+    }
+
+    /// The operation that the request turned out to be, by its place.
+    pub(super) fn operation(&self, job: &Job<S>, judgement: &Judgement<S::Effect>) -> usize {
+        let turned_out = match judgement {
+            Judgement::Fresh(accepted) => accepted.operation,
+            Judgement::Replay(_) => job.keyed.as_ref().and_then(|keyed| self.turned_out.get(&*keyed.key).copied()),
+            Judgement::Refused(_) | Judgement::Rest { .. } => None,
+        };
+        turned_out.unwrap_or(job.recognised.operation)
     }
 
     fn key_refused(&self, job: &Job<S>, refusal: &KeyRefusal) -> Answer {
