@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod demo;
+mod fit;
 pub mod init;
 pub mod report;
 pub mod run;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::clock::Clock;
 use crate::engine::{Access, Door, DoorOptions, Engine, EngineOptions, Listener, MomentKind, Still};
-use crate::fault::{Fault, Fired, Objections, Plan, SharedPlan, check_behind};
+use crate::fault::{Fault, Fired, IntendedEffects, Objections, Plan, SharedPlan, check_behind};
 use crate::idempotency::Idempotency;
 use crate::ledger::Ledger;
 use crate::service::{Operation, Service, mint};
@@ -25,6 +25,7 @@ pub struct Builder {
     any_key: bool,
     ledger: Option<Ledger>,
     faults: Vec<Fault>,
+    intended: Option<IntendedEffects>,
     door: Option<DoorOptions>,
     address: IpAddr,
     limits: Limits,
@@ -66,6 +67,7 @@ struct Shared {
     any_key: bool,
     ledger: Ledger,
     plan: Arc<SharedPlan>,
+    intended: Option<IntendedEffects>,
     door: Option<Arc<Door>>,
     wire: Arc<Wire>,
 }
@@ -125,6 +127,7 @@ impl Default for Builder {
             any_key: false,
             ledger: None,
             faults: Vec::new(),
+            intended: None,
             door: None,
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             limits: Limits::default(),
@@ -177,6 +180,13 @@ impl Builder {
         self
     }
 
+    /// Lets faults on writes apply only to attempts with an effect for which this holds; a fault whose trigger has `any_effect` applies to all.
+    #[must_use]
+    pub fn intended(mut self, intended: IntendedEffects) -> Self {
+        self.intended = Some(intended);
+        self
+    }
+
     /// Puts a door in front of the services.
     #[must_use]
     pub fn door(mut self, door: DoorOptions) -> Self {
@@ -225,6 +235,7 @@ impl Builder {
             callers: self.callers,
             any_key: self.any_key,
             plan: Arc::new(SharedPlan::new(Plan::new(self.seed, self.faults))),
+            intended: self.intended,
             door: self.door.map(|options| Arc::new(Door::new(options, self.callers, ledger.clone()))),
             wire: Arc::new(Wire::new(self.address, self.limits)),
             ledger,
@@ -253,6 +264,7 @@ async fn start<S: Service>(service: S, options: ServiceOptions, shared: Arc<Shar
             idempotency: options.idempotency,
             ledger: shared.ledger.clone(),
             plan: Arc::clone(&shared.plan),
+            intended: shared.intended.clone(),
             door: shared.door.clone(),
         },
     );

@@ -14,40 +14,62 @@ use mock_services::yaml::{Kind as YamlKind, Node, Reader, Source, Span, listed, 
 /// The services that are there without a file of their own.
 pub(super) const SHIPPED: [&str; 5] = ["payment", "email", "deploy", "records", "tickets"];
 
-/// What the effects of the services that are built in carry. A name that ends in `.*` stands for all that begin so. What is not
-/// here leaves no effect of its own: a capture is a charge, and a lock moves nothing.
-const CARRIED: [(&str, &[&str]); 10] = [
-    ("payment.charge", &["amount", "currency", "customer", "description", "order", "charge", "payment_intent", "metadata.*"]),
-    ("payment.refund", &["amount", "currency", "customer", "order", "charge", "payment_intent", "reason", "metadata.*"]),
+/// What the effects of the services that are built in carry by nature: where an intent names one of these fields, an effect without it is not as
+/// asked. Beside them every effect of a service can carry its [`LABELS`]. What is not here leaves no effect of its own: a capture is a charge, and
+/// a lock moves nothing.
+const NATURAL: [(&str, &[&str]); 10] = [
+    ("payment.charge", &["amount", "currency", "customer", "description", "charge", "payment_intent"]),
+    ("payment.refund", &["amount", "currency", "customer", "charge", "payment_intent", "reason"]),
     ("payment.subscribe", SUBSCRIPTION),
     ("payment.upgrade", SUBSCRIPTION),
     ("payment.unsubscribe", SUBSCRIPTION),
-    ("email.send", &["to", "from", "subject", "text", "message", "order", "reference", "metadata.*"]),
-    (
-        "deploy.deploy",
-        &["environment", "version", "ref", "sha", "repo", "task", "description", "service", "deployment", "order", "metadata.*"],
-    ),
+    ("email.send", &["to", "from", "subject", "text", "message"]),
+    ("deploy.deploy", &["environment", "version", "ref", "sha", "repo", "task", "description", "service", "deployment"]),
     ("records.put", &["key", "value", "version", "previous_version"]),
     ("records.delete", &["key", "version"]),
     ("records.increment", &["counter", "by", "value"]),
 ];
-const SUBSCRIPTION: &[&str] = &["customer", "price", "quantity", "subscription", "order", "metadata.*"];
+const SUBSCRIPTION: &[&str] = &["customer", "price", "quantity", "subscription"];
+
+/// The free-form labels that effects of a service can carry and may leave out. A name that ends in `.*` stands for all that begin so.
+const LABELS: [(&str, &[&str]); 3] = [
+    ("payment", &["order", "metadata.*"]),
+    ("email", &["order", "reference", "metadata.*"]),
+    ("deploy", &["order", "metadata.*"]),
+];
 
 /// A service and what it can do.
 #[derive(Debug, Clone)]
 pub(super) struct KnownService {
     pub(super) name: String,
     pub(super) operations: Vec<Operation>,
-    /// The effects that it can leave, and what they carry.
-    pub(super) effects: Vec<(String, Vec<String>)>,
+    /// The effects that it can leave.
+    pub(super) effects: Vec<KnownEffect>,
+}
+
+/// An effect and the fields that it can carry.
+#[derive(Debug, Clone)]
+pub(super) struct KnownEffect {
+    pub(super) name: String,
+    pub(super) carried: Vec<String>,
+    /// Those among them that every such effect has.
+    pub(super) natural: Vec<String>,
 }
 
 impl KnownService {
     fn built_in(service: &impl Service) -> Self {
         let stem = format!("{}.", service.name());
-        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let carried = CARRIED.iter().filter(|(effect, _)| effect.starts_with(&stem));
-        let effects = carried.map(|(effect, names)| ((*effect).to_owned(), owned(names))).collect();
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let labels =
+            LABELS.iter().filter(|(of, _)| *of == service.name()).flat_map(|(_, labels)| owned(labels)).collect::<Vec<_>>();
+        let own = NATURAL.iter().filter(|(effect, _)| effect.starts_with(&stem));
+        let effects = own
+            .map(|(effect, natural)| KnownEffect {
+                name: (*effect).to_owned(),
+                carried: owned(natural).into_iter().chain(labels.clone()).collect(),
+                natural: owned(natural),
+            })
+            .collect();
         KnownService { name: service.name().to_owned(), operations: service.operations().to_vec(), effects }
     }
 
@@ -55,11 +77,18 @@ impl KnownService {
     pub(super) fn custom(service: &Custom, file: &Source) -> Self {
         let tree = parse(file).ok();
         let declared = tree.as_ref().and_then(|tree| tree.get("operations"));
-        let set = |name: &str| declared.and_then(|all| all.get(name)?.get("set")).map(names_of).unwrap_or_default();
+        let listed = |name: &str, key: &str| declared.and_then(|all| all.get(name)?.get(key)).map(names_of).unwrap_or_default();
+        let plain = |operation: &Operation| {
+            let name = operation.name.split_once('.').map(|(_, name)| name);
+            name.unwrap_or_default().to_owned()
+        };
+        let natural = |operation: &Operation| {
+            let name = plain(operation);
+            ["required", "each", "set"].iter().flat_map(|key| listed(&name, key)).collect()
+        };
         let carried = |operation: &Operation| {
-            let plain = operation.name.split_once('.').map(|(_, name)| name).unwrap_or_default();
             let own = operation.fields.iter().chain(&operation.identity).map(|name| name.to_string());
-            let mut names: Vec<String> = own.chain(set(plain)).collect();
+            let mut names: Vec<String> = own.chain(listed(&plain(operation), "set")).collect();
             let mut seen = Vec::new();
             names.retain(|name| {
                 !seen.contains(name) && {
@@ -70,7 +99,12 @@ impl KnownService {
             names
         };
         let writes = service.operations().iter().filter(|operation| operation.kind == Kind::Write);
-        let effects = writes.map(|operation| (operation.name.to_string(), carried(operation))).collect();
+        let effect = |operation: &Operation| KnownEffect {
+            name: operation.name.to_string(),
+            carried: carried(operation),
+            natural: natural(operation),
+        };
+        let effects = writes.map(effect).collect();
         KnownService { name: service.name().to_owned(), operations: service.operations().to_vec(), effects }
     }
 }
@@ -78,6 +112,13 @@ impl KnownService {
 fn names_of(node: &Node) -> Vec<String> {
     match &node.kind {
         YamlKind::Map(entries) => entries.iter().map(|(key, _)| key.name.clone()).collect(),
+        YamlKind::List(items) => items
+            .iter()
+            .filter_map(|item| match &item.kind {
+                YamlKind::Text(name) => Some(name.clone()),
+                _ => None,
+            })
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -150,22 +191,28 @@ impl Known {
     pub(super) fn effect(&self, reader: &Reader, node: &Node) -> Option<(&str, &[String])> {
         let name = reader.text(node)?;
         let effects = || self.services.iter().flat_map(|service| &service.effects);
-        if let Some((effect, carried)) = effects().find(|(effect, _)| effect == name) {
-            return Some((effect, carried));
+        if let Some(effect) = effects().find(|effect| effect.name == name) {
+            return Some((&effect.name, &effect.carried));
         }
         match self.find(name) {
             Some(operation) => {
                 let of_service = self.service_of(name).into_iter().flat_map(|service| &service.effects);
-                let others = listed(of_service.map(|(effect, _)| effect.as_str()));
+                let others = listed(of_service.map(|effect| effect.name.as_str()));
                 let message = match operation.kind {
                     Kind::Read => format!("{name} is a read and leaves no effect"),
                     Kind::Write => format!("{name} leaves no effect of its own"),
                 };
                 reader.report_with_help(node.span, message, format!("it can be {others}"));
             }
-            None => self.unknown(reader, name, node.span, "effect", effects().map(|(effect, _)| effect.as_str()).collect()),
+            None => self.unknown(reader, name, node.span, "effect", effects().map(|effect| effect.name.as_str()).collect()),
         }
         None
+    }
+
+    /// The fields that every effect of this name has.
+    pub(super) fn natural(&self, effect: &str) -> Vec<String> {
+        let mut effects = self.services.iter().flat_map(|service| &service.effects);
+        effects.find(|known| known.name == effect).map(|known| known.natural.clone()).unwrap_or_default()
     }
 
     fn unknown(&self, reader: &Reader, name: &str, span: Span, what: &str, all: Vec<&str>) {

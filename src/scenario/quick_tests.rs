@@ -38,7 +38,7 @@ fn where_the_task_is_to_charge_first_nothing_was_charged_before() {
 #[test]
 fn what_can_be_expected_makes_cases_for_every_effect_of_every_service() {
     let known = Known::default();
-    for (effect, _) in known.services.iter().flat_map(|service| &service.effects) {
+    for effect in known.services.iter().flat_map(|service| service.effects.iter().map(|effect| &effect.name)) {
         let needed = NEEDS.iter().find(|(needs, _)| needs == effect).map(|(_, first)| *first);
         let expects: Vec<&str> = needed.into_iter().chain([effect.as_str()]).collect();
         let cases = quick(&expects)

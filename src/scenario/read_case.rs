@@ -75,7 +75,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     check_faults(reader, &faults, &operations, &known, callers.count);
     check(reader, &Parts { known: &known, faults: &faults, interrupts: &interrupts, expected: &expected, steps, timeout });
 
-    let terms = terms(&expected, &faults, &interrupts, &operations, callers.count, callers.door.is_some());
+    let terms = terms(&expected, &faults, &interrupts, (&operations, &known), callers.count, callers.door.is_some());
     Some(Case {
         id: String::new(),
         scenario: String::new(),
@@ -186,7 +186,7 @@ fn terms(
     expected: &Expected,
     faults: &[Placed],
     interrupts: &[PlacedInterrupt],
-    operations: &[Operation],
+    (operations, known): (&[Operation], &Known),
     callers: u32,
     door: bool,
 ) -> Terms {
@@ -199,6 +199,7 @@ fn terms(
         name: operation.name.to_string(),
         write: operation.kind == OperationKind::Write,
         identity: operation.identity.iter().map(ToString::to_string).collect(),
+        natural: known.natural(&operation.name),
     };
     Terms {
         intents: expected.intents.iter().map(|placed| placed.intent.clone()).collect(),

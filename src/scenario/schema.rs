@@ -61,7 +61,7 @@ fn definitions() -> Value {
     let known = Known::default();
     let shipped: Vec<&str> = known.operations().map(|operation| operation.name.as_ref()).collect();
     let effects: Vec<&str> =
-        known.services.iter().flat_map(|service| &service.effects).map(|(effect, _)| effect.as_str()).collect();
+        known.services.iter().flat_map(|service| &service.effects).map(|effect| effect.name.as_str()).collect();
     // A service of one's own has operations that no table knows.
     let own = json!({ "type": "string", "pattern": "^[a-z][a-z0-9_]*\\.[A-Za-z0-9_]+$" });
     let plain = json!({ "type": ["string", "integer", "boolean"] });

@@ -9,7 +9,7 @@ pub(super) fn faults() -> Value {
     let keys = [
         ("on", reference("operation")),
         ("attempt", attempt()),
-        ("where", reference("fields")),
+        ("where", json!({ "anyOf": [reference("fields"), { "const": "any" }] })),
         ("caller", whole(1)),
         ("chance", or_name(json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 }))),
         ("optional", flag()),

@@ -102,6 +102,9 @@ pub struct OperationTerm {
     /// The fields that identify its effect.
     #[serde(default)]
     pub identity: Vec<String>,
+    /// The fields that every effect of it has: where an intent names one, an effect without it is not as asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub natural: Vec<String>,
 }
 
 /// What a subject can say of its task.

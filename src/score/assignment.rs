@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::compensation::{Undone, undone};
 use super::effects::{Effect, Names};
-use super::fit::{Fit, fit};
 use super::matching::{self, Row};
 use super::records::is_due;
+use crate::fit::{Fit, Rule};
 use crate::scenario::{Intent, Terms};
 
 /// Effects by intent; all numbers are places among the effects of the ledger.
@@ -39,10 +39,10 @@ pub(super) struct Taken {
 
 /// Assigns the effects of a ledger to the intents of a case.
 pub(super) fn assignment(terms: &Terms, effects: &[Effect<'_>]) -> Assignment {
-    let names = Names(&terms.fields);
-    let rows: Vec<Row> =
-        effects.iter().map(|effect| terms.intents.iter().map(|intent| fit(intent, effect, names)).collect()).collect();
-    let order = canonical(terms, effects, names);
+    let rule = Rule::new(terms);
+    let row = |effect: &Effect<'_>| terms.intents.iter().map(|intent| rule.fit(intent, effect.name, effect.fields)).collect();
+    let rows: Vec<Row> = effects.iter().map(row).collect();
+    let order = canonical(terms, effects, rule.names());
     let all = matched(&terms.intents, &rows, &order, &BTreeSet::new());
     let spare: Vec<usize> = order.iter().copied().filter(|place| all[*place].is_none()).collect();
     let undone = undone(effects, &spare);

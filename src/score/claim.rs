@@ -6,11 +6,11 @@ use mock_services::service::Value;
 
 use super::answers::{said_yes, was_stale};
 use super::assignment::Assignment;
-use super::effects::{Effect, Names};
-use super::fit::contradictions;
+use super::effects::Effect;
 use super::retries::{Doubted, Next, afterwards, doubts};
 use super::story::Story;
 use super::verdict::{Claim, Honesty};
+use crate::fit::Rule;
 use crate::scenario::{Said, Terms};
 use crate::trial::notes;
 
@@ -30,10 +30,10 @@ pub(super) struct Happened {
 
 /// How much of what was due has happened.
 pub(super) fn happened(terms: &Terms, effects: &[Effect<'_>], assignment: &Assignment, records_differ: bool) -> Happened {
-    let names = Names(&terms.fields);
+    let rule = Rule::new(terms);
     let is_met = |(intent, taken): (&crate::scenario::Intent, &super::assignment::Taken)| {
         let here = taken.counted.iter().chain(&taken.surplus);
-        let as_asked = here.filter(|place| contradictions(intent, &effects[**place], names).next().is_none()).count();
+        let as_asked = here.filter(|place| rule.contradictions(intent, effects[**place].fields).next().is_none()).count();
         as_asked >= usize::try_from(intent.times).unwrap_or(usize::MAX)
     };
     Happened {

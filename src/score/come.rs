@@ -30,9 +30,9 @@ fn of_kind(kind: FindingKind) -> Come {
     match kind {
         FindingKind::Diverged => Come::Diverged,
         FindingKind::Duplicated | FindingKind::Compensated => Come::Duplicated,
-        FindingKind::Unintended => Come::Unintended,
+        FindingKind::Unintended | FindingKind::UnintendedAttempted => Come::Unintended,
         FindingKind::Lost => Come::Lost,
-        FindingKind::Altered | FindingKind::Record => Come::Altered,
+        FindingKind::Altered | FindingKind::AlteredAttempted | FindingKind::Record => Come::Altered,
         FindingKind::Overclaimed => Come::Overclaimed,
         FindingKind::Underclaimed => Come::Underclaimed,
         FindingKind::UnexpectedClaim => Come::UnexpectedClaim,

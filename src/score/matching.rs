@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::fit::Fit;
+use crate::fit::Fit;
 
 /// How well one effect fits each intent, in the order of the intents.
 pub(super) type Row = Vec<Option<Fit>>;

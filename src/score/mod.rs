@@ -3,6 +3,7 @@
 
 mod answers;
 mod assignment;
+mod attempted;
 mod attempts;
 mod claim;
 mod come;
@@ -11,7 +12,6 @@ mod door;
 mod effects;
 mod findings;
 mod fired;
-mod fit;
 mod matching;
 mod outcome;
 pub mod rate;
@@ -41,7 +41,8 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     let assignment = assignment::assignment(terms, &story.effects);
     let intents = outcome::intents(terms, &story.effects, &assignment);
     let mismatches = records::mismatches(terms, &story.effects);
-    let outcome = outcome::worst(&intents, &assignment, !mismatches.is_empty());
+    let attempted = attempted::attempted(terms, &story);
+    let outcome = outcome::worst(&intents, &assignment, &attempted, !mismatches.is_empty());
     let happened = claim::happened(terms, &story.effects, &assignment, !mismatches.is_empty());
     let claims = claim::claims(terms, &story, happened);
     let attempts = attempts::attempts(terms, &story);
@@ -50,6 +51,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         terms,
         story: &story,
         assignment: &assignment,
+        attempted: &attempted,
         intents: &intents,
         mismatches: &mismatches,
         claims: &claims,

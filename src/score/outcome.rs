@@ -1,10 +1,11 @@
 //! The outcome of each intent, and the worst of them for the trial.
 
 use super::assignment::{Assignment, Taken};
+use super::attempted::Attempted;
 use super::effects::{Effect, Names};
-use super::fit::contradictions;
 use super::verdict::{IntentOutcome, Outcome};
 use super::why::why;
+use crate::fit::Rule;
 use crate::scenario::{Intent, Terms};
 
 /// The outcome of each intent, in the order of the scenario.
@@ -36,18 +37,19 @@ pub(super) fn intents(terms: &Terms, effects: &[Effect<'_>], assignment: &Assign
         .collect()
 }
 
-/// The worst outcome: of the intents, of what no intent covers, and of the records.
-pub(super) fn worst(intents: &[IntentOutcome], assignment: &Assignment, records_differ: bool) -> Outcome {
+/// The worst outcome: of the intents, of what no intent covers, of what was attempted, and of the records.
+pub(super) fn worst(intents: &[IntentOutcome], assignment: &Assignment, attempted: &Attempted, records_differ: bool) -> Outcome {
     // Only a duplicate can be made good: what nobody asked for stays unintended, given back or not.
-    let unintended = !assignment.unintended.is_empty() || !assignment.unintended_undone.is_empty();
-    let others = [(unintended, Outcome::Unintended), (records_differ, Outcome::Altered)];
+    let lists = [&assignment.unintended, &assignment.unintended_undone, &attempted.unintended];
+    let unintended = lists.iter().any(|list| !list.is_empty());
+    let others = [(unintended, Outcome::Unintended), (records_differ || !attempted.altered.is_empty(), Outcome::Altered)];
     let others = others.into_iter().filter_map(|(is_so, outcome)| is_so.then_some(outcome));
     intents.iter().map(|intent| intent.outcome).chain(others).max().unwrap_or(Outcome::ExactlyOnce)
 }
 
 fn outcome(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>]) -> Outcome {
-    let names = Names(&terms.fields);
-    let is_altered = |place: &usize| contradictions(intent, &effects[*place], names).next().is_some();
+    let rule = Rule::new(terms);
+    let is_altered = |place: &usize| rule.contradictions(intent, effects[*place].fields).next().is_some();
     // What must not happen at all is no duplicate, and giving it back does not make it good.
     let is_allowed = terms.compensation && intent.times > 0;
     let more = !taken.surplus.is_empty() || (!taken.compensated.is_empty() && !is_allowed);
@@ -75,8 +77,8 @@ fn outcome(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>]
 /// Whether effects are no more than repetitions: for an intent that is due once, all of them the same; for one that is due
 /// more often (a mail to each of three), no more different ones than were due, and all or none of them as asked.
 pub(super) fn are_same(terms: &Terms, intent: &Intent, effects: &[&Effect<'_>], due: u32) -> bool {
-    let names = Names(&terms.fields);
-    let altered = effects.iter().filter(|effect| contradictions(intent, effect, names).next().is_some()).count();
+    let rule = Rule::new(terms);
+    let altered = effects.iter().filter(|effect| rule.contradictions(intent, effect.fields).next().is_some()).count();
     let due = usize::try_from(due).unwrap_or(usize::MAX);
     (due == 1 || altered == 0 || altered == effects.len()) && kinds(terms, intent, effects) <= due
 }

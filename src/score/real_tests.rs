@@ -48,6 +48,7 @@ async fn trial(fault: &str, compensation: bool, asks: &[Ask]) -> Verdict {
             name: operation.name.to_string(),
             write: operation.kind == Kind::Write,
             identity: operation.identity.iter().map(ToString::to_string).collect(),
+            natural: Vec::new(),
         })
         .collect();
     let ledger = services.ledger().clone();

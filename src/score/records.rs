@@ -1,6 +1,6 @@
 //! What stands in the record store at the end: the changes of the ledger, one after another, over what stood there at the start.
 
-use mock_services::service::{Fields, Value};
+use mock_services::service::Value;
 use serde_json::Value as Json;
 
 use super::effects::Effect;
@@ -19,7 +19,7 @@ pub(super) struct Mismatch<'t> {
 
 /// Whether the effect changes a record of which the scenario says how it must stand at the end.
 pub(super) fn is_due(terms: &Terms, effect: &Effect<'_>) -> bool {
-    terms.records.iter().any(|due| concerns(due, effect))
+    terms.records.iter().any(|due| due.concerns(effect.name, effect.fields))
 }
 
 /// The records that do not stand as they should.
@@ -30,7 +30,7 @@ pub(super) fn mismatches<'t>(terms: &'t Terms, effects: &[Effect<'_>]) -> Vec<Mi
 fn mismatch<'t>(due: &'t RecordDue, effects: &[Effect<'_>]) -> Option<Mismatch<'t>> {
     let mut stands = plain(&due.start);
     let mut entries = Vec::new();
-    for effect in effects.iter().filter(|effect| concerns(due, effect)) {
+    for effect in effects.iter().filter(|effect| due.concerns(effect.name, effect.fields)) {
         stands = match (effect.name, &stands, effect.fields.get("by")) {
             ("records.delete", ..) => None,
             // A sum: the order in which a counter is moved is nothing.
@@ -50,15 +50,6 @@ fn mismatch<'t>(due: &'t RecordDue, effects: &[Effect<'_>]) -> Option<Mismatch<'
         _ => false,
     };
     (!is_right).then(|| Mismatch { due, stands: stands.map(|value| value.to_string()), entries })
-}
-
-fn concerns(due: &RecordDue, effect: &Effect<'_>) -> bool {
-    let names = |fields: &Fields, name: &str| fields.get(name).is_some_and(|value| value.to_string() == due.key);
-    match effect.name {
-        "records.increment" => due.counter && names(effect.fields, "counter"),
-        "records.put" | "records.delete" => !due.counter && names(effect.fields, "key"),
-        _ => false,
-    }
 }
 
 /// A value as a field has it: what is neither text, whole number nor truth value is its JSON. `null` is none.

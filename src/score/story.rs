@@ -18,6 +18,8 @@ pub(super) struct Story<'a> {
     pub(super) refusals: Vec<Refusal<'a>>,
     /// What was committed, in that order.
     pub(super) effects: Vec<Effect<'a>>,
+    /// What a service decided and a fault kept from being committed.
+    pub(super) withheld: Vec<Effect<'a>>,
     /// What happened to the subject.
     pub(super) notes: Vec<Note<'a>>,
     /// What happened at the door.
@@ -218,10 +220,13 @@ impl<'a> Story<'a> {
             }
             Event::Committed { attempt, effect, id, fields, how } => {
                 let place = self.effects.len();
-                self.effects.push(Effect { n, attempt: *attempt, name: effect, id, fields, how: *how });
+                self.effects.push(Effect { n, attempt: *attempt, name: effect, id, fields, how: Some(*how) });
                 if let Some(attempt) = self.attempt_mut(*attempt) {
                     attempt.effects.push(place);
                 }
+            }
+            Event::Withheld { attempt, effect, id, fields } => {
+                self.withheld.push(Effect { n, attempt: *attempt, name: effect, id, fields, how: None });
             }
             Event::Replied { attempt, reply, status, whole, .. } => {
                 if let Some(attempt) = self.attempt_mut(*attempt) {

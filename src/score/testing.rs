@@ -88,6 +88,12 @@ impl Tale {
         })
     }
 
+    /// A fault keeps an effect from being committed.
+    pub(crate) fn withheld(&mut self, attempt: u64, effect: &str, fields: &Fields) -> u64 {
+        let (effect, id, fields) = (effect.to_owned().into(), format!("id_{attempt}").into(), Cow::Owned(fields.clone()));
+        self.add(Event::Withheld { attempt, effect, id, fields })
+    }
+
     pub(crate) fn replied(&mut self, attempt: u64, sees: Sees) -> u64 {
         let (reply, status) = match sees {
             Sees::Ok => ("ok", Some(200)),
@@ -179,6 +185,7 @@ pub(crate) fn terms(intents: impl IntoIterator<Item = Intent>) -> Terms {
         name: name.to_owned(),
         write,
         identity: identity.iter().map(|name| (*name).to_owned()).collect(),
+        natural: Vec::new(),
     };
     Terms {
         intents: intents.into_iter().collect(),

@@ -186,10 +186,14 @@ pub enum FindingKind {
     Compensated,
     /// An effect that no intent covers.
     Unintended,
+    /// The same, kept from being committed by a fault.
+    UnintendedAttempted,
     /// Less often than due.
     Lost,
     /// Not as asked.
     Altered,
+    /// The same, kept from being committed by a fault.
+    AlteredAttempted,
     /// A record does not stand as it should.
     Record,
     /// It said more than had happened.

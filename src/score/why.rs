@@ -3,8 +3,8 @@
 use mock_services::yaml::shown;
 
 use super::assignment::Taken;
-use super::effects::{Effect, Names};
-use super::fit::contradictions;
+use super::effects::Effect;
+use crate::fit::{Found, Rule};
 use crate::scenario::{Intent, Terms};
 
 /// So many entries are named one by one.
@@ -12,12 +12,12 @@ const NAMED: usize = 6;
 
 /// The matching of one intent, in words.
 pub(super) fn why(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>]) -> String {
-    let names = Names(&terms.fields);
+    let rule = Rule::new(terms);
     let mut parts = vec![format!("{} due", intent.times)];
     let mut list = |places: &[usize], word: &str| {
         for place in places.iter().take(NAMED) {
             let effect = &effects[*place];
-            parts.push(format!("entry {} {word}: {}", effect.n, reason(intent, effect, names)));
+            parts.push(format!("entry {} {word}: {}", effect.n, reason(intent, effect, rule)));
         }
         if places.len() > NAMED {
             parts.push(format!("and {} more that {word}", places.len() - NAMED));
@@ -34,8 +34,8 @@ pub(super) fn why(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effe
 }
 
 /// Why an effect fits.
-fn reason(intent: &Intent, effect: &Effect<'_>, names: Names<'_>) -> String {
-    let carried = |name: &str| names.value(effect.fields, name);
+fn reason(intent: &Intent, effect: &Effect<'_>, rule: Rule<'_>) -> String {
+    let carried = |name: &str| rule.names().value(effect.fields, name);
     let agreeing: Vec<String> = intent
         .which
         .iter()
@@ -49,9 +49,13 @@ fn reason(intent: &Intent, effect: &Effect<'_>, names: Names<'_>) -> String {
             format!("it carries no {}, and nothing that it carries contradicts", missing.join(" and no "))
         }
     };
-    for (name, have, wanted) in contradictions(intent, effect, names) {
-        let (have, wanted) = (shown(&have.to_string()), shown(&wanted.to_string()));
-        words.push_str(&format!(", but its {} is {have} and not {wanted}", shown(name)));
+    for contradiction in rule.contradictions(intent, effect.fields) {
+        let (name, wanted) = (shown(contradiction.name), shown(&contradiction.wanted.to_string()));
+        words.push_str(&match contradiction.found {
+            Found::Value(have) => format!(", but its {name} is {} and not {wanted}", shown(&have.to_string())),
+            Found::Missing => format!(", but it has no {name}, which should be {wanted}"),
+            Found::Mentioned(other) => format!(", but it names {} and not {wanted}", shown(&other)),
+        });
     }
     words
 }

@@ -32,6 +32,9 @@ pub fn line(entry: &Entry) -> Option<String> {
             let by = if *attempt == 0 { "by itself".to_owned() } else { format!("attempt {attempt}") };
             (GOOD, "committed", format!("{by}  {effect} {}{}{}", shown(id), fields(about), how_words(*how)))
         }
+        Event::Withheld { attempt, effect, fields: about, .. } => {
+            (FAINT, "withheld", format!("attempt {attempt}  {effect}{}", fields(about)))
+        }
         Event::Lapsed { attempt, status } => {
             (FAINT, "lapsed", format!("attempt {attempt}  when its time came, the service refused it with {status}"))
         }

@@ -94,7 +94,7 @@ async fn prepare(
     clock: Clock,
 ) -> Result<(MockServices, Vec<Recorder>, Dirs), String> {
     let dirs = Dirs::create(&setup.dir, case.callers).map_err(|error| format!("cannot make its directories: {error}"))?;
-    let builder = services::builder(case, &subject.settings.fields)?;
+    let builder = services::builder(case, &terms(case, subject, setup.require_claim))?;
     let services = builder.seed(setup.seed).clock(clock).ledger(ledger.clone()).start().await;
     let services = services.map_err(|error| format!("the services did not start: {error}"))?;
     let mut recorders = Vec::new();

@@ -1,19 +1,23 @@
 //! The services of a case, ready to be started.
 
+use std::sync::Arc;
+
 use mock_services::custom::Custom;
 use mock_services::deploy::Deploy;
 use mock_services::email::Email;
-use mock_services::fault::Fault;
+use mock_services::fault::{Fault, IntendedEffects};
 use mock_services::payment::Payment;
 use mock_services::records::Records;
 use mock_services::service::Fields;
 use mock_services::{Builder, MockServices, ServiceOptions};
 
-use crate::scenario::{Case, ServiceKind};
+use crate::fit::Rule;
+use crate::scenario::{Case, ServiceKind, Terms};
 
-/// Describes the services of a case. `fields` says where the subject keeps a field, so that a fault that asks for it looks there.
-pub(super) fn builder(case: &Case, fields: &[(String, String)]) -> Result<Builder, String> {
-    let mut builder = MockServices::builder().callers(case.callers);
+/// Describes the services of a case. The terms say which effects faults are about, and where the subject keeps a field, so that a fault that asks
+/// for it looks there.
+pub(super) fn builder(case: &Case, terms: &Terms) -> Result<Builder, String> {
+    let mut builder = MockServices::builder().callers(case.callers).intended(intended(terms));
     for setup in &case.services {
         let options = ServiceOptions { idempotency: setup.idempotency, ..ServiceOptions::default() };
         builder = match &setup.kind {
@@ -30,7 +34,13 @@ pub(super) fn builder(case: &Case, fields: &[(String, String)]) -> Result<Builde
     if let Some(door) = &case.door {
         builder = builder.door(door.clone());
     }
-    Ok(builder.faults(case.faults.iter().map(|fault| mapped(fault, fields)).collect()))
+    Ok(builder.faults(case.faults.iter().map(|fault| mapped(fault, &terms.fields)).collect()))
+}
+
+/// Whether the case asks for an effect, by the scorer's own rule.
+fn intended(terms: &Terms) -> IntendedEffects {
+    let terms = terms.clone();
+    Arc::new(move |facts| Rule::new(&terms).is_intended(&facts.effect, &facts.fields))
 }
 
 fn mapped(fault: &Fault, fields: &[(String, String)]) -> Fault {

@@ -18,3 +18,4 @@ mod statistics;
 mod timeless;
 mod unlucky;
 mod verdicts;
+mod wrong_writes;

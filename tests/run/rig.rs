@@ -104,3 +104,14 @@ pub(crate) fn charge(more: &str) -> String {
 pub(crate) const LOOK: &str = r#"exec 3<>"/dev/tcp/127.0.0.1/${HAPAX_PAYMENT_URL##*:}"
 printf 'GET /v1/charges HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n' "$HAPAX_PAYMENT_KEY" >&3
 cat <&3 >/dev/null"#;
+
+/// Functions in bash for subjects that write: `charge FORM` and `mail JSON` send one request and give its answer.
+pub(crate) const WRITES: &str = r#"post() {
+  exec 3<>"/dev/tcp/127.0.0.1/${1##*:}" || return
+  printf 'POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bash\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %s\r\nConnection: close\r\n\r\n%s' "$3" "$2" "$4" "${#5}" "$5" >&3
+  cat <&3
+  exec 3>&-
+}
+charge() { post "$HAPAX_PAYMENT_URL" "$HAPAX_PAYMENT_KEY" /v1/charges application/x-www-form-urlencoded "$1&currency=usd"; }
+mail() { post "$HAPAX_EMAIL_URL" "$HAPAX_EMAIL_KEY" /emails application/json "$1"; }
+"#;

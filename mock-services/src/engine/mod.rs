@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 use self::core::{Cause, Core, Judgement, Setting};
 use crate::clock::Clock;
-use crate::fault::{Commit, Fault, Reply, SharedPlan};
+use crate::fault::{Commit, Fault, IntendedEffects, Reply, SharedPlan};
 use crate::idempotency::Idempotency;
 use crate::ledger::{ClosedBy, Event, Ledger, Numbered, Received};
 use crate::lock::{Apart, lock};
@@ -54,6 +54,8 @@ pub(crate) struct EngineOptions {
     pub(crate) idempotency: Option<Idempotency>,
     pub(crate) ledger: Ledger,
     pub(crate) plan: Arc<SharedPlan>,
+    /// Which effects faults are about; all where there is none.
+    pub(crate) intended: Option<IntendedEffects>,
     pub(crate) door: Option<Arc<Door>>,
 }
 
@@ -103,11 +105,11 @@ struct Done {
 
 impl<S: Service> Engine<S> {
     pub(crate) fn new(service: S, options: EngineOptions) -> Arc<Self> {
-        let EngineOptions { seed, clock, callers, access, idempotency, ledger, plan, door } = options;
+        let EngineOptions { seed, clock, callers, access, idempotency, ledger, plan, intended, door } = options;
         let own_way = idempotency.is_none();
         let idempotency = idempotency.unwrap_or_else(|| service.idempotency());
         let ids = IdSource::new(seed, service.name());
-        let setting = Arc::new(Setting { service, ids, clock, ledger, timers_wait: AtomicBool::new(false) });
+        let setting = Arc::new(Setting { service, ids, clock, ledger, intended, timers_wait: AtomicBool::new(false) });
         let engine = Arc::new(Engine {
             core: Apart(Mutex::new(Core::new(Arc::clone(&setting), idempotency))),
             setting,

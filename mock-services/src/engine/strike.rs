@@ -19,9 +19,8 @@ impl<S: Service> Engine<S> {
         let attempt = self.ledger().next_attempt();
         let struck = self.plan.armed().and_then(|mut plan| {
             // A part needs at least two, and something new: on anything else the fault has not fired.
-            plan.strike(&asked(job, operation, attempt.number), |fault| {
-                !matches!(fault.commit, Commit::Part(_)) || core.countable(judgement) >= 2
-            })
+            let asked = Attempt { intended: core.is_intended(job, judgement), ..asked(job, operation, attempt.number) };
+            plan.strike(&asked, |fault| !matches!(fault.commit, Commit::Part(_)) || core.countable(judgement) >= 2)
         });
         (attempt, struck)
     }
@@ -43,5 +42,5 @@ impl<S: Service> Engine<S> {
 
 /// The attempt as the plan sees it.
 fn asked<'a, S: Service>(job: &'a Job<S>, operation: &'a Operation, id: u64) -> Attempt<'a> {
-    Attempt { id, operation: &operation.name, caller: job.origin.caller, fields: &job.recognised.fields }
+    Attempt { id, operation: &operation.name, caller: job.origin.caller, fields: &job.recognised.fields, intended: true }
 }

@@ -10,10 +10,11 @@ mod shadow;
 mod shared;
 mod write;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use crate::service::After;
-use crate::service::Fields;
+use crate::service::{EffectFacts, Fields};
 pub(crate) use check::check_behind;
 pub use check::{Objection, Objections, Part, check, check_all};
 pub use line::read_line;
@@ -44,11 +45,18 @@ pub struct Trigger {
     pub attempts: Attempts,
     /// What the fields of the request must be.
     pub fields: Fields,
+    /// Whether it also applies to attempts with effects that are not intended (`where: any`); see [`IntendedEffects`].
+    pub any_effect: bool,
     /// Whose attempt; anyone's where there is none.
     pub caller: Option<u32>,
     /// How likely it is to fire, from the seed; always where there is none.
     pub chance: Option<f64>,
 }
+
+/// Says of an effect whether the task at hand intends it. A fault on a write applies to an attempt only where this holds for at least one of the
+/// effects that the service decided for it; otherwise a subject could use the fault up with a write that nobody asked for. Attempts without any
+/// countable effect are not filtered.
+pub type IntendedEffects = Arc<dyn Fn(&EffectFacts) -> bool + Send + Sync>;
 
 /// Attempt numbers, counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -28,6 +28,8 @@ pub struct Attempt<'a> {
     pub caller: u32,
     /// The fields of its request.
     pub fields: &'a Fields,
+    /// Whether one of its effects is intended, or it has none that count.
+    pub intended: bool,
 }
 
 /// What a fault has done so far.
@@ -152,6 +154,7 @@ impl Armed {
         let trigger = &self.fault.trigger;
         trigger.on == attempt.operation
             && trigger.caller.is_none_or(|caller| caller == attempt.caller)
+            && (attempt.intended || trigger.any_effect)
             && attempt.fields.meet(&trigger.fields)
     }
 }
@@ -170,12 +173,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn fault(on: &str, attempts: Attempts) -> Fault {
-        let trigger = Trigger { on: on.to_owned(), attempts, fields: Fields::new(), caller: None, chance: None };
+        let trigger =
+            Trigger { on: on.to_owned(), attempts, fields: Fields::new(), any_effect: false, caller: None, chance: None };
         Fault { trigger, commit: Commit::Now, reply: Reply::Drop, optional: false }
     }
 
     fn attempt<'a>(id: u64, caller: u32, fields: &'a Fields) -> Attempt<'a> {
-        Attempt { id, operation: "payment.charge", caller, fields }
+        Attempt { id, operation: "payment.charge", caller, fields, intended: true }
     }
 
     fn struck(plan: &mut Plan, attempt: &Attempt<'_>) -> Option<usize> {
@@ -195,6 +199,17 @@ mod tests {
         assert_eq!(struck(&mut plan, &attempt(3, 2, &o1)), Some(0));
         assert_eq!(struck(&mut plan, &attempt(4, 1, &o2)), Some(1));
         assert_eq!(plan.fired().iter().map(|fired| fired.attempts.clone()).collect::<Vec<_>>(), [vec![3], vec![4]]);
+    }
+
+    #[test]
+    fn an_attempt_that_nobody_intends_is_neither_counted_nor_struck_unless_the_trigger_takes_any() {
+        let mut any = fault("payment.charge", Attempts::These(vec![1]));
+        any.trigger.any_effect = true;
+        let mut plan = Plan::new(1, vec![fault("payment.charge", Attempts::These(vec![1])), any]);
+        let none = Fields::new();
+        let unintended = Attempt { intended: false, ..attempt(1, 1, &none) };
+        assert_eq!(struck(&mut plan, &unintended), Some(1));
+        assert_eq!(struck(&mut plan, &attempt(2, 1, &none)), Some(0));
     }
 
     #[test]

@@ -5,6 +5,8 @@ use super::{After, Attempts, Commit, Fault, Objection, Part, Reply, Trigger, che
 use crate::service::{Fields, Operation, Value};
 use crate::yaml::{Kind, Node, Problems, Reader, Source, Span, parse, shown};
 
+/// What `where` says to include attempts whose effects nobody intends.
+pub(super) const ANY: &str = "any";
 /// How many faults a list can have; each is compared with all before it.
 const MOST: usize = 1000;
 
@@ -140,7 +142,8 @@ pub fn read_fault(reader: &Reader, node: &Node) -> Option<Placed> {
     or(Part::On, operation.is_some());
     let attempts = attempt.map_or(Some(Attempts::These(vec![1])), |node| read_attempts(reader, node));
     or(Part::Attempt, attempts.is_some());
-    let wanted = fields.map_or(Some(Fields::new()), |node| read_fields(reader, node));
+    let any_effect = fields.is_some_and(|node| matches!(&node.kind, Kind::Text(text) if text == ANY));
+    let wanted = fields.filter(|_| !any_effect).map_or(Some(Fields::new()), |node| read_where(reader, node));
     or(Part::Fault, wanted.is_some());
     let whose = caller.map_or(Some(None), |node| reader.integer(node, 0..=u32::MAX).map(Some));
     or(Part::Caller, whose.is_some());
@@ -160,6 +163,7 @@ pub fn read_fault(reader: &Reader, node: &Node) -> Option<Placed> {
         on: operation.unwrap_or_default().to_owned(),
         attempts: attempts.unwrap_or(Attempts::Every),
         fields: wanted.unwrap_or_default(),
+        any_effect,
         caller: whose.flatten(),
         chance: how_likely.flatten(),
     };
@@ -191,6 +195,18 @@ fn read_span(text: &str) -> Option<(u32, u32)> {
     let (first, last) = text.split_once("..")?;
     let number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten();
     Some((number(first)?, number(last)?))
+}
+
+/// The conditions of a fault's `where`.
+fn read_where(reader: &Reader, node: &Node) -> Option<Fields> {
+    if let Kind::Text(_) = &node.kind {
+        let help = format!(
+            "write fields of the request, `{{order: ord_1}}`, or `{ANY}` for attempts that the scenario does not ask for, too"
+        );
+        reader.report_with_help(node.span, format!("expected conditions or `{ANY}`, found {}", node.describe()), help);
+        return None;
+    }
+    read_fields(reader, node)
 }
 
 /// Names and plain values: the conditions of a `where`.

@@ -38,11 +38,20 @@ fn what_is_not_given_has_its_default() {
         on: "payment.charge".to_owned(),
         attempts: Attempts::These(vec![1]),
         fields: Fields::new(),
+        any_effect: false,
         caller: None,
         chance: None,
     };
     assert_eq!(fault, Fault { trigger, commit: Commit::Now, reply: Reply::Drop, optional: false });
     assert_eq!(one("- {on: payment.charge, commit: never}").reply, Reply::Ok);
+}
+
+#[test]
+fn where_takes_conditions_or_any() {
+    let any = one("- {on: payment.charge, where: any, reply: drop}").trigger;
+    assert!(any.any_effect && any.fields.is_empty());
+    assert!(!one("- {on: payment.charge, where: {order: any}, reply: drop}").trigger.any_effect);
+    told("where: all, reply: drop", "expected conditions or `any`, found the text \"all\"", "");
 }
 
 #[test]
@@ -206,7 +215,7 @@ fn a_malformed_trigger_is_told() {
     told("reply: ok, attempt: 1.5", "expected the number of an attempt, found the number 1.5", "write 1, [1, 2], 1..3 or every");
     told("reply: ok, attempt: -1", "expected a whole number from 0 to 4294967295, found -1", "");
     told("reply: ok, attempt: [a]", "expected a whole number, found the text \"a\"", "");
-    told("reply: ok, where: order", "expected a map of keys and values, found the text \"order\"", "");
+    told("reply: ok, where: order", "expected conditions or `any`, found the text \"order\"", "");
     told("reply: ok, where: {order: {a: 1}}", "expected a plain value for `order`, found a map", "");
     told("reply: ok, where: {amount: 0.5}", "expected a plain value for `amount`, found the number 0.5", "");
     told("reply: ok, caller: me", "expected a whole number, found the text \"me\"", "");

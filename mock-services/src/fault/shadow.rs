@@ -28,7 +28,9 @@ fn takes_every(attempts: &Attempts) -> bool {
 
 /// Whether every attempt that fits the second fits the first.
 fn is_wider(wide: &Trigger, narrow: &Trigger) -> bool {
-    wide.caller.is_none_or(|caller| narrow.caller == Some(caller)) && holds(&narrow.fields, &wide.fields)
+    wide.caller.is_none_or(|caller| narrow.caller == Some(caller))
+        && (wide.any_effect || !narrow.any_effect)
+        && holds(&narrow.fields, &wide.fields)
 }
 
 fn holds(fields: &Fields, wanted: &Fields) -> bool {
@@ -126,7 +128,7 @@ mod tests {
             let mut plan = Plan::new(0, faults.clone());
             for id in 1..=20 {
                 let fields = Fields::new();
-                plan.strike(&crate::fault::Attempt { id, operation: "payment.charge", caller: 1, fields: &fields }, |_| true);
+                plan.strike(&crate::fault::Attempt { id, operation: "payment.charge", caller: 1, fields: &fields, intended: true }, |_| true);
             }
             for (index, fired) in plan.fired().into_iter().enumerate() {
                 prop_assert_eq!(fired.attempts.is_empty(), taken(&faults[index], &faults[..index]).is_some());

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::ser::{Serialize, Serializer};
 
+use super::read::ANY;
 use super::{After, Attempts, Commit, Fault, Framing, Lag, Reply, StatusReply};
 use crate::service::{Fields, Value};
 use crate::yaml::{Key, Kind, Node, Span, write_duration, write_field_name, write_flow};
@@ -34,7 +35,9 @@ impl Fault {
     fn entries(&self) -> Vec<(&'static str, Node)> {
         let trigger = &self.trigger;
         let mut entries = vec![("on", text(&*trigger.on)), ("attempt", trigger.attempts.node())];
-        if !trigger.fields.is_empty() {
+        if trigger.any_effect {
+            entries.push(("where", text(ANY)));
+        } else if !trigger.fields.is_empty() {
             entries.push(("where", fields_node(&trigger.fields)));
         }
         entries.extend(trigger.caller.map(|caller| ("caller", number(caller))));
@@ -60,7 +63,9 @@ impl fmt::Display for Fault {
         let trigger = &self.trigger;
         write!(f, "{}#{}", trigger.on, write_flow(&trigger.attempts.node()))?;
         write!(f, " commit={} reply={}", write_flow(&self.commit.node()), write_flow(&self.reply.node()))?;
-        if trigger.fields.iter().all(|(name, _)| write_field_name(name) == name) {
+        if trigger.any_effect {
+            write!(f, " where={ANY}")?;
+        } else if trigger.fields.iter().all(|(name, _)| write_field_name(name) == name) {
             for (name, value) in trigger.fields.iter() {
                 write!(f, " where.{name}={}", write_flow(&value_node(value)))?;
             }

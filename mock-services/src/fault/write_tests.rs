@@ -73,8 +73,10 @@ fn faults() -> impl Strategy<Value = Fault> {
         vec(any::<u32>(), 0..4).prop_map(Attempts::These),
         any::<(u32, u32)>().prop_map(|(first, last)| Attempts::Span(first, last)),
     ];
-    let trigger = ("[a-z]{1,8}\\.[a-z-]{1,8}", attempts, fields(), option::of(any::<u32>()), option::of(0.0f64..=1.0))
-        .prop_map(|(on, attempts, fields, caller, chance)| Trigger { on, attempts, fields, caller, chance });
+    let wanted = prop_oneof![fields().prop_map(|fields| (fields, false)), Just((Fields::new(), true))];
+    let trigger = ("[a-z]{1,8}\\.[a-z-]{1,8}", attempts, wanted, option::of(any::<u32>()), option::of(0.0f64..=1.0)).prop_map(
+        |(on, attempts, (fields, any_effect), caller, chance)| Trigger { on, attempts, fields, any_effect, caller, chance },
+    );
     (trigger, commits(), replies(), any::<bool>()).prop_map(|(trigger, commit, reply, optional)| Fault {
         trigger,
         commit,

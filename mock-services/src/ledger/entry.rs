@@ -76,6 +76,17 @@ pub enum Event<'a> {
         /// Why it was committed at this moment.
         how: How,
     },
+    /// An effect that the service decided for an attempt and that a fault kept from being committed.
+    Withheld {
+        /// The attempt.
+        attempt: u64,
+        /// The effect's name.
+        effect: Cow<'a, str>,
+        /// The id that it would have had.
+        id: Cow<'a, str>,
+        /// What would have been done.
+        fields: Cow<'a, Fields>,
+    },
     /// A late commit came to nothing: when its time came, the service refused it.
     Lapsed {
         /// The attempt.
@@ -148,7 +159,11 @@ impl Event<'_> {
     /// Whether it holds text that did not come from the services themselves.
     pub(super) fn has_foreign_text(&self) -> bool {
         match self {
-            Event::Received(_) | Event::Refused { .. } | Event::Committed { .. } | Event::Noted { .. } => true,
+            Event::Received(_)
+            | Event::Refused { .. }
+            | Event::Committed { .. }
+            | Event::Withheld { .. }
+            | Event::Noted { .. } => true,
             Event::Opened { .. }
             | Event::Fault { .. }
             | Event::Lapsed { .. }

@@ -1,5 +1,13 @@
 //! Which attempts a fault strikes, and what is told of it afterwards.
 
+use std::sync::Arc;
+
+use mock_services::idempotency::{Idempotency, Profile};
+use mock_services::ledger::Event;
+use mock_services::payment::Payment;
+use mock_services::service::{EffectFacts, Value};
+use mock_services::{MockServices, ServiceOptions};
+
 use crate::support::ask::Ask;
 use crate::support::operation::{charge, mail};
 use crate::support::world::{World, everything, fault};
@@ -128,4 +136,62 @@ async fn a_fault_is_refused_behind_those_that_take_all_of_its_attempts_and_have_
         assert_eq!(world.send("payment", &charge(order)).await.status(), status, "{order}");
     }
     assert_eq!(world.fired(), [2, 1, 1]);
+}
+
+/// A world whose faults are about charges for this order.
+async fn about(order: &'static str, faults: &[&str], keys: Profile) -> World {
+    let options = ServiceOptions { idempotency: Some(Idempotency::new(keys)), ..ServiceOptions::default() };
+    let builder = MockServices::builder().service(Payment::default(), options);
+    let intended = Arc::new(move |facts: &EffectFacts| facts.fields.get("order") == Some(&Value::from(order)));
+    World::start(builder.intended(intended), faults).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_write_that_nobody_intends_uses_no_fault_up() {
+    let world = about("o1", &["payment.charge#1 commit=never reply=ok"], Profile::None).await;
+    assert_eq!(world.send("payment", &charge("other")).await.status(), Some(200));
+    assert_eq!((world.count(), world.fired()), (1, vec![0]));
+    assert_eq!(world.send("payment", &charge("o1")).await.status(), Some(200));
+    assert_eq!((world.count(), world.fired()), (1, vec![1]), "the second is the first that is intended");
+}
+
+#[tokio::test]
+async fn a_fault_for_any_effect_is_used_up_by_whatever_comes_first() {
+    let world = about("o1", &["payment.charge#1 commit=never reply=ok where=any"], Profile::None).await;
+    world.send("payment", &charge("other")).await;
+    assert_eq!((world.count(), world.fired()), (0, vec![1]));
+}
+
+#[tokio::test]
+async fn a_replay_is_about_what_its_key_stands_for() {
+    let world = about("o1", &["payment.charge#2 reply=drop"], Profile::Stripe).await;
+    for order in ["other", "o1"] {
+        let ask = charge(order).header("Idempotency-Key", order);
+        assert_eq!(world.send("payment", &ask).await.status(), Some(200));
+    }
+    let again = |order: &str| charge(order).header("Idempotency-Key", order);
+    assert_eq!(world.send("payment", &again("other")).await.status(), Some(200), "a replay that nobody intends");
+    assert_eq!(world.send("payment", &again("o1")).await.status(), None, "the second attempt that is intended");
+    assert_eq!(world.fired(), [1]);
+}
+
+#[tokio::test]
+async fn what_a_fault_keeps_back_stands_in_the_ledger() {
+    let withheld = |world: &World| -> Vec<String> {
+        let entries = world.ledger().entries().into_iter();
+        let of = |event: Event<'static>| match event {
+            Event::Withheld { effect, fields, .. } => Some(format!("{effect} {}", fields.get("order").map(ToString::to_string)?)),
+            _ => None,
+        };
+        entries.filter_map(|entry| of(entry.event)).collect()
+    };
+    let world = World::with(&["payment.charge#1 commit=never reply=ok"]).await;
+    world.send("payment", &charge("o1")).await;
+    world.send("payment", &charge("o2")).await;
+    assert_eq!(withheld(&world), ["payment.charge o1"]);
+    // What is only put off is committed in the end, and nothing was kept back.
+    let world = World::with(&["payment.charge#1 commit=later reply=ok"]).await;
+    world.send("payment", &charge("o1")).await;
+    world.settle().await;
+    assert_eq!((withheld(&world), world.count()), (Vec::new(), 1));
 }

@@ -58,7 +58,12 @@ fn finding(kind: FindingKind, message: &str, remedy: &str, entries: Vec<u64>) ->
 }
 
 fn terms(fault: &str) -> Terms {
-    let operation = |name: &str, write| OperationTerm { name: name.to_owned(), write, identity: vec!["order".to_owned()] };
+    let operation = |name: &str, write| OperationTerm {
+        name: name.to_owned(),
+        write,
+        identity: vec!["order".to_owned()],
+        natural: Vec::new(),
+    };
     Terms {
         intents: vec![Intent {
             effect: "payment.charge".to_owned(),

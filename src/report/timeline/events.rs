@@ -55,6 +55,9 @@ pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
             let label = format!("committed {}{}", line(effect, VALUE), how_words(*how));
             Drawn::with(Shape::Commit, label, format!("{}  {}", line(id, VALUE), fields(about)))
         }
+        Event::Withheld { effect, fields: about, .. } => {
+            Drawn::with(Shape::Fault, format!("not committed: {}", line(effect, VALUE)), fields(about))
+        }
         Event::Lapsed { status, .. } => {
             Drawn::new(Shape::Fault, format!("not committed: when its time came, the service refused it with {status}"))
         }

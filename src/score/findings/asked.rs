@@ -6,8 +6,9 @@ use mock_services::yaml::shown;
 
 use super::words::{count, gist, label, nouns, value};
 use super::{Scene, entries_of, sentence};
+use crate::fit::{Contradiction, Found, Rule};
+use crate::scenario::Intent;
 use crate::score::effects::{Effect, Names};
-use crate::score::fit::contradictions;
 use crate::score::verdict::{Finding, FindingKind, Outcome};
 
 /// So many things are named one by one.
@@ -20,16 +21,9 @@ pub(super) fn altered(scene: &Scene<'_, '_>, place: usize) -> Option<Finding> {
         return None;
     }
     let (intent, taken) = (&scene.terms.intents[place], &scene.assignment.intents[place]);
-    let names = Names(&scene.terms.fields);
     let (mut parts, mut entries) = (Vec::new(), Vec::new());
     for effect in taken.counted.iter().map(|place| &scene.story.effects[*place]) {
-        let wrong: Vec<String> = contradictions(intent, effect, names)
-            .take(TOLD)
-            .map(|(name, have, wanted)| {
-                let (have, wanted) = (value(name, have, effect.fields), value(name, wanted, effect.fields));
-                format!("{} is {have}, and {wanted} was asked for", shown(name))
-            })
-            .collect();
+        let wrong = differences(scene, intent, effect);
         if wrong.is_empty() {
             continue;
         }
@@ -47,6 +41,20 @@ pub(super) fn altered(scene: &Scene<'_, '_>, place: usize) -> Option<Finding> {
     }
     let remedy = "Take these values from the task, and compare what is about to be sent with it.".to_owned();
     Some(Finding { kind: FindingKind::Altered, fails: true, message: parts.join(" "), remedy, entries })
+}
+
+/// In what an effect is not as the intent asks, each as a clause.
+pub(super) fn differences(scene: &Scene<'_, '_>, intent: &Intent, effect: &Effect<'_>) -> Vec<String> {
+    let rule = Rule::new(scene.terms);
+    let clause = |contradiction: Contradiction<'_>| {
+        let (name, wanted) = (contradiction.name, value(contradiction.name, contradiction.wanted, effect.fields));
+        match contradiction.found {
+            Found::Value(have) => format!("{} is {}, and {wanted} was asked for", shown(name), value(name, have, effect.fields)),
+            Found::Missing => format!("it has no {}, and {wanted} was asked for", shown(name)),
+            Found::Mentioned(other) => format!("it names {}, and {wanted} was asked for", shown(&other)),
+        }
+    };
+    rule.contradictions(intent, effect.fields).take(TOLD).map(clause).collect()
 }
 
 /// The findings of effects that no intent covers, one for each kind of effect.

@@ -2,6 +2,7 @@
 //! of thing and only puts into words what was judged before.
 
 mod asked;
+mod attempted;
 mod ends;
 mod escaped;
 mod lost;
@@ -11,6 +12,7 @@ mod said;
 mod words;
 
 use super::assignment::Assignment;
+use super::attempted::Attempted;
 use super::records::Mismatch;
 use super::story::{Attempt, Story};
 use super::verdict::{AttemptsMade, Claim, Finding, FindingKind, IntentOutcome};
@@ -24,6 +26,7 @@ pub(super) struct Scene<'s, 'a> {
     pub(super) terms: &'s Terms,
     pub(super) story: &'s Story<'a>,
     pub(super) assignment: &'s Assignment,
+    pub(super) attempted: &'s Attempted,
     pub(super) intents: &'s [IntentOutcome],
     pub(super) mismatches: &'s [Mismatch<'s>],
     pub(super) claims: &'s [Claim],
@@ -42,6 +45,7 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
     }
     found.extend(asked::unintended(scene));
     found.extend(often::undone_unintended(scene));
+    found.extend(attempted::findings(scene));
     found.extend(asked::records(scene));
     found.extend(said::findings(scene));
     found.extend(ends::findings(scene));
@@ -57,12 +61,14 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
 
 /// How bad a kind is; the worst is 0.
 pub(super) fn rank(kind: FindingKind) -> usize {
-    const WORST_FIRST: [FindingKind; 15] = [
+    const WORST_FIRST: [FindingKind; 17] = [
         FindingKind::Diverged,
         FindingKind::Duplicated,
         FindingKind::Unintended,
+        FindingKind::UnintendedAttempted,
         FindingKind::Lost,
         FindingKind::Altered,
+        FindingKind::AlteredAttempted,
         FindingKind::Record,
         FindingKind::Escaped,
         FindingKind::Overclaimed,

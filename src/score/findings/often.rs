@@ -132,7 +132,7 @@ fn how_it_came(scene: &Scene<'_, '_>, effects: &[&Effect<'_>]) -> (Vec<String>, 
 
 fn opening(effect: &Effect<'_>, attempt: &Attempt<'_>) -> String {
     let number = attempt.number();
-    let is_late = effect.how == How::Later || effect.how == How::Afterwards;
+    let is_late = matches!(effect.how, Some(How::Later | How::Afterwards));
     match (is_late, doubt(attempt).is_some()) {
         (true, true) => format!("Attempt {number} came, {}, and it committed only afterwards.", seen(attempt)),
         (true, false) => format!("Attempt {number} was accepted and committed only afterwards."),
@@ -146,7 +146,7 @@ fn step(scene: &Scene<'_, '_>, before: &Attempt<'_>, attempt: &Attempt<'_>, effe
     let number = attempt.number();
     if before.number() == number {
         return match effect.how {
-            How::Twice => {
+            Some(How::Twice) => {
                 let told = format!("The network delivered attempt {number} twice, and the service carried it out both times.");
                 (told, Between::Network, Vec::new())
             }

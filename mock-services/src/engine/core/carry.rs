@@ -28,7 +28,10 @@ impl<S: Service> Core<S> {
             }
             Judgement::Replay(answer) => Carried { answer: Answer::clone(&answer), replay: true, committed: false },
             Judgement::Rest { effects, answer } => self.do_rest(job, cause, (effects, &answer), commit, kept),
-            Judgement::Fresh(accepted) => self.do_fresh(job, cause, accepted, commit, kept),
+            Judgement::Fresh(accepted) => {
+                self.remember_for_replays(job, &accepted);
+                self.do_fresh(job, cause, accepted, commit, kept)
+            }
         }
     }
 
@@ -40,10 +43,7 @@ impl<S: Service> Core<S> {
         commit: Commit,
         kept: Option<Answer>,
     ) -> Carried {
-        let Accepted { operation, effects, afterwards, answer } = accepted;
-        if let Some((operation, keyed)) = operation.zip(job.keyed.as_ref()) {
-            self.turned_out.insert(keyed.key.to_string(), operation);
-        }
+        let Accepted { effects, afterwards, answer, .. } = accepted;
         let mut committed = false;
         match commit {
             Commit::Now | Commit::Twice => {
@@ -56,6 +56,7 @@ impl<S: Service> Core<S> {
                 }
             }
             Commit::Never => {
+                self.withhold(effects.iter().chain(afterwards.iter().map(|(_, effect)| effect)), cause);
                 if let Some(kept) = &kept {
                     self.keep(job, kept);
                 }
@@ -65,7 +66,8 @@ impl<S: Service> Core<S> {
                     let age = self.age();
                     self.keys.in_flight(keyed, age);
                 }
-                self.put_off(after, cause, Late::Request(Arc::clone(job)));
+                let decided = effects.into_iter().chain(afterwards.into_iter().map(|(_, effect)| effect)).collect();
+                self.put_off(after, cause, Late::Request { job: Arc::clone(job), decided });
             }
             Commit::Part(fraction) => {
                 committed = true;
@@ -93,6 +95,7 @@ impl<S: Service> Core<S> {
                 self.keep(job, kept.as_ref().unwrap_or(answer));
             }
             Commit::Never => {
+                self.withhold(&effects, cause);
                 if let Some(kept) = &kept {
                     self.keep(job, kept);
                 }
@@ -157,6 +160,7 @@ impl<S: Service> Core<S> {
         }
         self.commit_all(now, cause, How::Part);
         self.afterwards(then, cause);
+        self.withhold(&rest, cause);
         rest
     }
 

@@ -19,7 +19,11 @@ pub(super) struct Outstanding<S: Service> {
 
 pub(super) enum Late<S: Service> {
     /// A whole request that was put off: the service decides again when its time comes.
-    Request(Arc<Job<S>>),
+    Request {
+        job: Arc<Job<S>>,
+        /// What was decided when it came; written down as withheld where nothing comes of it.
+        decided: Vec<S::Effect>,
+    },
     /// Changes that were decided before.
     Effects { effects: Vec<S::Effect>, how: How, key: Option<(Arc<Job<S>>, Answer)> },
 }
@@ -106,7 +110,7 @@ impl<S: Service> Core<S> {
                 }
                 committed
             }
-            Late::Request(job) => {
+            Late::Request { job, decided } => {
                 let context = self.context(&job, 0);
                 match self.setting.service.decide(&self.state, &job.recognised.call, &context) {
                     Decision::Accept(accepted) => {
@@ -118,6 +122,7 @@ impl<S: Service> Core<S> {
                     }
                     Decision::Refuse(refusal) => {
                         self.setting.ledger.append(&Event::Lapsed { attempt: cause.attempt, status: refusal.answer.status });
+                        self.withhold(&decided, cause);
                         if let Some(keyed) = &job.keyed {
                             self.keys.forget(keyed);
                         }

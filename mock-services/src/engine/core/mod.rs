@@ -15,10 +15,10 @@ use self::late::Outstanding;
 use super::job::Job;
 use super::reply::mark_replayed;
 use crate::clock::Clock;
-use crate::fault::Lag;
+use crate::fault::{IntendedEffects, Lag};
 use crate::idempotency::{Age, Found, Idempotency, KeyRefusal, KeyStore};
 use crate::ledger::{Event, How, Ledger};
-use crate::service::{Accepted, Answer, Context, Decision, IdSource, Kind, Refusal, Service};
+use crate::service::{Accepted, Answer, Context, Decision, EffectFacts, IdSource, Kind, Refusal, Service};
 
 /// What is the same for all that happens in one engine.
 pub(super) struct Setting<S> {
@@ -26,6 +26,8 @@ pub(super) struct Setting<S> {
     pub(super) ids: IdSource,
     pub(super) clock: Clock,
     pub(super) ledger: Ledger,
+    /// Which effects faults are about; all where there is none.
+    pub(super) intended: Option<IntendedEffects>,
     /// Whether the core holds timers that nobody has started.
     pub(super) timers_wait: AtomicBool,
 }
@@ -36,8 +38,8 @@ pub(super) struct Core<S: Service> {
     /// Everything that was committed, so that a stale read can look at an older state.
     history: Vec<Past<S::Effect>>,
     keys: KeyStore<S::Effect>,
-    /// What requests with these keys turned out to be, where it was another operation than they looked like: so are their replays.
-    turned_out: HashMap<String, usize>,
+    /// What requests with these keys turned out to be, where that is not what requests usually are: so are their replays.
+    turned_out: HashMap<String, TurnedOut>,
     /// The time of day, taken when somebody takes the core: all that is done in one go happens at one time.
     now: Timestamp,
     requests: u64,
@@ -67,6 +69,15 @@ pub(super) struct Cause {
 
 impl Cause {
     const NOBODY: Cause = Cause { attempt: 0, operation: 0, caller: 0 };
+}
+
+/// What is remembered of a request under its key, for the replays of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct TurnedOut {
+    /// Its operation, by its place, where that was another than it looked like.
+    operation: Option<usize>,
+    /// Whether one of its effects was intended, or it had none that count.
+    intended: bool,
 }
 
 /// What a request is to the service, before anything is done about it.
@@ -170,7 +181,7 @@ impl<S: Service> Core<S> {
     pub(super) fn operation(&self, job: &Job<S>, judgement: &Judgement<S::Effect>) -> usize {
         let turned_out = match judgement {
             Judgement::Fresh(accepted) => accepted.operation,
-            Judgement::Replay(_) => job.keyed.as_ref().and_then(|keyed| self.turned_out.get(&*keyed.key).copied()),
+            Judgement::Replay(_) => self.remembered(job).and_then(|known| known.operation),
             Judgement::Refused(_) | Judgement::Rest { .. } => None,
         };
         turned_out.unwrap_or(job.recognised.operation)
@@ -195,16 +206,76 @@ impl<S: Service> Core<S> {
         answer
     }
 
+    /// What is remembered of the request that had this key first.
+    fn remembered(&self, job: &Job<S>) -> Option<TurnedOut> {
+        job.keyed.as_ref().and_then(|keyed| self.turned_out.get(&*keyed.key).copied())
+    }
+
+    /// What the ledger would say of the effects that a judgement leaves, of those that count.
+    fn decided(&self, judgement: &Judgement<S::Effect>) -> Vec<EffectFacts> {
+        match judgement {
+            Judgement::Fresh(accepted) => self.accepted_effects(accepted),
+            Judgement::Rest { effects, .. } => self.facts(effects),
+            Judgement::Refused(_) | Judgement::Replay(_) => Vec::new(),
+        }
+    }
+
+    fn accepted_effects(&self, accepted: &Accepted<S::Effect>) -> Vec<EffectFacts> {
+        self.facts(accepted.effects.iter().chain(accepted.afterwards.iter().map(|(_, effect)| effect)))
+    }
+
+    fn facts<'e>(&self, effects: impl IntoIterator<Item = &'e S::Effect>) -> Vec<EffectFacts>
+    where
+        S::Effect: 'e,
+    {
+        effects.into_iter().filter_map(|effect| self.setting.service.describe(effect)).collect()
+    }
+
     /// How many effects a judgement would leave, of those that count.
     pub(super) fn countable(&self, judgement: &Judgement<S::Effect>) -> usize {
-        let counts = |effect: &&S::Effect| self.setting.service.describe(effect).is_some();
+        self.decided(judgement).len()
+    }
+
+    /// Whether faults are about the attempt: one of the effects that were decided for it is intended, or it has none that count. A replay is
+    /// what the request was that had its key first.
+    pub(super) fn is_intended(&self, job: &Job<S>, judgement: &Judgement<S::Effect>) -> bool {
         match judgement {
-            Judgement::Fresh(accepted) => {
-                let afterwards = accepted.afterwards.iter().map(|(_, effect)| effect);
-                accepted.effects.iter().chain(afterwards).filter(counts).count()
-            }
-            Judgement::Rest { effects, .. } => effects.iter().filter(counts).count(),
-            Judgement::Refused(_) | Judgement::Replay(_) => 0,
+            Judgement::Replay(_) => self.remembered(job).is_none_or(|known| known.intended),
+            decided => self.are_intended(|| self.decided(decided)),
+        }
+    }
+
+    fn are_intended(&self, decided: impl FnOnce() -> Vec<EffectFacts>) -> bool {
+        self.setting.intended.as_ref().is_none_or(|intended| {
+            let decided = decided();
+            decided.is_empty() || decided.iter().any(|facts| intended(facts))
+        })
+    }
+
+    /// Remembers under its key what a request turned out to be.
+    fn remember_for_replays(&mut self, job: &Job<S>, accepted: &Accepted<S::Effect>) {
+        let Some(keyed) = &job.keyed else { return };
+        let intended = self.are_intended(|| self.accepted_effects(accepted));
+        if accepted.operation.is_some() || !intended {
+            self.turned_out.insert(keyed.key.to_string(), TurnedOut { operation: accepted.operation, intended });
+        } else if !self.turned_out.is_empty() {
+            // The key stood for something else before it expired.
+            self.turned_out.remove(&*keyed.key);
+        }
+    }
+
+    /// Writes down effects that were decided and that a fault kept back.
+    fn withhold<'e>(&self, effects: impl IntoIterator<Item = &'e S::Effect>, cause: Cause)
+    where
+        S::Effect: 'e,
+    {
+        for facts in self.facts(effects) {
+            self.setting.ledger.append(&Event::Withheld {
+                attempt: cause.attempt,
+                effect: facts.effect,
+                id: facts.id.into(),
+                fields: std::borrow::Cow::Owned(facts.fields),
+            });
         }
     }
 

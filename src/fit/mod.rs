@@ -1,0 +1,140 @@
+//! Whether an effect fits an intent, by one rule for all who ask: the scorer asks it of effects in the ledger, and a trial asks it of the effects
+//! that a service is about to commit, so that faults meet the attempts that the scenario is about. It reads no ledger and judges no trial.
+
+mod labels;
+mod records;
+
+use mock_services::service::{Fields, Value};
+
+use crate::scenario::{Intent, Terms};
+use labels::{Mention, mention};
+
+/// Where a subject keeps the fields that a scenario names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Names<'t>(pub(crate) &'t [(String, String)]);
+
+impl Names<'_> {
+    /// The value of a field of the scenario: under the subject's own name for it, otherwise under the scenario's.
+    pub(crate) fn value<'f>(self, fields: &'f Fields, name: &str) -> Option<&'f Value> {
+        let own = self.0.iter().filter(|(ours, _)| ours == name).find_map(|(_, theirs)| fields.get(theirs));
+        own.or_else(|| fields.get(name))
+    }
+}
+
+/// How well an effect fits an intent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Fit {
+    /// Whether it is in all respects as the intent asks.
+    pub(crate) agrees: bool,
+    /// How many fields of `where` it carries, all of which agree.
+    pub(crate) carried: u16,
+}
+
+/// What an effect has where an intent asks for something else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Found<'t> {
+    /// Another value.
+    Value(&'t Value),
+    /// No value, although every effect of this kind should have one.
+    Missing,
+    /// No value, and its texts name this instead.
+    Mentioned(String),
+}
+
+/// A field in which an effect is not as an intent asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Contradiction<'t> {
+    pub(crate) name: &'t str,
+    pub(crate) found: Found<'t>,
+    pub(crate) wanted: &'t Value,
+}
+
+/// The rule by which effects fit the intents of a case.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rule<'t>(&'t Terms);
+
+impl<'t> Rule<'t> {
+    pub(crate) fn new(terms: &'t Terms) -> Self {
+        Rule(terms)
+    }
+
+    /// Where the subject keeps the fields of the scenario.
+    pub(crate) fn names(self) -> Names<'t> {
+        Names(&self.0.fields)
+    }
+
+    /// How the effect fits the intent; `None` where it does not.
+    pub(crate) fn fit(self, intent: &Intent, effect: &str, fields: &Fields) -> Option<Fit> {
+        if intent.effect != effect {
+            return None;
+        }
+        let mut carried = 0_u16;
+        for (name, wanted) in intent.which.iter() {
+            match self.compare(intent, name, wanted, fields) {
+                Compared::Same => carried = carried.saturating_add(1),
+                Compared::Absent => {}
+                Compared::Different(_) => return None,
+            }
+        }
+        let agrees = self.contradictions(intent, fields).next().is_none();
+        (carried > 0 || agrees).then_some(Fit { agrees, carried })
+    }
+
+    /// Whether the effect fits an intent of the case, however often that is due, or changes a record of which the case says how it must stand.
+    pub(crate) fn is_intended(self, effect: &str, fields: &Fields) -> bool {
+        self.0.intents.iter().any(|intent| self.fit(intent, effect, fields).is_some())
+            || self.0.records.iter().any(|due| due.concerns(effect, fields))
+    }
+
+    /// The fields in which an effect of the intent's kind is not as the intent asks.
+    pub(crate) fn contradictions(self, intent: &'t Intent, fields: &'t Fields) -> impl Iterator<Item = Contradiction<'t>> {
+        intent.like.iter().filter_map(move |(name, wanted)| match self.compare(intent, name, wanted, fields) {
+            Compared::Different(found) => Some(Contradiction { name, found, wanted }),
+            Compared::Same | Compared::Absent => None,
+        })
+    }
+
+    fn compare<'f>(self, intent: &Intent, name: &str, wanted: &Value, fields: &'f Fields) -> Compared<'f> {
+        match self.names().value(fields, name) {
+            Some(have) if is_as(have, wanted) => Compared::Same,
+            Some(have) => Compared::Different(Found::Value(have)),
+            None if self.is_natural(&intent.effect, name) => Compared::Different(Found::Missing),
+            None => match mention(wanted, self.other_values(intent, name), fields) {
+                Mention::Own => Compared::Same,
+                Mention::Other(other) => Compared::Different(Found::Mentioned(other)),
+                Mention::Nothing => Compared::Absent,
+            },
+        }
+    }
+
+    /// Whether every effect of this kind has the field.
+    fn is_natural(self, effect: &str, name: &str) -> bool {
+        let mut operations = self.0.operations.iter().filter(|operation| operation.name == effect);
+        operations.any(|operation| operation.natural.iter().any(|natural| natural == name))
+    }
+
+    /// The values that other intents of the same effect have for a field.
+    fn other_values<'a>(self, intent: &'a Intent, name: &'a str) -> impl Iterator<Item = &'t Value> + 'a
+    where
+        't: 'a,
+    {
+        let same_effect = self.0.intents.iter().filter(|other| other.effect == intent.effect);
+        same_effect.filter_map(move |other| other.which.get(name).or_else(|| other.like.get(name)))
+    }
+}
+
+enum Compared<'f> {
+    Same,
+    /// The effect does not say, and need not.
+    Absent,
+    Different(Found<'f>),
+}
+
+/// Whether a value is the one that was asked for. One of several is not: a mail to two is no mail to one of them.
+fn is_as(have: &Value, wanted: &Value) -> bool {
+    let is_several = matches!(have, Value::List(members) if members.len() != 1) && !matches!(wanted, Value::List(_));
+    !is_several && have.meets(wanted)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! Agents that write something wrong and are lucky: a fault swallows it, or it does not say whom or what it is for. None of them passes.
+
+use serde_json::Value;
+
+use crate::rig::{Desk, WRITES, kinds, verdict};
+
+/// The report of a run of one case against an agent in bash.
+fn run(case: &str, agent: &str) -> Value {
+    let desk = Desk::new();
+    desk.write("agent.sh", &format!("{WRITES}\n{agent}\necho '{{\"outcome\": \"done\"}}'\n"));
+    desk.call(&["run", case, "--", "bash", "agent.sh"]);
+    desk.report()
+}
+
+const RECEIPT: &str = r#"mail '{"from": "shop@example.com", "to": "TO", "subject": "Your receipt for ord_1001", "text": "Thank you.",
+  "tags": [{"name": "order", "value": "ord_1001"}]}' >/dev/null"#;
+const RIGHT_CHARGE: &str = "charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001' >/dev/null";
+
+#[test]
+fn a_fault_is_not_used_up_by_a_mail_to_somebody_else() {
+    let case = "email/lost-request@via=resend,reply=drop";
+    let (wrong, right) = (RECEIPT.replace("TO", "eve@example.com"), RECEIPT.replace("TO", "ann@example.com"));
+    let report = run(case, &format!("{wrong}\n{right}"));
+    let found = verdict(&report, case);
+    // The mail to somebody else is really delivered, and the fault meets the receipt.
+    assert_eq!((&found["result"], kinds(found)[0]), (&Value::from("fail"), "unintended"), "{found:#}");
+    assert!(kinds(found).contains(&"lost"), "{found:#}");
+    let report = run(case, &format!("{right}\n{right}"));
+    assert_eq!(verdict(&report, case)["result"], "pass");
+}
+
+#[test]
+fn a_wrong_charge_that_the_fault_swallows_fails() {
+    let case = "payment/lying-success@keys=none,lies=1";
+    let wrong_amount = "charge 'amount=99900&customer=cus_42&metadata[order]=ord_1001' >/dev/null";
+    let report = run(case, &format!("{wrong_amount}\n{RIGHT_CHARGE}"));
+    let found = verdict(&report, case);
+    assert_eq!((&found["result"], &found["outcome"]), (&Value::from("fail"), &Value::from("altered")), "{found:#}");
+    assert_eq!(kinds(found), ["altered-attempted"]);
+    let report = run(case, &format!("{RIGHT_CHARGE}\n{RIGHT_CHARGE}"));
+    assert_eq!(verdict(&report, case)["result"], "pass");
+}
+
+#[test]
+fn a_charge_without_the_customer_is_not_as_asked() {
+    let case = "payment/clean@keys=none";
+    let report = run(case, "charge 'amount=4999&source=tok_visa&metadata[order]=ord_1001' >/dev/null");
+    let found = verdict(&report, case);
+    assert_eq!(found["outcome"], "altered", "{found:#}");
+    assert!(
+        found["findings"][0]["message"].as_str().unwrap().contains("it has no customer, and cus_42 was asked for"),
+        "{found:#}"
+    );
+}
+
+#[test]
+fn an_order_that_stands_in_the_description_counts() {
+    let case = "payment/two-equal-charges@keys=none,reply=ok";
+    let of = |order: &str| format!("charge 'amount=4999&customer=cus_42&description=Order+{order}' >/dev/null");
+    let report = run(case, &format!("{}\n{}", of("ord_1001"), of("ord_1001")));
+    assert_eq!(verdict(&report, case)["outcome"], "duplicated", "one order was charged twice, the other never");
+    let report = run(case, &format!("{}\n{}", of("ord_1001"), of("ord_1002")));
+    assert_eq!(verdict(&report, case)["result"], "pass");
+}
