@@ -88,9 +88,9 @@ pub(super) struct HowArgs {
     #[arg(short = 'k', long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     trials: u32,
 
-    /// Where the seeds of the trials come from
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    /// Where the seeds of the trials come from: the same seed gives the same ids, keys and names [default: random]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 
     /// How many callers run at once [default: as many as keep the machine busy]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
@@ -153,10 +153,10 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 impl HowArgs {
-    fn options(&self, subject_words: String) -> Options {
+    fn options(&self, seed: u64, subject_words: String) -> Options {
         Options {
             trials: self.trials,
-            seed: self.seed,
+            seed,
             fail_fast: self.fail_fast,
             time: self.timeout,
             require_claim: self.require_claim,
@@ -181,6 +181,27 @@ impl HowArgs {
         match &self.out {
             Some(path) => Folder::at(path),
             None => Folder::new_below(Path::new(REPORTS), Timestamp::now()),
+        }
+    }
+}
+
+impl RunArgs {
+    /// The seed that is named, that of the run that is resumed, or a random one.
+    fn seed(&self) -> Result<u64, String> {
+        let told = |error: run::RunError| error.to_string();
+        match (&self.resume, self.how.seed) {
+            (Some(path), asked) => Folder::seed_of(path, asked).map_err(told),
+            (None, Some(seed)) => Ok(seed),
+            (None, None) => {
+                let seed = run::random_seed().map_err(told)?;
+                match self.partition {
+                    None => Ok(seed),
+                    Some(_) => Err(format!(
+                        "--partition needs --seed, the same for all parts: without it each part would draw a seed of its own\n  \
+                         add this to the command of every part: --seed {seed}"
+                    )),
+                }
+            }
         }
     }
 }
@@ -218,7 +239,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, String> {
     };
     let measure = args.measure.prepare(&cases)?;
     let words = format!("{}{words}", args.quick.words());
-    let options = Options { partition: args.partition, ..args.how.options(words) };
+    let options = Options { partition: args.partition, ..args.how.options(args.seed()?, words) };
     let mut plan = Plan::new(cases, &subject, &options).map_err(|error| error.to_string())?;
     let folder = match &args.resume {
         None => args.how.folder(),
@@ -247,9 +268,12 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitStatus, String> {
     if let [_, another, ..] = cases.as_slice() {
         return Err(format!("`{}` is part of several ids, {} among them\n  give the whole id", args.case, another.id));
     }
-    let options = args.how.options(format!("{}{words}", args.quick.words()));
+    let Some(seed) = args.how.seed else {
+        return Err("a replay needs the seed of the trial\n  add --seed N, as in the line that the report shows under the trial".to_owned());
+    };
+    let options = args.how.options(seed, format!("{}{words}", args.quick.words()));
     let mut plan = Plan::new(cases, &subject, &options).map_err(|error| error.to_string())?;
-    plan.trials.iter_mut().for_each(|planned| planned.seed = args.how.seed);
+    plan.trials.iter_mut().for_each(|planned| planned.seed = seed);
     let folder = args.how.folder().map_err(|error| error.to_string())?;
     go(plan, subject, options, &args.how, &folder, &Measure::Verdicts)
 }

@@ -33,6 +33,19 @@ pub enum RunError {
         /// What differs.
         what: String,
     },
+    /// A run that is to be gone on with has another seed than the one that is asked for.
+    #[error("cannot go on with {path}: its seed is {seed}, and --seed says {asked}\n  leave --seed out: --resume takes it from the journal of the run", path = path.display())]
+    OtherSeed {
+        /// The folder.
+        path: PathBuf,
+        /// The seed of the run.
+        seed: u64,
+        /// The one that is asked for.
+        asked: u64,
+    },
+    /// The system gave no random number for a seed.
+    #[error("cannot draw a random seed: {0}\n  name one with --seed N")]
+    Seed(String),
     /// There is no room for the directories of the callers.
     #[error("cannot make a directory for the callers: {0}\n  set TMPDIR to a directory that can be written")]
     States(io::Error),

@@ -86,6 +86,26 @@ impl Folder {
         Folder::open(path.to_owned(), 1, Before::default())
     }
 
+    /// The seed of a run that was cut off, by its journal. `asked` is the seed that the user names, which must be the same.
+    ///
+    /// # Errors
+    /// When there is no such run, it cannot be read, or its seed is another one than `asked`.
+    pub fn seed_of(path: &Path, asked: Option<u64>) -> Result<u64, RunError> {
+        let failed = |why: String| RunError::Resume { path: path.to_owned(), why };
+        let none = || failed("it holds no run that was cut off".to_owned());
+        let journal = File::open(path.join(JOURNAL)).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => none(),
+            _ => failed(error.to_string()),
+        })?;
+        let first = BufReader::new(journal).lines().next().transpose().map_err(|error| failed(error.to_string()))?;
+        let head: Head = first.and_then(|line| serde_json::from_str(&line).ok()).ok_or_else(none)?;
+        let seed = head.run.seed();
+        match asked.filter(|asked| *asked != seed) {
+            None => Ok(seed),
+            Some(asked) => Err(RunError::OtherSeed { path: path.to_owned(), seed, asked }),
+        }
+    }
+
     /// The folder of a run that was cut off, and the trials that it has finished.
     ///
     /// # Errors

@@ -40,6 +40,11 @@ impl Identity {
         }
     }
 
+    /// The seed of the run.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// What is not as it was when the run began; `None` where it can be gone on with.
     #[must_use]
     pub fn differs(&self, now: &Self) -> Option<String> {

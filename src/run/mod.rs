@@ -7,6 +7,7 @@ mod identity;
 mod pace;
 mod plan;
 mod rescore;
+mod seed;
 mod work;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ pub use identity::Identity;
 pub use pace::Pace;
 pub use plan::{Partition, Plan, Planned, trial_seed};
 pub use rescore::{confirm, rescore};
+pub use seed::random_seed;
 use work::Work;
 
 /// How a run is made.

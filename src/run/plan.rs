@@ -68,7 +68,10 @@ impl Plan {
         }
         for trial in 1..=options.trials {
             let of_case = |id: &String| Planned { case: id.clone(), trial, seed: trial_seed(options.seed, id, trial) };
-            plan.trials.extend(plan.cases.keys().map(of_case));
+            let mut round: Vec<Planned> = plan.cases.keys().map(of_case).collect();
+            // By their seeds, which are hashes: a subject that counts its trials does not learn which case it is in.
+            round.sort_by_key(|planned| planned.seed);
+            plan.trials.extend(round);
         }
         Ok(plan)
     }

@@ -12,7 +12,7 @@ use crate::scenario::Case;
 use crate::score::score;
 use crate::subject::words::quoted;
 use crate::subject::{Limits, Subject};
-use crate::trial::{self, Setup};
+use crate::trial::{self, Names, Setup};
 
 /// All that the trials of a run share.
 pub(super) struct Work {
@@ -29,7 +29,7 @@ impl Work {
 
     pub(super) async fn one(&self, case: &Case, planned: &Planned, name: String, file: &LedgerFile) -> TrialReport {
         let setup = Setup {
-            dir: self.states.path().join(format!("{:x}-{}", planned.seed, planned.trial)),
+            dir: self.states.path().join(Names::new(planned.seed).folder(planned.trial)),
             name,
             seed: planned.seed,
             limits: self.limits(case),

@@ -42,13 +42,14 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
     let (directory, env, pass) = (map.optional("directory"), map.optional("env"), map.optional("pass"));
     let (fields, can, claim) = (map.optional("fields"), map.optional("can"), map.optional("claim"));
     let (timeout, grace, cancel) = (map.optional("timeout"), map.optional("grace"), map.optional("cancel"));
-    let watch = map.optional("watch");
+    let (watch, stdin) = (map.optional("watch"), map.optional("stdin"));
     let place = map.place();
     let before = reader.count();
     map.finish();
     // One mistake, one problem: an unknown key may be the one that is missing.
     let is_known = reader.count() == before;
 
+    let command_node = command;
     let command = command.map(|node| read_command(reader, node));
     let url = http.map(|node| read_url(reader, node));
     let kind = match (command, url) {
@@ -70,6 +71,10 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
         let help = "leave `watch` out; what a program leaves running is watched for a second anyway";
         reader.report_with_help(watch.span, "only a subject over HTTP is watched after its answer", help);
     }
+    if let Some(stdin) = stdin.filter(|_| http.is_some() && command_node.is_none()) {
+        let help = "leave `stdin` out, or say what starts the agent (`command`)";
+        reader.report_with_help(stdin.span, "an agent that runs already keeps the standard input that it has", help);
+    }
     let usual = Settings::default();
     let settings = Settings {
         directory: Some(directory.and_then(|node| reader.text(node)).map_or_else(|| folder.to_owned(), |text| folder.join(text))),
@@ -79,6 +84,9 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
         fields: fields.map(|node| read_fields(reader, node)).unwrap_or_default(),
         can: can.map(|node| read_operations(reader, node)).unwrap_or_default(),
         claim: claim.and_then(|node| read_claim(reader, node)).unwrap_or_default(),
+        open_input: stdin
+            .and_then(|node| reader.one_of(node, &[("closed", false), ("open", true)]))
+            .unwrap_or(usual.open_input),
         cancel: cancel
             .and_then(|node| reader.one_of(node, &Signal::ALL.map(|signal| (signal.name(), signal))))
             .unwrap_or(usual.cancel),

@@ -27,6 +27,7 @@ subjects:
     can: [payment.charge, seats.book]
     timeout: 90s
     grace: 500ms
+    stdin: open
     cancel: SIGTERM
     claim: { exit-status: { 0: done, 3: unknown } }
   texts: { command: "sh -c 'exit 0'", claim: { patterns: { "order placed": done } } }
@@ -43,6 +44,7 @@ subjects:
     assert_eq!(shop.settings.fields, [("order".to_owned(), "metadata.order_id".to_owned())]);
     assert_eq!(shop.settings.can, ["payment.charge", "seats.book"]);
     assert_eq!((shop.settings.time, shop.settings.grace), (Some(Duration::from_secs(90)), Duration::from_millis(500)));
+    assert_eq!((shop.settings.open_input, texts.settings.open_input), (true, false));
     assert_eq!(shop.settings.cancel, Signal::Term);
     assert_eq!(shop.settings.claim, ClaimSource::ExitStatus(vec![(0, Said::Done), (3, Said::Unknown)]));
     assert_eq!(texts.kind, SubjectKind::Command { program: ["sh", "-c", "exit 0"].map(str::to_owned).to_vec() });
@@ -70,8 +72,9 @@ subjects:
     claim: stdout
   three: { http: "https://example.com/", claim: { exit-status: { x: done } } }
   four: { command: [], claim: { patterns: { ok: yes } } }
-  five: { command: a, claim: {}, watch: 5s }
+  five: { command: a, claim: {}, watch: 5s, stdin: opne }
   six: 6
+  seven: { http: "http://127.0.0.1:8080/", stdin: open }
 "#,
     )
     .unwrap_err();

@@ -42,7 +42,7 @@ fn leads_past(name: &str, value: &str, other: &str) -> bool {
     value.is_empty() && PROXIES.iter().any(|proxy| proxy.eq_ignore_ascii_case(name)) && other.eq_ignore_ascii_case("all_proxy")
 }
 
-fn of_the_start(start: &Start) -> [(String, String); 8] {
+fn of_the_start(start: &Start) -> [(String, String); 7] {
     let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
     [
         ("HAPAX_TASK", start.task.clone()),
@@ -51,8 +51,7 @@ fn of_the_start(start: &Start) -> [(String, String); 8] {
         ("HAPAX_SHARED_DIR", path(&start.shared_dir)),
         ("HAPAX_RESULT", path(&start.result)),
         ("HAPAX_TRIAL", start.trial.clone()),
-        ("HAPAX_CALLER", start.caller.to_string()),
-        ("HAPAX_START", start.start.to_string()),
+        ("HAPAX_CALLER", start.name.clone()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
 }

@@ -3,7 +3,8 @@ use super::*;
 
 fn start() -> Start {
     Start {
-        trial: "payment/lost-reply#1".to_owned(),
+        trial: "5d1c0f0e6a1b2c3d".to_owned(),
+        name: "0a1b2c3d4e5f6071".to_owned(),
         caller: 2,
         start: 3,
         task: "Charge\0 cus_42.".to_owned(),
@@ -23,7 +24,6 @@ fn start() -> Start {
         shared_dir: "/trial/shared".into(),
         result: "/trial/result.json".into(),
         proxy: "http://127.0.0.1:5000".to_owned(),
-        open_input: false,
         limits: Limits::default(),
     }
 }

@@ -165,7 +165,7 @@ async fn ask(target: &Target, line: TcpStream, body: &str, cancelled: Option<one
 }
 
 /// What the agent is told.
-fn body(start: &Start) -> String {
+pub(super) fn body(start: &Start) -> String {
     let services: serde_json::Map<String, Value> = start
         .services
         .iter()
@@ -178,7 +178,7 @@ fn body(start: &Start) -> String {
         })
         .collect();
     let steps: Value = serde_json::from_str(&start.steps).unwrap_or_default();
-    json!({ "task": start.task, "steps": steps, "services": services, "trial": start.trial, "caller": start.caller }).to_string()
+    json!({ "task": start.task, "steps": steps, "services": services, "trial": start.trial, "caller": start.name }).to_string()
 }
 
 fn unstartable(start: &Start, why: String) -> Ended {

@@ -60,6 +60,14 @@ pub enum SubjectKind {
     Control(String),
 }
 
+/// All that a start gives to a subject: what the supervisor of a program is told, and the body for an agent over HTTP.
+#[cfg(test)]
+pub(crate) fn given(program: &[&str], settings: &Settings, start: &Start) -> [serde_json::Value; 2] {
+    let program = program.iter().map(|word| (*word).to_owned()).collect();
+    let order = supervised::order(program, settings, start).unwrap_or_else(|error| panic!("{error}"));
+    [serde_json::to_value(order), serde_json::from_str(&http::body(start))].map(|json| json.unwrap_or_default())
+}
+
 impl Subject {
     /// A program with its arguments.
     #[must_use]

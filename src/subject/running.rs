@@ -77,7 +77,7 @@ impl Handle {
         self.deal(Blow::Stop).await;
     }
 
-    /// Closes its input and sends the signal that its settings name; returns when it was taken.
+    /// Sends the signal that its settings name, SIGINT where they name none; returns when it was taken.
     pub async fn cancel(&self) {
         self.deal(Blow::Cancel).await;
     }

@@ -25,6 +25,9 @@ pub struct Settings {
     pub can: Vec<String>,
     /// Where its claim is taken from.
     pub claim: ClaimSource,
+    /// Whether its standard input is an open pipe on which nothing ever comes. Otherwise it is at its end from the start: many
+    /// programs read all of it before they begin.
+    pub open_input: bool,
     /// The signal with which it is cancelled.
     pub cancel: Signal,
     /// How long it has between SIGTERM and SIGKILL.
@@ -46,6 +49,7 @@ impl Default for Settings {
             fields: Vec::new(),
             can: Vec::new(),
             claim: ClaimSource::default(),
+            open_input: false,
             cancel: Signal::Int,
             grace: Limits::default().grace,
             watch: Duration::from_secs(1),

@@ -11,11 +11,13 @@ use crate::scenario::Said;
 /// One start of one caller.
 #[derive(Debug, Clone)]
 pub struct Start {
-    /// The trial's name.
+    /// The name of the trial that the subject is given: opaque.
     pub trial: String,
-    /// The caller, from 1.
+    /// The name of the caller that the subject is given: opaque, the same at all starts of the caller.
+    pub name: String,
+    /// The caller, from 1. The subject is never told.
     pub caller: u32,
-    /// Which start of this caller it is, from 1.
+    /// Which start of this caller it is, from 1. The subject is never told.
     pub start: u32,
     /// The task in words.
     pub task: String,
@@ -31,9 +33,6 @@ pub struct Start {
     pub result: PathBuf,
     /// Where the recorder that refuses is reached: `http://127.0.0.1:PORT`, one for each caller.
     pub proxy: String,
-    /// Whether its standard input is held open, for a `cancel` to close. Otherwise it is at its end from the start: many programs read
-    /// all of it before they begin.
-    pub open_input: bool,
     /// What it may use.
     pub limits: Limits,
 }

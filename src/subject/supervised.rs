@@ -27,6 +27,23 @@ pub(super) fn start(program: Vec<String>, settings: Settings, start: Start) -> R
     }
 }
 
+/// What a supervisor is told to start: all that the subject is given is in here.
+pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) -> Result<Order, String> {
+    let parent: Vec<(String, String)> =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
+    let mut env = environment(start, settings, &parent);
+    long::into_files(&mut env, &start.state_dir)
+        .map_err(|error| format!("cannot write the task to {}: {error}", start.state_dir.display()))?;
+    Ok(Order {
+        program,
+        directory: settings.directory.clone(),
+        env,
+        open_input: settings.open_input,
+        cancel: settings.cancel,
+        limits: start.limits,
+    })
+}
+
 /// A supervisor that runs.
 pub(super) struct Supervised {
     process: Child,
@@ -42,19 +59,7 @@ type Told = (How, String, String, u64, usize);
 impl Supervised {
     /// Starts a supervisor, or says why not.
     pub(super) fn begin(program: Vec<String>, settings: &Settings, start: &Start) -> Result<Self, String> {
-        let parent: Vec<(String, String)> =
-            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
-        let mut env = environment(start, settings, &parent);
-        long::into_files(&mut env, &start.state_dir)
-            .map_err(|error| format!("cannot write the task to {}: {error}", start.state_dir.display()))?;
-        let order = Order {
-            program,
-            directory: settings.directory.clone(),
-            env,
-            open_input: start.open_input,
-            cancel: settings.cancel,
-            limits: start.limits,
-        };
+        let order = order(program, settings, start)?;
         let mut order = serde_json::to_vec(&order).map_err(|error| format!("cannot write down the command: {error}"))?;
         order.push(b'\n');
         let hapax = settings.hapax()?;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use mock_services::MockServices;
 
-use super::Setup;
+use super::{Names, Setup};
 use super::dirs::Dirs;
 use super::interrupts::Striker;
 use super::notes_write::Notes;
 use crate::report::Output;
-use crate::scenario::{Blow, Case, Then, Work};
+use crate::scenario::{Case, Then, Work};
 use crate::subject::{How, Recorder, ServiceAddress, Start, Subject};
 
 /// A caller stops after this many starts, whatever strikes it.
@@ -60,12 +60,12 @@ impl Caller<'_> {
         outputs
     }
 
-    fn first_work(&self) -> Work {
+    pub(super) fn first_work(&self) -> Work {
         let own = usize::try_from(self.number).ok().and_then(|number| self.case.each.get(number - 1));
         own.unwrap_or(&self.case.work).clone()
     }
 
-    fn start(&self, start: u32, work: &Work) -> Start {
+    pub(super) fn start(&self, start: u32, work: &Work) -> Start {
         let addresses = self.services.names().filter_map(|name| {
             Some(ServiceAddress {
                 name: name.to_owned(),
@@ -75,7 +75,8 @@ impl Caller<'_> {
             })
         });
         Start {
-            trial: self.setup.name.clone(),
+            trial: Names::new(self.setup.seed).trial(),
+            name: Names::new(self.setup.seed).caller(self.number),
             caller: self.number,
             start,
             task: work.task.clone(),
@@ -86,7 +87,6 @@ impl Caller<'_> {
             shared_dir: self.dirs.shared(),
             result: self.dirs.claim(self.number, start),
             proxy: self.recorder.url(),
-            open_input: self.case.interrupts.iter().any(|interrupt| matches!(interrupt.blow, Blow::Cancel)),
             limits: self.setup.limits,
         }
     }

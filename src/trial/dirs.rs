@@ -3,34 +3,41 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::names::Names;
+
 #[derive(Debug)]
 pub(super) struct Dirs {
     root: PathBuf,
+    names: Names,
 }
 
 impl Dirs {
-    pub(super) fn create(root: &Path, callers: u32) -> io::Result<Self> {
-        let dirs = Dirs { root: root.to_owned() };
+    pub(super) fn create(root: &Path, names: Names, callers: u32) -> io::Result<Self> {
+        let dirs = Dirs { root: root.to_owned(), names };
         for caller in 1..=callers {
             std::fs::create_dir_all(dirs.state(caller))?;
         }
         std::fs::create_dir_all(dirs.shared())?;
-        std::fs::create_dir_all(root.join("claims"))?;
+        std::fs::create_dir_all(dirs.claims())?;
         Ok(dirs)
     }
 
     /// The directory of one caller, kept across its starts.
     pub(super) fn state(&self, caller: u32) -> PathBuf {
-        self.root.join(format!("caller-{caller}"))
+        self.root.join(self.names.state(caller))
     }
 
     /// The directory of all callers.
     pub(super) fn shared(&self) -> PathBuf {
-        self.root.join("shared")
+        self.root.join(self.names.shared())
     }
 
     /// The file for the claim of one start: each has its own, so that an old claim is never taken for a new one.
     pub(super) fn claim(&self, caller: u32, start: u32) -> PathBuf {
-        self.root.join("claims").join(format!("{caller}-{start}.json"))
+        self.claims().join(self.names.claim(caller, start))
+    }
+
+    fn claims(&self) -> PathBuf {
+        self.root.join(self.names.claims())
     }
 }

@@ -4,6 +4,7 @@
 mod callers;
 mod dirs;
 mod interrupts;
+mod names;
 pub mod notes;
 mod notes_write;
 mod secrets;
@@ -24,14 +25,15 @@ use crate::subject::{Limits, Recorder, Subject};
 use callers::Caller;
 use dirs::Dirs;
 use interrupts::Striker;
+pub(crate) use names::Names;
 use notes_write::Notes;
 
 /// How one trial is run.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// Its name in the ledger.
+    /// Its name in the ledger. The subject is never given it.
     pub name: String,
-    /// Where ids, keys and chances come from.
+    /// Where ids, keys, chances and all names that the subject is given come from.
     pub seed: u64,
     /// An empty directory for the callers; it is not removed.
     pub dir: PathBuf,
@@ -93,8 +95,9 @@ async fn prepare(
     ledger: &Ledger,
     clock: Clock,
 ) -> Result<(MockServices, Vec<Recorder>, Dirs), String> {
-    let dirs = Dirs::create(&setup.dir, case.callers).map_err(|error| format!("cannot make its directories: {error}"))?;
-    let builder = services::builder(case, &terms(case, subject, setup.require_claim))?;
+    let dirs = Dirs::create(&setup.dir, Names::new(setup.seed), case.callers)
+        .map_err(|error| format!("cannot make its directories: {error}"))?;
+    let builder = services::builder(case, &terms(case, subject, setup.require_claim), setup.seed)?;
     let services = builder.seed(setup.seed).clock(clock).ledger(ledger.clone()).start().await;
     let services = services.map_err(|error| format!("the services did not start: {error}"))?;
     let mut recorders = Vec::new();
@@ -116,12 +119,16 @@ async fn act(
     let services = Arc::new(services);
     let (recorders, listening) = listen(recorders, &notes);
     let striker = Striker::watch(&case.interrupts, &services, case.callers, &notes);
-    let callers = (1..=case.callers).zip(&recorders).map(|(number, recorder)| {
+    // Process ids are handed out in the order of the starts: it must not be that of the callers' numbers, which faults name.
+    let mut in_order: Vec<(u32, &Recorder)> = (1..=case.callers).zip(&recorders).collect();
+    in_order.sort_by_key(|(number, _)| Names::new(setup.seed).rank(*number));
+    let callers = in_order.into_iter().map(|(number, recorder)| {
         let caller =
             Caller { number, case, subject, setup, services: &services, striker: &striker, notes: &notes, recorder, dirs };
         caller.run()
     });
-    let output = join_all(callers).await;
+    let mut output: Vec<Output> = join_all(callers).await.into_iter().flatten().collect();
+    output.sort_by_key(|output| (output.caller, output.start));
     striker.end();
     // With the recorders the last word of each is said.
     drop(recorders);
@@ -130,7 +137,7 @@ async fn act(
     if let Ok(services) = Arc::try_unwrap(services) {
         services.stop().await;
     }
-    output.into_iter().flatten().collect()
+    output
 }
 
 /// Writes down, as they happen, the attempts to reach something else than the services.
@@ -151,3 +158,6 @@ fn listen(mut recorders: Vec<Recorder>, notes: &Notes) -> (Vec<Recorder>, Vec<Jo
 fn shown(ledger: &Ledger, output: Output) -> Output {
     Output { stdout: ledger.redacted(&output.stdout), stderr: ledger.redacted(&output.stderr), ..output }
 }
+
+#[cfg(test)]
+mod given_tests;

@@ -6,7 +6,7 @@ use mock_services::custom::Custom;
 use mock_services::deploy::Deploy;
 use mock_services::email::Email;
 use mock_services::fault::{Fault, IntendedEffects};
-use mock_services::payment::Payment;
+use mock_services::payment::{Payment, PaymentOptions};
 use mock_services::records::Records;
 use mock_services::service::Fields;
 use mock_services::{Builder, MockServices, ServiceOptions};
@@ -15,13 +15,15 @@ use crate::fit::Rule;
 use crate::scenario::{Case, ServiceKind, Terms};
 
 /// Describes the services of a case. The terms say which effects faults are about, and where the subject keeps a field, so that a fault that asks
-/// for it looks there.
-pub(super) fn builder(case: &Case, terms: &Terms) -> Result<Builder, String> {
+/// for it looks there; `seed` is where the ids of what exists before the first request come from.
+pub(super) fn builder(case: &Case, terms: &Terms, seed: u64) -> Result<Builder, String> {
     let mut builder = MockServices::builder().callers(case.callers).intended(intended(terms));
     for setup in &case.services {
         let options = ServiceOptions { idempotency: setup.idempotency, ..ServiceOptions::default() };
         builder = match &setup.kind {
-            ServiceKind::Payment(payment) => builder.service(Payment::new(payment.clone()), options),
+            ServiceKind::Payment(payment) => {
+                builder.service(Payment::new(PaymentOptions { seed, ..payment.clone() }), options)
+            }
             ServiceKind::Email(email) => builder.service(Email::new(email.clone()), options),
             ServiceKind::Deploy(deploy) => builder.service(Deploy::new(deploy.clone()), options),
             ServiceKind::Records(records) => builder.service(Records::new(records.clone()), options),

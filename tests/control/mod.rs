@@ -95,8 +95,13 @@ impl Trial {
         // A control that went through the proxy would get nowhere.
         command.env("HTTP_PROXY", "http://127.0.0.1:1").env("http_proxy", "http://127.0.0.1:1");
         command.env("HAPAX_TASK", "a task").env("HAPAX_STEPS", steps);
-        command.env("HAPAX_CALLER", caller.to_string()).env("HAPAX_START", start.to_string());
-        command.env("HAPAX_STATE_DIR", path(format!("state-{caller}"))).env("HAPAX_SHARED_DIR", path("shared".to_owned()));
+        command.env("HAPAX_CALLER", format!("caller{caller}"));
+        let state = path(format!("state-{caller}"));
+        if start > 1 {
+            // What the starts before this one have left: a control counts its own starts.
+            std::fs::write(state.join("starts"), (start - 1).to_string()).unwrap();
+        }
+        command.env("HAPAX_STATE_DIR", state).env("HAPAX_SHARED_DIR", path("shared".to_owned()));
         command.env("HAPAX_RESULT", self.result(caller, start));
         for name in self.services.names() {
             let stem = format!("HAPAX_{}", name.to_uppercase());

@@ -7,12 +7,12 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::rig::{Desk, charge};
 
-/// Two cases, the second of which waits for a file that never comes.
+/// Two cases; whichever comes second waits for what never comes.
 fn desk() -> Desk {
     let desk = Desk::new();
     desk.write("scenarios/a.yaml", &charge(""));
     desk.write("scenarios/b.yaml", &charge(""));
-    desk.write("agent.sh", "case $HAPAX_TRIAL in b*) echo $$ > waiting; exec sleep 1000;; esac\n");
+    desk.write("agent.sh", "if [ -e first ]; then echo $$ > waiting; exec sleep 1000; fi; : > first\n");
     desk
 }
 
@@ -21,7 +21,7 @@ fn ctrl_c_stops_what_runs_and_reports_what_is_done() {
     let desk = desk();
     let mut command = desk.command(&["run", "scenarios", "-j", "1", "--", "sh", "agent.sh"]);
     let mut run = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    // The first line is the failure of `a`; by then, or soon after, `b` waits.
+    // The first line is the failure of the first case; by then, or soon after, the second one waits.
     let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
     lines.next().unwrap().unwrap();
     let waiting = desk.path().join("waiting");
@@ -31,7 +31,7 @@ fn ctrl_c_stops_what_runs_and_reports_what_is_done() {
     let pid = i32::try_from(run.id()).ok().and_then(Pid::from_raw).unwrap();
     kill_process(pid, Signal::INT).unwrap();
     lines.for_each(drop);
-    assert_eq!(run.wait().unwrap().code(), Some(1), "a failed");
+    assert_eq!(run.wait().unwrap().code(), Some(1), "the first one failed");
     let report = desk.report();
     assert_eq!(report["interrupted"], true);
     assert_eq!(report["cases"].as_array().unwrap().len(), 1);

@@ -69,7 +69,7 @@ fn a_cancelled_subject_hears_it_and_can_still_speak() {
     let desk = Desk::new();
     let interrupts = "interrupts: [{ when: { received: payment.charge }, do: cancel }]\n";
     desk.write("scenarios/cancelled.yaml", &charge(interrupts));
-    // It waits for its input to end, which only the cancel does, and says what it knows.
+    // The service answers nothing until the blow has landed; what it then says comes after the signal.
     let agent = "\
 trap 'signal=yes' INT
 printf 'POST /v1/payment_intents HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer %s\\r\\nContent-Type: application/x-www-form-urlencoded\\r\\n' \
@@ -78,7 +78,7 @@ body='amount=4999&currency=usd&customer=cus_42&confirm=true&metadata[order]=ord_
 printf 'Content-Length: %d\\r\\n\\r\\n%s' ${#body} \"$body\" >> request
 exec 3<>\"/dev/tcp/127.0.0.1/${HAPAX_PAYMENT_URL##*:}\"
 cat request >&3
-cat > /dev/null
+while [ ! \"$signal\" ]; do read -r -t 1 line <&3; done
 echo \"{\\\"outcome\\\": \\\"done\\\", \\\"message\\\": \\\"cancelled: ${signal:-no}\\\"}\"
 ";
     desk.write("agent.sh", agent);
@@ -98,13 +98,15 @@ fn an_interrupt_that_never_struck_makes_the_trial_void() {
 #[test]
 fn a_restart_has_the_same_directory_and_a_turn_too() {
     let desk = Desk::new();
-    let agent = "echo $HAPAX_START $HAPAX_TASK >> \"$HAPAX_STATE_DIR/starts\"; cat \"$HAPAX_STATE_DIR/starts\"";
+    let agent = "echo $HAPAX_CALLER $HAPAX_TASK >> \"$HAPAX_STATE_DIR/starts\"; cat \"$HAPAX_STATE_DIR/starts\"";
     desk.write(
         "scenarios/turns.yaml",
         &charge("turns: [{ task: Look again. }]\n").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0"),
     );
     desk.call(&["run", "scenarios/turns.yaml", "--", "bash", "-c", &format!("{agent}; {LOOK}")]).expect(0);
     let report = desk.report();
-    let second = &report["cases"][0]["trials"][0]["output"][1];
-    assert_eq!(second["stdout"], "1 Charge customer cus_42 $49.99 for order ord_1001.\n2 Look again.\n");
+    let second = report["cases"][0]["trials"][0]["output"][1]["stdout"].as_str().unwrap();
+    let (names, tasks): (Vec<&str>, Vec<&str>) = second.lines().map(|line| line.split_once(' ').unwrap()).unzip();
+    assert_eq!(tasks, ["Charge customer cus_42 $49.99 for order ord_1001.", "Look again."]);
+    assert_eq!(names[0], names[1], "a caller keeps its name");
 }

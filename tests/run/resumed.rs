@@ -10,7 +10,9 @@ use crate::statistics::idle;
 
 /// Notes every trial that it finishes; as long as there is a file `hold`, the second trial of `b` waits for what never comes.
 const AGENT: &str = "\
-case $HAPAX_TRIAL in b*2*) if [ -e hold ]; then echo $$ > waiting; exec sleep 1000; fi;; esac
+case $HAPAX_TASK in
+  Look*) if [ -e looked -a -e hold ]; then echo $$ > waiting; exec sleep 1000; fi; : > looked;;
+esac
 echo \"$HAPAX_TRIAL\" >> ran
 ";
 
@@ -19,7 +21,8 @@ const RUN: [&str; 9] = ["run", "scenarios", "--trials", "2", "-j", "1", "--", "s
 /// Three cases; the last one fails.
 fn desk() -> Desk {
     let desk = Desk::new();
-    desk.write("scenarios/a.yaml", &idle()).write("scenarios/b.yaml", &idle()).write("scenarios/c.yaml", &charge(""));
+    let look = idle().replace("task: Charge", "task: Look at");
+    desk.write("scenarios/a.yaml", &idle()).write("scenarios/b.yaml", &look).write("scenarios/c.yaml", &charge(""));
     desk.write("agent.sh", AGENT);
     desk
 }
@@ -45,6 +48,13 @@ fn interrupted(signal: Signal) -> Desk {
 
 fn resume(folder: &str) -> Vec<&str> {
     [&RUN[..6], &["--resume", folder], &RUN[6..]].concat()
+}
+
+/// The same run, never interrupted: with the seed of the one that was.
+fn whole(desk: &Desk) -> Desk {
+    let (whole, seed) = (self::desk(), desk.report()["seed"].to_string());
+    whole.call(&[&RUN[..6], &["--seed", &seed], &RUN[6..]].concat()).expect(1);
+    whole
 }
 
 /// The report without what differs from run to run: times, the name of the run, and which round a ledger is of.
@@ -74,8 +84,7 @@ fn a_run_goes_on_after_ctrl_c_and_nothing_runs_twice() {
     let first = desk.report();
     assert_eq!(first["interrupted"], true);
     desk.call(&resume("reports/latest")).expect(1);
-    let whole = self::desk();
-    whole.call(&RUN).expect(1);
+    let whole = whole(&desk);
     assert_eq!(ran(&desk), ran(&whole), "each trial was finished once");
     let report = desk.report();
     assert_eq!((&report["run"], &report["began"]), (&first["run"], &first["began"]), "it is the same run");
@@ -91,8 +100,7 @@ fn a_run_that_was_killed_goes_on_too() {
     let mut folders = std::fs::read_dir(desk.path().join("reports")).unwrap();
     let folder = folders.next().unwrap().unwrap().path();
     desk.call(&resume(folder.to_str().unwrap())).expect(1);
-    let whole = self::desk();
-    whole.call(&RUN).expect(1);
+    let whole = whole(&desk);
     assert_eq!(ran(&desk), ran(&whole));
     assert_eq!(timeless(desk.report()), timeless(whole.report()));
 }

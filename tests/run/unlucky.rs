@@ -101,7 +101,7 @@ fn a_subject_that_finds_the_ledger_and_writes_a_better_one_gains_nothing() {
     let swap =
         "{ grep 'plain#1' good/ledger.jsonl; grep -v 'plain#1' bad/ledger.jsonl; } > swapped; cat swapped > bad/ledger.jsonl";
     let agent = format!(
-        "{CHARGE}\ncharge ord_1001 >/dev/null\ncase $HAPAX_TRIAL in *1) charge ord_1001 >/dev/null;; *) {swap};; esac\n{claim}\n"
+        "{CHARGE}\ncharge ord_1001 >/dev/null\nif [ -e second ]; then {swap}; else : > second; charge ord_1001 >/dev/null; fi\n{claim}\n"
     );
     desk.write("agent.sh", &agent);
     let arguments = ["run", "scenarios/plain.yaml", "--trials", "2", "-j", "1", "--out", "bad", "--", "bash", "agent.sh"];

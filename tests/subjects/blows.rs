@@ -3,7 +3,7 @@
 use hapax::scenario::Said;
 use hapax::subject::{How, Signal};
 
-use crate::rig::{NOBODY, Rig, shell, state};
+use crate::rig::{NOBODY, Rig, program, shell, state};
 
 #[tokio::test]
 async fn a_kill_has_landed_when_everything_is_dead() {
@@ -33,20 +33,41 @@ async fn a_stop_lets_the_subject_finish() {
 }
 
 #[tokio::test]
-async fn cancel_closes_the_input_and_sends_the_signal_that_the_settings_name() {
+async fn cancel_is_the_signal_that_the_settings_name_and_leaves_the_input_alone() {
     let rig = Rig::new();
-    // A shell's `read` fails with 1 at the end of the input, and with more when a signal came in between.
+    // The open input never ends and never says anything: only the signal ends this loop.
     let script = r#"
-        trap 'echo signalled' USR1; echo > "$HAPAX_STATE_DIR/ready"
+        trap 'echo signalled; exit 0' USR1; echo > "$HAPAX_STATE_DIR/ready"
         read line; while [ $? -gt 1 ]; do read line; done
-        echo closed; exit 0"#;
+        echo closed; exit 1"#;
     let mut subject = shell(script);
-    subject.settings.cancel = Signal::Usr1;
+    (subject.settings.cancel, subject.settings.open_input) = (Signal::Usr1, true);
     let running = subject.start(rig.start()).await;
     rig.written("ready").await;
     running.handle().cancel().await;
     let ended = running.ended().await;
-    assert_eq!((ended.how, ended.output.stdout.as_str()), (How::Exited(0), "signalled\nclosed\n"));
+    assert_eq!((ended.how, ended.output.stdout.as_str()), (How::Exited(0), "signalled\n"));
+}
+
+#[tokio::test]
+async fn cancel_is_an_interrupt_signal_where_the_settings_name_none() {
+    let rig = Rig::new();
+    let script = r#"trap 'echo interrupted; exit 0' INT; echo > "$HAPAX_STATE_DIR/ready"; while :; do sleep 0.01; done"#;
+    let running = shell(script).start(rig.start()).await;
+    rig.written("ready").await;
+    running.handle().cancel().await;
+    assert_eq!(running.ended().await.output.stdout, "interrupted\n");
+}
+
+#[tokio::test]
+async fn the_input_is_at_its_end_unless_the_settings_hold_it_open() {
+    let script = r#"read -t 0.2 line; if [ $? = 1 ]; then echo closed; else echo open; fi"#;
+    for (open_input, expected) in [(false, "closed\n"), (true, "open\n")] {
+        let rig = Rig::new();
+        let mut subject = program(&["bash", "-c", script]);
+        subject.settings.open_input = open_input;
+        assert_eq!(subject.start(rig.start()).await.ended().await.output.stdout, expected);
+    }
 }
 
 #[tokio::test]

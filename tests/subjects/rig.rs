@@ -33,7 +33,8 @@ impl Rig {
 
     pub(crate) fn start(&self) -> Start {
         Start {
-            trial: "trial-1".to_owned(),
+            trial: "5d1c0f0e6a1b2c3d".to_owned(),
+            name: "0a1b2c3d4e5f6071".to_owned(),
             caller: 1,
             start: 1,
             task: "Charge cus_42.".to_owned(),
@@ -48,7 +49,6 @@ impl Rig {
             shared_dir: self.root.path().join("shared"),
             result: self.root.path().join("result.json"),
             proxy: "http://127.0.0.1:9".to_owned(),
-            open_input: true,
             limits: self.limits,
         }
     }

@@ -13,6 +13,8 @@ pub struct PaymentOptions {
     pub charges: Vec<EarlierCharge>,
     /// The account's version of the API, for callers that name none.
     pub api_version: String,
+    /// Where the ids of what exists before the first request come from: the earlier charges and the customers' cards.
+    pub seed: u64,
 }
 
 /// Which customers exist before any is created.
@@ -54,6 +56,7 @@ impl Default for PaymentOptions {
             customers: Customers::Any,
             charges: Vec::new(),
             api_version: "2026-10-28.endive".to_owned(),
+            seed: 0,
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn charges(options: &PaymentOptions) -> Vec<Change> {
     let nothing = PaymentState::default();
     let made = options.charges.iter().zip(1..).map(|(earlier, number)| {
         // No caller has the number 0, so no request is ever given these ids.
-        let ids = Ids::new(0, "payment", 0, number, 0);
+        let ids = Ids::new(options.seed, "payment", 0, number, 0);
         let context = Context { now: Timestamp::from_second(GIVEN_AT).unwrap_or_default(), ids };
         Change::Charged(Arc::new(made(earlier, &World { state: &nothing, options, context: &context })))
     });

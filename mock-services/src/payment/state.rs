@@ -90,7 +90,7 @@ impl PaymentState {
                 let card = id.and_then(|id| customer.cards.iter().find(|(have, _)| have == id));
                 Some(Wallet { card: card.cloned() })
             }
-            None => options.is_given(id).then(|| Wallet { card: Some((given_card(id), Card::VISA)) }),
+            None => options.is_given(id).then(|| Wallet { card: Some((given_card(options, id), Card::VISA)) }),
         }
     }
 
@@ -109,7 +109,7 @@ impl PaymentState {
 
     /// The customer, even one that was deleted.
     pub(super) fn customer(&self, options: &PaymentOptions, id: &str) -> Option<Arc<Customer>> {
-        self.customers.get(id).cloned().or_else(|| options.is_given(id).then(|| Arc::new(given(id))))
+        self.customers.get(id).cloned().or_else(|| options.is_given(id).then(|| Arc::new(given(options, id))))
     }
 
     /// All customers that a list shows, oldest first.
@@ -118,17 +118,17 @@ impl PaymentState {
             Customers::Any => &[],
             Customers::Only(ids) => ids,
         };
-        let given = ids.iter().filter(|id| self.customers.get(id).is_none()).map(|id| Arc::new(given(id)));
+        let given = ids.iter().filter(|id| self.customers.get(id).is_none()).map(|id| Arc::new(given(options, id)));
         given.chain(self.customers.rows().iter().filter(|customer| !customer.deleted).cloned()).collect()
     }
 }
 
-fn given(id: &str) -> Customer {
-    Customer::bare(id, GIVEN_AT).with_card(given_card(id), Card::VISA)
+fn given(options: &PaymentOptions, id: &str) -> Customer {
+    Customer::bare(id, GIVEN_AT).with_card(given_card(options, id), Card::VISA)
 }
 
-fn given_card(customer: &str) -> String {
-    Ids::new(0, customer, 0, 0, 0).alphanumeric("card_1", 23)
+fn given_card(options: &PaymentOptions, customer: &str) -> String {
+    Ids::new(options.seed, customer, 0, 0, 0).alphanumeric("card_1", 23)
 }
 
 #[cfg(test)]

@@ -62,14 +62,10 @@ impl Environment {
         self.path("HAPAX_RESULT")
     }
 
-    /// Which caller it is, from 1.
-    pub(super) fn caller(&self) -> u32 {
-        self.number("HAPAX_CALLER")
-    }
-
-    /// Which start of this caller it is, from 1.
-    pub(super) fn start(&self) -> u32 {
-        self.number("HAPAX_START")
+    /// The name of this caller, as letters and digits, so that it can be part of the name of a file.
+    pub(super) fn caller(&self) -> String {
+        let name = self.text("HAPAX_CALLER").unwrap_or_default();
+        name.chars().filter(char::is_ascii_alphanumeric).collect()
     }
 
     /// Where a service is, if the trial has it.
@@ -93,10 +89,6 @@ impl Environment {
 
     fn path(&self, name: &str) -> Option<PathBuf> {
         self.text(name).map(PathBuf::from)
-    }
-
-    fn number(&self, name: &str) -> u32 {
-        self.text(name).and_then(|text| text.parse().ok()).unwrap_or(1)
     }
 }
 
@@ -123,13 +115,13 @@ mod tests {
             ("HAPAX_PAYMENT_URL", "http://127.0.0.1:1/"),
             ("HAPAX_PAYMENT_KEY", "k"),
             ("HAPAX_SMTP_URL", "smtp://user:secret@127.0.0.1:25/"),
-            ("HAPAX_CALLER", "7"),
+            ("HAPAX_CALLER", "../7f"),
         ])
         .unwrap();
         let payment = environment.service("payment").unwrap();
         assert_eq!((payment.url.as_str(), payment.key.as_str()), ("http://127.0.0.1:1", "k"));
         assert_eq!(environment.mail_server().as_deref(), Some("127.0.0.1:25"));
-        assert_eq!((environment.caller(), environment.start()), (7, 1));
+        assert_eq!(environment.caller(), "7f");
         assert_eq!(environment.service("email"), None);
     }
 }

@@ -5,7 +5,6 @@ use std::cell::Cell;
 use mock_services::service::Value;
 use sha2::{Digest, Sha256};
 
-use super::environment::Environment;
 use crate::scenario::Step;
 
 /// Words that may differ from run to run without meaning something else.
@@ -16,7 +15,7 @@ const ANCHORS: [&str; 6] = ["order", "reference", "to", "key", "counter", "envir
 /// The intent behind a step: its operation and all its fields but those that are mere wording.
 ///
 /// A step that moves something by an amount and names no order is each caller's own: twelve that count a visit mean twelve visits.
-pub(super) fn identity(step: &Step, caller: u32) -> String {
+pub(super) fn identity(step: &Step, caller: &str) -> String {
     let fields = step.with.iter().filter(|(name, _)| !WORDING.contains(name));
     let own = is_of_each_caller(step).then(|| format!("caller {caller}"));
     hashed(step, fields, own.as_deref())
@@ -24,7 +23,7 @@ pub(super) fn identity(step: &Step, caller: u32) -> String {
 
 /// What tells the shared part of a task from that of another: the intents in it that are not each caller's own.
 pub(super) fn task_identity(steps: &[Step]) -> String {
-    let shared: Vec<String> = steps.iter().filter(|step| !is_of_each_caller(step)).map(|step| identity(step, 0)).collect();
+    let shared: Vec<String> = steps.iter().filter(|step| !is_of_each_caller(step)).map(|step| identity(step, "")).collect();
     hex(&Sha256::digest(shared.join(" ").as_bytes()))
 }
 
@@ -53,8 +52,9 @@ pub(super) struct FreshKeys {
 }
 
 impl FreshKeys {
-    pub(super) fn new(environment: &Environment) -> Self {
-        FreshKeys { stem: format!("caller {} start {}", environment.caller(), environment.start()), count: Cell::new(0) }
+    /// Those of one start, counted from 1, of a caller.
+    pub(super) fn new(caller: &str, start: u32) -> Self {
+        FreshKeys { stem: format!("caller {caller} start {start}"), count: Cell::new(0) }
     }
 
     /// The next one.

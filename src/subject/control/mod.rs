@@ -9,6 +9,7 @@ mod journal;
 mod policies;
 mod shared;
 mod smtp;
+mod starts;
 mod tools;
 mod wire;
 

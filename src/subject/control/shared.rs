@@ -22,26 +22,26 @@ pub(super) enum Turn {
 #[derive(Debug)]
 pub(super) struct Shared {
     folder: Option<PathBuf>,
-    caller: u32,
+    caller: String,
 }
 
 impl Shared {
     /// The folder as this caller sees it; where there is none, the caller is alone.
-    pub(super) fn new(folder: Option<PathBuf>, caller: u32) -> Self {
-        Shared { folder, caller }
+    pub(super) fn new(folder: Option<PathBuf>, caller: &str) -> Self {
+        Shared { folder, caller: caller.to_owned() }
     }
 
     /// Whose turn an intent is. A caller that was restarted keeps its turn.
     pub(super) fn turn(&self, id: &str) -> Turn {
         let Some(folder) = &self.folder else { return Turn::Mine };
-        let (lock, name) = (folder.join(format!("{id}.turn")), self.caller.to_string());
+        let (lock, name) = (folder.join(format!("{id}.turn")), &self.caller);
         let draft = folder.join(format!("{id}.{name}.draft"));
         // A link appears with its content or not at all, so that nobody ever reads half a name.
-        let linked = fs::write(&draft, &name).and_then(|()| fs::hard_link(&draft, &lock));
+        let linked = fs::write(&draft, name).and_then(|()| fs::hard_link(&draft, &lock));
         let _ = fs::remove_file(&draft);
         match (linked, fs::read_to_string(&lock)) {
             (Ok(()), _) => Turn::Mine,
-            (Err(_), Ok(holder)) if holder == name => Turn::Mine,
+            (Err(_), Ok(holder)) if holder == *name => Turn::Mine,
             (Err(_), Ok(_)) => Turn::Theirs,
             // The folder cannot be used at all.
             (Err(_), Err(_)) => Turn::Mine,
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn one_of_many_gets_the_turn_and_keeps_it() {
         let folder = tempfile::tempdir().unwrap();
-        let of = |caller| Shared::new(Some(folder.path().to_owned()), caller);
+        let of = |caller: u32| Shared::new(Some(folder.path().to_owned()), &caller.to_string());
         let turns: Vec<Turn> = std::thread::scope(|scope| {
             let callers: Vec<_> = (1..=12).map(|caller| scope.spawn(move || of(caller).turn("a"))).collect();
             callers.into_iter().map(|caller| caller.join().unwrap()).collect()
@@ -90,13 +90,13 @@ mod tests {
         let holder = 1 + u32::try_from(turns.iter().position(|turn| *turn == Turn::Mine).unwrap()).unwrap();
         assert_eq!(of(holder).turn("a"), Turn::Mine, "after a restart");
         assert_eq!(of(holder).turn("b"), Turn::Mine);
-        assert_eq!(Shared::new(None, 1).turn("a"), Turn::Mine);
+        assert_eq!(Shared::new(None, "1").turn("a"), Turn::Mine);
     }
 
     #[test]
     fn those_who_wait_hear_what_came_of_it() {
         let folder = tempfile::tempdir().unwrap();
-        let of = |caller| Shared::new(Some(folder.path().to_owned()), caller);
+        let of = |caller: u32| Shared::new(Some(folder.path().to_owned()), &caller.to_string());
         std::thread::scope(|scope| {
             let waiting = scope.spawn(move || of(2).wait("a"));
             of(1).tell("a", Said::Unknown);

@@ -15,7 +15,7 @@ pub(in crate::subject) struct Order {
     pub(in crate::subject) directory: Option<PathBuf>,
     /// Its whole environment.
     pub(in crate::subject) env: Vec<(String, String)>,
-    /// Whether its standard input is held open until it is cancelled.
+    /// Whether its standard input is an open pipe on which nothing comes, instead of one that is at its end.
     #[serde(default)]
     pub(in crate::subject) open_input: bool,
     /// The signal that `cancel` sends.
@@ -32,7 +32,7 @@ pub(in crate::subject) enum Blow {
     Kill,
     /// SIGTERM, and SIGKILL after the grace.
     Stop,
-    /// Its input is closed, and it gets its signal.
+    /// The signal that its settings name.
     Cancel,
     /// SIGSTOP.
     Freeze,

@@ -211,7 +211,6 @@ impl<'a> Watch<'a> {
             Blow::Cancel => {
                 processes::signal(&all(), self.cancel);
                 land::taken(self.main, self.cancel);
-                self.input = None;
             }
             Blow::Freeze => land::frozen(self.main),
             Blow::Thaw => processes::signal(&all(), Signal::CONT),

@@ -15,6 +15,7 @@ mod verify_first;
 use super::claim::Told;
 use super::environment::Environment;
 use super::intent::FreshKeys;
+use super::starts;
 use super::wire::Wire;
 use crate::scenario::{Said, Step};
 
@@ -38,7 +39,7 @@ pub(super) fn named(name: &str) -> Option<Policy> {
     })
 }
 
-/// What a policy that remembers nothing has at hand.
+/// What a policy has at hand that remembers nothing but how often it was started.
 struct Desk<'a> {
     wire: Wire<'a>,
     keys: FreshKeys,
@@ -48,7 +49,9 @@ struct Desk<'a> {
 
 /// Goes through the steps until one is not done.
 fn simple(environment: &Environment, step: fn(&Desk<'_>, &Step) -> Told) -> Told {
-    let desk = Desk { wire: Wire::new(environment), keys: FreshKeys::new(environment), restarted: environment.start() > 1 };
+    let start = starts::count(environment.state_dir().as_deref());
+    let keys = FreshKeys::new(&environment.caller(), start);
+    let desk = Desk { wire: Wire::new(environment), keys, restarted: start > 1 };
     in_turn(environment.steps(), |next| step(&desk, next))
 }
 

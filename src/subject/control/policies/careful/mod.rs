@@ -13,6 +13,7 @@ use crate::subject::control::environment::Environment;
 use crate::subject::control::intent::{identity, is_of_each_caller, task_identity};
 use crate::subject::control::journal::{Journal, Record};
 use crate::subject::control::shared::{Shared, Turn};
+use crate::subject::control::starts;
 use crate::subject::control::tools::Seen;
 use crate::subject::control::wire::Wire;
 
@@ -21,7 +22,7 @@ struct Careful<'a> {
     wire: Wire<'a>,
     journal: Journal,
     shared: Shared,
-    caller: u32,
+    caller: String,
     /// Whether this is not the first start.
     restarted: bool,
     /// Whether the start before this one never came to its end.
@@ -34,19 +35,20 @@ struct Careful<'a> {
 
 pub(super) fn run(environment: &Environment) -> Told {
     let (caller, journal) = (environment.caller(), Journal::new(environment.state_dir()));
-    let shared = Shared::new(environment.shared_dir(), caller);
+    let start = starts::count(environment.state_dir().as_deref());
+    let shared = Shared::new(environment.shared_dir(), &caller);
     let careful = Careful {
         wire: Wire::new(environment),
         leads: shared.turn(&task_identity(environment.steps())) == Turn::Mine,
         shared,
         caller,
-        restarted: environment.start() > 1,
-        broken_off: environment.start() > 1 && !journal.has_ended(environment.start() - 1),
+        restarted: start > 1,
+        broken_off: start > 1 && !journal.has_ended(start - 1),
         journal,
         steps: environment.steps(),
     };
     let told = in_turn(environment.steps(), |step| careful.step(step));
-    careful.journal.end(environment.start());
+    careful.journal.end(start);
     told
 }
 
@@ -71,9 +73,9 @@ impl Careful<'_> {
 
     /// The record of the intent behind a step. What an earlier start began stays what it was, whatever the words are now.
     fn record(&self, step: &Step) -> io::Result<Record> {
-        let id = identity(step, self.caller);
+        let id = identity(step, &self.caller);
         if self.restarted && !self.journal.knows(&id) {
-            let others: Vec<String> = self.steps.iter().map(|other| identity(other, self.caller)).collect();
+            let others: Vec<String> = self.steps.iter().map(|other| identity(other, &self.caller)).collect();
             if let Some(record) = self.journal.begun_before(step, &others, self.broken_off) {
                 return Ok(record);
             }

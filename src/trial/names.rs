@@ -1,0 +1,97 @@
+//! The names that a subject is given: of its trial, its caller and its directories. They come from the trial's seed alone and all
+//! have one length, so that none of them tells which case it is, how many callers or starts there are, or in which order.
+
+use sha2::{Digest, Sha256};
+
+/// How many bytes of a hash a name has; each is two hexadecimal digits.
+const BYTES: usize = 8;
+
+/// The names of one trial.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Names {
+    seed: u64,
+}
+
+impl Names {
+    pub(crate) fn new(seed: u64) -> Self {
+        Names { seed }
+    }
+
+    /// The trial.
+    pub(crate) fn trial(self) -> String {
+        self.name("trial", &[])
+    }
+
+    /// The folder of the trial. `number` separates trials with one seed, which `hapax replay --trials` makes.
+    pub(crate) fn folder(self, number: u32) -> String {
+        self.name("folder", &[number])
+    }
+
+    /// A caller, the same at all of its starts.
+    pub(crate) fn caller(self, caller: u32) -> String {
+        self.name("caller", &[caller])
+    }
+
+    /// The directory of a caller, the same at all of its starts.
+    pub(crate) fn state(self, caller: u32) -> String {
+        self.name("state", &[caller])
+    }
+
+    /// The directory of all callers.
+    pub(crate) fn shared(self) -> String {
+        self.name("shared", &[])
+    }
+
+    /// The directory of the claims.
+    pub(crate) fn claims(self) -> String {
+        self.name("claims", &[])
+    }
+
+    /// The file for the claim of one start.
+    pub(crate) fn claim(self, caller: u32, start: u32) -> String {
+        format!("{}.json", self.name("claim", &[caller, start]))
+    }
+
+    /// The order in which callers are started: by this text. It has nothing to do with their numbers or their names.
+    pub(crate) fn rank(self, caller: u32) -> String {
+        self.name("rank", &[caller])
+    }
+
+    fn name(self, purpose: &str, numbers: &[u32]) -> String {
+        let mut hash = Sha256::new().chain_update(self.seed.to_le_bytes()).chain_update(purpose);
+        for number in numbers {
+            hash.update(number.to_le_bytes());
+        }
+        hash.finalize().iter().take(BYTES).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn all(names: Names) -> Vec<String> {
+        let mut all = vec![names.trial(), names.shared(), names.claims()];
+        for caller in 1..=64 {
+            all.extend([names.folder(caller), names.caller(caller), names.state(caller), names.rank(caller)]);
+            all.extend((1..=3).map(|start| names.claim(caller, start).trim_end_matches(".json").to_owned()));
+        }
+        all
+    }
+
+    #[test]
+    fn every_name_is_another_and_all_have_one_length() {
+        let all = all(Names::new(1));
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+        assert!(all.iter().all(|name| name.len() == 2 * BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit())), "{all:?}");
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_names_and_another_seed_gives_no_name_twice() {
+        assert_eq!(all(Names::new(7)), all(Names::new(7)));
+        let (one, other): (BTreeSet<_>, BTreeSet<_>) = (all(Names::new(7)).into_iter().collect(), all(Names::new(8)).into_iter().collect());
+        assert!(one.is_disjoint(&other));
+    }
+}
