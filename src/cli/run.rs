@@ -269,7 +269,8 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitStatus, String> {
         return Err(format!("`{}` is part of several ids, {} among them\n  give the whole id", args.case, another.id));
     }
     let Some(seed) = args.how.seed else {
-        return Err("a replay needs the seed of the trial\n  add --seed N, as in the line that the report shows under the trial".to_owned());
+        return Err("a replay needs the seed of the trial\n  add --seed N, as in the line that the report shows under the trial"
+            .to_owned());
     };
     let options = args.how.options(seed, format!("{}{words}", args.quick.words()));
     let mut plan = Plan::new(cases, &subject, &options).map_err(|error| error.to_string())?;

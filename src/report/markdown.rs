@@ -56,7 +56,8 @@ fn head(report: &Report, tally: &Tally) -> String {
         cases.pass,
         tally.skipped
     );
-    let _ = writeln!(out, " ({} in {}).\n", counted(tally.trials.all(), "trial"), words::duration(report.took));
+    let _ =
+        writeln!(out, " ({} in {}, seed {}).\n", counted(tally.trials.all(), "trial"), words::duration(report.took), report.seed);
     if report.interrupted {
         out.push_str("Interrupted: these are the trials that were finished.\n\n");
     }

@@ -84,9 +84,7 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
         fields: fields.map(|node| read_fields(reader, node)).unwrap_or_default(),
         can: can.map(|node| read_operations(reader, node)).unwrap_or_default(),
         claim: claim.and_then(|node| read_claim(reader, node)).unwrap_or_default(),
-        open_input: stdin
-            .and_then(|node| reader.one_of(node, &[("closed", false), ("open", true)]))
-            .unwrap_or(usual.open_input),
+        open_input: stdin.and_then(|node| reader.one_of(node, &[("closed", false), ("open", true)])).unwrap_or(usual.open_input),
         cancel: cancel
             .and_then(|node| reader.one_of(node, &Signal::ALL.map(|signal| (signal.name(), signal))))
             .unwrap_or(usual.cancel),

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use mock_services::MockServices;
 
-use super::{Names, Setup};
 use super::dirs::Dirs;
 use super::interrupts::Striker;
 use super::notes_write::Notes;
+use super::{Names, Setup};
 use crate::report::Output;
 use crate::scenario::{Case, Then, Work};
 use crate::subject::{How, Recorder, ServiceAddress, Start, Subject};

@@ -65,7 +65,8 @@ fn without_ports(text: &str) -> String {
 
 /// What a subject is meant to know: how many callers there are, the task and the steps of each, and which services there are.
 fn meant(case: &Case) -> String {
-    let services: Vec<String> = case.services.iter().map(|service| format!("{:?}", std::mem::discriminant(&service.kind))).collect();
+    let services: Vec<String> =
+        case.services.iter().map(|service| format!("{:?}", std::mem::discriminant(&service.kind))).collect();
     format!("{} {:?} {:?} {services:?}", case.callers, case.work, case.each)
 }
 
@@ -111,7 +112,8 @@ async fn all_names_and_keys_come_from_the_seed_and_differ_between_callers() {
         };
         pairs.filter(|(name, _)| is_random(name)).collect()
     };
-    let [one, again, other] = [all_given(&case, 1, root.path()).await, all_given(&case, 1, root.path()).await, all_given(&case, 2, root.path()).await];
+    let [one, again, other] =
+        [all_given(&case, 1, root.path()).await, all_given(&case, 1, root.path()).await, all_given(&case, 2, root.path()).await];
     assert_eq!(format!("{one:#}"), format!("{again:#}"));
     let (one_tokens, other_tokens) = (tokens(&one, 1), tokens(&other, 1));
     assert!(one_tokens.len() >= 6, "{one_tokens:?}");

@@ -91,7 +91,8 @@ mod tests {
     #[test]
     fn a_seed_gives_the_same_names_and_another_seed_gives_no_name_twice() {
         assert_eq!(all(Names::new(7)), all(Names::new(7)));
-        let (one, other): (BTreeSet<_>, BTreeSet<_>) = (all(Names::new(7)).into_iter().collect(), all(Names::new(8)).into_iter().collect());
+        let (one, other): (BTreeSet<_>, BTreeSet<_>) =
+            (all(Names::new(7)).into_iter().collect(), all(Names::new(8)).into_iter().collect());
         assert!(one.is_disjoint(&other));
     }
 }

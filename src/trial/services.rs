@@ -21,9 +21,7 @@ pub(super) fn builder(case: &Case, terms: &Terms, seed: u64) -> Result<Builder, 
     for setup in &case.services {
         let options = ServiceOptions { idempotency: setup.idempotency, ..ServiceOptions::default() };
         builder = match &setup.kind {
-            ServiceKind::Payment(payment) => {
-                builder.service(Payment::new(PaymentOptions { seed, ..payment.clone() }), options)
-            }
+            ServiceKind::Payment(payment) => builder.service(Payment::new(PaymentOptions { seed, ..payment.clone() }), options),
             ServiceKind::Email(email) => builder.service(Email::new(email.clone()), options),
             ServiceKind::Deploy(deploy) => builder.service(Deploy::new(deploy.clone()), options),
             ServiceKind::Records(records) => builder.service(Records::new(records.clone()), options),

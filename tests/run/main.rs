@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod demo;
+mod given;
 mod help;
 mod init;
 mod interrupted;

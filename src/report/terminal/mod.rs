@@ -120,7 +120,8 @@ pub fn chosen<'a>(report: &'a Report, wanted: &str) -> Vec<&'a CaseReport> {
 }
 
 fn title(report: &Report) -> String {
-    format!("hapax {}, run {}, subject {}", report.hapax, line(&report.run, 80), line(&report.subject, 120))
+    let (run, subject) = (line(&report.run, 80), line(&report.subject, 120));
+    format!("hapax {}, run {run}, seed {}, subject {subject}", report.hapax, report.seed)
 }
 
 fn cases_counted(tally: &Tally) -> String {

@@ -1,0 +1,235 @@
+//! What a real process finds when it is started says nothing about the fault that waits for it, and differs from run to run.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::rig::{Desk, charge};
+
+/// Writes down all that it can see of how it was started, then makes one charge and waits for the answer.
+const AGENT: &str = r#"
+env | grep -v -e '^_=' -e '^SHLVL=' | sort
+# The report hides keys; a hash of it can be seen.
+echo "KEY_HASH=$(printf %s "$HAPAX_PAYMENT_KEY" | md5sum | cut -c1-16)"
+echo "length of the key ${#HAPAX_PAYMENT_KEY}"
+for fd in /proc/$$/fd/*; do echo "fd ${fd##*/} $(readlink "$fd")"; done
+echo "cwd $(pwd)"
+echo "arguments $# $*"
+echo "parent $(tr '\0' ' ' < /proc/$PPID/cmdline) $(tr '\0' ' ' 2>/dev/null < /proc/$PPID/environ | wc -c)"
+echo "limits $(ulimit -a | tr -s ' \n' ' ')"
+echo "beside $(ls "$HAPAX_STATE_DIR/.." "$HAPAX_SHARED_DIR" | wc -l)"
+echo "claims $(ls "${HAPAX_RESULT%/*}" | wc -l)"
+echo end
+body='amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001'
+exec 3<>"/dev/tcp/127.0.0.1/${HAPAX_PAYMENT_URL##*:}"
+printf 'POST /v1/charges HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer %s\r\n' "$HAPAX_PAYMENT_KEY" >&3
+printf 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %s\r\n\r\n%s' "${#body}" "$body" >&3
+cat <&3 >/dev/null
+"#;
+
+/// The variables whose values are random.
+const RANDOM: [&str; 6] = ["HAPAX_TRIAL", "HAPAX_CALLER", "HAPAX_STATE_DIR", "HAPAX_SHARED_DIR", "HAPAX_RESULT", "KEY_HASH"];
+
+/// One start: the case, the caller, which start, and what it wrote down.
+struct Seen {
+    whose: (String, u64, u64),
+    lines: Vec<String>,
+}
+
+impl Seen {
+    fn variable(&self, name: &str) -> &str {
+        let found = self.lines.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        found.unwrap_or_else(|| panic!("{:?} has no {name}: {:#?}", self.whose, self.lines))
+    }
+
+    /// What is random, by the name of its variable; of a path all of its parts that hapax made.
+    fn tokens(&self) -> BTreeMap<&'static str, Vec<String>> {
+        let parts = |name: &'static str| {
+            let value = self.variable(name);
+            let made = value.split_once("/hapax-").map_or(value, |(_, rest)| rest);
+            (name, made.split(['/', '.']).filter(|part| *part != "json").map(str::to_owned).collect())
+        };
+        RANDOM.into_iter().map(parts).collect()
+    }
+
+    /// What it wrote down, with what is random, ports and numbers of pipes masked.
+    fn masked(&self) -> String {
+        let mut text = self.lines.join("\n");
+        for (name, parts) in self.tokens() {
+            for part in parts {
+                text = text.replace(&part, &format!("<{name} {}>", part.len()));
+            }
+        }
+        for mark in ["127.0.0.1:", "pipe:["] {
+            let mut pieces = text.split(mark);
+            let first = pieces.next().unwrap().to_owned();
+            text = pieces
+                .fold(first, |text, rest| text + mark + "N" + rest.trim_start_matches(|digit: char| digit.is_ascii_digit()));
+        }
+        text
+    }
+}
+
+fn seen(desk: &Desk) -> Vec<Seen> {
+    let report = desk.report();
+    let mut all = Vec::new();
+    for case in report["cases"].as_array().unwrap() {
+        for output in case["trials"].as_array().unwrap().iter().flat_map(|trial| trial["output"].as_array().unwrap()) {
+            let number = |name: &str| output[name].as_u64().unwrap();
+            let whose = (case["id"].as_str().unwrap().to_owned(), number("caller"), number("start"));
+            let lines: Vec<String> =
+                output["stdout"].as_str().unwrap().lines().take_while(|line| *line != "end").map(str::to_owned).collect();
+            all.push(Seen { whose, lines });
+        }
+    }
+    all
+}
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.write("agent.sh", AGENT);
+    desk.write("scenarios/plain.yaml", &charge(""));
+    let lost = "matrix: { reply: [drop, { status: 503 }], commit: [now, never] }\n\
+                faults: [{ on: payment.charge, commit: \"${commit}\", reply: \"${reply}\" }]\n";
+    desk.write("scenarios/lost.yaml", &charge(lost));
+    let struck = |blows: &str, then: &str| {
+        let interrupt = format!("{{ when: {{ received: payment.charge }}, do: \"${{blow}}\"{then} }}");
+        charge(&format!("matrix: {{ blow: [{blows}] }}\ninterrupts: [{interrupt}]\n"))
+    };
+    desk.write("scenarios/struck.yaml", &struck("kill, stop, cancel", ", then: restart"));
+    desk.write("scenarios/frozen.yaml", &struck("freeze, { freeze: 10ms }", ""));
+    let many = "matrix: { reply: [ok, drop] }\ncallers: 3\n\
+                faults: [{ on: payment.charge, reply: \"${reply}\", commit: never, optional: true }]\n";
+    desk.write("scenarios/many.yaml", &charge(many));
+    desk
+}
+
+fn run(desk: &Desk, more: &[&str]) {
+    let called = desk.call(&[&["run", "scenarios"], more, &["--", "bash", "agent.sh", "a", "b"]].concat());
+    assert!([1, 3].contains(&called.status), "{}{}", called.stdout, called.stderr);
+}
+
+#[test]
+fn a_process_finds_nothing_that_names_its_case_its_caller_or_its_start() {
+    let desk = desk();
+    run(&desk, &[]);
+    let all = seen(&desk);
+    let starts = |case: &str| all.iter().filter(|seen| seen.whose.0 == case).count();
+    assert_eq!((starts("struck@blow=kill"), starts("struck@blow=cancel"), starts("many@reply=drop")), (2, 2, 3));
+    let is_first = |seen: &&Seen| seen.whose.2 == 1;
+    // With one caller: a fault, an interrupt or neither, all the same. The files beside the directories of three callers are more.
+    for callers in [1, 3] {
+        let of = |seen: &&Seen| seen.whose.0.starts_with("many") == (callers == 3);
+        let first: Vec<&Seen> = all.iter().filter(of).filter(is_first).collect();
+        assert!(first.len() >= 6, "{}", first.len());
+        for seen in &first {
+            assert_eq!(seen.masked(), first[0].masked(), "{:?} and {:?}", seen.whose, first[0].whose);
+        }
+    }
+    // A caller that is started again finds what it found before, and what it left.
+    for again in all.iter().filter(|seen| seen.whose.2 == 2) {
+        let before = all.iter().find(|seen| is_first(seen) && seen.whose.0 == again.whose.0).unwrap();
+        assert_eq!(again.masked(), before.masked(), "{:?}", again.whose);
+        for name in ["HAPAX_TRIAL", "HAPAX_CALLER", "HAPAX_STATE_DIR"] {
+            assert_eq!(again.variable(name), before.variable(name), "{:?}", again.whose);
+        }
+        assert_ne!(again.variable("HAPAX_RESULT"), before.variable("HAPAX_RESULT"));
+    }
+    let plain = all.iter().find(|seen| seen.whose.0 == "plain").unwrap();
+    assert!(plain.lines.contains(&"fd 0 /dev/null".to_owned()), "{:#?}", plain.lines);
+    assert!(!plain.lines.iter().any(|line| line.starts_with("HAPAX_START=")));
+    assert!(plain.lines.iter().any(|line| line.starts_with("parent ") && line.ends_with(" supervise  0")), "{:#?}", plain.lines);
+}
+
+#[test]
+fn an_input_that_is_held_open_is_so_in_every_case() {
+    let desk = desk();
+    desk.write("hapax.yaml", "subjects: { mine: { command: [bash, agent.sh], stdin: open } }\n");
+    desk.call(&["run", "struck", "plain", "lost"]);
+    let all = seen(&desk);
+    assert!(all.len() >= 9, "{}", all.len());
+    for seen in &all {
+        let input = seen.lines.iter().find(|line| line.starts_with("fd 0 ")).unwrap();
+        assert!(input.starts_with("fd 0 pipe:["), "{:?} has {input}", seen.whose);
+    }
+}
+
+/// All random values of a run, by start and variable.
+fn random(desk: &Desk) -> BTreeMap<(String, u64, u64, &'static str), Vec<String>> {
+    let mut values = BTreeMap::new();
+    for seen in seen(desk) {
+        for (name, mut parts) in seen.tokens() {
+            if parts.len() > 1 {
+                // The folder of the run, which nothing but chance names.
+                parts.remove(0);
+            }
+            let (case, caller, start) = seen.whose.clone();
+            values.insert((case, caller, start, name), parts);
+        }
+    }
+    values
+}
+
+#[test]
+fn two_runs_differ_in_every_name_and_a_seed_makes_them_agree() {
+    let desk = desk();
+    let mut runs = Vec::new();
+    let mut seeds = Vec::new();
+    for _ in 0..2 {
+        run(&desk, &[]);
+        runs.push(random(&desk));
+        seeds.push(desk.report()["seed"].as_u64().unwrap());
+    }
+    assert_ne!(seeds[0], seeds[1]);
+    assert!(runs[0].len() >= 60 && runs[0].keys().eq(runs[1].keys()), "{:?}", runs[0].keys());
+    let parts = |run: &BTreeMap<_, Vec<String>>| run.values().flatten().cloned().collect::<std::collections::BTreeSet<String>>();
+    assert!(parts(&runs[0]).is_disjoint(&parts(&runs[1])));
+    run(&desk, &["--seed", &seeds[0].to_string()]);
+    assert_eq!(random(&desk), runs[0]);
+}
+
+#[test]
+fn the_seed_that_was_drawn_is_printed_and_every_replay_carries_its_own() {
+    let desk = desk();
+    let called = desk.call(&["run", "plain", "--", "true"]).expect(1);
+    let report = desk.report();
+    let said = format!(", seed {}, subject true", report["seed"]);
+    assert!(called.stdout.contains(&said), "{said} in {}", called.stdout);
+    assert!(desk.read("reports/latest/summary.md").contains(&format!("seed {}", report["seed"])));
+    let trial = &report["cases"][0]["trials"][0];
+    let replay = format!("hapax replay plain --seed {} -- true", trial["seed"]);
+    assert_eq!(trial["replay"], replay);
+    assert!(called.stdout.contains(&replay), "{}", called.stdout);
+}
+
+#[test]
+fn a_replay_gives_the_subject_the_very_names_that_it_had() {
+    let desk = desk();
+    run(&desk, &["--trials", "2"]);
+    let report = desk.report();
+    let trial =
+        report["cases"].as_array().unwrap().iter().find(|case| case["id"] == "many@reply=drop").unwrap()["trials"][1].clone();
+    let names = |trial: &Value| -> Vec<String> {
+        let outputs = trial["output"].as_array().unwrap().iter().map(|output| output["stdout"].as_str().unwrap().to_owned());
+        let lines = outputs.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
+        lines.filter(|line| ["HAPAX_TRIAL=", "HAPAX_CALLER=", "KEY_HASH="].iter().any(|name| line.starts_with(name))).collect()
+    };
+    let words: Vec<&str> = trial["replay"].as_str().unwrap().split_whitespace().skip(1).collect();
+    desk.call(&words);
+    let again = &desk.report()["cases"][0]["trials"][0];
+    assert_eq!(names(again), names(&trial));
+    assert_eq!(names(again).len(), 9);
+}
+
+#[test]
+fn a_replay_without_a_seed_and_a_part_without_a_seed_are_refused_with_the_way_out() {
+    let desk = desk();
+    let replay = desk.call(&["replay", "plain", "--", "true"]).expect(2);
+    assert!(replay.stderr.contains("add --seed N"), "{}", replay.stderr);
+    let part = desk.call(&["run", "scenarios", "--partition", "1/2", "--", "true"]).expect(2);
+    assert!(!desk.path().join("reports").exists(), "nothing ran");
+    let seed = part.stderr.rsplit("--seed ").next().unwrap().trim();
+    seed.parse::<u64>().unwrap_or_else(|error| panic!("{error}: {}", part.stderr));
+    desk.call(&["run", "plain", "--partition", "1/1", "--seed", seed, "--", "true"]).expect(1);
+    assert_eq!(desk.report()["seed"].to_string(), seed);
+}
