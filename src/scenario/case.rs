@@ -151,7 +151,7 @@ pub enum Blow {
     Kill,
     /// SIGTERM.
     Stop,
-    /// Its input is closed, and it gets the signal that its settings name.
+    /// SIGINT, or the signal that its settings name.
     Cancel,
     /// SIGSTOP, and SIGCONT after this time.
     Freeze(Duration),

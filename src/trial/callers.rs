@@ -39,8 +39,9 @@ impl Caller<'_> {
         let mut start = 0;
         while let Some(work) = to_do.pop_front() {
             start += 1;
-            self.notes.started(self.number, start);
-            let running = self.subject.start(self.start(start, &work)).await;
+            let given = self.start(start, &work);
+            self.notes.started(&given);
+            let running = self.subject.start(given).await;
             self.striker.started(self.number, running.handle());
             let ended = running.ended().await;
             let then = self.striker.ended(self.number).await;

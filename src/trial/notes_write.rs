@@ -7,7 +7,7 @@ use mock_services::service::Fields;
 
 use super::notes;
 use crate::scenario::Blow;
-use crate::subject::{Ended, Escape, How};
+use crate::subject::{Ended, Escape, How, Start};
 
 #[derive(Debug, Clone)]
 pub(super) struct Notes {
@@ -19,8 +19,10 @@ impl Notes {
         Notes { ledger }
     }
 
-    pub(super) fn started(&self, caller: u32, start: u32) {
-        self.note(notes::STARTED, caller, Fields::new().with("start", i64::from(start)));
+    pub(super) fn started(&self, given: &Start) {
+        let fields = Fields::new().with("start", i64::from(given.start));
+        let fields = fields.with("trial", given.trial.as_str()).with("name", given.name.as_str());
+        self.note(notes::STARTED, given.caller, fields);
     }
 
     pub(super) fn unstartable(&self, caller: u32, start: u32, why: &str) {

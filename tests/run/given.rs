@@ -219,6 +219,10 @@ fn a_replay_gives_the_subject_the_very_names_that_it_had() {
     let again = &desk.report()["cases"][0]["trials"][0];
     assert_eq!(names(again), names(&trial));
     assert_eq!(names(again).len(), 9);
+    // Whoever finds such a name in a log finds its trial by the ledger.
+    let ledger = desk.read("reports/latest/ledger.jsonl");
+    let given = names(again).into_iter().filter(|line| !line.starts_with("KEY_HASH")).collect::<Vec<_>>();
+    assert!(given.iter().all(|line| ledger.contains(line.split_once('=').unwrap().1)), "{given:?} in {ledger}");
 }
 
 #[test]

@@ -31,10 +31,10 @@ fn a_task_that_duplicates_is_found() {
 #[test]
 fn the_scenario_can_be_saved_and_runs_the_same() {
     let desk = Desk::new();
-    desk.call(&call(&["--save", "scenarios/refund.yaml", "--subject", "naive"])).expect(1);
+    desk.call(&call(&["--save", "scenarios/refund.yaml", "--seed", "1", "--subject", "naive"])).expect(1);
     let made = desk.report();
     desk.call(&["lint", "scenarios/refund.yaml"]).expect(0);
-    desk.call(&["run", "scenarios/refund.yaml", "--subject", "naive"]).expect(1);
+    desk.call(&["run", "scenarios/refund.yaml", "--seed", "1", "--subject", "naive"]).expect(1);
     let saved = desk.report();
     let results = |report: &serde_json::Value| -> Vec<(String, String, String)> {
         let cases = report["cases"].as_array().unwrap();

@@ -58,6 +58,21 @@ mod tests {
     }
 
     #[test]
+    fn the_ids_of_what_is_there_before_the_first_request_come_from_the_seed() {
+        let earlier = EarlierCharge { customer: Some("cus_1".to_owned()), ..EarlierCharge::new(4999, "USD").unwrap() };
+        let ids = |seed: u64| {
+            let options = PaymentOptions { charges: vec![earlier.clone()], seed, ..PaymentOptions::default() };
+            let mut state = PaymentState::default();
+            charges(&options).iter().for_each(|change| change.apply(&mut state));
+            let [charge] = state.charges.rows() else { panic!("one charge") };
+            let card = state.wallet(&options, "cus_1").and_then(|wallet| wallet.card).unwrap().0;
+            [charge.id.clone(), card]
+        };
+        assert_eq!(ids(1), ids(1));
+        assert!(ids(1).iter().all(|id| !ids(2).contains(id)), "{:?} {:?}", ids(1), ids(2));
+    }
+
+    #[test]
     fn an_amount_or_a_currency_that_the_service_would_refuse_makes_no_charge() {
         assert_eq!(EarlierCharge::new(1, "usd"), None);
         assert_eq!(EarlierCharge::new(4999, "dollars"), None);
