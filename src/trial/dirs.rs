@@ -14,11 +14,11 @@ pub(super) struct Dirs {
 impl Dirs {
     pub(super) fn create(root: &Path, names: Names, callers: u32) -> io::Result<Self> {
         let dirs = Dirs { root: root.to_owned(), names };
-        for caller in 1..=callers {
-            std::fs::create_dir_all(dirs.state(caller))?;
-        }
-        std::fs::create_dir_all(dirs.shared())?;
-        std::fs::create_dir_all(dirs.claims())?;
+        let mut all: Vec<PathBuf> = (1..=callers).map(|caller| dirs.state(caller)).collect();
+        all.extend([dirs.shared(), dirs.claims()]);
+        // In the order of their names: when a directory was made must not tell whose it is.
+        all.sort();
+        all.iter().try_for_each(std::fs::create_dir_all)?;
         Ok(dirs)
     }
 

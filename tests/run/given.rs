@@ -135,6 +135,14 @@ fn a_process_finds_nothing_that_names_its_case_its_caller_or_its_start() {
         }
         assert_ne!(again.variable("HAPAX_RESULT"), before.variable("HAPAX_RESULT"));
     }
+    for seen in &all {
+        // The folder of the run has a name of its own.
+        for (name, parts) in seen.tokens() {
+            let made = if parts.len() > 1 { &parts[1..] } else { &parts[..] };
+            let is_hash = |part: &String| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+            assert!(made.iter().all(is_hash), "{:?} {name} {made:?}", seen.whose);
+        }
+    }
     let plain = all.iter().find(|seen| seen.whose.0 == "plain").unwrap();
     assert!(plain.lines.contains(&"fd 0 /dev/null".to_owned()), "{:#?}", plain.lines);
     assert!(!plain.lines.iter().any(|line| line.starts_with("HAPAX_START=")));
