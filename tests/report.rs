@@ -21,10 +21,12 @@ type Run = (Report, BTreeMap<String, Saved>);
 /// Writes a run as a run would have left it: the ledgers with their chains, and the report.
 fn write(folder: &Path, (report, ledgers): &Run) -> PathBuf {
     std::fs::create_dir_all(folder).unwrap();
-    let file = LedgerFile::create(&folder.join(report::LEDGER_FILE)).unwrap();
+    let plan = serde_json::to_string(&sample::plan_of(report)).unwrap();
+    let file = LedgerFile::create_planned(&folder.join(report::LEDGER_FILE), &plan).unwrap();
+    let mut report = report.clone();
     let clock = Clock::Pinned(jiff::Timestamp::from_millisecond(report.began).unwrap());
     for (name, saved) in ledgers {
-        let ledger = Ledger::in_file(name, 7, clock, &file);
+        let ledger = Ledger::in_file(name, 77, clock, &file);
         // The ledger writes its bookends itself.
         for entry in saved.entries.iter().filter(|entry| !matches!(entry.event, Event::Opened { .. } | Event::End { .. })) {
             ledger.append(&entry.event);
@@ -32,7 +34,12 @@ fn write(folder: &Path, (report, ledgers): &Run) -> PathBuf {
         ledger.close();
     }
     file.flush().unwrap();
-    report::write_report(folder, report).unwrap();
+    let written = std::fs::File::open(folder.join(report::LEDGER_FILE)).unwrap();
+    let written = mock_services::ledger::read_ledgers(std::io::BufReader::new(written)).unwrap();
+    for trial in report.cases.iter_mut().flat_map(|case| &mut case.trials) {
+        trial.seal.clone_from(&written[&trial.ledger].seal);
+    }
+    report::write_report(folder, &report).unwrap();
     folder.to_owned()
 }
 
@@ -140,6 +147,7 @@ fn parts(folder: &Path) -> Vec<PathBuf> {
         let mut one = report.clone();
         one.partition = Some((number, 2));
         one.cases = report.cases.iter().skip(number as usize - 1).step_by(2).cloned().collect();
+        one.planned = one.cases.len() as u64;
         let names: Vec<&String> = one.cases.iter().flat_map(|case| &case.trials).map(|trial| &trial.ledger).collect();
         let kept =
             ledgers.iter().filter(|(name, _)| names.contains(name)).map(|(name, saved)| (name.clone(), saved.clone())).collect();
@@ -161,8 +169,9 @@ fn parts_become_one_run_with_all_that_a_run_leaves() {
     }
     let (sampled, _) = sample::run();
     let merged = report::read_run(&whole).unwrap();
-    assert_eq!(merged.report.cases, sampled.cases);
-    assert_eq!(merged.ledgers.len(), 9);
+    let ids = |report: &Report| -> Vec<String> { report.cases.iter().map(|case| case.id.clone()).collect() };
+    assert_eq!(ids(&merged.report), ids(&sampled));
+    assert_eq!((merged.ledgers.len(), merged.report.planned), (9, 9));
     assert!(merged.ledgers.values().all(|saved| saved.torn.is_none()), "every chain is whole");
 }
 
@@ -190,6 +199,73 @@ fn parts_that_make_no_run_are_refused_and_nothing_is_written() {
     let (_, twice) = hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[0]), "--out", text(&whole)]);
     insta::assert_snapshot!(format!("{missing}\n{twice}"));
     assert!(!whole.exists());
+}
+
+/// The sample run, with its report changed afterwards.
+fn edited(folder: &Path, change: impl FnOnce(&mut serde_json::Value)) -> PathBuf {
+    let run = write(folder, &sample::run());
+    let path = run.join(report::REPORT_FILE);
+    let mut report = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    change(&mut report);
+    std::fs::write(&path, report.to_string()).unwrap();
+    run
+}
+
+#[test]
+fn a_report_that_leaves_out_what_failed_is_refused_by_every_verb() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = write(&folder.path().join("whole"), &sample::run());
+    let run = edited(&folder.path().join("run"), |report| {
+        report["cases"].as_array_mut().unwrap().retain(|case| case["trials"][0]["verdict"]["result"] == "pass");
+    });
+    let out = folder.path().join("out");
+    for call in [
+        &["report", "show", text(&run)][..],
+        &["report", "compare", text(&whole), text(&run)],
+        &["report", "merge", text(&run), "--out", text(&out)],
+    ] {
+        let (status, told) = hapax(folder.path(), call);
+        assert_eq!(status, 2, "{told}");
+        assert!(told.contains("the plan names the case"), "{told}");
+        assert!(told.contains("help: report.json or ledger.jsonl was changed after the run"), "{told}");
+    }
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_verdict_that_was_changed_in_a_part_is_not_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = parts(folder.path());
+    for part in &parts {
+        let path = part.join(report::REPORT_FILE);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("\"result\": \"fail\"", "\"result\": \"pass\"")).unwrap();
+    }
+    let whole = folder.path().join("whole");
+    let (status, told) = hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
+    assert_eq!(status, 1, "{told}");
+}
+
+#[test]
+fn a_comparison_says_whether_the_scenario_or_the_agent_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) =
+        (sample::gathered(vec![sample::pass(1), sample::pass(2)]), sample::gathered(vec![sample::pass(1), sample::pass(2)]));
+    let (mut changed, ledgers) = new;
+    "another".clone_into(&mut changed.cases[0].digest);
+    // Both fail now, the first after its scenario was changed.
+    for case in &mut changed.cases {
+        case.terms.intents[0].times = 2;
+    }
+    let old = write(&folder.path().join("old"), &old);
+    let new = write(&folder.path().join("new"), &(changed, ledgers));
+    for format in ["terminal", "markdown", "html"] {
+        let (status, told) = hapax(folder.path(), &["report", "compare", text(&old), text(&new), "--format", format]);
+        assert_eq!(status, 1, "{told}");
+        for words in ["scenario changed", "same scenario: the agent changed", "the scenario of 1 case changed"] {
+            assert!(told.contains(words), "{format}: no `{words}` in {told}");
+        }
+    }
 }
 
 #[test]

@@ -21,4 +21,4 @@ pub mod yaml;
 pub use clock::Clock;
 pub use engine::{Access, DoorOptions, Held, Listener, Moment, MomentKind};
 pub use services::{Builder, MockServices, ServiceOptions, StartError};
-pub use wire::Limits;
+pub use wire::{Limits, OpenConnections};

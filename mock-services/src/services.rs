@@ -12,7 +12,7 @@ use crate::fault::{Fault, Fired, IntendedEffects, Objections, Plan, SharedPlan, 
 use crate::idempotency::Idempotency;
 use crate::ledger::Ledger;
 use crate::service::{Operation, Service, mint};
-use crate::wire::{Endpoint, Limits, Protocol, Wire};
+use crate::wire::{Endpoint, Limits, OpenConnections, Protocol, Wire};
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 type Start = Box<dyn FnOnce(Arc<Shared>) -> Boxed<'static, Result<Running, StartError>> + Send>;
@@ -404,6 +404,38 @@ impl MockServices {
         still.iter().for_each(|service| service.reset());
         self.shared.plan.change(Plan::restart);
         self.shared.ledger.restart(trial, self.shared.seed);
+    }
+
+    /// What the connections of a caller are doing now.
+    #[must_use]
+    pub fn connections(&self, caller: u32) -> OpenConnections {
+        let of_caller = self.endpoints().filter(|endpoint| endpoint.caller == caller);
+        of_caller.fold(OpenConnections::default(), |all, endpoint| all.and(endpoint.now()))
+    }
+
+    /// How many ports are open.
+    #[must_use]
+    pub fn ports(&self) -> usize {
+        self.endpoints().count()
+    }
+
+    /// Ends the service and closes all connections, but keeps the ports bound: a request that comes from now on is recorded as
+    /// [late](crate::ledger::LATE_REQUEST) and refused, until this is dropped. Gives back, for each caller, the connections that were cut off.
+    pub async fn retire(&self) -> Vec<OpenConnections> {
+        let mut cut = vec![OpenConnections::default(); usize::try_from(self.shared.callers).unwrap_or_default()];
+        for endpoint in self.endpoints() {
+            let of_endpoint = endpoint.retire().await;
+            // Callers are counted from 1.
+            let place = usize::try_from(endpoint.caller).unwrap_or_default().wrapping_sub(1);
+            if let Some(of_caller) = cut.get_mut(place) {
+                *of_caller = of_caller.and(of_endpoint);
+            }
+        }
+        cut
+    }
+
+    fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        self.running.iter().flat_map(|running| &running.endpoints)
     }
 
     /// Closes all ports and connections at once, whatever hangs: nobody can ask any more, and what was not sent is written down as such.

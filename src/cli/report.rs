@@ -129,7 +129,7 @@ pub(super) fn run(args: ReportArgs, rescore: Rescore) -> ExitStatus {
     let done = match args.verb {
         ReportVerb::Show(args) => show(&args, rescore),
         ReportVerb::Compare(args) => compare(&args, rescore),
-        ReportVerb::Merge(args) => merge(&args),
+        ReportVerb::Merge(args) => merge(&args, rescore),
     };
     match done {
         Ok(status) => status,
@@ -201,8 +201,8 @@ fn compare(args: &CompareArgs, rescore: Rescore) -> Result<ExitStatus, Failed> {
     Ok(if comparison.is_worse() { ExitStatus::Failed } else { ExitStatus::Success })
 }
 
-fn merge(args: &MergeArgs) -> Result<ExitStatus, Failed> {
-    let merged = report::merge_folders(&args.folders, &args.out)
+fn merge(args: &MergeArgs, rescore: Rescore) -> Result<ExitStatus, Failed> {
+    let merged = report::merge_folders(&args.folders, &args.out, rescore)
         .map_err(|error| Failed::Told(format!("error: {error}\nhelp: {}", error.help())))?;
     print(&report::run_summary(&merged.report, &merged.ledgers, &view(false)))?;
     Ok(status_of(report::result(&merged.report)))

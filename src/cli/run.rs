@@ -243,10 +243,12 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, String> {
     let mut plan = Plan::new(cases, &subject, &options).map_err(|error| error.to_string())?;
     let folder = match &args.resume {
         None => args.how.folder(),
-        Some(path) => Folder::resume(path, &Identity::of(&plan, &subject, &options)).map(|(folder, finished)| {
-            plan.resume(finished);
-            folder
-        }),
+        Some(path) => Folder::resume(path, &Identity::of(&plan, &subject, &options), &plan.record(&subject, &options)).map(
+            |(folder, finished)| {
+                plan.resume(finished);
+                folder
+            },
+        ),
     };
     go(plan, subject, options, &args.how, &folder.map_err(|error| error.to_string())?, &measure)
 }
@@ -300,15 +302,24 @@ fn go(
 
 /// Writes what the run leaves, and prints it.
 fn finish(report: &Report, folder: &Folder, how: &HowArgs, measure: &Measure) -> Result<ExitStatus, String> {
-    folder.finish(!report.interrupted).map_err(|error| error.to_string())?;
-    let told = |error: report::StoreError| format!("error: {error}\nhelp: {}", error.help());
-    report::write_report(folder.path(), report).map_err(told)?;
+    folder.sync().map_err(|error| error.to_string())?;
+    // What is finished is in the ledger and the journal, which stay until the report is on disk.
+    let told = |error: report::StoreError| {
+        format!("error: {error}\nhelp: {}; then add --resume {} to the same command", error.help(), folder.path().display())
+    };
     // The saved ledgers must bear the verdicts out, also those that were written down before the run was interrupted.
-    let mut saved = report::read_run(folder.path()).map_err(told)?;
+    let (mut saved, contents) = report::read_own_run(folder.path(), report.clone()).map_err(told)?;
     run::confirm(&mut saved);
     let report::SavedRun { report, ledgers } = &saved;
-    report::write_report(folder.path(), report).map_err(told)?;
     report::publish(folder.path(), report, ledgers).map_err(told)?;
+    if let Err(what) = report::agree(report, &contents) {
+        eprintln!(
+            "warning: ledger.jsonl was changed while the run was going on: {what}\n  nothing but the subject can have done it"
+        );
+    }
+    if !report.interrupted {
+        folder.complete();
+    }
     if let Some(step) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
         let summary = report::summary_md(report, ledgers, report::LARGEST_SUMMARY);
         report::append_summary(Path::new(&step), &summary).map_err(told)?;

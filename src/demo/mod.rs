@@ -143,7 +143,8 @@ async fn one(
     let plan = Plan::new(cases, &subject, &options)?;
     let folder = Folder::at(folder)?;
     let report = run::run(plan, subject, options, &folder, pace, stop, on).await?;
-    folder.finish(true)?;
+    folder.sync()?;
+    folder.complete();
     let file = File::open(folder.path().join(LEDGER_FILE)).map_err(DemoError::Ledger)?;
     Ok((report, read_ledgers(BufReader::new(file)).map_err(DemoError::Ledger)?))
 }

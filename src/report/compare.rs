@@ -21,6 +21,10 @@ pub struct Comparison {
     pub changes: Vec<Change>,
     /// How many cases are the same in both.
     pub same: usize,
+    /// How many cases that are in both have another scenario, whatever they came to.
+    pub scenarios_changed: usize,
+    /// The versions of hapax, where they are not the same.
+    pub versions: Option<(String, String)>,
 }
 
 /// One case that is not the same in both runs.
@@ -36,6 +40,21 @@ pub struct Change {
     pub new: Option<CaseState>,
     /// How likely chance alone makes such a difference; only where a case had several trials.
     pub chance: Option<f64>,
+    /// What can have made the difference; only where the case is in both.
+    pub cause: Option<Cause>,
+}
+
+/// What can have made a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The case says something else now.
+    Scenario,
+    /// The case is the same, and hapax is another version.
+    Hapax,
+    /// The case is the same, so the agent did something else.
+    Agent,
+    /// The reports do not tell whether the case is the same.
+    Unknown,
 }
 
 /// How a case changed, worst first.
@@ -114,20 +133,36 @@ pub fn compare(old: &Report, new: &Report) -> Comparison {
         report.cases.iter().map(|case| (case.id.clone(), CaseState::of(case))).collect()
     };
     let (before, after) = (states(old), states(new));
+    let digests = |report: &Report| -> BTreeMap<String, String> {
+        report.cases.iter().map(|case| (case.id.clone(), case.digest.clone())).collect()
+    };
+    let (digests_before, digests_after) = (digests(old), digests(new));
+    let cause = |id: &String| {
+        let (before, after) = (digests_before.get(id)?, digests_after.get(id)?);
+        Some(match (before.is_empty() || after.is_empty(), before == after) {
+            (true, _) => Cause::Unknown,
+            (_, false) => Cause::Scenario,
+            (_, true) if old.hapax != new.hapax => Cause::Hapax,
+            (_, true) => Cause::Agent,
+        })
+    };
     let ids: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let (mut changes, mut same) = (Vec::new(), 0);
+    let (mut changes, mut same, mut scenarios_changed) = (Vec::new(), 0, 0);
     for id in ids {
+        let cause = cause(id);
+        scenarios_changed += usize::from(cause == Some(Cause::Scenario));
         let (old, new) = (before.get(id).copied(), after.get(id).copied());
         match kind(old, new) {
             Some(kind) => {
                 let chance = old.zip(new).and_then(|(old, new)| chance(old, new));
-                changes.push(Change { id: id.clone(), kind, old, new, chance });
+                changes.push(Change { id: id.clone(), kind, old, new, chance, cause });
             }
             None => same += 1,
         }
     }
     let named = |report: &Report| (report.run.clone(), report.subject.clone());
-    Comparison { old: named(old), new: named(new), changes, same }
+    let versions = (old.hapax != new.hapax).then(|| (old.hapax.clone(), new.hapax.clone()));
+    Comparison { old: named(old), new: named(new), changes, same, scenarios_changed, versions }
 }
 
 fn kind(old: Option<CaseState>, new: Option<CaseState>) -> Option<ChangeKind> {

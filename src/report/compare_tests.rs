@@ -57,6 +57,24 @@ fn new_and_gone_cases_are_named_and_a_new_failure_counts_as_worse() {
 }
 
 #[test]
+fn a_changed_scenario_is_told_from_a_changed_agent_and_from_another_hapax() {
+    let cause = |change: fn(&mut Report)| {
+        let (old, mut new) = (report(&[("a", 1, 0)]), report(&[("a", 0, 1)]));
+        change(&mut new);
+        let found = compare(&old, &new);
+        (found.changes[0].cause.unwrap(), found.scenarios_changed)
+    };
+    assert_eq!(cause(|_| {}), (Cause::Agent, 0));
+    assert_eq!(cause(|new| "other".clone_into(&mut new.cases[0].digest)), (Cause::Scenario, 1));
+    assert_eq!(cause(|new| "9.9.9".clone_into(&mut new.hapax)), (Cause::Hapax, 0));
+    assert_eq!(cause(|new| new.cases[0].digest.clear()), (Cause::Unknown, 0));
+    let (old, mut new) = (report(&[("a", 1, 0)]), report(&[("a", 1, 0)]));
+    "other".clone_into(&mut new.cases[0].digest);
+    let found = compare(&old, &new);
+    assert_eq!((found.changes.len(), found.scenarios_changed), (0, 1), "it is told also where nothing came of it");
+}
+
+#[test]
 fn among_several_trials_only_more_than_chance_is_a_change() {
     assert_eq!(kinds(&[("a", 5, 5)], &[("a", 4, 6)]), [], "9 of 20 could be luck");
     assert_eq!(kinds(&[("a", 19, 1)], &[("a", 5, 15)]), [("a".to_owned(), ChangeKind::Worse)]);

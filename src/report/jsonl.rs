@@ -32,7 +32,7 @@ pub fn jsonl(report: &Report) -> String {
     let first = json!({
         "kind": "run", "report": report.report, "hapax": report.hapax, "run": report.run, "subject": report.subject,
         "seed": report.seed, "began": report.began, "took": report.took, "trials": report.trials,
-        "interrupted": report.interrupted,
+        "interrupted": report.interrupted, "planned": report.planned, "digest": report.digest,
         "cases": { "passed": count.pass, "failed": count.fail, "void": count.void, "skipped": report.skipped.len() },
     });
     let trials = report.cases.iter().flat_map(|case| {

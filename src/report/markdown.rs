@@ -58,8 +58,8 @@ fn head(report: &Report, tally: &Tally) -> String {
     );
     let _ =
         writeln!(out, " ({} in {}, seed {}).\n", counted(tally.trials.all(), "trial"), words::duration(report.took), report.seed);
-    if report.interrupted {
-        out.push_str("Interrupted: these are the trials that were finished.\n\n");
+    for text in tally.partial(report).iter().chain(&report.notes) {
+        let _ = writeln!(out, "{}\n", markdown(&line(text, 500)));
     }
     let or_none = |share: Option<f64>| share.map_or_else(|| "none".to_owned(), percent);
     out.push_str("| exactly once | duplicates | lost | unintended | overclaims | attempts per effect | pass^k (95 %) |\n");

@@ -117,6 +117,8 @@ pub fn merge(parts: &[(String, Report)]) -> Result<Report, MergeError> {
         took: parts.iter().map(|(_, part)| part.took).max().unwrap_or_default(),
         interrupted: parts.iter().any(|(_, part)| part.interrupted),
         partition: None,
+        planned: parts.iter().map(|(_, part)| part.planned).sum(),
+        notes: parts.iter().flat_map(|(_, part)| part.notes.iter().cloned()).collect(),
         cases: cases.into_values().map(|(case, _)| case).collect(),
         skipped,
         ..first.clone()
@@ -131,7 +133,7 @@ fn same(one: &str, first: &Report, name: &str, other: &Report) -> Result<(), Mer
         ("the seed", first.seed.to_string(), other.seed.to_string()),
         ("the number of trials", first.trials.to_string(), other.trials.to_string()),
         ("the number of parts", parts(first), parts(other)),
-        ("the plan of all cases", first.plan.clone(), other.plan.clone()),
+        ("the digest of all scenarios", first.digest.clone(), other.digest.clone()),
     ];
     let differing = facts.into_iter().find(|(_, this, that)| this != that);
     differing.map_or(Ok(()), |(what, this, that)| {

@@ -5,9 +5,12 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use mock_services::ledger::Contents;
+
+use super::agree::agree;
 use super::merge::{MergeError, merge};
 use super::publish::publish;
-use super::store::{LEDGER_FILE, REPORT_FILE, SavedRun, StoreError, read_run};
+use super::store::{LEDGER_FILE, REPORT_FILE, SavedRun, StoreError, read_all};
 
 /// Why folders were not merged.
 #[derive(Debug, thiserror::Error)]
@@ -50,31 +53,37 @@ impl MergeFoldersError {
 ///
 /// # Errors
 /// When the parts do not make a run, or a folder cannot be read or written. Nothing is written then but perhaps the ledger.
-pub fn merge_folders(folders: &[PathBuf], out: &Path) -> Result<SavedRun, MergeFoldersError> {
+///
+/// The verdicts are not taken from the reports: `rescore` scores the ledgers again.
+pub fn merge_folders(folders: &[PathBuf], out: &Path, rescore: fn(&mut SavedRun)) -> Result<SavedRun, MergeFoldersError> {
     if out.join(REPORT_FILE).exists() || out.join(LEDGER_FILE).exists() {
         return Err(MergeFoldersError::Occupied(out.to_owned()));
     }
     let mut parts = Vec::new();
     let mut owners: BTreeMap<String, &PathBuf> = BTreeMap::new();
-    let mut ledgers = BTreeMap::new();
+    let mut contents = Contents::default();
     for folder in folders {
-        let run = read_run(folder)?;
-        for (name, saved) in run.ledgers {
+        let (report, of_part) = read_all(folder)?;
+        for (name, saved) in of_part.ledgers {
             if let Some(one) = owners.insert(name.clone(), folder) {
                 return Err(doubled(&parts, one, folder, name));
             }
-            ledgers.insert(name, saved);
+            contents.ledgers.insert(name, saved);
         }
-        parts.push((folder.display().to_string(), run.report));
+        contents.plans.extend(of_part.plans);
+        parts.push((folder.display().to_string(), report));
     }
     let mut report = merge(&parts)?;
+    agree(&report, &contents).map_err(|what| StoreError::Disagrees { folder: out.to_owned(), what })?;
     if let Some(name) = out.file_name() {
         report.run = name.to_string_lossy().into_owned();
     }
     let path = out.join(LEDGER_FILE);
     append_all(folders, &path).map_err(|error| StoreError::Write { path, error })?;
-    publish(out, &report, &ledgers)?;
-    Ok(SavedRun { report, ledgers })
+    let mut run = SavedRun { report, ledgers: contents.ledgers };
+    rescore(&mut run);
+    publish(out, &run.report, &run.ledgers)?;
+    Ok(run)
 }
 
 /// A part that is named twice has all of its ledgers twice: saying that helps more.
@@ -116,5 +125,6 @@ fn append_all(folders: &[PathBuf], path: &Path) -> io::Result<()> {
             out.write_all(b"\n")?;
         }
     }
-    out.flush()
+    out.flush()?;
+    out.get_ref().sync_all()
 }

@@ -60,7 +60,7 @@ fn parts_that_do_not_belong_together_are_refused_with_the_way_out() {
     told.push(change(&|report| "another".clone_into(&mut report.subject)));
     told.push(change(&|report| report.partition = Some((2, 3))));
     told.push(change(&|report| report.partition = None));
-    told.push(change(&|report| "f00d".clone_into(&mut report.plan)));
+    told.push(change(&|report| "f00d".clone_into(&mut report.digest)));
     let case = parts(2)[0].1.cases[0].clone();
     told.push(change(&|report| report.cases.push(case.clone())));
     told.push(change(&|report| {

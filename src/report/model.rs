@@ -33,9 +33,15 @@ pub struct Report {
     /// Which part of a partitioned run this is, as `[i, n]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<(u32, u32)>,
-    /// A fingerprint of all cases that were to run, in all parts: parts of one run have the same.
+    /// A digest of all cases that were selected, in all parts: parts of one run have the same, and so have runs of the same scenarios.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub plan: String,
+    pub digest: String,
+    /// How many trials there were to be. Those that are missing were not run.
+    #[serde(default)]
+    pub planned: u64,
+    /// What else a reader must know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The cases that ran, by id.
     pub cases: Vec<CaseReport>,
     /// The cases that did not run.
@@ -58,6 +64,9 @@ pub struct CaseReport {
     pub about: String,
     /// Its tags.
     pub tags: Vec<String>,
+    /// A digest of all that it says: it is the same in runs of the same scenario.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
     /// The names of the matrix and what stands for each.
     pub variant: Vec<(String, String)>,
     /// The task in words.
@@ -90,6 +99,9 @@ pub struct TrialReport {
     pub seed: u64,
     /// Its name in `ledger.jsonl`.
     pub ledger: String,
+    /// The last hash of its chain there.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub seal: String,
     /// How long it took, in milliseconds.
     pub took: u64,
     /// What it came to.

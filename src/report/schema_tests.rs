@@ -19,8 +19,9 @@ fn fullest() -> Report {
     let (mut report, _) = sample::run();
     report.cases.push(sample::hostile(sample::HOSTILE).0);
     report.partition = Some((1, 2));
-    report.plan = "f00d".to_owned();
+    report.notes = vec!["a note".to_owned()];
     let case = &mut report.cases[0];
+    case.trials[0].seal = "5ea1".to_owned();
     case.terms.attempts = vec![Budget { operation: "payment.charge".to_owned(), at_most: 3 }];
     case.terms.records = vec![RecordDue { key: "stock".to_owned(), counter: true, value: json!(3), start: Value::Null }];
     case.terms.interrupts = case.terms.faults.clone();
@@ -99,6 +100,8 @@ fn every_word_of_a_verdict_is_in_the_schema() {
         FindingKind::Escaped,
         FindingKind::TimeUp,
         FindingKind::OverLimit,
+        FindingKind::LateWrite,
+        FindingKind::LateRead,
     ] {
         holds("/$defs/finding/properties/kind/enum", json!(kind));
     }
@@ -107,7 +110,7 @@ fn every_word_of_a_verdict_is_in_the_schema() {
 #[test]
 fn what_the_schema_says_may_be_left_out_can_be_left_out() {
     let mut report = serde_json::to_value(fullest()).unwrap();
-    for name in ["interrupted", "partition", "plan", "skipped"] {
+    for name in ["interrupted", "partition", "digest", "planned", "notes", "skipped"] {
         report.as_object_mut().unwrap().remove(name);
     }
     let terms = report["cases"][0]["terms"].as_object_mut().unwrap();

@@ -6,9 +6,10 @@ use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use mock_services::ledger::{Saved, read_ledgers};
+use mock_services::ledger::{Contents, Saved, read_contents};
 use serde::Deserialize;
 
+use super::agree::{Disagreement, agree};
 use super::model::{REPORT_VERSION, Report};
 
 /// The name of the report in the folder of a run.
@@ -68,6 +69,14 @@ pub enum StoreError {
         /// The version that it has.
         found: u32,
     },
+    /// The files of the run do not belong together.
+    #[error("the files in {folder} do not agree: {what}", folder = folder.display())]
+    Disagrees {
+        /// The folder.
+        folder: PathBuf,
+        /// What does not agree.
+        what: Disagreement,
+    },
 }
 
 impl StoreError {
@@ -79,25 +88,45 @@ impl StoreError {
             StoreError::Read { .. } => "check the path, and that you may read the file",
             StoreError::Write { .. } => "name a folder that exists and that you may write to",
             StoreError::NotAReport { .. } => "the file was edited or damaged; run again, or take it from where it was kept",
+            StoreError::Disagrees { what: Disagreement::NoPlan, .. } => "run again with this hapax",
+            StoreError::Disagrees { .. } => {
+                "report.json or ledger.jsonl was changed after the run, or they are of different runs; take both from where they were kept, or run again"
+            }
             StoreError::OtherVersion { .. } => "read it with the hapax that wrote it, or run again with this one",
         }
     }
 }
 
-/// Reads the folder of a run.
+/// Reads the folder of a run, and holds its report against the plan record and the ledgers.
 ///
 /// # Errors
-/// When a file is missing, cannot be read or is no report. A torn ledger is no error: [`Saved::torn`] tells.
+/// When a file is missing, cannot be read or is no report, or when they do not agree. A torn ledger is no error: [`Saved::torn`] tells.
 pub fn read_run(folder: &Path) -> Result<SavedRun, StoreError> {
-    let report = read_report(folder)?;
+    let (report, contents) = read_all(folder)?;
+    Ok(SavedRun { report, ledgers: contents.ledgers })
+}
+
+/// The same, with the plan records.
+pub(super) fn read_all(folder: &Path) -> Result<(Report, Contents), StoreError> {
+    let (report, contents) = (read_report(folder)?, read_contents_of(folder)?);
+    agree(&report, &contents).map_err(|what| StoreError::Disagrees { folder: folder.to_owned(), what })?;
+    Ok((report, contents))
+}
+
+/// The run that this process has just made: its report is in memory, and what its file bears out is to be found out. A ledger that is
+/// missing is no error here, but makes its trial void.
+///
+/// # Errors
+/// When the ledger file cannot be read.
+pub fn read_own_run(folder: &Path, report: Report) -> Result<(SavedRun, Contents), StoreError> {
+    let contents = read_contents_of(folder)?;
+    Ok((SavedRun { report, ledgers: contents.ledgers.clone() }, contents))
+}
+
+fn read_contents_of(folder: &Path) -> Result<Contents, StoreError> {
     let path = folder.join(LEDGER_FILE);
-    let ledgers = match File::open(&path) {
-        Ok(file) => read_ledgers(BufReader::new(file)),
-        // A run without a trial has none.
-        Err(error) if error.kind() == io::ErrorKind::NotFound && report.cases.is_empty() => Ok(Ledgers::new()),
-        Err(error) => Err(error),
-    };
-    Ok(SavedRun { report, ledgers: ledgers.map_err(|error| StoreError::Read { path, error })? })
+    let contents = File::open(&path).and_then(|file| read_contents(BufReader::new(file)));
+    contents.map_err(|error| StoreError::Read { path, error })
 }
 
 /// Reads the report of a run.
@@ -140,13 +169,17 @@ pub fn write_report(folder: &Path, report: &Report) -> Result<(), StoreError> {
 /// Writes a file in one step.
 pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), StoreError> {
     let failed = |error| StoreError::Write { path: path.to_owned(), error };
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     file.write_all(content).map_err(failed)?;
     let readable = fs::Permissions::from_mode(0o644);
     file.as_file().set_permissions(readable).map_err(failed)?;
+    // On disk before it has its name, and its name on disk before anything that it replaces is removed.
+    file.as_file().sync_all().map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
+    // Not every file system can do this for a folder.
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
 }
 

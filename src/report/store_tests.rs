@@ -27,13 +27,14 @@ fn what_is_wrong_with_a_folder_is_said_with_the_way_out() {
     texts.push(told(folder.path()));
     write_report(folder.path(), &sample::run().0).unwrap();
     texts.push(told(folder.path()));
+    fs::write(
+        folder.path().join(LEDGER_FILE),
+        "{\"trial\":\"a#1\",\"n\":1,\"at\":0,\"wall\":0,\"kind\":\"opened\",\"seed\":1}\n",
+    )
+    .unwrap();
+    texts.push(told(folder.path()));
+    fs::write(folder.path().join(LEDGER_FILE), "{\"plan\":{\"id\":\"1\"},\"hash\":\"00000000000000000000000000000000\"}\n")
+        .unwrap();
+    texts.push(told(folder.path()));
     insta::assert_snapshot!(texts.join("\n\n"));
-}
-
-#[test]
-fn a_run_without_a_case_needs_no_ledger() {
-    let folder = tempfile::tempdir().unwrap();
-    let (report, _) = sample::gathered(vec![]);
-    write_report(folder.path(), &report).unwrap();
-    assert!(read_run(folder.path()).unwrap().ledgers.is_empty());
 }

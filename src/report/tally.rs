@@ -60,6 +60,8 @@ pub(crate) struct Tally {
     pub(crate) rate: Rate,
     /// Whether something that was to run did not: the run was cut off, or there was nothing to run.
     pub(crate) unfinished: bool,
+    /// How many trials were planned and were not run.
+    pub(crate) not_run: u64,
 }
 
 /// How likely all trials of a case pass, over the cases of a run.
@@ -88,6 +90,7 @@ impl Tally {
             pass_hat_k: pass_hat_k_of(report),
             rate: super::required::pass_rate(report),
             unfinished: report.interrupted || report.cases.is_empty(),
+            not_run: 0,
         };
         for case in &report.cases {
             tally.cases.add(result_of(case));
@@ -95,6 +98,8 @@ impl Tally {
                 tally.add(case, trial);
             }
         }
+        tally.not_run = report.planned.saturating_sub(tally.trials.all() as u64);
+        tally.unfinished |= tally.not_run > 0;
         tally
     }
 
@@ -120,6 +125,17 @@ impl Tally {
 
     pub(crate) fn exactly_once_rate(&self) -> Option<f64> {
         share(self.exactly_once, self.trials.judged())
+    }
+
+    /// That the run is partial, in words; `None` where it is complete.
+    pub(crate) fn partial(&self, report: &Report) -> Option<String> {
+        let planned = report.planned;
+        match (report.interrupted, self.not_run) {
+            (false, 0) => None,
+            (_, 0) => Some("Interrupted: these are the trials that were finished.".to_owned()),
+            (true, not_run) => Some(format!("Interrupted: {not_run} of {planned} planned trials were not run.")),
+            (false, not_run) => Some(format!("Partial: {not_run} of {planned} planned trials were not run.")),
+        }
     }
 
     pub(crate) fn attempts_per_effect(&self) -> Option<f64> {

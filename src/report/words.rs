@@ -48,6 +48,8 @@ pub(crate) const fn kind(kind: FindingKind) -> &'static str {
         FindingKind::Escaped => "escaped",
         FindingKind::TimeUp => "time-up",
         FindingKind::OverLimit => "over-limit",
+        FindingKind::LateWrite => "late-write",
+        FindingKind::LateRead => "late-read",
     }
 }
 

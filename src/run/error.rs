@@ -17,6 +17,19 @@ pub enum RunError {
     /// The output folder is in use.
     #[error("{path} is not empty\n  choose another folder with --out DIR, or go on with the run that it holds by --resume {path}", path = .0.display())]
     Taken(PathBuf),
+    /// The run is still running.
+    #[error("cannot go on with {path}: another process is running it\n  wait until that process has ended, or stop it first", path = .0.display())]
+    Live(PathBuf),
+    /// The disk failed a run that has begun.
+    #[error("cannot write {path}: {error}\n  free some space or mend the disk, then go on with what is finished: add --resume {folder} to the same command", path = path.display(), folder = folder.display())]
+    Kept {
+        /// Which file.
+        path: PathBuf,
+        /// The folder of the run.
+        folder: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
     /// A run that is to be gone on with cannot be read.
     #[error("cannot go on with {path}: {why}\n  name the folder of a run that was interrupted, or begin a new run without --resume", path = path.display())]
     Resume {

@@ -3,16 +3,17 @@
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use jiff::Timestamp;
-use mock_services::ledger::{LedgerFile, read_ledgers};
+use mock_services::ledger::{LedgerFile, read_contents};
 use serde::{Deserialize, Serialize};
 
-use super::{Identity, Planned, RunError};
-use crate::report::TrialReport;
+use super::adopt::{self, Told};
+use super::{Identity, Planned, RunError, lock};
+use crate::report::{PlanRecord, TrialReport};
 
-/// Finished trials, one on a line; gone when the run is complete.
+/// Finished trials, one on a line; gone when the run is complete and its report is on disk.
 const JOURNAL: &str = "trials.jsonl";
 const LEDGER: &str = "ledger.jsonl";
 
@@ -20,7 +21,9 @@ const LEDGER: &str = "ledger.jsonl";
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    ledger: Arc<LedgerFile>,
+    /// There is one when the run has begun.
+    ledger: OnceLock<Arc<LedgerFile>>,
+    /// Locked as long as it is open.
     journal: Mutex<File>,
     /// How often this run was gone on with, so that no trial has the name of one that was cut off.
     round: u32,
@@ -65,7 +68,7 @@ impl Folder {
         for name in names {
             let path = reports.join(name);
             match fs::create_dir(&path) {
-                Ok(()) => return Folder::open(path, 1, Before::default()),
+                Ok(()) => return Folder::create(path),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(RunError::Output { path, error }),
             }
@@ -83,7 +86,7 @@ impl Folder {
         if fs::read_dir(path).map_err(failed)?.next().is_some() {
             return Err(RunError::Taken(path.to_owned()));
         }
-        Folder::open(path.to_owned(), 1, Before::default())
+        Folder::create(path.to_owned())
     }
 
     /// The seed of a run that was cut off, by its journal. `asked` is the seed that the user names, which must be the same.
@@ -109,48 +112,55 @@ impl Folder {
     /// The folder of a run that was cut off, and the trials that it has finished.
     ///
     /// # Errors
-    /// When there is no such run, it cannot be read, or it is another run than `now`.
-    pub fn resume(path: &Path, now: &Identity) -> Result<(Self, Vec<(String, TrialReport)>), RunError> {
+    /// When there is no such run, it cannot be read, it still runs, or it is another run than `now`, which is planned by `plan`.
+    pub fn resume(path: &Path, now: &Identity, plan: &PlanRecord) -> Result<(Self, Vec<(String, TrialReport)>), RunError> {
         let failed = |why: String| RunError::Resume { path: path.to_owned(), why };
         let told = |error: io::Error| failed(error.to_string());
         let none = || failed("it holds no run that was cut off".to_owned());
         // `latest` is a link; the run has a name of its own.
         let real = fs::canonicalize(path).map_err(told)?;
-        let journal = File::open(real.join(JOURNAL)).map_err(|error| match error.kind() {
+        let journal = File::options().read(true).append(true).open(real.join(JOURNAL)).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => none(),
             _ => told(error),
         })?;
-        let mut lines = BufReader::new(journal).lines();
+        lock::take(&journal, path)?;
+        let mut lines = BufReader::new(&journal).lines();
         let head = lines.next().transpose().map_err(told)?.and_then(|line| serde_json::from_str::<Head>(&line).ok());
         let Head { began, run } = head.ok_or_else(none)?;
         if let Some(what) = run.differs(now) {
             return Err(RunError::OtherRun { path: path.to_owned(), what });
         }
-        // What the ledger does not bear out to its end is run again: it may not have reached the disk.
-        let ledgers = File::open(real.join(LEDGER)).and_then(|file| read_ledgers(BufReader::new(file))).map_err(told)?;
-        let is_whole = |trial: &TrialReport| ledgers.get(&trial.ledger).is_some_and(|saved| saved.torn.is_none());
-        let (mut finished, mut round, mut before) = (Vec::new(), 1, Before { began: Some(began), took: 0 });
+        let (mut journaled, mut round, mut before) = (Told::new(), 1, Before { began: Some(began), took: 0 });
         for line in lines {
-            // The last line may have been cut off: that trial runs again.
-            let Ok(Line { case, round: of, took, trial }) = serde_json::from_str(&line.map_err(told)?) else { continue };
-            round = round.max(of);
-            before.took = before.took.max(took);
-            if is_whole(&trial) {
-                finished.push((case, trial));
-            }
+            // A line may have been cut off: its trial is known by its ledger.
+            let Ok(line) = serde_json::from_str::<Line>(&line.map_err(told)?) else { continue };
+            round = round.max(line.round);
+            before.took = before.took.max(line.took);
+            journaled.insert((line.case, line.trial.trial), line.trial);
         }
-        Ok((Folder::open(real, round + 1, before)?, finished))
+        // A trial that its ledger does not bear out to its end runs again: it may not have reached the disk.
+        let contents = File::open(real.join(LEDGER)).and_then(|file| read_contents(BufReader::new(file))).map_err(told)?;
+        let finished = adopt::finished(&contents, &journaled, plan).map_err(failed)?;
+        // A ledger that was cut off has a round of its own, whether the journal knows of it or not.
+        let round = contents.ledgers.keys().filter_map(|name| name.rsplit_once('~')?.1.parse().ok()).fold(round, u32::max);
+        Ok((Folder::open(real, journal, round + 1, before)?, finished))
     }
 
-    fn open(path: PathBuf, round: u32, before: Before) -> Result<Self, RunError> {
-        let failed = |name: &str, error| RunError::Output { path: path.join(name), error };
-        let ledger = if round == 1 { LedgerFile::create(&path.join(LEDGER)) } else { LedgerFile::append(&path.join(LEDGER)) };
-        let ledger = Arc::new(ledger.map_err(|error| failed(LEDGER, error))?);
+    fn create(path: PathBuf) -> Result<Self, RunError> {
         let journal = File::options().create(true).append(true).open(path.join(JOURNAL));
-        let mut journal = journal.map_err(|error| failed(JOURNAL, error))?;
+        let journal = journal.map_err(|error| RunError::Output { path: path.join(JOURNAL), error })?;
+        lock::take(&journal, &path)?;
+        Folder::open(path, journal, 1, Before::default())
+    }
+
+    fn open(path: PathBuf, mut journal: File, round: u32, before: Before) -> Result<Self, RunError> {
+        let failed = |name: &str, error| RunError::Output { path: path.join(name), error };
+        let ledger = OnceLock::new();
         if round > 1 {
             // The last line may have been cut off.
             journal.write_all(b"\n").map_err(|error| failed(JOURNAL, error))?;
+            let file = LedgerFile::append(&path.join(LEDGER)).map_err(|error| failed(LEDGER, error))?;
+            ledger.get_or_init(|| Arc::new(file));
         }
         Ok(Folder { path, ledger, journal: Mutex::new(journal), round, before })
     }
@@ -174,10 +184,6 @@ impl Folder {
         self.path.parent().and_then(real).is_some_and(|parent| real(reports) == Some(parent))
     }
 
-    pub(super) fn ledger(&self) -> Arc<LedgerFile> {
-        Arc::clone(&self.ledger)
-    }
-
     pub(super) fn ledger_name(&self, planned: &Planned) -> String {
         let again = if self.round == 1 { String::new() } else { format!("~{}", self.round) };
         format!("{}#{}{again}", planned.case, planned.trial)
@@ -187,9 +193,17 @@ impl Folder {
         self.before
     }
 
-    /// Notes what this run is, unless it is gone on with.
-    pub(super) fn begin(&self, began: i64, run: Identity) -> Result<(), RunError> {
-        if self.before.began.is_some() { Ok(()) } else { self.note(&Head { began, run }) }
+    /// Notes what this run is and what it is to do, unless it is gone on with; gives back the file for its ledgers.
+    pub(super) fn begin(&self, began: i64, run: Identity, plan: &PlanRecord) -> Result<Arc<LedgerFile>, RunError> {
+        let failed = |error| RunError::Output { path: self.path.join(LEDGER), error };
+        if let Some(ledger) = self.ledger.get() {
+            return Ok(Arc::clone(ledger));
+        }
+        let plan = serde_json::to_string(plan).map_err(|error| failed(error.into()))?;
+        // The ledger first: without its plan there is no run.
+        let file = LedgerFile::create_planned(&self.path.join(LEDGER), &plan).map_err(failed)?;
+        self.note(&Head { began, run })?;
+        Ok(Arc::clone(self.ledger.get_or_init(|| Arc::new(file))))
     }
 
     /// Keeps a finished trial, so that a run that is cut off can go on behind it. `took` is how long the run has run.
@@ -200,7 +214,7 @@ impl Folder {
     }
 
     fn note(&self, line: &impl Serialize) -> Result<(), RunError> {
-        let failed = |error| RunError::Output { path: self.path.join(JOURNAL), error };
+        let failed = |error| RunError::Kept { path: self.path.join(JOURNAL), folder: self.path.clone(), error };
         let mut text = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
@@ -208,20 +222,26 @@ impl Folder {
     }
 
     fn flush(&self) -> Result<(), RunError> {
-        self.ledger.flush().map_err(|error| RunError::Output { path: self.path.join(LEDGER), error })
+        self.written(|ledger| ledger.flush())
     }
 
-    /// Waits until the ledger is on disk. A complete run needs its journal no more.
+    fn written(&self, how: impl FnOnce(&LedgerFile) -> io::Result<()>) -> Result<(), RunError> {
+        let failed = |error| RunError::Kept { path: self.path.join(LEDGER), folder: self.path.clone(), error };
+        self.ledger.get().map_or(Ok(()), |ledger| how(ledger).map_err(failed))
+    }
+
+    /// Waits until the ledgers are on disk.
     ///
     /// # Errors
-    /// When the ledger could not be written.
-    pub fn finish(&self, complete: bool) -> Result<(), RunError> {
-        self.flush()?;
-        if complete {
-            // Left behind it does no harm.
-            let _ = fs::remove_file(self.path.join(JOURNAL));
-        }
-        Ok(())
+    /// When they could not be written.
+    pub fn sync(&self) -> Result<(), RunError> {
+        self.written(|ledger| ledger.sync(&self.path.join(LEDGER)))
+    }
+
+    /// Removes the journal of a run that is complete, and whose report is on disk.
+    pub fn complete(&self) {
+        // Left behind it does no harm.
+        let _ = fs::remove_file(self.path.join(JOURNAL));
     }
 
     /// Lets `latest` beside the folder lead to it.

@@ -45,6 +45,11 @@ impl Identity {
         self.seed
     }
 
+    /// How the subject is started and judged, as a digest.
+    pub(super) fn settings(&self) -> &str {
+        &self.settings
+    }
+
     /// What is not as it was when the run began; `None` where it can be gone on with.
     #[must_use]
     pub fn differs(&self, now: &Self) -> Option<String> {
@@ -75,15 +80,21 @@ impl Identity {
     }
 }
 
-fn of_case(case: &Case) -> String {
-    // Where it stands in its file changes nothing that happens.
+/// A digest of all that a case says. Where it stands in its file changes nothing that happens.
+pub(super) fn of_case(case: &Case) -> String {
     fingerprint(&Case { file: String::new(), line: 0, ..case.clone() })
 }
 
-/// Twelve digits that are the same for the same value. What is printed for a programmer has every part of it, and is read by nobody but
+/// A digest of a set of cases.
+pub(super) fn of_cases<'a>(cases: impl IntoIterator<Item = &'a Case>) -> String {
+    let digests: BTreeMap<&str, String> = cases.into_iter().map(|case| (case.id.as_str(), of_case(case))).collect();
+    fingerprint(&digests)
+}
+
+/// Digits that are the same for the same value. What is printed for a programmer has every part of it, and is read by nobody but
 /// the very version of hapax that wrote it.
 fn fingerprint(value: &impl std::fmt::Debug) -> String {
-    Sha256::digest(format!("{value:?}")).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(format!("{value:?}")).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! Many trials: which, in what order, how many at once, where what they leave goes. It emits what happens; others show it.
 
+mod adopt;
 mod error;
 mod files;
 mod folder;
 mod identity;
+mod late;
+mod lock;
 mod pace;
 mod plan;
 mod rescore;
@@ -16,6 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use mock_services::ledger::LedgerFile;
 use tokio::task::JoinSet;
 
 use crate::report::{CaseReport, ControlReport, REPORT_VERSION, Report, TrialReport};
@@ -79,24 +83,29 @@ pub async fn run(
 ) -> Result<Report, RunError> {
     let (began, clock) = (Timestamp::now().as_millisecond(), Instant::now());
     let before = folder.before();
-    folder.begin(began, Identity::of(&plan, &subject, &options))?;
+    let record = plan.record(&subject, &options);
+    let ledger = folder.begin(began, Identity::of(&plan, &subject, &options), &record)?;
     let took = || before.took.saturating_add(millis(clock.elapsed()));
     on(Happened::Planned(plan.trials.len() + plan.finished.len()));
+    let work = Work::new(subject, options)?;
     let mut done = Done::new();
-    for (id, trial) in plan.finished {
+    for (id, mut trial) in plan.finished {
         if let Some(case) = plan.cases.get(&id) {
+            if trial.replay.is_empty() {
+                trial.replay = work.replay(case, trial.seed);
+            }
             on(Happened::Ended(case, &trial));
         }
         done.insert((id, trial.trial), trial);
     }
-    let work = Work::new(subject, options)?;
-    let complete = all(&work, &plan.cases, plan.trials, folder, pace, stop, &mut |case, trial| {
+    let complete = all(&work, &plan.cases, plan.trials, (folder, &ledger), pace, stop, &mut |case, trial| {
         folder.keep(&case.id, &trial, took())?;
         on(Happened::Ended(case, &trial));
         done.insert((case.id.clone(), trial.trial), trial);
         Ok(())
     })
     .await?;
+    let released = work.late.release();
     Ok(Report {
         report: REPORT_VERSION,
         hapax: env!("CARGO_PKG_VERSION").to_owned(),
@@ -110,7 +119,9 @@ pub async fn run(
         partition: work.options.partition.map(|partition| (partition.part, partition.of)),
         cases: case_reports(&plan.cases, done, &work),
         skipped: plan.skipped,
-        plan: plan.fingerprint,
+        digest: plan.digest,
+        planned: record.count(),
+        notes: released_early(&work.subject, released).into_iter().collect(),
     })
 }
 
@@ -119,7 +130,7 @@ async fn all(
     work: &Arc<Work>,
     cases: &BTreeMap<String, Arc<Case>>,
     planned: Vec<Planned>,
-    folder: &Folder,
+    (folder, ledger): (&Folder, &Arc<LedgerFile>),
     pace: &Pace,
     stop: impl Future<Output = ()>,
     on: &mut dyn FnMut(&Case, TrialReport) -> Result<(), RunError>,
@@ -136,7 +147,7 @@ async fn all(
             () = &mut stop => break,
             admitted = pace.admit(next.unwrap_or(1)), if next.is_some() => {
                 if let Some((case, planned)) = waiting.next() {
-                    let (work, file, name) = (Arc::clone(work), folder.ledger(), folder.ledger_name(&planned));
+                    let (work, file, name) = (Arc::clone(work), Arc::clone(ledger), folder.ledger_name(&planned));
                     running.spawn(async move {
                         let trial = work.one(&case, &planned, name, &file).await;
                         drop(admitted);
@@ -155,9 +166,24 @@ async fn all(
         }
     }
     let complete = waiting.peek().is_none() && running.is_empty();
-    // What still runs is stopped, and everything that it started.
-    running.shutdown().await;
+    // What still runs is stopped, and everything that it started. What has ended meanwhile counts.
+    running.abort_all();
+    while let Some(ended) = running.join_next().await {
+        if let Ok((case, trial)) = ended {
+            on(&case, trial)?;
+        }
+    }
     Ok(complete)
+}
+
+/// What a report says where late requests of an agent that goes on running can have been missed.
+fn released_early(subject: &Subject, released: usize) -> Option<String> {
+    (subject.outlives_its_trial() && released > 0).then(|| {
+        format!(
+            "File descriptors ran short, so the ports of {released} trials were released before the run ended, and what came to them \
+             afterwards was not seen; raise the limit (`ulimit -n`) to watch all of them."
+        )
+    })
 }
 
 fn case_reports(cases: &BTreeMap<String, Arc<Case>>, done: Done, work: &Work) -> Vec<CaseReport> {
@@ -173,6 +199,7 @@ fn case_reports(cases: &BTreeMap<String, Arc<Case>>, done: Done, work: &Work) ->
                 line: case.line,
                 about: case.about.clone(),
                 tags: case.tags.clone(),
+                digest: identity::of_case(case),
                 variant: case.variant.clone(),
                 task: case.work.task.clone(),
                 terms: trial::terms(case, &work.subject, work.options.require_claim),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +11,11 @@ use mock_services::fault::{After, Commit, Fault, Reply};
 use mock_services::yaml::write_duration;
 use sha2::{Digest, Sha256};
 
-use super::{Options, RunError};
-use crate::report::{Skipped, TrialReport};
+use super::{Identity, Options, RunError, identity};
+use crate::report::{PlanRecord, PlannedCase, Skipped, TrialReport};
 use crate::scenario::Case;
 use crate::subject::Subject;
+use crate::trial;
 
 /// What a run is to do.
 #[derive(Debug)]
@@ -27,7 +29,7 @@ pub struct Plan {
     /// The cases that are not run.
     pub skipped: Vec<Skipped>,
     /// Tells one set of cases from another, whatever part of it is run.
-    pub fingerprint: String,
+    pub digest: String,
 }
 
 /// One trial to come.
@@ -52,7 +54,7 @@ impl Plan {
             trials: Vec::new(),
             finished: Vec::new(),
             skipped: Vec::new(),
-            fingerprint: fingerprint(&cases),
+            digest: identity::of_cases(&cases),
         };
         for case in cases {
             if options.partition.is_some_and(|partition| !partition.has(&case.id)) {
@@ -76,6 +78,38 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The record that opens the ledger file.
+    #[must_use]
+    pub fn record(&self, subject: &Subject, options: &Options) -> PlanRecord {
+        let identity = Identity::of(self, subject, options);
+        let mut seeds: BTreeMap<&str, BTreeMap<u32, u64>> = BTreeMap::new();
+        for planned in &self.trials {
+            seeds.entry(&planned.case).or_default().insert(planned.trial, planned.seed);
+        }
+        for (id, trial) in &self.finished {
+            seeds.entry(id).or_default().insert(trial.trial, trial.seed);
+        }
+        let case = |(id, case): (&String, &Arc<Case>)| PlannedCase {
+            id: id.clone(),
+            scenario: case.scenario.clone(),
+            digest: identity::of_case(case),
+            seeds: seeds.get(id.as_str()).into_iter().flat_map(BTreeMap::values).copied().collect(),
+            terms: trial::terms(case, subject, options.require_claim),
+        };
+        PlanRecord {
+            id: unique(),
+            hapax: env!("CARGO_PKG_VERSION").to_owned(),
+            subject: subject.name.clone(),
+            settings: identity.settings().to_owned(),
+            seed: options.seed,
+            trials: options.trials,
+            part: options.partition.map(|partition| (partition.part, partition.of)),
+            digest: self.digest.clone(),
+            cases: self.cases.iter().map(case).collect(),
+            skipped: self.skipped.clone(),
+        }
+    }
+
     /// Leaves out what has been finished before.
     pub fn resume(&mut self, finished: Vec<(String, TrialReport)>) {
         self.finished = finished.into_iter().filter(|(id, _)| self.cases.contains_key(id)).collect();
@@ -85,18 +119,16 @@ impl Plan {
     }
 }
 
+/// Sixteen digits that no other run has.
+fn unique() -> String {
+    format!("{:016x}", RandomState::new().build_hasher().finish())
+}
+
 /// The seed of a trial: the same for the same run seed, case and number, whatever else is run. It has 48 bits, so that it can be
 /// typed, and so that no reader of JSON rounds it.
 #[must_use]
 pub fn trial_seed(run: u64, case: &str, trial: u32) -> u64 {
     hashed(&[&run.to_le_bytes(), case.as_bytes(), &trial.to_le_bytes()]) >> 16
-}
-
-/// Tells one set of cases from another by all that their verdicts depend on.
-fn fingerprint(cases: &[Case]) -> String {
-    let mut texts: Vec<Vec<u8>> = cases.iter().map(|case| format!("{case:?}").into_bytes()).collect();
-    texts.sort_unstable();
-    format!("{:016x}", hashed(&texts.iter().map(Vec::as_slice).collect::<Vec<_>>()))
 }
 
 fn hashed(parts: &[&[u8]]) -> u64 {

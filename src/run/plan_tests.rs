@@ -107,6 +107,7 @@ fn ended(planned: &Planned) -> TrialReport {
         trial: planned.trial,
         seed: planned.seed,
         ledger: String::new(),
+        seal: String::new(),
         took: 0,
         verdict,
         output: Vec::new(),

@@ -26,6 +26,9 @@ pub fn confirm(run: &mut SavedRun) {
     let seen = run.report.clone();
     rescore(run);
     keep_worse(&mut run.report, &seen);
+    for trial in run.report.cases.iter_mut().flat_map(|case| &mut case.trials) {
+        trial.seal = run.ledgers.get(&trial.ledger).map(|saved| saved.seal.clone()).unwrap_or_default();
+    }
 }
 
 fn keep_worse(report: &mut Report, seen: &Report) {

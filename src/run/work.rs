@@ -6,7 +6,8 @@ use std::sync::Arc;
 use mock_services::ledger::LedgerFile;
 use tempfile::TempDir;
 
-use super::{Options, Planned, RunError, millis};
+use super::late::LateTrials;
+use super::{Options, Planned, RunError, files, millis};
 use crate::report::TrialReport;
 use crate::scenario::Case;
 use crate::score::score;
@@ -18,13 +19,14 @@ use crate::trial::{self, Names, Setup};
 pub(super) struct Work {
     pub(super) subject: Subject,
     pub(super) options: Options,
+    pub(super) late: LateTrials,
     states: TempDir,
 }
 
 impl Work {
     pub(super) fn new(subject: Subject, options: Options) -> Result<Arc<Self>, RunError> {
         let states = tempfile::Builder::new().prefix("hapax-").tempdir().map_err(RunError::States)?;
-        Ok(Arc::new(Work { subject, options, states }))
+        Ok(Arc::new(Work { subject, options, late: LateTrials::default(), states }))
     }
 
     pub(super) async fn one(&self, case: &Case, planned: &Planned, name: String, file: &LedgerFile) -> TrialReport {
@@ -36,12 +38,17 @@ impl Work {
             require_claim: self.options.require_claim,
         };
         let finished = trial::run(case, &self.subject, &setup, Some(file)).await;
-        // What cannot be removed now goes with the directory of the run.
-        let _ = tokio::fs::remove_dir_all(&setup.dir).await;
+        // From here on nothing is awaited: a trial whose ledger is closed has a report, also when the run is interrupted now. What
+        // cannot be removed goes with the directory of the run.
+        drop(tokio::spawn(tokio::fs::remove_dir_all(setup.dir.clone())));
+        if let Some(ports) = finished.late {
+            self.late.keep(ports);
+        }
         TrialReport {
             trial: planned.trial,
             seed: planned.seed,
             ledger: setup.name,
+            seal: String::new(),
             took: millis(finished.took),
             verdict: score(&finished.terms, &finished.entries, None),
             output: finished.output,
@@ -50,7 +57,7 @@ impl Work {
     }
 
     /// The command that runs this trial again.
-    fn replay(&self, case: &Case, seed: u64) -> String {
+    pub(super) fn replay(&self, case: &Case, seed: u64) -> String {
         // What stands below scenarios/, or was made from the command line, is found by its id.
         let is_found = case.file.starts_with("scenarios/") || !Path::new(&case.file).is_file();
         let place = if is_found { String::new() } else { format!("--scenario {} ", quoted(&case.file)) };
@@ -60,6 +67,6 @@ impl Work {
     fn limits(&self, case: &Case) -> Limits {
         let settings = &self.subject.settings;
         let time = self.options.time.or(settings.time).unwrap_or(case.timeout);
-        Limits { time, grace: settings.grace, ..Limits::default() }
+        Limits { time, grace: settings.grace, files: files::of_a_subject(), ..Limits::default() }
     }
 }

@@ -166,6 +166,8 @@ pub enum Come {
     TimeUp,
     /// Exactly once, but it tried to reach something that is not a service of the trial.
     Escaped,
+    /// Exactly once, but it sent a write after its trial had ended.
+    LateWrite,
     /// Exactly once, but it says too little.
     Underclaimed,
     /// Exactly once, but it says too much.
@@ -184,7 +186,7 @@ pub enum Come {
 
 impl Come {
     /// All of them.
-    pub const ALL: [Come; 15] = [
+    pub const ALL: [Come; 16] = [
         Come::Pass,
         Come::Void,
         Come::MissingClaim,
@@ -193,6 +195,7 @@ impl Come {
         Come::OverLimit,
         Come::TimeUp,
         Come::Escaped,
+        Come::LateWrite,
         Come::Underclaimed,
         Come::Overclaimed,
         Come::Altered,
@@ -214,6 +217,7 @@ impl Come {
             Come::OverLimit => "over-limit",
             Come::TimeUp => "time-up",
             Come::Escaped => "escaped",
+            Come::LateWrite => "late-write",
             Come::Underclaimed => "underclaimed",
             Come::Overclaimed => "overclaimed",
             Come::Altered => "altered",

@@ -41,6 +41,7 @@ fn of_kind(kind: FindingKind) -> Come {
         FindingKind::Escaped => Come::Escaped,
         FindingKind::TimeUp => Come::TimeUp,
         FindingKind::OverLimit => Come::OverLimit,
+        FindingKind::LateWrite | FindingKind::LateRead => Come::LateWrite,
     }
 }
 

@@ -39,6 +39,20 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<
             "the subject ended and left {processes} running, which had to be ended: what they would have done is not known"
         ));
     }
+    let total = |name: &str, field: &str| story.noted(name).filter_map(|note| note.number(field)).sum::<i64>();
+    let unanswered = total(notes::UNANSWERED, "requests");
+    if unanswered > 0 {
+        let requests = if unanswered == 1 { "a request was".to_owned() } else { format!("{unanswered} requests were") };
+        reasons.push(format!(
+            "{requests} not answered when the time was over for which the agent is watched after its answer: what it would have done next is not known; raise `watch` in hapax.yaml"
+        ));
+    }
+    if total(notes::STILL_SENDING, "connections") > 0 {
+        reasons.push(
+            "the agent was still sending a request when the time was over for which it is watched after its answer; raise `watch` in hapax.yaml"
+                .to_owned(),
+        );
+    }
     if let Some(facts) = door_facts {
         reasons.extend(door::failed(terms, facts, story));
     }

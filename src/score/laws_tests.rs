@@ -199,7 +199,7 @@ fn an_event() -> impl Strategy<Value = Event<'static>> {
             for _ in 0..attempt {
                 tale.received(if is_write { "payment.charge" } else { "payment.list" }, None, &fields);
             }
-            tale.entries.pop().map(|entry| entry.event).unwrap_or(Event::Opened { seed: 0 })
+            tale.entries.pop().map(|entry| entry.event).unwrap_or(Event::Opened { seed: 0, plan: None })
         }),
         (attempt(), charge, any::<bool>()).prop_map(|(attempt, fields, is_charge)| Event::Committed {
             attempt,

@@ -28,7 +28,7 @@ pub(crate) enum Sees {
 impl Tale {
     pub(crate) fn new() -> Self {
         let mut tale = Tale { caller: 1, ..Tale::default() };
-        tale.add(Event::Opened { seed: 1 });
+        tale.add(Event::Opened { seed: 1, plan: None });
         tale
     }
 

@@ -212,6 +212,10 @@ pub enum FindingKind {
     TimeUp,
     /// It used more than it may: output, processes, files.
     OverLimit,
+    /// It sent a write after its trial had ended.
+    LateWrite,
+    /// It sent a read, or something that would have been refused, after its trial had ended.
+    LateRead,
 }
 
 impl FindingKind {

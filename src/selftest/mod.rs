@@ -48,7 +48,8 @@ pub async fn run(
                 }
             };
             let report = run::run(plan, subject, options, &folder, pace, stop, &mut tell).await?;
-            folder.finish(true)?;
+            folder.sync()?;
+            folder.complete();
             Ok::<_, RunError>((control, report))
         }
     });

@@ -46,6 +46,7 @@ async fn with_command(
         return unstartable(&start, format!("cannot start the agent at {}: {why}", target.authority));
     }
     let (body, watch) = (body(&start), settings.watch);
+    let before_stop = start.before_stop.clone();
     let running = supervised::start(command, settings, start);
     let handle = running.handle();
     let mut end = pin!(running.ended());
@@ -69,7 +70,12 @@ async fn with_command(
     let mut ended = match passing_on(stays, &handle, &mut ordered).await {
         Ok(ended) if answered.is_err() => return ended,
         Ok(ended) => ended,
-        Err(_) => passing_on(async { tokio::join!(handle.stop(), end).1 }, &handle, &mut ordered).await,
+        Err(_) => {
+            if let Some(before_stop) = before_stop.filter(|_| answered.is_ok()) {
+                before_stop.call();
+            }
+            passing_on(async { tokio::join!(handle.stop(), end).1 }, &handle, &mut ordered).await
+        }
     };
     match answered {
         Ok((status, body)) => (ended.how, ended.claim) = (How::Answered(status), claim::in_answer(&body)),

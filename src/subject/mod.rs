@@ -25,7 +25,7 @@ pub use config::{Config, ConfigError};
 pub use recorder::{Escape, Recorder};
 pub use running::{Handle, Running};
 pub use settings::{Settings, Signal};
-pub use start::{ClaimHeard, ClaimSource, Ended, How, Limits, ServiceAddress, Start};
+pub use start::{BeforeStop, ClaimHeard, ClaimSource, Ended, How, Limits, ServiceAddress, Start};
 pub use supervisor::supervise;
 pub use template::{Template, TemplateError};
 pub(crate) use words::split as split_command;
@@ -79,6 +79,12 @@ impl Subject {
     #[must_use]
     pub fn control(name: &str) -> Self {
         Subject { name: name.to_owned(), kind: SubjectKind::Control(name.to_owned()), settings: Settings::default() }
+    }
+
+    /// Whether it goes on running when a trial has ended, so that what it does afterwards is still to be watched.
+    #[must_use]
+    pub fn outlives_its_trial(&self) -> bool {
+        matches!(self.kind, SubjectKind::Http { command: None, .. })
     }
 
     /// Starts it once. A subject that cannot be started ends with [`How::Unstartable`].

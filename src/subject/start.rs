@@ -1,6 +1,8 @@
 //! One start of one caller: what it is given, and what is heard of it at its end. Plain data.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -35,6 +37,30 @@ pub struct Start {
     pub proxy: String,
     /// What it may use.
     pub limits: Limits,
+    /// What is done before an agent that has answered, and that hapax started, is stopped.
+    pub before_stop: Option<BeforeStop>,
+}
+
+/// Something that is done before an agent is stopped.
+#[derive(Clone)]
+pub struct BeforeStop(Arc<dyn Fn() + Send + Sync>);
+
+impl BeforeStop {
+    /// Does this.
+    pub fn new(action: impl Fn() + Send + Sync + 'static) -> Self {
+        BeforeStop(Arc::new(action))
+    }
+
+    /// Does it now.
+    pub(super) fn call(&self) {
+        (self.0)();
+    }
+}
+
+impl fmt::Debug for BeforeStop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BeforeStop")
+    }
 }
 
 /// Where a caller reaches a service.
@@ -63,6 +89,9 @@ pub struct Limits {
     pub processes: usize,
     /// How large a file it may write, in bytes.
     pub file_size: u64,
+    /// How many files it may have open until it asks for more, where that is not what hapax itself may.
+    #[serde(default)]
+    pub files: Option<u64>,
 }
 
 impl Default for Limits {
@@ -73,6 +102,7 @@ impl Default for Limits {
             kept: 64 * 1024,
             processes: 256,
             file_size: 256 * 1024 * 1024,
+            files: None,
         }
     }
 }

@@ -1,9 +1,10 @@
 //! One caller: its starts, one after another, until nothing is left to do.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mock_services::MockServices;
+use mock_services::{MockServices, OpenConnections};
 
 use super::dirs::Dirs;
 use super::interrupts::Striker;
@@ -11,7 +12,7 @@ use super::notes_write::Notes;
 use super::{Names, Setup};
 use crate::report::Output;
 use crate::scenario::{Case, Then, Work};
-use crate::subject::{How, Recorder, ServiceAddress, Start, Subject};
+use crate::subject::{BeforeStop, How, Recorder, ServiceAddress, Start, Subject};
 
 /// A caller stops after this many starts, whatever strikes it.
 const MOST_STARTS: u32 = 100;
@@ -24,7 +25,7 @@ pub(super) struct Caller<'a> {
     pub(super) case: &'a Case,
     pub(super) subject: &'a Subject,
     pub(super) setup: &'a Setup,
-    pub(super) services: &'a MockServices,
+    pub(super) services: &'a Arc<MockServices>,
     pub(super) striker: &'a Striker,
     pub(super) notes: &'a Notes,
     pub(super) recorder: &'a Recorder,
@@ -45,8 +46,10 @@ impl Caller<'_> {
             self.striker.started(self.number, running.handle());
             let ended = running.ended().await;
             let then = self.striker.ended(self.number).await;
-            // Its connections close by themselves; waiting for it makes the order of the ledger the same in every run.
-            let _ = tokio::time::timeout(LEAVE, self.services.caller_left(self.number)).await;
+            if !self.subject.outlives_its_trial() {
+                // Its connections close by themselves; waiting for it makes the order of the ledger the same in every run.
+                let _ = tokio::time::timeout(LEAVE, self.services.caller_left(self.number)).await;
+            }
             self.notes.ended(self.number, start, &ended);
             outputs.push(Output { caller: self.number, start, ..ended.output });
             let is_over = matches!(ended.how, How::Unstartable(_) | How::TimeUp | How::OverLimit(_)) || start >= MOST_STARTS;
@@ -89,6 +92,18 @@ impl Caller<'_> {
             result: self.dirs.claim(self.number, start),
             proxy: self.recorder.url(),
             limits: self.setup.limits,
+            before_stop: Some(self.before_stop()),
         }
+    }
+
+    /// Notes what is not answered at the moment at which an agent is about to be stopped.
+    fn before_stop(&self) -> BeforeStop {
+        let (services, notes, caller) = (Arc::downgrade(self.services), self.notes.clone(), self.number);
+        BeforeStop::new(move || {
+            if let Some(services) = services.upgrade() {
+                // Its idle connections close by themselves, when it is stopped.
+                notes.cut_off(caller, OpenConnections { idle: 0, ..services.connections(caller) });
+            }
+        })
     }
 }

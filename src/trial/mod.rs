@@ -54,6 +54,27 @@ pub struct Finished {
     pub output: Vec<Output>,
     /// How long it took.
     pub took: Duration,
+    /// Its ports, which stay bound and record what comes too late until this is dropped; none where the services did not start.
+    pub late: Option<LatePorts>,
+}
+
+/// The ports of a trial that has ended. A request that comes to one is written into the ledger of the trial and refused.
+pub struct LatePorts {
+    services: MockServices,
+}
+
+impl LatePorts {
+    /// How many ports there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.services.ports()
+    }
+}
+
+impl std::fmt::Debug for LatePorts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LatePorts").field("count", &self.count()).finish()
+    }
 }
 
 /// What the verdicts on this subject are measured by.
@@ -75,17 +96,17 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
     };
     secrets::hide(&ledger, case, subject);
     let notes = Notes::new(ledger.clone());
-    let output = match prepare(case, subject, setup, &ledger, clock).await {
+    let (output, late) = match prepare(case, subject, setup, &ledger, clock).await {
         Ok((services, recorders, dirs)) => act(case, subject, setup, notes, services, recorders, &dirs).await,
         Err(why) => {
             notes.unstartable(1, 1, &why);
-            Vec::new()
+            (Vec::new(), None)
         }
     };
     ledger.close();
     let terms = terms(case, subject, setup.require_claim);
     let output = output.into_iter().map(|output| shown(&ledger, output)).collect();
-    Finished { entries: ledger.entries(), terms, output, took: began.elapsed() }
+    Finished { entries: ledger.entries(), terms, output, took: began.elapsed(), late }
 }
 
 async fn prepare(
@@ -115,7 +136,7 @@ async fn act(
     services: MockServices,
     recorders: Vec<Recorder>,
     dirs: &Dirs,
-) -> Vec<Output> {
+) -> (Vec<Output>, Option<LatePorts>) {
     let services = Arc::new(services);
     let (recorders, listening) = listen(recorders, &notes);
     let striker = Striker::watch(&case.interrupts, &services, case.callers, &notes);
@@ -134,10 +155,12 @@ async fn act(
     drop(recorders);
     join_all(listening).await;
     services.settle().await;
-    if let Ok(services) = Arc::try_unwrap(services) {
-        services.stop().await;
+    let cut = services.retire().await;
+    if subject.outlives_its_trial() {
+        (1..).zip(cut).for_each(|(caller, open)| notes.cut_off(caller, open));
     }
-    output
+    let late = Arc::try_unwrap(services).ok().map(|services| LatePorts { services });
+    (output, late)
 }
 
 /// Writes down, as they happen, the attempts to reach something else than the services.

@@ -16,3 +16,12 @@ pub const STRUCK: &str = "struck";
 pub const ESCAPED: &str = "escaped";
 /// The subject used more than it may. Fields: `what` (in words).
 pub const OVER_LIMIT: &str = "over-limit";
+/// Requests of a caller had not been answered when the trial ended, or when the time was over for which an agent over HTTP is watched. Fields:
+/// `requests`.
+pub const UNANSWERED: &str = "unanswered";
+/// A caller was still sending a request then. Fields: `connections`.
+pub const STILL_SENDING: &str = "still-sending";
+/// Connections of a caller were open and idle then, and were closed. Fields: `connections`.
+pub const IDLE_CLOSED: &str = "idle-closed";
+/// A request came after the trial had ended. Fields: see [`mock_services::ledger::LATE_REQUEST`].
+pub const LATE_REQUEST: &str = mock_services::ledger::LATE_REQUEST;

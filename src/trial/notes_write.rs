@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use mock_services::OpenConnections;
 use mock_services::ledger::{Event, Ledger};
 use mock_services::service::Fields;
 
@@ -44,6 +45,20 @@ impl Notes {
     pub(super) fn escaped(&self, caller: u32, escape: &Escape) {
         let fields = Fields::new().with("host", escape.host.as_str()).with("port", i64::from(escape.port));
         self.note(notes::ESCAPED, caller, fields);
+    }
+
+    /// The connections of a caller that were cut off.
+    pub(super) fn cut_off(&self, caller: u32, open: OpenConnections) {
+        let OpenConnections { idle, sending, unanswered } = open;
+        for (name, field, count) in [
+            (notes::UNANSWERED, "requests", unanswered),
+            (notes::STILL_SENDING, "connections", sending),
+            (notes::IDLE_CLOSED, "connections", idle),
+        ] {
+            if count > 0 {
+                self.note(name, caller, Fields::new().with(field, i64::try_from(count).unwrap_or(i64::MAX)));
+            }
+        }
     }
 
     /// How a start ended, and what it said.

@@ -6,6 +6,7 @@ mod door;
 mod gate;
 mod gone;
 mod job;
+mod late;
 mod moments;
 mod reply;
 mod still;
@@ -74,6 +75,7 @@ pub(crate) struct Engine<S: Service> {
     /// How many requests each caller has made.
     requests: Box<[AtomicU64]>,
     timers: Mutex<JoinSet<()>>,
+    late: late::LateCounts,
 }
 
 /// An attempt that was written down, with the fault that strikes it.
@@ -122,6 +124,7 @@ impl<S: Service> Engine<S> {
             moments: Moments::default(),
             requests: (0..callers).map(|_| AtomicU64::new(0)).collect(),
             timers: Mutex::new(JoinSet::new()),
+            late: late::LateCounts::default(),
         });
         engine.start_timers();
         engine

@@ -53,8 +53,13 @@ impl Chain {
     }
 }
 
+/// The hash that a line carries, as it is shown; empty where it carries none.
+pub(super) fn shown_hash(line: &[u8]) -> String {
+    split(line).map_or_else(String::new, |(_, shown)| String::from_utf8_lossy(shown).into_owned())
+}
+
 /// The content that was hashed, and the hash as it is shown. No text of an entry can look like it: its quotes would be escaped.
-fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(super) fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let body = line.strip_suffix(b"\"}")?;
     let at = body.len().checked_sub(2 * SHOWN)?;
     let content = body[..at].strip_suffix(MARK)?;

@@ -124,7 +124,7 @@ mod tests {
                 replay,
             },
         );
-        let other = any::<u64>().prop_map(|seed| Event::Opened { seed });
+        let other = any::<u64>().prop_map(|seed| Event::Opened { seed, plan: None });
         prop_oneof![received, committed, replied, other]
     }
 

@@ -6,6 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::service::Fields;
 
+/// The name of the note of a request that came after the ledger was closed: it is added behind the closing entry, and another closing
+/// entry behind it. Fields: `service`, `method`, `path`, `kind` (`write`, `read` or `unreadable`), and `operation` where the request was
+/// understood.
+pub const LATE_REQUEST: &str = "late-request";
+
 /// One line of a ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
@@ -28,6 +33,9 @@ pub enum Event<'a> {
     Opened {
         /// The seed from which ids and chances come.
         seed: u64,
+        /// The hash of the plan record that opens the file, where there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plan: Option<Cow<'a, str>>,
     },
     /// An attempt came in.
     Received(Received<'a>),

@@ -2,13 +2,13 @@
 //! the disk.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::Inner;
+use super::{Inner, plan};
 
 /// Lines are written at most this often, many at a time.
 const GATHER: Duration = Duration::from_millis(20);
@@ -28,6 +28,8 @@ pub struct LedgerFile {
 pub(super) struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
+    /// The hash of the plan record that opens the file.
+    pub(super) plan: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -46,7 +48,20 @@ impl LedgerFile {
     /// # Errors
     /// When the file exists or cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
-        LedgerFile::over(File::options().write(true).create_new(true).open(path)?)
+        LedgerFile::over(File::options().write(true).create_new(true).open(path)?, None)
+    }
+
+    /// Creates the file with a plan record as its first line, which is on disk when this returns. `plan` is JSON on one line. The first
+    /// entry of each ledger in the file carries the hash of the record.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be written.
+    pub fn create_planned(path: &Path, plan: &str) -> io::Result<Self> {
+        let mut file = File::options().write(true).create_new(true).open(path)?;
+        let (line, hash) = plan::seal(plan);
+        file.write_all(&line)?;
+        file.sync_all()?;
+        LedgerFile::over(file, Some(hash))
     }
 
     /// Goes on with a file that was written before. A last line that was cut off stays, and is told when the file is read.
@@ -63,16 +78,30 @@ impl LedgerFile {
                 file.write_all(b"\n")?;
             }
         }
-        LedgerFile::over(file)
+        file.rewind()?;
+        let mut first = Vec::new();
+        BufReader::new(&file).read_until(b'\n', &mut first)?;
+        let plan = first.strip_suffix(b"\n").and_then(|line| plan::read(line, 1)).and_then(|plan| plan.hash);
+        LedgerFile::over(file, plan)
     }
 
-    fn over(file: File) -> io::Result<Self> {
-        let shared = Arc::new(Shared::default());
+    fn over(file: File, plan: Option<String>) -> io::Result<Self> {
+        let shared = Arc::new(Shared { plan, ..Shared::default() });
         let for_thread = Arc::clone(&shared);
         let length = file.metadata()?.len();
         let write = move || write_all(&for_thread, file, length);
         let thread = std::thread::Builder::new().name("ledger".to_owned()).spawn(write)?;
         Ok(LedgerFile { shared, thread: Some(thread) })
+    }
+
+    /// Waits until all that was added so far is on the disk itself, so that it outlives a loss of power.
+    ///
+    /// # Errors
+    /// When a line could not be written, now or earlier.
+    pub fn sync(&self, path: &Path) -> io::Result<()> {
+        self.flush()?;
+        // Any handle of the file will do: what is made durable is the file.
+        File::open(path)?.sync_all()
     }
 
     /// Waits until all that was added so far has been handed to the operating system.

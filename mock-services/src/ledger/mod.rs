@@ -7,12 +7,14 @@ mod draft;
 mod entry;
 mod file;
 mod pages;
+mod plan;
 mod read;
 mod record;
 mod redact;
 mod shape;
 mod store;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,11 +23,13 @@ use tokio::sync::Notify;
 
 use crate::clock::Clock;
 use crate::lock::{Apart, lock};
+use crate::service::Fields;
 use chain::Chain;
-pub use entry::{AtDoor, ClosedBy, Entry, Event, How, Received};
+pub use entry::{AtDoor, ClosedBy, Entry, Event, How, LATE_REQUEST, Received};
 pub use file::LedgerFile;
 use pages::{Pages, Reading};
-pub use read::{Saved, Torn, read_ledgers};
+pub use plan::SavedPlan;
+pub use read::{Contents, Saved, Torn, read_contents, read_ledgers};
 
 /// The ledger of one trial. Clones are handles to the same one.
 #[derive(Debug, Clone)]
@@ -103,8 +107,13 @@ impl Ledger {
             waiting: AtomicUsize::new(0),
         };
         let ledger = Ledger { inner: Arc::new(inner) };
-        ledger.append(&Event::Opened { seed });
+        ledger.append(&Event::Opened { seed, plan: ledger.plan() });
         ledger
+    }
+
+    /// The hash of the plan record of the file, where there is one.
+    fn plan(&self) -> Option<Cow<'_, str>> {
+        self.inner.file.as_ref().and_then(|file| file.plan.as_deref()).map(Cow::Borrowed)
     }
 
     /// Adds an entry. After [`Ledger::close`] nothing is added any more.
@@ -158,6 +167,15 @@ impl Ledger {
         }
     }
 
+    /// Adds a note of a request that came too late, and closes the ledger again where it was closed.
+    pub(crate) fn append_late(&self, caller: u32, fields: Fields) {
+        if self.inner.recording {
+            let event = Event::Noted { name: Cow::Borrowed(LATE_REQUEST), caller: Some(caller), fields: Cow::Owned(fields) };
+            self.inner.pages().add_late(&self.inner.clock, &event);
+            self.announce();
+        }
+    }
+
     /// Closes the ledger and begins an empty one under another name, in the same file where there is one.
     pub fn restart(&self, trial: &str, seed: u64) {
         let mut sealer = self.inner.sealer();
@@ -178,7 +196,7 @@ impl Ledger {
         self.inner.edition.store(pages.edition, Ordering::Release);
         drop(pages);
         drop(sealer);
-        self.append(&Event::Opened { seed });
+        self.append(&Event::Opened { seed, plan: self.plan() });
     }
 
     /// How many entries there are.

@@ -54,7 +54,18 @@ impl Pages {
         self.shapes.clear();
     }
 
-    /// Adds the closing entry, behind which nothing comes any more.
+    /// Adds an event behind the closing entry, and another closing entry behind it.
+    pub(super) fn add_late(&mut self, clock: &Clock, event: &Event<'_>) {
+        let was_closed = std::mem::replace(&mut self.closed, false);
+        let mut late = Parts::default();
+        late.take(event);
+        self.add(clock, &[late]);
+        if was_closed {
+            self.close(clock);
+        }
+    }
+
+    /// Adds the closing entry, behind which nothing comes any more but what [`Pages::add_late`] adds.
     pub(super) fn close(&mut self, clock: &Clock) {
         let mut end = Parts::default();
         end.take(&Event::End { count: self.count });

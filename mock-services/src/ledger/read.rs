@@ -5,11 +5,24 @@ use std::io::{self, BufRead};
 
 use serde::Deserialize;
 
-use super::chain::Chain;
-use super::entry::{Entry, Event};
+use super::chain::{Chain, shown_hash};
+use super::entry::{Entry, Event, LATE_REQUEST};
+use super::plan::{self, SavedPlan};
 
 /// A longer line is no line of ours.
 const LONGEST_LINE: u64 = 1024 * 1024;
+
+/// A longer plan record is none of ours.
+const LONGEST_PLAN: u64 = 1024 * 1024 * 1024;
+
+/// All that a file holds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Contents {
+    /// The plan records, in the order of the file.
+    pub plans: Vec<SavedPlan>,
+    /// The ledgers, by trial.
+    pub ledgers: BTreeMap<String, Saved>,
+}
 
 /// The ledger of one trial as a file has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +31,8 @@ pub struct Saved {
     pub entries: Vec<Entry>,
     /// Why it is not whole; `None` where it is, down to its closing entry.
     pub torn: Option<Torn>,
+    /// The last hash of its chain that was right: it tells this ledger from one that was shortened or exchanged.
+    pub seal: String,
 }
 
 /// What is wrong with a saved ledger.
@@ -61,7 +76,14 @@ struct Reading {
     unsealed: Vec<Entry>,
     /// The line of the first of them.
     unsealed_from: u64,
+    /// Whether the entry before is a closing one: only a late request may follow.
+    ended: bool,
+    /// Whether that one is sealed.
     closed: bool,
+}
+
+fn is_late(event: &Event<'_>) -> bool {
+    matches!(event, Event::Noted { name, .. } if name == LATE_REQUEST)
 }
 
 fn lines(from: u64, to: u64) -> String {
@@ -72,7 +94,16 @@ fn lines(from: u64, to: u64) -> String {
 ///
 /// # Errors
 /// When the file cannot be read; damage is no error but told in [`Saved::torn`].
-pub fn read_ledgers(mut file: impl BufRead) -> io::Result<BTreeMap<String, Saved>> {
+pub fn read_ledgers(file: impl BufRead) -> io::Result<BTreeMap<String, Saved>> {
+    read_contents(file).map(|contents| contents.ledgers)
+}
+
+/// Reads all of a file: its plan records and its ledgers.
+///
+/// # Errors
+/// When the file cannot be read; damage is no error but told in [`Saved::torn`] and [`SavedPlan::hash`].
+pub fn read_contents(mut file: impl BufRead) -> io::Result<Contents> {
+    let mut plans = Vec::new();
     let mut trials: BTreeMap<String, Reading> = BTreeMap::new();
     let mut damaged_line = None;
     let mut line = Vec::new();
@@ -81,6 +112,13 @@ pub fn read_ledgers(mut file: impl BufRead) -> io::Result<BTreeMap<String, Saved
         let length = io::Read::take(&mut file, LONGEST_LINE).read_until(b'\n', &mut line)?;
         if length == 0 {
             break;
+        }
+        if line.starts_with(plan::BEGINS) {
+            if !line.ends_with(b"\n") {
+                io::Read::take(&mut file, LONGEST_PLAN).read_until(b'\n', &mut line)?;
+            }
+            plans.extend(plan::read(line.strip_suffix(b"\n").unwrap_or(&line), number));
+            continue;
         }
         let whole = line.strip_suffix(b"\n");
         let parsed = whole.and_then(|whole| serde_json::from_slice::<Line>(whole).ok());
@@ -91,14 +129,16 @@ pub fn read_ledgers(mut file: impl BufRead) -> io::Result<BTreeMap<String, Saved
         };
         let reading = trials.entry(trial).or_insert_with_key(|trial| Reading {
             chain: Chain::new(trial),
-            saved: Saved { entries: Vec::new(), torn: None },
+            saved: Saved { entries: Vec::new(), torn: None, seal: String::new() },
             unsealed: Vec::new(),
             unsealed_from: number,
+            ended: false,
             closed: false,
         });
         reading.take(whole, entry, number);
     }
-    Ok(trials.into_iter().map(|(trial, reading)| (trial, reading.finish(damaged_line))).collect())
+    let ledgers = trials.into_iter().map(|(trial, reading)| (trial, reading.finish(damaged_line))).collect();
+    Ok(Contents { plans, ledgers })
 }
 
 impl Reading {
@@ -111,7 +151,8 @@ impl Reading {
         }
         let next = (self.saved.entries.len() + self.unsealed.len()) as u64 + 1;
         let sealed = self.chain.verify(line);
-        if entry.n != next || sealed == Some(false) || self.closed {
+        let follows = !self.ended || is_late(&entry.event);
+        if entry.n != next || sealed == Some(false) || !follows {
             self.unsealed.clear();
             self.saved.torn = Some(Torn::Broken { from: self.unsealed_from, to: number });
             return;
@@ -123,7 +164,9 @@ impl Reading {
         self.unsealed.push(entry);
         if sealed.is_some() {
             self.saved.entries.append(&mut self.unsealed);
+            self.saved.seal = shown_hash(line);
         }
+        (self.ended, self.closed) = (end.is_some(), false);
         if let Some(counted) = end {
             // The closing entry is always the last of those that it was written with.
             self.closed = sealed.is_some();

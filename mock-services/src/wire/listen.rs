@@ -10,6 +10,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::activity::{Activity, Attached, OpenConnections, Phase};
 use super::{Limits, http, smtp};
 use crate::engine::{Engine, Origin};
 use crate::service::Service;
@@ -19,6 +20,9 @@ const FILES_ARE_SHORT: Duration = Duration::from_millis(20);
 
 /// So many connections may wait to be accepted. One more has to knock again after a second, and would come late for no fault of ours.
 const WAITING: u32 = 4096;
+
+/// So many connections to the port of a trial that has ended are handled at once; more wait to be accepted.
+const LATE_AT_ONCE: usize = 16;
 
 /// What is spoken on a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,9 +53,10 @@ pub(crate) struct Endpoint {
     pub(crate) caller: u32,
     pub(crate) protocol: Protocol,
     pub(crate) address: SocketAddr,
-    stop: watch::Sender<bool>,
+    phase: watch::Sender<Phase>,
     /// How many connections are open.
     open: watch::Receiver<usize>,
+    activity: Arc<Activity>,
     task: JoinHandle<()>,
 }
 
@@ -66,11 +71,12 @@ impl Endpoint {
     ) -> io::Result<Self> {
         let listener = listen(SocketAddr::new(wire.address, port.unwrap_or(0)))?;
         let address = listener.local_addr()?;
-        let (stop, stopped) = watch::channel(false);
+        let (phase, phases) = watch::channel(Phase::Open);
         let (count, open) = watch::channel(0);
-        let port = Port { listener, caller, protocol, count };
-        let task = tokio::spawn(accept(port, engine, wire, stopped));
-        Ok(Endpoint { caller, protocol, address, stop, open, task })
+        let activity = Arc::new(Activity::default());
+        let port = Port { listener, caller, protocol, count, activity: Arc::clone(&activity) };
+        let task = tokio::spawn(accept(port, engine, wire, phases));
+        Ok(Endpoint { caller, protocol, address, phase, open, activity, task })
     }
 
     /// Waits until no connection is open.
@@ -79,9 +85,21 @@ impl Endpoint {
         let _ = self.open.clone().wait_for(|open| *open == 0).await;
     }
 
+    /// What its connections are doing now.
+    pub(crate) fn now(&self) -> OpenConnections {
+        self.activity.now(*self.open.borrow())
+    }
+
+    /// Ends what is going on, and says what that was. The port stays bound: what comes from now on is recorded as late and refused.
+    pub(crate) async fn retire(&self) -> OpenConnections {
+        self.phase.send_replace(Phase::Late);
+        self.left().await;
+        self.activity.cut()
+    }
+
     /// Closes the port and all its connections, whatever hangs.
     pub(crate) async fn close(&self) {
-        self.stop.send_replace(true);
+        self.phase.send_replace(Phase::Closed);
         // Its task counts connections until it ends, also where it panicked.
         let _ = self.open.clone().wait_for(|_| false).await;
     }
@@ -108,19 +126,26 @@ struct Port {
     caller: u32,
     protocol: Protocol,
     count: watch::Sender<usize>,
+    activity: Arc<Activity>,
 }
 
-async fn accept<S: Service>(port: Port, engine: Arc<Engine<S>>, wire: Arc<Wire>, mut stopped: watch::Receiver<bool>) {
-    let Port { listener, caller, protocol, count } = port;
+async fn accept<S: Service>(port: Port, engine: Arc<Engine<S>>, wire: Arc<Wire>, mut phase: watch::Receiver<Phase>) {
+    let Port { listener, caller, protocol, count, activity } = port;
     let mut connections = JoinSet::new();
     loop {
+        let is_late = *phase.borrow() == Phase::Late;
         tokio::select! {
-            accepted = listener.accept() => match accepted {
+            accepted = listener.accept(), if !is_late || connections.len() < LATE_AT_ONCE => match accepted {
                 Ok((line, _)) => {
                     let connection = wire.connections.fetch_add(1, Ordering::Relaxed) + 1;
                     let origin = Origin { caller, connection };
-                    connections.spawn(serve(line, Arc::clone(&engine), origin, protocol, wire.limits, wire.shed.subscribe()));
-                    count.send_replace(connections.len());
+                    if is_late {
+                        connections.spawn(serve_late(line, Arc::clone(&engine), origin, protocol));
+                    } else {
+                        let attached = Attached::new(phase.clone(), Arc::clone(&activity), count.clone());
+                        let (engine, shed) = (Arc::clone(&engine), wire.shed.subscribe());
+                        connections.spawn(serve(line, engine, origin, protocol, wire.limits, shed, attached));
+                    }
                 }
                 // A caller that has left before it was accepted says nothing of files.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -129,10 +154,12 @@ async fn accept<S: Service>(port: Port, engine: Arc<Engine<S>>, wire: Arc<Wire>,
                     tokio::time::sleep(FILES_ARE_SHORT).await;
                 }
             },
-            Some(_) = connections.join_next() => {
-                count.send_replace(connections.len());
+            Some(_) = connections.join_next() => {}
+            changed = phase.changed() => {
+                if changed.is_err() || *phase.borrow() == Phase::Closed {
+                    break;
+                }
             }
-            _ = stopped.changed() => break,
         }
     }
     drop(listener);
@@ -146,9 +173,18 @@ async fn serve<S: Service>(
     protocol: Protocol,
     limits: Limits,
     shed: watch::Receiver<u64>,
+    attached: Attached,
 ) {
     match protocol {
-        Protocol::Http => http::serve(line, engine, origin, limits, shed).await,
-        Protocol::Smtp => smtp::serve(line, engine, origin, limits, shed).await,
+        Protocol::Http => http::serve(line, engine, origin, limits, shed, attached).await,
+        Protocol::Smtp => smtp::serve(line, engine, origin, limits, shed, attached).await,
+    }
+}
+
+/// Records and refuses what comes after the trial has ended.
+async fn serve_late<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: Origin, protocol: Protocol) {
+    match protocol {
+        Protocol::Http => http::serve_late(line, engine, origin).await,
+        Protocol::Smtp => smtp::serve_late(line, engine, origin).await,
     }
 }

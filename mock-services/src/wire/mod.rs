@@ -1,6 +1,7 @@
 //! Sockets: how requests come in and how answers go out, in whole, in part, late or not at all. Knows bytes and connections,
 //! nothing of what a request means.
 
+mod activity;
 mod close;
 mod deliver;
 mod garble;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use crate::fault::Framing;
 use crate::ledger::{Event, Ledger, Numbered};
 use crate::service::Answer;
+pub use activity::OpenConnections;
 pub use limits::Limits;
 pub(crate) use listen::{Endpoint, Protocol, Wire};
 

@@ -145,7 +145,7 @@ async fn two_keys_that_are_hidden_can_still_be_told_apart() {
 fn a_seed_that_looks_like_a_card_number_is_none() {
     for seed in [4_242_424_242_424_242, 5_555_555_555_554_444, 378_282_246_310_005, u64::MAX] {
         let ledger = Ledger::new("t", seed, Clock::default());
-        assert!(matches!(ledger.entries()[..], [ref entry] if entry.event == Event::Opened { seed }), "{seed}");
+        assert!(matches!(ledger.entries()[..], [ref entry] if entry.event == Event::Opened { seed, plan: None }), "{seed}");
     }
 }
 

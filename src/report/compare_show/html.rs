@@ -2,7 +2,7 @@
 
 use maud::html;
 
-use super::{headline, luck, state};
+use super::{cause, headline, luck, state};
 use crate::report::compare::{ChangeKind, Comparison};
 use crate::report::page::{Frame, frame};
 use crate::report::text::line;
@@ -25,12 +25,13 @@ pub fn compare_page(comparison: &Comparison) -> String {
             @if comparison.of_kind(kind).next().is_some() {
                 h2 { (kind.words()) }
                 table {
-                    thead { tr { @for name in ["case", "was", "is", "chance"] { th scope="col" { (name) } } } }
+                    thead { tr { @for name in ["case", "was", "is", "cause", "chance"] { th scope="col" { (name) } } } }
                     tbody { @for change in comparison.of_kind(kind) {
                         tr {
                             th scope="row" { code { (line(&change.id, 300)) } }
                             td { (state(change.old)) }
                             td { (state(change.new)) }
+                            td { (cause(change)) }
                             td { (luck(change)) }
                         }
                     } }

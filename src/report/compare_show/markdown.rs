@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{headline, luck, state};
+use super::{cause, headline, luck, state};
 use crate::report::compare::{ChangeKind, Comparison};
 use crate::report::escape::{code, markdown};
 use crate::report::markdown::LARGEST_SUMMARY;
@@ -18,12 +18,12 @@ pub fn compare_md(comparison: &Comparison) -> String {
     if comparison.changes.is_empty() {
         return out;
     }
-    out.push_str("\n| change | case | was | is | chance |\n| --- | --- | --- | --- | --- |\n");
+    out.push_str("\n| change | case | was | is | cause | chance |\n| --- | --- | --- | --- | --- | --- |\n");
     let rows = ChangeKind::ALL.into_iter().flat_map(|kind| comparison.of_kind(kind));
     for (place, change) in rows.enumerate() {
         let id = code(&line(&change.id, 300));
         let (was, is, luck) = (markdown(&state(change.old)), markdown(&state(change.new)), markdown(&luck(change)));
-        let row = format!("| {} | {id} | {was} | {is} | {luck} |\n", change.kind.words());
+        let row = format!("| {} | {id} | {was} | {is} | {} | {luck} |\n", change.kind.words(), cause(change));
         if out.len() + row.len() > LARGEST_SUMMARY {
             let _ = writeln!(out, "\n{} more are left out: this would be too long.", comparison.changes.len() - place);
             break;

@@ -8,7 +8,8 @@ pub use html::compare_page;
 pub use markdown::compare_md;
 pub use terminal::compare_text;
 
-use super::compare::{CaseState, Change, Comparison, SIGNIFICANT};
+use super::compare::{CaseState, Cause, Change, Comparison, SIGNIFICANT};
+use super::text;
 use super::words::{self, counted, percent};
 use crate::score::Result3;
 
@@ -19,7 +20,25 @@ fn headline(comparison: &Comparison) -> String {
     let mut parts: Vec<String> =
         counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")).collect();
     parts.push(counted(comparison.same, "case") + " the same");
-    parts.join(", ")
+    let mut line = parts.join(", ");
+    if comparison.scenarios_changed > 0 {
+        line.push_str(&format!("; the scenario of {} changed", counted(comparison.scenarios_changed, "case")));
+    }
+    if let Some((old, new)) = &comparison.versions {
+        line.push_str(&format!("; hapax {} → {}", text::line(old, 40), text::line(new, 40)));
+    }
+    line
+}
+
+/// What can have made the difference.
+fn cause(change: &Change) -> &'static str {
+    match change.cause {
+        None => "",
+        Some(Cause::Scenario) => "scenario changed",
+        Some(Cause::Hapax) => "same scenario: hapax or the agent changed",
+        Some(Cause::Agent) => "same scenario: the agent changed",
+        Some(Cause::Unknown) => "not known whether the scenario changed",
+    }
 }
 
 /// What a case was or is.

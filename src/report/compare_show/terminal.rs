@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{headline, luck, state};
+use super::{cause, headline, luck, state};
 use crate::report::compare::{ChangeKind, Comparison};
 use crate::report::paint::Paint;
 use crate::report::terminal::View;
@@ -24,6 +24,10 @@ pub fn compare_text(comparison: &Comparison, view: &View) -> String {
             };
             let _ = writeln!(out, "{word}  {}", paint.strong(&line(&change.id, 300)));
             let _ = writeln!(out, "{}", fit(&format!("      {} → {}", state(change.old), state(change.new)), width));
+            let cause = cause(change);
+            if !cause.is_empty() {
+                let _ = writeln!(out, "{}", fit(&format!("      {cause}"), width));
+            }
             let luck = luck(change);
             if !luck.is_empty() {
                 let _ = writeln!(out, "{}", fit(&format!("      {luck}"), width));

@@ -35,8 +35,8 @@ pub(super) fn head(report: &Report, tally: &Tally) -> Markup {
                 span.verdict.(class) { span aria-hidden="true" { (mark) } " " (word) }
                 " " code { (line(&report.subject, 200)) }
             }
-            @if report.interrupted {
-                p.warning { "Interrupted: these are the trials that were finished." }
+            @for text in tally.partial(report).iter().chain(&report.notes) {
+                p.warning { (line(text, 500)) }
             }
             @if let Some((part, parts)) = report.partition {
                 p.warning { "This is part " (part) " of " (parts) " of a run." }

@@ -18,7 +18,7 @@ pub(crate) struct Book {
 impl Book {
     pub(crate) fn new() -> Self {
         let mut book = Book::default();
-        book.add(0, Event::Opened { seed: 7 });
+        book.add(0, Event::Opened { seed: 7, plan: None });
         book
     }
 
@@ -80,6 +80,6 @@ impl Book {
     pub(crate) fn closed(mut self) -> Saved {
         let count = self.entries.len() as u64;
         self.add(1, Event::End { count });
-        Saved { entries: self.entries, torn: None }
+        Saved { entries: self.entries, torn: None, seal: String::new() }
     }
 }

@@ -12,7 +12,7 @@ use mock_services::service::Fields;
 pub(crate) use book::Book;
 pub(crate) use trials::{Sampled, double_charge, hostile, killed, lost, pass, twelve_callers, void};
 
-use crate::report::{CaseReport, REPORT_VERSION, Report, Skipped, TrialReport};
+use crate::report::{CaseReport, PlanRecord, PlannedCase, REPORT_VERSION, Report, Skipped, TrialReport};
 use crate::scenario::{Intent, OperationTerm, Planned, Said, Terms};
 use crate::score::{
     AttemptsMade, Claim, Finding, FindingKind, Honesty, IntentOutcome, Outcome, Recovery, Result3, RetriedBy, Verdict,
@@ -88,6 +88,7 @@ pub(crate) fn case(scenario: &str, variant: &[(&str, &str)], about: &str, verdic
         trial: 1,
         seed: 77,
         ledger: format!("{id}#1"),
+        seal: String::new(),
         took: 540,
         verdict,
         output: vec![],
@@ -100,11 +101,35 @@ pub(crate) fn case(scenario: &str, variant: &[(&str, &str)], about: &str, verdic
         line: 3,
         about: about.to_owned(),
         tags: vec!["payment".to_owned(), "ambiguous".to_owned()],
+        digest: "d1".to_owned(),
         variant,
         task: "Charge customer cus_42 $49.99 for order ord_1001.".to_owned(),
         terms: terms("payment.charge#1 commit=now reply=drop"),
         trials: vec![trial],
         controls: vec![],
+    }
+}
+
+/// The plan that a report was written under.
+pub(crate) fn plan_of(report: &Report) -> PlanRecord {
+    let case = |case: &CaseReport| PlannedCase {
+        id: case.id.clone(),
+        scenario: case.scenario.clone(),
+        digest: case.digest.clone(),
+        seeds: case.trials.iter().map(|trial| trial.seed).collect(),
+        terms: case.terms.clone(),
+    };
+    PlanRecord {
+        id: "1".to_owned(),
+        hapax: report.hapax.clone(),
+        subject: report.subject.clone(),
+        settings: String::new(),
+        seed: report.seed,
+        trials: report.trials,
+        part: report.partition,
+        digest: report.digest.clone(),
+        cases: report.cases.iter().map(case).collect(),
+        skipped: report.skipped.clone(),
     }
 }
 
@@ -135,7 +160,9 @@ pub(crate) fn gathered(sampled: Vec<Sampled>) -> (Report, BTreeMap<String, Saved
         trials: 1,
         interrupted: false,
         partition: None,
-        plan: String::new(),
+        digest: "d0".to_owned(),
+        planned: cases.iter().map(|case| case.trials.len() as u64).sum(),
+        notes: vec![],
         cases,
         skipped: vec![Skipped { id: "email/lost-reply".to_owned(), why: "it needs email.send".to_owned() }],
     };

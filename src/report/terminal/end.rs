@@ -92,9 +92,11 @@ pub(super) fn push_last_line(out: &mut String, report: &Report, tally: &Tally, v
     };
     let trials = format!("{} in {}", counted(tally.trials.all(), "trial"), words::duration(report.took));
     let _ = writeln!(out, "{word}  {} ({trials})", cases_counted(tally));
-    if report.interrupted {
-        let text = paint.unsure("Interrupted: these are the trials that were finished.");
-        let _ = writeln!(out, "{text}");
+    if let Some(text) = tally.partial(report) {
+        let _ = writeln!(out, "{}", paint.unsure(&text));
+    }
+    for note in &report.notes {
+        push_labelled(out, "", &line(note, 500), view);
     }
     if let Some((part, parts)) = report.partition {
         let _ = writeln!(out, "This is part {part} of {parts}; `hapax report merge` makes one run of all parts.");

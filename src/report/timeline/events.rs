@@ -131,6 +131,14 @@ fn noted(name: &str, about: &Fields) -> Option<Drawn> {
         }
         notes::ESCAPED => Drawn::new(Shape::Note, format!("tried to reach {}:{}", field("host"), field("port"))),
         notes::OVER_LIMIT => Drawn::new(Shape::Note, format!("used more than it may: {}", field("what"))),
+        notes::UNANSWERED => Drawn::new(Shape::Note, format!("not answered at the end: {} requests", field("requests"))),
+        notes::STILL_SENDING => Drawn::new(Shape::Note, "was still sending a request at the end"),
+        notes::IDLE_CLOSED => Drawn::new(Shape::Note, format!("idle connections closed at the end: {}", field("connections"))),
+        notes::LATE_REQUEST => {
+            let what = if field("operation").is_empty() { field("service") } else { field("operation") };
+            let detail = format!("{} {}", field("method"), field("path"));
+            Drawn::with(Shape::Refused, format!("late {}: {what}, refused", field("kind")), detail)
+        }
         other => Drawn::with(Shape::Note, line(other, VALUE), fields(about)),
     }
 }

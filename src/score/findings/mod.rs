@@ -5,6 +5,7 @@ mod asked;
 mod attempted;
 mod ends;
 mod escaped;
+mod late;
 mod lost;
 mod often;
 mod remedy;
@@ -50,6 +51,7 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
     found.extend(said::findings(scene));
     found.extend(ends::findings(scene));
     found.extend(escaped::findings(scene));
+    found.extend(late::findings(scene));
     for finding in &mut found {
         finding.entries.sort_unstable();
         finding.entries.dedup();
@@ -61,7 +63,7 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
 
 /// How bad a kind is; the worst is 0.
 pub(super) fn rank(kind: FindingKind) -> usize {
-    const WORST_FIRST: [FindingKind; 17] = [
+    const WORST_FIRST: [FindingKind; 19] = [
         FindingKind::Diverged,
         FindingKind::Duplicated,
         FindingKind::Unintended,
@@ -70,6 +72,7 @@ pub(super) fn rank(kind: FindingKind) -> usize {
         FindingKind::Altered,
         FindingKind::AlteredAttempted,
         FindingKind::Record,
+        FindingKind::LateWrite,
         FindingKind::Escaped,
         FindingKind::Overclaimed,
         FindingKind::Underclaimed,
@@ -79,6 +82,7 @@ pub(super) fn rank(kind: FindingKind) -> usize {
         FindingKind::OverLimit,
         FindingKind::MissingClaim,
         FindingKind::Compensated,
+        FindingKind::LateRead,
     ];
     WORST_FIRST.iter().position(|other| *other == kind).unwrap_or(WORST_FIRST.len())
 }

@@ -58,6 +58,11 @@ fn confine(limits: &Limits) {
     };
     bounded(limits.file_size, Resource::Fsize);
     bounded(0, Resource::Core);
+    if let Some(files) = limits.files {
+        // hapax may have more for itself than it was started with; the subject has what it would have without it.
+        let maximum = rustix::process::getrlimit(Resource::Nofile).maximum;
+        let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: Some(files), maximum });
+    }
     #[cfg(target_os = "linux")]
     {
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));

@@ -9,9 +9,11 @@ use tokio::sync::watch;
 use super::body::{Chunked, Progress};
 use super::encode::{Frame, encode};
 use super::head::{BodyFraming, Head, parse};
+use super::late;
 use super::patience::Patience;
 use crate::engine::{Engine, Gone, Origin};
 use crate::service::{Answer, Request, Service};
+use crate::wire::activity::{Attached, Doing};
 use crate::wire::close::{End, left, speaks};
 use crate::wire::deliver::deliver;
 use crate::wire::garble::garble;
@@ -22,7 +24,7 @@ use crate::wire::{Limits, Manner, Ticket};
 const MOST_KEPT: usize = 64 * 1024;
 
 /// What came in next.
-enum Next {
+pub(super) enum Next {
     Request {
         request: Request,
         keep_alive: bool,
@@ -32,63 +34,108 @@ enum Next {
     Ended(End),
 }
 
-struct Connection<'a> {
-    line: TcpStream,
+pub(super) struct Connection<'a> {
+    pub(super) line: TcpStream,
     buffer: Vec<u8>,
     /// The body of the answer and the answer as a whole, kept for the next one.
     body: Vec<u8>,
     out: Vec<u8>,
     limits: &'a Limits,
     patience: Patience,
+    /// Whether a body is being read: its head is not in the buffer any more.
+    pub(super) in_body: bool,
 }
 
-/// Serves the connection until either side ends it.
+/// Serves the connection until either side ends it, or the trial ends.
 pub(in crate::wire) async fn serve<S: Service>(
     line: TcpStream,
     engine: Arc<Engine<S>>,
     origin: Origin,
     limits: Limits,
     mut shed: watch::Receiver<u64>,
+    mut attached: Attached,
 ) {
     // Answers are small and awaited: holding them back for more would only delay them.
     let _ = line.set_nodelay(true);
-    if speaks(&line, &mut shed, limits.idle_time).await {
-        drop(shed);
+    let spoken = tokio::select! {
+        biased;
+        spoken = speaks(&line, &mut shed, limits.idle_time) => Some(spoken),
+        () = attached.is_late() => None,
+    };
+    drop(shed);
+    match spoken {
         // In a box of its own, so that those who say nothing take little.
-        Box::pin(converse(line, engine, origin, limits)).await;
+        Some(true) => Box::pin(converse(line, engine, origin, limits, attached)).await,
+        Some(false) => {}
+        None => {
+            attached.cut_off();
+            Box::pin(late::serve(line, engine, origin)).await;
+        }
     }
 }
 
-async fn converse<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: Origin, limits: Limits) {
-    let patience = Patience::new(limits.idle_time);
-    let mut connection = Connection { line, buffer: Vec::new(), body: Vec::new(), out: Vec::new(), limits: &limits, patience };
-    let mut open = Open::new(engine, origin);
-    let end = loop {
-        match connection.next(open.engine().service().key_header()).await {
-            Next::Ended(end) => break end,
+async fn converse<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: Origin, limits: Limits, mut attached: Attached) {
+    let mut connection = Connection::new(line, &limits);
+    let mut open = Open::new(Arc::clone(&engine), origin);
+    let late = attached.is_late();
+    let end = tokio::select! {
+        biased;
+        end = talk(&mut connection, &mut open, origin, &mut attached) => Some(end),
+        () = late => None,
+    };
+    let Some(end) = end else {
+        drop(open);
+        if attached.cut_off() != Doing::Answering {
+            late::listen_on(connection, engine, origin).await;
+        }
+        return;
+    };
+    attached.does(Doing::Idle);
+    open.ends(end);
+    tokio::select! {
+        () = end.carry_out(&mut connection.line) => {}
+        () = attached.is_late() => {}
+    }
+}
+
+async fn talk<S: Service>(connection: &mut Connection<'_>, open: &mut Open<S>, origin: Origin, attached: &mut Attached) -> End {
+    loop {
+        attached.does(Doing::Idle);
+        match connection.next(open.engine().service().key_header(), Some(attached)).await {
+            Next::Ended(end) => return end,
             Next::Bad(status) => {
                 open.asked();
-                break connection.refuse(open.engine(), origin, status).await;
+                attached.does(Doing::Answering);
+                return connection.refuse(open.engine(), origin, status).await;
             }
             Next::Request { request, keep_alive } => {
                 open.asked();
+                attached.does(Doing::Answering);
                 if let Some(end) = connection.answer(open.engine(), origin, request, keep_alive).await {
-                    break end;
+                    return end;
                 }
             }
         }
-    };
-    open.ends(end);
-    end.carry_out(&mut connection.line).await;
+    }
+}
+
+impl<'a> Connection<'a> {
+    pub(super) fn new(line: TcpStream, limits: &'a Limits) -> Self {
+        let patience = Patience::new(limits.idle_time);
+        Connection { line, buffer: Vec::new(), body: Vec::new(), out: Vec::new(), limits, patience, in_body: false }
+    }
 }
 
 impl Connection<'_> {
     /// Reads the next request, whole.
-    async fn next(&mut self, key_header: &str) -> Next {
+    pub(super) async fn next(&mut self, key_header: &str, mut attached: Option<&mut Attached>) -> Next {
         self.patience.begin(self.limits.idle_time);
         let mut begun = false;
         let head = loop {
             if !self.buffer.is_empty() {
+                if let Some(attached) = &mut attached {
+                    attached.does(Doing::Reading);
+                }
                 match parse(&self.buffer, self.limits.head, key_header) {
                     Ok(Some(head)) => break head,
                     Ok(None) if begun => {}
@@ -108,7 +155,10 @@ impl Connection<'_> {
             }
         };
         let keep_alive = head.keep_alive;
-        match self.body(head).await {
+        self.in_body = true;
+        let body = self.body(head).await;
+        self.in_body = false;
+        match body {
             Ok(request) => Next::Request { request, keep_alive },
             Err(None) => Next::Ended(End::Left),
             Err(Some(status)) => Next::Bad(status),
@@ -239,7 +289,13 @@ impl Connection<'_> {
         self.send(&answer, frame, Manner::Whole, None).await.unwrap_or(ends)
     }
 
-    async fn send(&mut self, answer: &Answer, frame: Frame, manner: Manner, ticket: Option<&Ticket<'_>>) -> Option<End> {
+    pub(super) async fn send(
+        &mut self,
+        answer: &Answer,
+        frame: Frame,
+        manner: Manner,
+        ticket: Option<&Ticket<'_>>,
+    ) -> Option<End> {
         self.body.clear();
         answer.write_body(&mut self.body);
         if manner == Manner::Garble {

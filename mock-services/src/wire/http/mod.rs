@@ -5,6 +5,8 @@ mod body;
 mod connection;
 mod encode;
 mod head;
+mod late;
 mod patience;
 
 pub(super) use connection::serve;
+pub(super) use late::serve as serve_late;

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::{Session, SmtpOptions, Step, encode};
 use crate::engine::{Engine, Gone, Origin};
 use crate::service::{Envelope, Request, Service};
+use crate::wire::activity::{Attached, Doing};
 use crate::wire::close::{End, Line, left, speaks};
 use crate::wire::deliver::{Encoded, deliver};
 use crate::wire::garble::garble;
@@ -30,6 +31,7 @@ struct Conversation<S: Service> {
     open: Open<S>,
     /// How long the client may say nothing, and how long a line or a message may take.
     patience: Duration,
+    attached: Attached,
 }
 
 /// Serves the connection until either side ends it.
@@ -39,6 +41,7 @@ pub(in crate::wire) async fn serve<S: Service>(
     origin: Origin,
     limits: Limits,
     mut shed: watch::Receiver<u64>,
+    attached: Attached,
 ) {
     let _ = line.set_nodelay(true);
     let options = SmtpOptions {
@@ -48,15 +51,36 @@ pub(in crate::wire) async fn serve<S: Service>(
         starttls: tls::acceptor().is_some(),
     };
     let session = Session::new(options);
-    if line.write_all(&session.greeting()).await.is_ok() && speaks(&line, &mut shed, limits.idle_time).await {
+    let speaks = async { line.write_all(&session.greeting()).await.is_ok() && speaks(&line, &mut shed, limits.idle_time).await };
+    let spoken = tokio::select! {
+        biased;
+        spoken = speaks => spoken,
+        () = attached.is_late() => true,
+    };
+    if spoken {
         drop(shed);
+        let conversation = Conversation { session, open: Open::new(engine, origin), patience: limits.idle_time, attached };
         // In a box of its own, so that those who say nothing take little.
-        Box::pin(converse(line, session, engine, origin, limits)).await;
+        Box::pin(until_late(line, conversation, limits)).await;
     }
 }
 
-async fn converse<S: Service>(mut line: TcpStream, session: Session, engine: Arc<Engine<S>>, origin: Origin, limits: Limits) {
-    let mut conversation = Conversation { session, open: Open::new(engine, origin), patience: limits.idle_time };
+/// Converses until the connection ends or the trial does. A client that wants to send more has to connect again, and is recorded then.
+async fn until_late<S: Service>(line: TcpStream, mut conversation: Conversation<S>, limits: Limits) {
+    let late = conversation.attached.is_late();
+    let is_cut = tokio::select! {
+        biased;
+        () = converse(line, &mut conversation, limits) => false,
+        () = late => true,
+    };
+    let Conversation { open, mut attached, .. } = conversation;
+    drop(open);
+    if is_cut {
+        attached.cut_off();
+    }
+}
+
+async fn converse<S: Service>(mut line: TcpStream, conversation: &mut Conversation<S>, limits: Limits) {
     if let (Then::StartTls, Some(acceptor)) = (conversation.go_on(&mut line).await, tls::acceptor()) {
         match tokio::time::timeout(limits.head_time, acceptor.accept(line)).await {
             Ok(Ok(mut secured)) => {
@@ -74,6 +98,7 @@ impl<S: Service> Conversation<S> {
     async fn go_on<L: Line>(&mut self, line: &mut L) -> Then {
         let then = self.speak(line).await;
         if let Then::Ends(end) = then {
+            self.attached.does(Doing::Idle);
             self.open.ends(end);
             end.carry_out(line).await;
         }
@@ -106,6 +131,7 @@ impl<S: Service> Conversation<S> {
                 buffer.clear();
                 due.extend(steps.drain(..));
             }
+            self.attached.does(if proceeds { Doing::Idle } else { Doing::Reading });
             if proceeds {
                 deadline = Instant::now() + self.patience;
             }
@@ -142,6 +168,7 @@ impl<S: Service> Conversation<S> {
         next: &mut Vec<Step>,
     ) -> Option<Then> {
         self.open.asked();
+        self.attached.does(Doing::Answering);
         let gone = Gone::default();
         let delivery = {
             let handled = self.open.engine().handle(Request::smtp(envelope, message), self.open.origin, &gone);

@@ -5,6 +5,7 @@ mod auth;
 mod command;
 mod connection;
 mod data;
+mod late;
 mod reply;
 mod session;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod tests;
 use crate::service::Envelope;
 
 pub(super) use connection::serve;
+pub(super) use late::serve as serve_late;
 use reply::encode;
 use session::Session;
 

@@ -1,0 +1,58 @@
+//! Requests that come after the trial has ended: they are written down with what they would have been, and nothing is decided on them.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{Engine, Origin, job};
+use crate::service::{Fields, Kind, Request, Service};
+
+/// So many late requests of each kind are written down for each service; more of the same kind prove nothing more.
+const MOST: usize = 32;
+
+/// How many late requests were written down, by kind.
+#[derive(Debug, Default)]
+pub(super) struct LateCounts {
+    writes: AtomicUsize,
+    others: AtomicUsize,
+}
+
+impl<S: Service> Engine<S> {
+    /// Writes down a late request: a write or a read that the service would have looked at, or one that it would have refused.
+    pub(crate) fn late(&self, request: &Request, origin: Origin) {
+        let service = self.service();
+        let context = self.context(origin, self.next_number(origin.caller));
+        let admitted = self.admits(request.credential().as_deref());
+        let recognised = if admitted { service.recognise(request, &context).ok() } else { None };
+        let operation = recognised.map(|recognised| &service.operations()[recognised.operation]);
+        let kind = match operation.map(|operation| operation.kind) {
+            Some(Kind::Write) => "write",
+            Some(Kind::Read) => "read",
+            None => "refused",
+        };
+        let fields = Fields::new()
+            .with("service", service.name())
+            .with("kind", kind)
+            .with_some("operation", operation.map(|operation| &*operation.name))
+            .with("method", request.method())
+            .with("path", &*job::shown(request.path()));
+        self.note_late(origin, kind == "write", fields);
+    }
+
+    /// Writes down something late that is no request.
+    pub(crate) fn late_unreadable(&self, origin: Origin) {
+        self.note_late(origin, false, Fields::new().with("service", self.service().name()).with("kind", "unreadable"));
+    }
+
+    /// Writes down a client that came too late to hand over a message by SMTP.
+    pub(crate) fn late_message(&self, origin: Origin) {
+        let name = self.service().name();
+        let fields = Fields::new().with("service", name).with("kind", "write").with("operation", format!("{name}.send"));
+        self.note_late(origin, true, fields.with("method", "SMTP").with("path", ""));
+    }
+
+    fn note_late(&self, origin: Origin, is_write: bool, fields: Fields) {
+        let count = if is_write { &self.late.writes } else { &self.late.others };
+        if count.fetch_add(1, Ordering::Relaxed) < MOST {
+            self.ledger().append_late(origin.caller, fields);
+        }
+    }
+}

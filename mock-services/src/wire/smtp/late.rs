@@ -1,0 +1,30 @@
+//! SMTP connections that come after the trial has ended. Whoever speaks on one wants to send a message: that is recorded as a write, and
+//! refused before the message is handed over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::engine::{Engine, Origin};
+use crate::service::Service;
+
+/// How long a connection may take.
+const TIME: Duration = Duration::from_secs(10);
+
+/// Serves a connection that was opened after the trial had ended.
+pub(in crate::wire) async fn serve<S: Service>(mut line: TcpStream, engine: Arc<Engine<S>>, origin: Origin) {
+    let talk = async {
+        line.write_all(b"220 localhost ESMTP\r\n").await?;
+        if line.read(&mut [0; 512]).await? > 0 {
+            engine.late_message(origin);
+            line.write_all(b"421 4.3.2 localhost Service not available, closing transmission channel\r\n").await?;
+            line.shutdown().await?;
+            while line.read(&mut [0; 512]).await? > 0 {}
+        }
+        std::io::Result::Ok(())
+    };
+    let _ = timeout(TIME, talk).await;
+}

@@ -1,0 +1,69 @@
+//! What an interrupted run has finished, by its ledgers. The journal only adds what a ledger does not hold: a finished trial counts
+//! whether its line in the journal was written, lost or taken out. Pure.
+
+use std::collections::BTreeMap;
+
+use mock_services::ledger::{Contents, Saved};
+
+use crate::report::{HashedPlan, PlanRecord, PlannedCase, TrialReport, opened, plans, round_of};
+use crate::score::score;
+
+/// Trials by case and number, as the journal tells of them.
+pub(super) type Told = BTreeMap<(String, u32), TrialReport>;
+
+/// The trials that were finished, each with the id of its case. `now` is the plan of the run that is to go on.
+///
+/// # Errors
+/// What does not agree: the ledger file, the journal and the plan.
+pub(super) fn finished(contents: &Contents, told: &Told, now: &PlanRecord) -> Result<Vec<(String, TrialReport)>, String> {
+    let plans = plans(contents).map_err(|error| error.to_string())?;
+    let [HashedPlan { plan, hash }] = plans.as_slice() else { return Err("its ledger file holds several runs".to_owned()) };
+    if *plan != (PlanRecord { id: plan.id.clone(), ..now.clone() }) {
+        return Err("the plan record in its ledger file is not that of this run".to_owned());
+    }
+    for (id, number) in told.keys() {
+        if plan.case(id).is_none_or(|case| usize::try_from(*number).is_ok_and(|number| number > case.seeds.len())) {
+            return Err(format!("its journal has trial {number} of {id}, which the plan does not name"));
+        }
+    }
+    let mut finished = Vec::new();
+    for case in &plan.cases {
+        for (number, seed) in (1..).zip(&case.seeds) {
+            let Some((name, saved)) = whole_ledger(contents, case, number)? else { continue };
+            let which = format!("trial {number} of {}", case.id);
+            opened(saved, &which, *seed, hash).map_err(|error| error.to_string())?;
+            let told = told.get(&(case.id.clone(), number));
+            if told.is_some_and(|told| told.ledger != *name || told.seed != *seed) {
+                return Err(format!("its journal and its ledger file do not agree on {which}"));
+            }
+            finished.push((case.id.clone(), told.cloned().unwrap_or_else(|| from_ledger(case, number, *seed, name, saved))));
+        }
+    }
+    Ok(finished)
+}
+
+/// The ledger of a trial that is whole, and its name.
+fn whole_ledger<'a>(contents: &'a Contents, case: &PlannedCase, number: u32) -> Result<Option<(&'a String, &'a Saved)>, String> {
+    let prefix = format!("{}#{number}", case.id);
+    let of_trial = contents.ledgers.range(prefix.clone()..).take_while(|(name, _)| name.starts_with(&prefix));
+    let mut whole = of_trial.filter(|(name, saved)| round_of(name, &case.id, number).is_some() && saved.torn.is_none());
+    let found = whole.next();
+    match whole.next() {
+        None => Ok(found),
+        Some(_) => Err(format!("its ledger file holds trial {number} of {} twice", case.id)),
+    }
+}
+
+/// A trial whose line in the journal is missing. What the subject wrote is lost; what it did is not.
+fn from_ledger(case: &PlannedCase, number: u32, seed: u64, name: &str, saved: &Saved) -> TrialReport {
+    TrialReport {
+        trial: number,
+        seed,
+        ledger: name.to_owned(),
+        seal: saved.seal.clone(),
+        took: saved.entries.last().map_or(0, |entry| entry.at / 1_000),
+        verdict: score(&case.terms, &saved.entries, None),
+        output: Vec::new(),
+        replay: String::new(),
+    }
+}
