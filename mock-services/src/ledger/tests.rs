@@ -287,3 +287,49 @@ fn a_ledger_whose_hashes_were_taken_out_is_not_whole() {
     let stripped: String = lines.iter().map(|line| bare(line) + "\n").collect();
     assert!(read(stripped.as_bytes()).torn.is_some());
 }
+
+#[test]
+fn the_plan_record_opens_the_file_and_every_ledger_carries_its_hash() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let file = LedgerFile::create_planned(&path, "{\"cases\":[\"a\"]}").unwrap();
+    Ledger::in_file("a", 1, Clock::default(), &file).close();
+    drop(file);
+    let again = LedgerFile::append(&path).unwrap();
+    Ledger::in_file("b", 2, Clock::default(), &again).close();
+    drop(again);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let read = |text: &str| read_contents(text.as_bytes()).unwrap();
+    let contents = read(&text);
+    let [plan] = contents.plans.as_slice() else { panic!("{:?}", contents.plans) };
+    assert_eq!((plan.line, plan.json.as_str()), (1, "{\"cases\":[\"a\"]}"));
+    for saved in contents.ledgers.values() {
+        assert_eq!(saved.torn, None);
+        assert!(
+            matches!(&saved.entries[0].event, Event::Opened { plan: Some(hash), .. } if Some(&**hash) == plan.hash.as_deref())
+        );
+    }
+    let edited = read(&text.replacen("[\"a\"]", "[\"b\"]", 1));
+    assert_eq!(edited.plans[0].hash, None, "a plan that was changed has no hash");
+}
+
+#[test]
+fn nothing_but_a_late_request_may_follow_the_closing_entry_in_a_file() {
+    let late = |edit: fn(String) -> String| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.jsonl");
+        let file = LedgerFile::create(&path).unwrap();
+        let ledger = Ledger::in_file("t", 1, Clock::default(), &file);
+        ledger.close();
+        ledger.append_late(1, crate::service::Fields::new().with("kind", "write"));
+        file.flush().unwrap();
+        let text = edit(std::fs::read_to_string(&path).unwrap());
+        read_contents(text.as_bytes()).unwrap().ledgers.remove("t").unwrap()
+    };
+    let whole = late(|text| text);
+    assert_eq!((whole.torn, whole.entries.len()), (None, 4));
+    let renamed = late(|text| text.replace(LATE_REQUEST, "other"));
+    assert!(renamed.torn.is_some());
+    let without_end = late(|text| text.lines().take(3).map(|line| format!("{line}\n")).collect());
+    assert!(without_end.torn.is_some());
+}

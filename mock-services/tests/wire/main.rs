@@ -8,6 +8,7 @@ mod common;
 mod callers;
 mod faults;
 mod http;
+mod late;
 mod moments;
 mod smtp;
 mod starttls;
