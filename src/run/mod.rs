@@ -150,13 +150,13 @@ async fn all(
                     let (work, file, name) = (Arc::clone(work), Arc::clone(ledger), folder.ledger_name(&planned));
                     running.spawn(async move {
                         let trial = work.one(&case, &planned, name, &file).await;
-                        drop(admitted);
-                        (case, trial)
+                        // No other begins in its place before its end was heard of.
+                        (case, trial, admitted)
                     });
                 }
             }
             Some(ended) = running.join_next() => {
-                let (case, trial) = ended.map_err(|error| RunError::Trial(error.to_string()))?;
+                let (case, trial, _admitted) = ended.map_err(|error| RunError::Trial(error.to_string()))?;
                 let failed = trial.verdict.result == Result3::Fail;
                 on(&case, trial)?;
                 if failed && work.options.fail_fast {
@@ -169,7 +169,7 @@ async fn all(
     // What still runs is stopped, and everything that it started. What has ended meanwhile counts.
     running.abort_all();
     while let Some(ended) = running.join_next().await {
-        if let Ok((case, trial)) = ended {
+        if let Ok((case, trial, _)) = ended {
             on(&case, trial)?;
         }
     }

@@ -3,12 +3,14 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
 mod bad_input;
+mod believed;
 mod demo;
 mod given;
 mod help;
 mod init;
 mod interrupted;
 mod interrupts;
+mod late;
 mod leaves;
 mod machines;
 mod one_task;

@@ -25,7 +25,7 @@ fn agent(rest: fn(&Value)) -> (u16, JoinHandle<()>) {
 }
 
 /// The task that comes over a line.
-fn task(line: &mut TcpStream) -> Value {
+pub(crate) fn task(line: &mut TcpStream) -> Value {
     let mut request = Vec::new();
     while !request.ends_with(b"}") {
         let mut more = [0; 4096];
@@ -38,18 +38,28 @@ fn task(line: &mut TcpStream) -> Value {
 }
 
 fn send_charge(task: &Value) {
+    let answer = charge_over(task);
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}
+
+/// Sends the charge of a task, and gives the answer.
+pub(crate) fn charge_over(task: &Value) -> String {
+    request(task, "POST", "/v1/charges", "amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001")
+}
+
+/// Sends a request to the payment service of a task, and gives the answer.
+pub(crate) fn request(task: &Value, method: &str, path: &str, form: &str) -> String {
     let payment = &task["services"]["payment"];
     let host = payment["url"].as_str().unwrap().strip_prefix("http://").unwrap();
-    let form = "amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001";
     let mut line = TcpStream::connect(host).unwrap();
     let key = payment["key"].as_str().unwrap();
     let length = form.len();
-    let head = format!("POST /v1/charges HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n");
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n");
     let request = format!("{head}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n{form}");
     line.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
     line.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    answer
 }
 
 /// An agent that takes one task and closes the connection, as one whose handler broke does.

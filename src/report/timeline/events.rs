@@ -131,7 +131,7 @@ fn noted(name: &str, about: &Fields) -> Option<Drawn> {
         }
         notes::ESCAPED => Drawn::new(Shape::Note, format!("tried to reach {}:{}", field("host"), field("port"))),
         notes::OVER_LIMIT => Drawn::new(Shape::Note, format!("used more than it may: {}", field("what"))),
-        notes::UNANSWERED => Drawn::new(Shape::Note, format!("not answered at the end: {} requests", field("requests"))),
+        notes::UNANSWERED => Drawn::new(Shape::Note, format!("requests not answered at the end: {}", field("requests"))),
         notes::STILL_SENDING => Drawn::new(Shape::Note, "was still sending a request at the end"),
         notes::IDLE_CLOSED => Drawn::new(Shape::Note, format!("idle connections closed at the end: {}", field("connections"))),
         notes::LATE_REQUEST => {
