@@ -1,8 +1,7 @@
 //! A run that was changed after the fact, that two processes want to write, or whose disk was full.
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::rig::{Called, Desk, HAPAX, charge};
@@ -70,29 +69,37 @@ fn a_run_without_a_plan_was_written_by_an_older_hapax() {
     assert!(called.stderr.contains("help: run again with this hapax"), "{}", called.stderr);
 }
 
+/// A run that is killed at the latest when the test ends.
+struct Live(Child);
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// A run of which one trial never ends, and its folder is `run`.
-fn live(desk: &Desk) -> std::process::Child {
+fn live(desk: &Desk) -> Live {
     desk.write("scenarios/a.yaml", &charge("")).write("agent.sh", "echo $$ > waiting; exec sleep 1000\n");
     let mut command = desk.command(&["run", "scenarios", "--seed", "7", "--out", "run", "--", "sh", "agent.sh"]);
     let run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     while !std::fs::read_to_string(desk.path().join("waiting")).is_ok_and(|text| text.ends_with('\n')) {
         std::thread::yield_now();
     }
-    run
+    Live(run)
 }
 
 #[test]
 fn a_run_that_still_runs_is_not_gone_on_with() {
     let desk = Desk::new();
-    let mut run = live(&desk);
+    let run = live(&desk);
     let before = desk.read("run/ledger.jsonl");
     let resume = ["run", "scenarios", "--seed", "7", "--resume", "run", "--", "sh", "agent.sh"];
     let called = desk.call(&resume).expect(2);
     assert!(called.stderr.contains("another process is running it"), "{}", called.stderr);
     assert!(desk.read("run/ledger.jsonl").starts_with(&before), "nothing of it was changed");
-    let pid = i32::try_from(run.id()).ok().and_then(Pid::from_raw).unwrap();
-    kill_process(pid, Signal::KILL).unwrap();
-    run.wait().unwrap();
+    drop(run);
     // The lock is gone with the process, however it ended.
     desk.write("agent.sh", "exit 0\n");
     desk.call(&resume).expect(1);
