@@ -134,6 +134,7 @@ async fn act(
     drop(recorders);
     join_all(listening).await;
     services.settle().await;
+    services.record_left_behind().await;
     if let Ok(services) = Arc::try_unwrap(services) {
         services.stop().await;
     }

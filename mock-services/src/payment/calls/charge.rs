@@ -9,6 +9,7 @@ use super::{Call, Outcome, World};
 use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::cards::{Card, Decline};
+use crate::payment::described::{Labels, differs};
 use crate::payment::effects::Change;
 use crate::payment::errors::{Problem, Refused, no_such, not_found};
 use crate::payment::metadata::MetadataChange;
@@ -314,6 +315,34 @@ impl Call for Update {
         super::set(&mut charge.transfer_group, &self.transfer_group);
         charge.shipping = self.shipping.clone().or(charge.shipping);
         charge.metadata = self.metadata.over(&charge.metadata)?;
-        Ok(saved(Arc::new(charge), false, &self.expand, world))
+        let relabelled = relabelled(old, &charge);
+        let mut outcome = saved(Arc::new(charge), false, &self.expand, world);
+        outcome.changes.extend(relabelled);
+        Ok(outcome)
     }
+}
+
+/// What a change of a charge's papers says of it that was not said before; nothing of one that failed.
+fn relabelled(old: &Charge, new: &Charge) -> Option<Change> {
+    let customer = |charge: &Charge| charge.customer().map(str::to_owned);
+    let seen = [
+        differs("new_customer", customer(old).as_ref(), customer(new).as_ref()),
+        differs("description", old.description.as_ref(), new.description.as_ref()),
+        differs("receipt_email", old.receipt_email.as_ref(), new.receipt_email.as_ref()),
+        differs("shipping", shown(&old.shipping).as_ref(), shown(&new.shipping).as_ref()),
+    ];
+    let labels = Labels {
+        object: "charge",
+        id: &old.id,
+        customer: old.customer(),
+        old: &old.metadata,
+        new: &new.metadata,
+        seen: seen.into_iter().flatten().collect(),
+    };
+    labels.relabelled().filter(|_| old.paid)
+}
+
+/// Where goods are sent, in one text.
+pub(crate) fn shown(shipping: &Option<Box<Shipping>>) -> Option<String> {
+    shipping.as_ref().and_then(|shipping| serde_json::to_string(shipping).ok())
 }

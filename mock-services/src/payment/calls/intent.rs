@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use super::charge::shown;
 use super::expand::{Expand, Expands, Fresh};
 use super::intent_steps::{Confirmation, confirmed};
 use super::{Call, Outcome, World, set};
 use crate::payment::allowed;
 use crate::payment::answers;
+use crate::payment::described::{Labels, differs};
 use crate::payment::effects::Change;
 use crate::payment::errors::{Problem, Refused, no_such, not_found, unexpected_state};
 use crate::payment::metadata::MetadataChange;
@@ -313,6 +315,27 @@ impl Call for Update {
         set(&mut intent.transfer_group, &self.transfer_group);
         intent.shipping = self.shipping.clone().or(intent.shipping);
         intent.metadata = self.metadata.over(&intent.metadata)?;
-        Ok(saved(intent, &self.expand, world))
+        let relabelled = relabelled(old, &intent);
+        let mut outcome = saved(intent, &self.expand, world);
+        outcome.changes.extend(relabelled);
+        Ok(outcome)
     }
+}
+
+/// What a change of an intent's papers says of it that was not said before; nothing of one by which no money was taken or held.
+pub(crate) fn relabelled(old: &Intent, new: &Intent) -> Option<Change> {
+    let seen = [
+        differs("description", old.description.as_ref(), new.description.as_ref()),
+        differs("receipt_email", old.receipt_email.as_ref(), new.receipt_email.as_ref()),
+        differs("shipping", shown(&old.shipping).as_ref(), shown(&new.shipping).as_ref()),
+    ];
+    let labels = Labels {
+        object: "payment_intent",
+        id: &old.id,
+        customer: old.customer(),
+        old: &old.metadata,
+        new: &new.metadata,
+        seen: seen.into_iter().flatten().collect(),
+    };
+    labels.relabelled().filter(|_| matches!(old.status, Status::Succeeded | Status::RequiresCapture))
 }

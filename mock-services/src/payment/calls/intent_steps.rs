@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::charge::{approved, capturable, decline};
 use super::expand::{Expand, Expands, Fresh};
-use super::intent::{attach, saved};
+use super::intent::{attach, relabelled, saved};
 use super::{Call, Outcome, World};
 use crate::payment::allowed;
 use crate::payment::answers;
@@ -235,7 +235,10 @@ impl Call for Capture {
         intent.amount_capturable = 0;
         intent.amount_received = amount;
         intent.metadata = self.metadata.over(&intent.metadata)?;
-        Ok(moved(charge, intent, true, &self.expand, world))
+        let relabelled = relabelled(old, &intent);
+        let mut outcome = moved(charge, intent, true, &self.expand, world);
+        outcome.changes.extend(relabelled);
+        Ok(outcome)
     }
 }
 
