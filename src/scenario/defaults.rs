@@ -35,7 +35,8 @@ const SUBSCRIPTION: &[Usual] = &[
     ("transfer_data", "none", None),
     ("trial_settings", "none", None),
 ];
-const CHARGE: &[Usual] = &[("application_fee_amount", "none", None), ("on_behalf_of", "none", None)];
+const CHARGE: &[Usual] =
+    &[("application_fee_amount", "none", None), ("on_behalf_of", "none", None), ("transfer_destination", "none", None)];
 const CUSTOMER: &[Usual] = &[
     ("balance", "as it was", None),
     ("email", "as it was", None),

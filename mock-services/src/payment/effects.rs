@@ -149,7 +149,8 @@ fn charged(charge: &Charge, amount: i64) -> Fields {
         .with("charge", charge.id.as_str())
         .with_some("payment_intent", charge.payment_intent())
         .with_some("application_fee_amount", charge.application_fee_amount)
-        .with_some("on_behalf_of", charge.on_behalf_of.as_deref());
+        .with_some("on_behalf_of", charge.on_behalf_of.as_deref())
+        .with_some("transfer_destination", charge.paid_to.as_deref());
     charge.metadata.describe(&mut fields);
     fields
 }

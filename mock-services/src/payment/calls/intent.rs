@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::charge::shown;
+use super::charge::{fee, paid_to, shown};
 use super::expand::{Expand, Expands, Fresh};
 use super::intent_steps::{Confirmation, confirmed};
 use super::{Call, Outcome, World, set};
@@ -46,6 +46,7 @@ pub(crate) struct Create {
     statement_descriptor: Option<String>,
     statement_descriptor_suffix: Option<String>,
     transfer_group: Option<String>,
+    paid_to: Option<Box<str>>,
     expand: Expand,
 }
 
@@ -81,7 +82,8 @@ impl Create {
             capture_method: params.choice("capture_method", CAPTURE)?.unwrap_or("automatic_async"),
             confirmation_method: params.choice("confirmation_method", CONFIRMATION)?.unwrap_or("automatic"),
             setup_future_usage: params.choice("setup_future_usage", FUTURE)?,
-            application_fee_amount: params.integer("application_fee_amount")?,
+            application_fee_amount: fee(params)?,
+            paid_to: paid_to(params),
             on_behalf_of: params.owned("on_behalf_of")?,
             receipt_email: params.owned("receipt_email")?,
             shipping: Shipping::read(params),
@@ -158,6 +160,7 @@ impl Create {
             status: Status::RequiresPaymentMethod,
             transfer_data: (),
             transfer_group: self.transfer_group.clone(),
+            paid_to: self.paid_to.clone(),
             method: None,
         }
     }
@@ -234,6 +237,8 @@ pub(crate) struct Update {
     description: Option<Option<String>>,
     receipt_email: Option<Option<String>>,
     transfer_group: Option<Option<String>>,
+    fee: Option<i64>,
+    paid_to: Option<Box<str>>,
     shipping: Option<Box<Shipping>>,
     metadata: MetadataChange,
     expand: Expand,
@@ -253,6 +258,8 @@ impl Update {
             description: params.clearable("description")?,
             receipt_email: params.clearable("receipt_email")?,
             transfer_group: params.clearable("transfer_group")?,
+            fee: fee(params)?,
+            paid_to: paid_to(params),
             shipping: Shipping::read(params),
             metadata: MetadataChange::read(params)?,
             expand: Expand::of::<Intent>(params)?,
@@ -313,6 +320,8 @@ impl Call for Update {
         set(&mut intent.description, &self.description);
         set(&mut intent.receipt_email, &self.receipt_email);
         set(&mut intent.transfer_group, &self.transfer_group);
+        intent.application_fee_amount = self.fee.or(intent.application_fee_amount);
+        intent.paid_to = self.paid_to.clone().or(intent.paid_to);
         intent.shipping = self.shipping.clone().or(intent.shipping);
         intent.metadata = self.metadata.over(&intent.metadata)?;
         let relabelled = relabelled(old, &intent);

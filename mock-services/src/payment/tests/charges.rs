@@ -172,8 +172,17 @@ fn money_that_is_held_is_left_behind_until_it_is_taken_or_let_go() {
 
 #[test]
 fn where_the_money_goes_is_part_of_a_charge() {
-    let reply = Desk::new().post("/v1/charges", &format!("{CHARGE}&on_behalf_of=acct_1&application_fee_amount=7")).ok();
+    let mut desk = Desk::new();
+    let reply = desk.post("/v1/charges", &format!("{CHARGE}&on_behalf_of=acct_1&application_fee_amount=7")).ok();
     assert!(reply.effect().1.meet(&Fields::new().with("on_behalf_of", "acct_1").with("application_fee_amount", 7)));
+    let destination = Fields::new().with("transfer_destination", "acct_2");
+    for more in ["destination=acct_2", "destination[account]=acct_2", "transfer_data[destination]=acct_2"] {
+        assert!(desk.post("/v1/charges", &format!("{CHARGE}&{more}")).ok().effect().1.meet(&destination), "{more}");
+    }
+    let held =
+        desk.post("/v1/payment_intents", "amount=500&currency=usd&customer=cus_42&confirm=true&capture_method=manual").id();
+    let captured = desk.post(&format!("/v1/payment_intents/{held}/capture"), "transfer_data[destination]=acct_2").ok();
+    assert!(captured.effects[0].fields.meet(&destination));
 }
 
 #[test]
