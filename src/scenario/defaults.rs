@@ -113,7 +113,9 @@ mod tests {
         let asked = without_usual("payment.subscribe", &like);
         assert_eq!(asked, Fields::new().with("price", "price_pro").with("trial_days", 14));
         let defaults = unless_named("payment.subscribe", &Fields::new(), &asked);
-        assert!(defaults.get("quantity").is_some() && defaults.get("cancel_at").is_some() && defaults.get("trial_days").is_none());
+        assert!(
+            defaults.get("quantity").is_some() && defaults.get("cancel_at").is_some() && defaults.get("trial_days").is_none()
+        );
     }
 
     #[test]
