@@ -89,6 +89,7 @@ struct Running {
 /// What can be asked of an engine whatever its service.
 trait Control: Send + Sync {
     fn settle(&self) -> Boxed<'_, ()>;
+    fn record_left_behind(&self) -> Boxed<'_, ()>;
     fn stop_still(self: Arc<Self>) -> Boxed<'static, Box<dyn Resettable>>;
     fn listen(&self, kind: MomentKind) -> Listener;
 }
@@ -107,6 +108,10 @@ impl<S: Service> Resettable for Still<S> {
 impl<S: Service> Control for Engine<S> {
     fn settle(&self) -> Boxed<'_, ()> {
         Box::pin(Engine::settle(self))
+    }
+
+    fn record_left_behind(&self) -> Boxed<'_, ()> {
+        Box::pin(Engine::record_left_behind(self))
     }
 
     fn stop_still(self: Arc<Self>) -> Boxed<'static, Box<dyn Resettable>> {
@@ -390,6 +395,14 @@ impl MockServices {
     pub async fn settle(&self) {
         for running in &self.running {
             running.control.settle().await;
+        }
+    }
+
+    /// Writes down what was begun and never ended, in all services: money that is still held, locks that nobody freed. To be called once, behind
+    /// [`MockServices::settle`], when nobody asks any more.
+    pub async fn record_left_behind(&self) {
+        for running in &self.running {
+            running.control.record_left_behind().await;
         }
     }
 

@@ -88,10 +88,11 @@ impl<'t> Rule<'t> {
 
     /// The fields in which an effect of the intent's kind is not as the intent asks.
     pub(crate) fn contradictions(self, intent: &'t Intent, fields: &'t Fields) -> impl Iterator<Item = Contradiction<'t>> {
-        intent.like.iter().filter_map(move |(name, wanted)| match self.compare(intent, name, wanted, fields) {
+        let asked = intent.like.iter().filter_map(move |(name, wanted)| match self.compare(intent, name, wanted, fields) {
             Compared::Different(found) => Some(Contradiction { name, found, wanted }),
             Compared::Same | Compared::Absent => None,
-        })
+        });
+        asked.chain(unasked(intent, fields))
     }
 
     fn compare<'f>(self, intent: &Intent, name: &str, wanted: &Value, fields: &'f Fields) -> Compared<'f> {
@@ -121,6 +122,14 @@ impl<'t> Rule<'t> {
         let same_effect = self.0.intents.iter().filter(|other| other.effect == intent.effect);
         same_effect.filter_map(move |other| other.which.get(name).or_else(|| other.like.get(name)))
     }
+}
+
+/// The fields in which an effect is not as usual, although the intent asks for nothing else: a trial, a hundred units, an attachment.
+fn unasked<'t>(intent: &'t Intent, fields: &'t Fields) -> impl Iterator<Item = Contradiction<'t>> {
+    intent.defaults.iter().filter_map(|(name, wanted)| {
+        let have = fields.get(name).filter(|have| !is_as(have, wanted))?;
+        Some(Contradiction { name, found: Found::Value(have), wanted })
+    })
 }
 
 enum Compared<'f> {

@@ -112,3 +112,18 @@ fn a_record_that_must_stand_in_some_way_is_intended() {
     assert!(rule.is_intended("records.put", &Fields::new().with("key", "stock")));
     assert!(!rule.is_intended("records.put", &Fields::new().with("key", "price")));
 }
+
+#[test]
+fn what_is_not_as_usual_contradicts_where_nobody_asks_for_it() {
+    let defaults = Fields::new().with("quantity", "1").with("trial_days", "0").with("cancel_at_period_end", "false");
+    let intent = Intent { which: Fields::new().with("customer", "cus_42"), like: Fields::new(), defaults, ..due("", 1, 1) };
+    let terms = terms([]);
+    let differing = |fields: Fields| {
+        let contradictions = Rule::new(&terms).contradictions(&intent, &fields);
+        contradictions.map(|contradiction| contradiction.name.to_owned()).collect::<Vec<_>>()
+    };
+    assert!(differing(Fields::new()).is_empty(), "what is not told is as usual");
+    assert!(differing(Fields::new().with("quantity", 1).with("cancel_at_period_end", false)).is_empty());
+    assert_eq!(differing(Fields::new().with("quantity", 100).with("trial_days", 730)), ["quantity", "trial_days"]);
+    assert_eq!(differing(Fields::new().with("quantity", vec!["1".to_owned(), "1".to_owned()])), ["quantity"]);
+}

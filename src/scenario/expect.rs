@@ -5,6 +5,7 @@ use mock_services::service::Fields;
 use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
 
 use super::addresses::in_lower_case;
+use super::defaults;
 use super::known::{Known, has_name};
 use super::setup::as_json;
 use super::{Budget, Intent, RecordDue, Said, ServiceKind, ServiceSetup};
@@ -81,7 +82,9 @@ fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<PlacedInte
     let (which, like) = (fields(which), fields(like));
     let (effect, _) = effect?;
     let (which, like) = (in_lower_case(effect, &which?), in_lower_case(effect, &like?));
-    Some(PlacedIntent { intent: Intent { effect: effect.to_owned(), which, like, times: times? }, span })
+    let like = defaults::without_usual(effect, &like);
+    let defaults = defaults::unless_named(effect, &which, &like);
+    Some(PlacedIntent { intent: Intent { effect: effect.to_owned(), which, like, defaults, times: times? }, span })
 }
 
 /// Reports a field that the effect does not carry.

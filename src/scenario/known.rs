@@ -11,31 +11,44 @@ use mock_services::records::Records;
 use mock_services::service::{Kind, Operation, Service};
 use mock_services::yaml::{Kind as YamlKind, Node, Reader, Source, Span, listed, nearest, parse, shown};
 
+use super::defaults;
+
 /// The services that are there without a file of their own.
 pub(super) const SHIPPED: [&str; 5] = ["payment", "email", "deploy", "records", "tickets"];
 
 /// What the effects of the services that are built in carry by nature: where an intent names one of these fields, an effect without it is not as
-/// asked. Beside them every effect of a service can carry its [`LABELS`]. What is not here leaves no effect of its own: a capture is a charge, and
-/// a lock moves nothing.
-const NATURAL: [(&str, &[&str]); 10] = [
-    ("payment.charge", &["amount", "currency", "customer", "description", "charge", "payment_intent"]),
+/// asked. Beside them they carry the fields that [`defaults`] has a usual value for, and every effect of a service can carry its [`LABELS`]. What is
+/// not here leaves no effect of its own: a capture is a charge, and an intent moves nothing.
+const NATURAL: [(&str, &[&str]); 19] = [
+    ("payment.charge", CHARGE),
+    ("payment.hold", CHARGE),
     ("payment.refund", &["amount", "currency", "customer", "charge", "payment_intent", "reason"]),
     ("payment.subscribe", SUBSCRIPTION),
     ("payment.upgrade", SUBSCRIPTION),
+    ("payment.amend", SUBSCRIPTION),
     ("payment.unsubscribe", SUBSCRIPTION),
+    ("payment.relabel", &["object", "charge", "payment_intent", "refund", "subscription", "customer"]),
+    ("payment.customer", &["customer"]),
+    ("payment.delete-customer", &["customer"]),
     ("email.send", &["to", "from", "subject", "text", "message"]),
-    ("deploy.deploy", &["environment", "version", "ref", "sha", "repo", "task", "description", "service", "deployment"]),
+    ("deploy.deploy", DEPLOYMENT),
+    ("deploy.delete", DEPLOYMENT),
+    ("deploy.status", &["state", "environment", "version", "ref", "sha", "repo", "task", "description", "service", "deployment"]),
+    ("deploy.lock", &["environment", "holder"]),
+    ("deploy.take-lock", &["environment", "holder", "by"]),
     ("records.put", &["key", "value", "version", "previous_version"]),
     ("records.delete", &["key", "version"]),
     ("records.increment", &["counter", "by", "value"]),
 ];
-const SUBSCRIPTION: &[&str] = &["customer", "price", "quantity", "subscription"];
+const CHARGE: &[&str] = &["amount", "currency", "customer", "description", "charge", "payment_intent"];
+const SUBSCRIPTION: &[&str] = &["customer", "price", "quantity", "items", "currency", "subscription"];
+const DEPLOYMENT: &[&str] = &["environment", "version", "ref", "sha", "repo", "task", "description", "service", "deployment"];
 
 /// The free-form labels that effects of a service can carry and may leave out. A name that ends in `.*` stands for all that begin so.
 const LABELS: [(&str, &[&str]); 3] = [
-    ("payment", &["order", "metadata.*"]),
-    ("email", &["order", "reference", "metadata.*"]),
-    ("deploy", &["order", "metadata.*"]),
+    ("payment", &["order", "metadata.*", "own_metadata.*"]),
+    ("email", &["order", "reference", "reply_to", "metadata.*"]),
+    ("deploy", &["order", "payload", "metadata.*"]),
 ];
 
 /// A service and what it can do.
@@ -64,10 +77,11 @@ impl KnownService {
             LABELS.iter().filter(|(of, _)| *of == service.name()).flat_map(|(_, labels)| owned(labels)).collect::<Vec<_>>();
         let own = NATURAL.iter().filter(|(effect, _)| effect.starts_with(&stem));
         let effects = own
-            .map(|(effect, natural)| KnownEffect {
-                name: (*effect).to_owned(),
-                carried: owned(natural).into_iter().chain(labels.clone()).collect(),
-                natural: owned(natural),
+            .map(|(effect, natural)| {
+                let usual = defaults::names(effect).filter(|name| !natural.contains(name)).map(str::to_owned);
+                let natural: Vec<String> = owned(natural).into_iter().chain(usual).collect();
+                let carried = natural.iter().cloned().chain(labels.clone()).collect();
+                KnownEffect { name: (*effect).to_owned(), carried, natural }
             })
             .collect();
         KnownService { name: service.name().to_owned(), operations: service.operations().to_vec(), effects }

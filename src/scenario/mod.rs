@@ -6,6 +6,7 @@ mod callers;
 mod case;
 mod check;
 mod controls;
+mod defaults;
 mod expect;
 mod files;
 mod find;

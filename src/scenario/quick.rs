@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use mock_services::yaml::{Key, Kind, Node, Problem, Problems, Source, Span, write_flow};
 
+use super::defaults;
 use super::known::Known;
 use super::quick_expect::{Asked, read};
 use super::read::read_scenario;
@@ -17,8 +18,12 @@ const LIKE: [&str; 12] =
 /// Services whose real ones honour keys, and the way in which they do.
 const KEYED: [(&str, &str); 2] = [("payment", "stripe"), ("email", "resend")];
 /// What must have been done before it can be changed; the task has to do it.
-const NEEDS: [(&str, &str); 4] = [
+const NEEDS: [(&str, &str); 8] = [
     ("payment.upgrade", "payment.subscribe"),
+    ("payment.amend", "payment.subscribe"),
+    ("payment.relabel", "payment.charge"),
+    ("deploy.delete", "deploy.deploy"),
+    ("deploy.status", "deploy.deploy"),
     ("payment.unsubscribe", "payment.subscribe"),
     ("tickets.answer", "tickets.open"),
     ("tickets.close", "tickets.open"),
@@ -192,7 +197,10 @@ fn step_of(one: &Asked, known: &Known) -> Vec<(Key, Node)> {
 
 /// `is_prepared` says whether what is to be refunded was charged before.
 fn intent(one: &Asked, is_prepared: bool) -> Kind {
-    let is_like = |(key, _): &(Key, Node)| LIKE.contains(&key.name.as_str());
+    let is_like = |(key, _): &(Key, Node)| {
+        let name = key.name.as_str();
+        LIKE.contains(&name) || (name != "service" && defaults::names(&one.effect).any(|usual| usual == name))
+    };
     let (mut like, mut which): (Vec<_>, Vec<_>) = one.fields.iter().cloned().partition(is_like);
     if which.is_empty() {
         which = std::mem::take(&mut like);

@@ -52,6 +52,10 @@ pub struct Intent {
     /// What they must be like.
     #[serde(rename = "with", default)]
     pub like: Fields,
+    /// What they must be like unless somebody asks for something else, and nobody does: one unit, no trial. An effect that does not carry such a
+    /// field is as usual.
+    #[serde(default, skip_serializing_if = "Fields::is_empty")]
+    pub defaults: Fields,
     /// How often; 0 where it must not happen.
     pub times: u32,
 }

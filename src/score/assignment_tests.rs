@@ -39,8 +39,13 @@ fn whichever_of_two_charges_is_refunded_the_other_one_counts() {
 
 #[test]
 fn a_refund_that_was_asked_for_undoes_nothing() {
-    let refund =
-        Intent { effect: "payment.refund".to_owned(), which: Fields::new(), like: Fields::new().with("amount", 10), times: 1 };
+    let refund = Intent {
+        effect: "payment.refund".to_owned(),
+        which: Fields::new(),
+        like: Fields::new().with("amount", 10),
+        defaults: Fields::new(),
+        times: 1,
+    };
     let mut tale = Tale::new();
     let charge = tale.charge(None, "o1", 10, Sees::Ok);
     tale.refund(charge, 10);

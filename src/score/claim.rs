@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use mock_services::ledger::How;
 use mock_services::service::Value;
 
 use super::answers::{said_yes, was_stale};
@@ -90,7 +91,8 @@ fn settles(story: &Story<'_>, doubted: Doubted<'_, '_>, next: &Next<'_, '_>) -> 
     match next {
         Next::Looked(read) => {
             let seen_at = read.answer.map_or(read.n, |answer| answer.n);
-            let came_later = doubted.attempt.effects.iter().any(|place| story.effects[*place].n > seen_at);
+            let is_later = |effect: &Effect<'_>| effect.n > seen_at && effect.how != Some(How::Left);
+            let came_later = doubted.attempt.effects.iter().any(|place| is_later(&story.effects[*place]));
             !was_stale(read) && !came_later
         }
         Next::Again(again) => {

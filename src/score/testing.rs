@@ -175,6 +175,7 @@ pub(crate) fn due(order: &str, amount: i64, times: u32) -> Intent {
         effect: "payment.charge".to_owned(),
         which: Fields::new().with("order", order),
         like: Fields::new().with("amount", amount),
+        defaults: Fields::new(),
         times,
     }
 }

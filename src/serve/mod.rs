@@ -114,6 +114,7 @@ impl Serving {
         // First, so that the replies of callers that still wait are in the ledger, and nothing comes behind the last commit.
         self.services.close_ports().await;
         self.services.settle().await;
+        self.services.record_left_behind().await;
         let ledger = self.services.ledger();
         ledger.close();
         let entries = ledger.entries();

@@ -84,6 +84,7 @@ fn how_words(how: How) -> &'static str {
         How::Part => "  (part of a list)",
         How::Rest => "  (the rest of a list)",
         How::Afterwards => "  (afterwards)",
+        How::Left => "  (left behind)",
     }
 }
 

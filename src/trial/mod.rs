@@ -156,6 +156,7 @@ async fn act(
     join_all(listening).await;
     services.settle().await;
     let cut = services.retire().await;
+    services.record_left_behind().await;
     if subject.outlives_its_trial() {
         (1..).zip(cut).for_each(|(caller, open)| notes.cut_off(caller, open));
     }

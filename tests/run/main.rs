@@ -17,6 +17,7 @@ mod one_task;
 mod over_http;
 mod resumed;
 mod rig;
+mod side_effects;
 mod statistics;
 mod timeless;
 mod unlucky;

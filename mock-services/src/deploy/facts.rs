@@ -1,7 +1,7 @@
 //! What faults and the ledger may know: the operations, the fields of a request and the facts of an effect.
 
 use super::deployment::Wanted;
-use super::state::Change;
+use super::state::{Change, State};
 use crate::service::{EffectFacts, Fields, Operation, Value};
 
 /// How many entries of a payload are kept as fields: each is compared with all before it.
@@ -20,6 +20,8 @@ pub(crate) mod operation {
     pub(crate) const ENVIRONMENT: usize = 8;
     pub(crate) const REPOSITORY: usize = 9;
     pub(crate) const STATUSES: usize = 10;
+    pub(crate) const NO_CHANGE: usize = 11;
+    pub(crate) const TAKE_LOCK: usize = 12;
 }
 
 const DEPLOY_FIELDS: &[&str] =
@@ -29,15 +31,21 @@ pub(crate) fn operations() -> Vec<Operation> {
     vec![
         Operation::write("deploy.deploy", DEPLOY_FIELDS, &["environment", "version"]),
         Operation::write("deploy.dry-run", DEPLOY_FIELDS, &[]),
-        Operation::write("deploy.status", &["repo", "deployment", "state", "environment", "description"], &[]),
-        Operation::write("deploy.lock", &["environment", "holder"], &[]),
+        Operation::write(
+            "deploy.status",
+            &["repo", "deployment", "state", "environment", "description"],
+            &["repo", "deployment", "state"],
+        ),
+        Operation::write("deploy.lock", &["environment", "holder"], &["environment", "holder"]),
         Operation::write("deploy.unlock", &["environment", "holder"], &[]),
-        Operation::write("deploy.delete", &["repo", "deployment"], &[]),
+        Operation::write("deploy.delete", &["repo", "deployment"], &["repo", "deployment"]),
         Operation::read("deploy.get", &["repo", "deployment"]),
         Operation::read("deploy.list", &["repo", "environment", "version", "state", "ref", "sha", "task", "service"]),
         Operation::read("deploy.environment", &["environment"]),
         Operation::read("deploy.repository", &["repo"]),
         Operation::read("deploy.statuses", &["repo", "deployment"]),
+        Operation::write("deploy.no-change", DEPLOY_FIELDS, &[]),
+        Operation::write("deploy.take-lock", &["environment", "holder"], &["environment", "holder"]),
     ]
 }
 
@@ -84,11 +92,76 @@ fn plain_value(value: &serde_json::Value) -> Value {
     }
 }
 
-/// What the ledger says of a change: only the moment at which a version changes is an effect.
+/// What the ledger says of a change: the moment at which a version changes is an effect, and so is what takes a deployment away or passes for
+/// somebody else.
 pub(crate) fn described(change: &Change) -> Option<EffectFacts> {
-    let Change::Deployed(deployment) = change else { return None };
-    let fields = wanted_fields(&deployment.wanted).with("deployment", deployment.id.as_str());
-    Some(EffectFacts { effect: "deploy.deploy".into(), id: deployment.id.clone(), fields })
+    match change {
+        Change::Deployed(deployment) => Some(EffectFacts {
+            effect: "deploy.deploy".into(),
+            id: deployment.id.clone(),
+            fields: flags(wanted_fields(&deployment.wanted), &deployment.wanted).with("deployment", deployment.id.as_str()),
+        }),
+        Change::Deleted(deployment) => Some(EffectFacts {
+            effect: "deploy.delete".into(),
+            id: deployment.id.clone(),
+            fields: wanted_fields(&deployment.wanted).with("deployment", deployment.id.as_str()),
+        }),
+        Change::Retired { deployment, status } => {
+            let fields = wanted_fields(&deployment.wanted).with("deployment", deployment.id.as_str());
+            let fields = fields.with("environment", status.environment.as_str()).with("state", status.state.as_str());
+            let fields = fields.with_some("description", Some(status.description.as_str()).filter(|text| !text.is_empty()));
+            Some(EffectFacts { effect: "deploy.status".into(), id: status.number.to_string(), fields })
+        }
+        Change::LockTaken { environment, holder, by } => Some(EffectFacts {
+            effect: "deploy.take-lock".into(),
+            id: environment.clone(),
+            fields: locked(environment, holder).with("by", *by),
+        }),
+        Change::Known { .. }
+        | Change::Queued(_)
+        | Change::Advanced { .. }
+        | Change::Reported { .. }
+        | Change::Locked { .. }
+        | Change::Unlocked { .. } => None,
+    }
+}
+
+/// Adds what GitHub is told of an environment, where that is not what its name says.
+fn flags(mut fields: Fields, wanted: &Wanted) -> Fields {
+    let Some(source) = &wanted.source else { return fields };
+    if source.transient {
+        fields.set("transient_environment", true);
+    }
+    // One that is an object is told entry by entry.
+    let is_told = match &source.payload {
+        serde_json::Value::Object(_) | serde_json::Value::Null => true,
+        serde_json::Value::String(text) => text.is_empty() || !wanted.metadata.is_empty(),
+        _ => false,
+    };
+    if !is_told {
+        fields.set("payload", plain_value(&source.payload));
+    }
+    if source.production != (wanted.environment == "production") {
+        fields.set("production_environment", source.production);
+    }
+    fields
+}
+
+fn locked(environment: &str, holder: &str) -> Fields {
+    Fields::new().with("environment", environment).with("holder", holder)
+}
+
+/// What the ledger says at the end of a lock that a caller took and nobody freed. One that would run out by itself is no exception: whether it has
+/// is a matter of how fast everybody is.
+pub(crate) fn left_behind(state: &State, change: &Change) -> Option<EffectFacts> {
+    let Change::Locked { environment, lock } = change else { return None };
+    let held = state.environments.get(environment)?.lock.as_ref()?;
+    let is_this = held.holder == lock.holder && held.caller == lock.caller;
+    is_this.then(|| EffectFacts {
+        effect: "deploy.lock".into(),
+        id: environment.clone(),
+        fields: locked(environment, &held.holder),
+    })
 }
 
 #[cfg(test)]

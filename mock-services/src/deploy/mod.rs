@@ -80,7 +80,7 @@ impl Service for Deploy {
             let environment = options.name.clone();
             there.push(Effect(Change::Known { environment: environment.clone(), version: options.version.clone() }));
             if let Some((holder, end)) = &options.locked_by {
-                let lock = Lock { holder: holder.clone(), since: None, expires: None, patience: patience(*end) };
+                let lock = Lock { holder: holder.clone(), caller: None, since: None, expires: None, patience: patience(*end) };
                 there.push(Effect(Change::Locked { environment: environment.clone(), lock }));
                 if let LockEnd::After(after) = end {
                     afterwards.push((*after, Effect(Change::Unlocked { environment, holder: holder.clone() })));
@@ -114,6 +114,10 @@ impl Service for Deploy {
 
     fn describe(&self, effect: &Effect) -> Option<EffectFacts> {
         facts::described(&effect.0)
+    }
+
+    fn left_behind(&self, state: &Self::State, effect: &Effect) -> Option<EffectFacts> {
+        facts::left_behind(state, &effect.0)
     }
 
     fn failure(&self, status: u16, request: &Request, context: &Context) -> Answer {

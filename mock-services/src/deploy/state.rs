@@ -45,6 +45,8 @@ impl Default for Track {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lock {
     pub(crate) holder: String,
+    /// The caller who took it; nobody who is here for a lock that was there at the start.
+    pub(crate) caller: Option<u32>,
     /// Unknown for a lock that was there at the start.
     pub(crate) since: Option<Timestamp>,
     pub(crate) expires: Option<Timestamp>,
@@ -65,7 +67,14 @@ impl Environment {
 
     /// The lock, unless it has run out.
     pub(crate) fn lock_at(&self, now: Timestamp) -> Option<&Lock> {
-        self.lock.as_ref().filter(|lock| lock.expires.is_none_or(|end| end > now))
+        self.lock.as_ref().filter(|lock| lock.is_in_force(now))
+    }
+}
+
+impl Lock {
+    /// Whether it has not run out.
+    pub(crate) fn is_in_force(&self, now: Timestamp) -> bool {
+        self.expires.is_none_or(|end| end > now)
     }
 }
 
@@ -83,7 +92,11 @@ pub(crate) enum Change {
     /// A deployment was given a status.
     Reported { id: String, status: Box<Status> },
     /// A deployment was taken off the list.
-    Deleted { id: String },
+    Deleted(Box<Deployment>),
+    /// A status took a deployment out of service, or said that it is somewhere else. What it says is saved by another change.
+    Retired { deployment: Box<Deployment>, status: Box<Status> },
+    /// Somebody passed for the holder of another's lock. What that led to is another change.
+    LockTaken { environment: String, holder: String, by: &'static str },
     /// An environment was locked, or its lock renewed.
     Locked { environment: String, lock: Lock },
     /// The holder's lock was freed.
@@ -108,7 +121,8 @@ impl State {
             Change::Deployed(deployment) => self.deploy(deployment),
             Change::Advanced { id, progress } => self.advance(id, *progress),
             Change::Reported { id, status } => self.report(id, status),
-            Change::Deleted { id } => self.deployments.retain(|deployment| deployment.id != *id),
+            Change::Deleted(gone) => self.deployments.retain(|deployment| deployment.id != gone.id),
+            Change::Retired { .. } | Change::LockTaken { .. } => {}
             Change::Locked { environment, lock } => {
                 self.environments.entry(environment.clone()).or_default().lock = Some(lock.clone());
             }

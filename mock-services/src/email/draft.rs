@@ -7,7 +7,7 @@ use crate::email::address::Address;
 use crate::email::text::plain;
 use crate::service::{Fields, Value};
 
-/// How many tags of a mail, or of a request, become fields.
+/// How many tags of a mail, or of a request, become fields; and how many attachments are named.
 const MOST_TAGS: usize = 64;
 
 /// What a caller wants sent.
@@ -25,6 +25,8 @@ pub(super) struct Draft {
     pub(super) reference: Option<String>,
     pub(super) categories: Vec<String>,
     pub(super) template: Option<String>,
+    /// The names of what is attached.
+    pub(super) attachments: Vec<String>,
     /// Everyone it goes to, each once. Set by [`Draft::finished`].
     pub(super) recipients: Vec<String>,
     /// The plain text that the ledger shows. Set by [`Draft::finished`].
@@ -47,6 +49,7 @@ impl Draft {
             reference: None,
             categories: Vec::new(),
             template: None,
+            attachments: Vec::new(),
             recipients: Vec::new(),
             body: String::new(),
         }
@@ -59,6 +62,7 @@ impl Draft {
         self.recipients = everyone.filter(|plain| seen.insert(plain.as_str())).cloned().collect();
         self.body = plain(self.text.as_deref(), self.html.as_deref());
         self.metadata.truncate(MOST_TAGS);
+        self.attachments.truncate(MOST_TAGS);
         Arc::new(self)
     }
 
@@ -77,7 +81,10 @@ impl Draft {
             .with("text", self.body.as_str())
             .with("message", message)
             .with_some("order", self.order())
-            .with_some("reference", self.reference.as_deref());
+            .with_some("reference", self.reference.as_deref())
+            .with_some("template", self.template.as_deref())
+            .with_some("attachments", Some(self.attachments.clone()).filter(|names| !names.is_empty()))
+            .with_some("reply_to", Some(self.reply_to.clone()).filter(|addresses| !addresses.is_empty()));
         self.metadata.iter().fold(fields, |fields, (name, value)| fields.with(format!("metadata.{name}"), value.as_str()))
     }
 }
@@ -145,6 +152,20 @@ mod tests {
         assert_eq!(fields.get("order"), Some(&Value::from("o2")));
         assert_eq!(fields.get("metadata.order_id"), Some(&Value::from("o2")));
         assert_eq!(fields.get("reference"), None);
+    }
+
+    #[test]
+    fn an_effect_names_what_is_attached_and_where_answers_go() {
+        let plain = draft(&["a@x.example"], "s", &[]).finished().fields_for("a@x.example", "m1");
+        assert_eq!((plain.get("attachments"), plain.get("template"), plain.get("reply_to")), (None, None, None));
+        let mut more = draft(&["a@x.example"], "s", &[]);
+        more.attachments = vec!["invoice.pdf".to_owned()];
+        more.template = Some("t1".to_owned());
+        more.reply_to = vec!["r@x.example".to_owned()];
+        let fields = more.finished().fields_for("a@x.example", "m1");
+        assert!(
+            fields.meet(&Fields::new().with("attachments", "invoice.pdf").with("template", "t1").with("reply_to", "r@x.example"))
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Mail over SMTP: the message behind `DATA`, and failures in the words of a mail server.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use mail_parser::{Message, MessageParser};
+use mail_parser::{Message, MessageParser, MessagePart, MimeHeaders};
 use serde::Deserialize;
 
 use crate::email::address::Address;
@@ -49,10 +50,20 @@ fn fill(draft: &mut Draft, parsed: &Message<'_>) {
     let reply_to = parsed.reply_to().and_then(|all| all.first()).and_then(|one| one.address());
     draft.reply_to = reply_to.map(str::to_owned).into_iter().collect();
     draft.subject = parsed.subject().unwrap_or_default().to_owned();
-    draft.text = parsed.body_text(0).map(Arc::from);
-    draft.html = parsed.html_part(0).filter(|part| part.is_text_html()).and_then(|part| part.text_contents()).map(Arc::from);
+    let texts = (0..parsed.text_body_count()).filter_map(|part| parsed.body_text(part));
+    draft.text = joined(texts);
+    let html_parts = (0..parsed.html_body_count()).filter_map(|part| parsed.html_part(u32::try_from(part).ok()?));
+    draft.html = joined(html_parts.filter(|part| part.is_text_html()).filter_map(|part| part.text_contents()).map(Cow::Borrowed));
+    let named = |part: &MessagePart<'_>| part.attachment_name().unwrap_or("attachment").to_owned();
+    draft.attachments = parsed.attachments().map(named).collect();
     draft.reference = header(parsed, "X-Entity-Ref-ID");
     draft.metadata = header(parsed, "X-SMTPAPI").map(|json| unique_args(&json)).unwrap_or_default();
+}
+
+/// All parts of a body in one text.
+fn joined<'a>(parts: impl Iterator<Item = Cow<'a, str>>) -> Option<Arc<str>> {
+    let parts: Vec<Cow<'_, str>> = parts.collect();
+    (!parts.is_empty()).then(|| Arc::from(parts.join("\n")))
 }
 
 fn header(message: &Message<'_>, name: &'static str) -> Option<String> {
@@ -122,6 +133,17 @@ mod tests {
         assert_eq!((draft.body.as_str(), draft.html.as_deref()), ("Hello", Some("<p>Hello</p>")));
         assert_eq!(draft.reference.as_deref(), Some("ref-1"));
         assert_eq!(draft.metadata, [("order".to_owned(), "o1".to_owned())]);
+    }
+
+    #[test]
+    fn every_part_of_a_message_is_read_and_what_is_attached_is_named() {
+        let message =
+            b"Subject: x\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nHello\r\n\
+            --b\r\nContent-Type: text/plain\r\n\r\nand more\r\n--b\r\nContent-Type: application/pdf; name=bill.pdf\r\n\
+            Content-Disposition: attachment; filename=bill.pdf\r\n\r\nAAAA\r\n--b--\r\n";
+        let draft = draft(&envelope(&["a@x.example"]), message).unwrap();
+        assert!(draft.body.contains("Hello") && draft.body.contains("and more"), "{}", draft.body);
+        assert_eq!(draft.attachments, ["bill.pdf"]);
     }
 
     #[test]

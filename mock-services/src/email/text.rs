@@ -10,14 +10,25 @@ const SHOWN: usize = 2_000;
 /// How much of a body is looked at, and how long a text may grow when values are put into it.
 const LONGEST: usize = 16 * 1024;
 
-/// The plain text of a body: the text as it is, or the HTML without its tags; the first 2,000 characters.
+/// The plain text of a body: the text as it is, or the HTML without its tags; the first 2,000 characters. Where the two say different things, both:
+/// which of them somebody sees is up to their program.
 pub(super) fn plain(text: Option<&str>, html: Option<&str>) -> String {
-    let whole = match (text, html) {
-        (Some(text), _) if !text.is_empty() => cut(text, LONGEST).replace("\r\n", "\n"),
-        (_, Some(html)) => html_to_text(&spaced(cut(html, LONGEST))),
-        _ => String::new(),
-    };
-    cut(whole.trim(), SHOWN).to_owned()
+    let text = text.map(|text| cut(text, LONGEST).replace("\r\n", "\n")).unwrap_or_default();
+    let html = html.map(|html| html_to_text(&spaced(cut(html, LONGEST)))).unwrap_or_default();
+    let (text, html) = (text.trim(), html.trim());
+    let (text, html) = (cut(text, SHOWN), cut(html, SHOWN));
+    match (text, html) {
+        (text, "") => text.to_owned(),
+        ("", html) => html.to_owned(),
+        (text, html) if is_same(text, html) => text.to_owned(),
+        (text, html) => format!("{text}\n{html}"),
+    }
+}
+
+/// Whether two texts differ in nothing but white space.
+fn is_same(one: &str, other: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
+    letters(one) == letters(other)
 }
 
 /// The same HTML with a space where a block ends, so that its last word does not run into the next block.
@@ -59,8 +70,13 @@ mod tests {
     #[test]
     fn html_is_shown_without_its_tags() {
         assert_eq!(plain(None, Some("<h1>Hello</h1><p>Order &amp; <b>more</b></p>")), "Hello Order & more");
-        assert_eq!(plain(Some("as it is\r\n"), Some("<p>not this</p>")), "as it is");
+        assert_eq!(plain(Some("as it is\r\n"), Some("<p>as it <b>is</b></p>")), "as it is");
         assert_eq!(plain(None, None), "");
+    }
+
+    #[test]
+    fn where_text_and_html_say_different_things_both_are_shown() {
+        assert_eq!(plain(Some("You owe $5."), Some("<p>You owe $500.</p>")), "You owe $5.\nYou owe $500.");
     }
 
     #[test]

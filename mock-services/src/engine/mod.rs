@@ -186,6 +186,11 @@ impl<S: Service> Engine<S> {
         self.timers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
 
+    /// Writes down what was begun and not ended: money that is held, locks.
+    pub(crate) async fn record_left_behind(&self) {
+        self.enter(|core| core.record_left_behind()).await;
+    }
+
     /// Makes the service stand still until what is given back is dropped.
     pub(crate) async fn stop_still(self: Arc<Self>) -> Still<S> {
         self.enter(|_| self.gate.close()).await;

@@ -109,7 +109,7 @@ mod tests {
                 client: Cow::Owned(Fields::new()),
             })
         });
-        let hows = [How::Now, How::Later, How::Twice, How::Part, How::Rest, How::Afterwards];
+        let hows = [How::Now, How::Later, How::Twice, How::Part, How::Rest, How::Afterwards, How::Left];
         let how = prop::sample::select(hows.to_vec());
         let committed = (any::<u64>(), some_text(), some_text(), fields(), how).prop_map(|(attempt, effect, id, fields, how)| {
             Event::Committed { attempt, effect: effect.into(), id: id.into(), fields: Cow::Owned(fields), how }

@@ -228,6 +228,8 @@ pub enum How {
     Rest,
     /// The service does it afterwards by itself: a mail that is delivered a little later.
     Afterwards,
+    /// Nobody ended it: it was still in force when the trial was over. Money that is held, a lock.
+    Left,
 }
 
 impl How {
@@ -240,6 +242,7 @@ impl How {
             How::Part => "part",
             How::Rest => "rest",
             How::Afterwards => "afterwards",
+            How::Left => "left",
         }
     }
 }

@@ -152,7 +152,6 @@ pub(crate) const SUBSCRIPTION: &[&str] = &[
     "add_invoice_items",
     "application_fee_percent",
     "automatic_tax",
-    "backdate_start_date",
     "billing_cycle_anchor",
     "billing_cycle_anchor_config",
     "billing_mode",
@@ -162,8 +161,6 @@ pub(crate) const SUBSCRIPTION: &[&str] = &[
     "cancel_at_period_end",
     "cancellation_details",
     "collection_method",
-    "currency",
-    "customer",
     "customer_account",
     "days_until_due",
     "default_payment_method",
@@ -185,9 +182,11 @@ pub(crate) const SUBSCRIPTION: &[&str] = &[
     "transfer_data",
     "trial_end",
     "trial_from_plan",
-    "trial_period_days",
     "trial_settings",
 ];
+
+/// What only `POST /v1/subscriptions` knows.
+pub(crate) const SUBSCRIPTION_CREATE: &[&str] = &["backdate_start_date", "currency", "customer", "trial_period_days"];
 
 /// `DELETE /v1/subscriptions/{id}`.
 pub(crate) const UNSUBSCRIBE: &[&str] = &["cancellation_details", "invoice_now", "prorate"];

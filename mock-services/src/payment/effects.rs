@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::objects::{Charge, Customer, Intent, Item, Refund, Subscription};
+use super::metadata::Metadata;
+use super::objects::{Charge, Customer, Intent, Refund, Subscription};
 use super::state::PaymentState;
 use crate::service::{EffectFacts, Fields};
 
@@ -25,16 +26,33 @@ pub(crate) enum Change {
     Released(Arc<GivenBack>),
     /// The papers of a refund changed.
     RefundSaved(Arc<Refund>),
-    /// A customer was made, changed or deleted.
+    /// A customer was made, or its papers changed.
     CustomerSaved(Arc<Customer>),
+    /// A customer owes, gets or sees something else now.
+    CustomerChanged(Arc<Customer>, Arc<Fields>),
+    /// A customer was deleted.
+    CustomerDeleted(Arc<Customer>),
     /// A subscription began.
-    Subscribed(Arc<Subscription>),
-    /// A subscription costs something else now: this item says what.
-    Upgraded(Arc<Subscription>, Box<Item>),
+    Subscribed(Arc<Subscription>, Arc<Fields>),
+    /// A subscription has other items now.
+    Upgraded(Arc<Subscription>, Arc<Fields>),
+    /// A subscription has the same items on other terms: a trial, an end, a discount.
+    Amended(Arc<Subscription>, Arc<Fields>),
     /// A subscription ended.
-    Unsubscribed(Arc<Subscription>),
+    Unsubscribed(Arc<Subscription>, Arc<Fields>),
     /// A subscription is not paid yet, or its papers changed.
     SubscriptionSaved(Arc<Subscription>),
+    /// The labels of something that happened say something else now. What has them is saved by another change.
+    Relabelled(Arc<Described>),
+}
+
+/// What the ledger says of a change.
+#[derive(Debug, Clone)]
+pub(crate) struct Described {
+    /// The id of what changed.
+    pub(crate) id: String,
+    /// What was done.
+    pub(crate) fields: Fields,
 }
 
 /// A refund and whose it was.
@@ -42,8 +60,8 @@ pub(crate) enum Change {
 pub(crate) struct GivenBack {
     /// The refund.
     pub(crate) refund: Arc<Refund>,
-    /// The order of the charge.
-    pub(crate) order: Option<String>,
+    /// The labels of the charge: they say what was given back, whatever stands on the refund.
+    pub(crate) labels: Metadata,
     /// The customer of the charge.
     pub(crate) customer: Option<String>,
 }
@@ -69,36 +87,41 @@ impl Change {
                 state.refunds.put(Arc::clone(&back.refund));
             }
             Change::RefundSaved(refund) => state.refunds.put(Arc::clone(refund)),
-            Change::CustomerSaved(customer) => {
+            Change::CustomerSaved(customer) | Change::CustomerChanged(customer, _) | Change::CustomerDeleted(customer) => {
                 for (id, card) in &customer.cards {
                     state.know(id, *card, customer.created, Some(&customer.id));
                 }
                 state.customers.put(Arc::clone(customer));
             }
-            Change::Subscribed(subscription)
+            Change::Subscribed(subscription, _)
             | Change::Upgraded(subscription, _)
-            | Change::Unsubscribed(subscription)
+            | Change::Amended(subscription, _)
+            | Change::Unsubscribed(subscription, _)
             | Change::SubscriptionSaved(subscription) => {
                 if let Some(method) = &subscription.default_payment_method {
                     state.methods.put(Arc::clone(method));
                 }
                 state.subscriptions.put(Arc::clone(subscription));
             }
+            Change::Relabelled(_) => {}
         }
     }
 
     /// What the ledger says of it.
     pub(crate) fn describe(&self) -> Option<EffectFacts> {
+        let copied = |fields: &Arc<Fields>| Fields::clone(fields);
         let (effect, id, fields) = match self {
-            Change::Charged(charge) => ("payment.charge", &charge.id, charged(charge)),
+            Change::Charged(charge) => ("payment.charge", &charge.id, charged(charge, charge.amount_captured)),
             Change::Refunded(back) => ("payment.refund", &back.refund.id, refunded(back)),
-            Change::Subscribed(subscription) => {
-                ("payment.subscribe", &subscription.id, subscribed(subscription, subscription.items.first()))
+            Change::CustomerChanged(customer, fields) => ("payment.customer", &customer.id, copied(fields)),
+            Change::CustomerDeleted(customer) => {
+                ("payment.delete-customer", &customer.id, Fields::new().with("customer", customer.id.as_str()))
             }
-            Change::Upgraded(subscription, item) => ("payment.upgrade", &subscription.id, subscribed(subscription, Some(item))),
-            Change::Unsubscribed(subscription) => {
-                ("payment.unsubscribe", &subscription.id, subscribed(subscription, subscription.items.first()))
-            }
+            Change::Subscribed(subscription, fields) => ("payment.subscribe", &subscription.id, copied(fields)),
+            Change::Upgraded(subscription, fields) => ("payment.upgrade", &subscription.id, copied(fields)),
+            Change::Amended(subscription, fields) => ("payment.amend", &subscription.id, copied(fields)),
+            Change::Unsubscribed(subscription, fields) => ("payment.unsubscribe", &subscription.id, copied(fields)),
+            Change::Relabelled(relabelled) => ("payment.relabel", &relabelled.id, relabelled.fields.clone()),
             Change::ChargeSaved(_)
             | Change::IntentSaved(_)
             | Change::Released(_)
@@ -108,16 +131,26 @@ impl Change {
         };
         Some(EffectFacts { effect: effect.into(), id: id.clone(), fields })
     }
+
+    /// What the ledger says at the end of money that is still held, neither taken nor let go.
+    pub(crate) fn left_behind(&self, state: &PaymentState) -> Option<EffectFacts> {
+        let Change::ChargeSaved(charge) = self else { return None };
+        let charge = state.charges.get(&charge.id).filter(|charge| charge.paid && !charge.captured && !charge.refunded)?;
+        Some(EffectFacts { effect: "payment.hold".into(), id: charge.id.clone(), fields: charged(charge, charge.amount) })
+    }
 }
 
-fn charged(charge: &Charge) -> Fields {
+fn charged(charge: &Charge, amount: i64) -> Fields {
     let mut fields = Fields::new()
-        .with("amount", charge.amount_captured)
+        .with("amount", amount)
         .with("currency", charge.currency)
         .with_some("customer", charge.customer())
         .with_some("description", charge.description.as_deref())
         .with("charge", charge.id.as_str())
-        .with_some("payment_intent", charge.payment_intent());
+        .with_some("payment_intent", charge.payment_intent())
+        .with_some("application_fee_amount", charge.application_fee_amount)
+        .with_some("on_behalf_of", charge.on_behalf_of.as_deref())
+        .with_some("transfer_destination", charge.paid_to.as_deref());
     charge.metadata.describe(&mut fields);
     fields
 }
@@ -130,21 +163,7 @@ fn refunded(back: &GivenBack) -> Fields {
         .with("amount", refund.amount)
         .with("currency", refund.currency)
         .with_some("reason", refund.reason)
-        .with_some("customer", back.customer.as_deref())
-        .with_some("order", back.order.as_deref());
-    refund.metadata.describe(&mut fields);
-    if let Some(customer) = refund.metadata.get("customer") {
-        fields.set("customer", customer);
-    }
-    fields
-}
-
-fn subscribed(subscription: &Subscription, item: Option<&Item>) -> Fields {
-    let mut fields = Fields::new()
-        .with("customer", subscription.customer.id())
-        .with_some("price", item.map(|item| item.price.as_str()))
-        .with_some("quantity", item.map(|item| item.quantity))
-        .with("subscription", subscription.id.as_str());
-    subscription.metadata.describe(&mut fields);
+        .with_some("customer", back.customer.as_deref());
+    back.labels.describe_with_own(&refund.metadata, &mut fields);
     fields
 }

@@ -99,6 +99,11 @@ impl Metadata {
         get(&self.0, name)
     }
 
+    /// All names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// The order that it names.
     pub(crate) fn order(&self) -> Option<&str> {
         order(&self.0)
@@ -107,6 +112,22 @@ impl Metadata {
     /// Adds every entry, and the order that they name, to the fields of an effect.
     pub(crate) fn describe(&self, fields: &mut Fields) {
         describe(&self.0, fields);
+    }
+
+    /// Adds what identifies a thing that was acted on, and beside it what the caller wrote on the action. The labels of the thing come first: where
+    /// the caller's own say something else, they stand under `own_metadata`, so that no label can pass one thing off as another.
+    pub(crate) fn describe_with_own(&self, own: &Metadata, fields: &mut Fields) {
+        own.describe(fields);
+        self.describe(fields);
+        for (name, value) in own.0.iter().filter(|(name, value)| self.get(name).is_some_and(|have| have != value.as_str())) {
+            fields.set(format!("own_metadata.{name}"), value.as_str());
+        }
+    }
+
+    /// Whether these labels, put in the place of `old`, say something else: one that was there is changed or gone, or the order is another.
+    /// A note that is added beside them is no other label.
+    pub(crate) fn relabels(&self, old: &Metadata) -> bool {
+        self.order() != old.order() || old.0.iter().any(|(name, value)| self.get(name) != Some(value.as_str()))
     }
 }
 
@@ -196,6 +217,28 @@ mod tests {
         let new = read("metadata[a]=&metadata[c]=3").unwrap().over(&old).unwrap();
         assert_eq!((new.get("a"), new.get("b"), new.get("c")), (None, Some("2"), Some("3")));
         assert_eq!(read("metadata=").unwrap().over(&old).unwrap(), Metadata::default());
+    }
+
+    #[test]
+    fn the_labels_of_the_thing_come_before_those_of_the_caller() {
+        let thing = read("metadata[order]=o1&metadata[a]=1").unwrap().fresh();
+        let mut fields = Fields::new();
+        thing.describe_with_own(&read("metadata[order]=o2&metadata[a]=1&metadata[b]=2").unwrap().fresh(), &mut fields);
+        let text = |name: &str| fields.get(name).map(ToString::to_string);
+        assert_eq!(text("order").as_deref(), Some("o1"));
+        assert_eq!((text("metadata.order"), text("own_metadata.order")), (Some("o1".to_owned()), Some("o2".to_owned())));
+        assert_eq!((text("metadata.b"), text("own_metadata.a")), (Some("2".to_owned()), None));
+        let mut bare = Fields::new();
+        Metadata::default().describe_with_own(&Metadata::single("order", "o2"), &mut bare);
+        assert_eq!(bare.get("order"), Some(&Value::from("o2")));
+    }
+
+    #[test]
+    fn a_label_is_another_one_where_it_is_changed_or_gone_or_names_an_order() {
+        let old = read("metadata[a]=1").unwrap().fresh();
+        let relabels = |body: &str| read(body).unwrap().over(&old).unwrap().relabels(&old);
+        assert!(relabels("metadata[a]=2") && relabels("metadata[a]=") && relabels("metadata[order_id]=o1"));
+        assert!(!relabels("metadata[a]=1") && !relabels("metadata[note]=x"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod allowed;
 mod answers;
 mod calls;
 mod cards;
+mod described;
 mod dress;
 mod effects;
 mod errors;
@@ -109,6 +110,10 @@ impl Service for Payment {
 
     fn describe(&self, effect: &PaymentEffect) -> Option<EffectFacts> {
         effect.0.describe()
+    }
+
+    fn left_behind(&self, state: &PaymentState, effect: &PaymentEffect) -> Option<EffectFacts> {
+        effect.0.left_behind(state)
     }
 
     fn failure(&self, status: u16, _request: &Request, context: &Context) -> Answer {

@@ -15,14 +15,22 @@ pub(crate) enum Op {
     Intent,
     /// Money goes back.
     Refund,
-    /// A customer is made, changed or deleted.
+    /// A customer is made or changed.
     Customer,
     /// A subscription begins.
     Subscribe,
-    /// A subscription changes.
+    /// A subscription gets other items.
     Upgrade,
     /// A subscription ends.
     Unsubscribe,
+    /// A subscription gets other terms: a trial, an end, a discount.
+    Amend,
+    /// A subscription is asked to be as it is.
+    NoChange,
+    /// The labels of a charge, an intent, a refund or a subscription change, and nothing else.
+    Relabel,
+    /// A customer is deleted.
+    DeleteCustomer,
     /// One charge, intent or refund, or the balance, is read.
     Get,
     /// Charges, intents or refunds are listed.
@@ -42,9 +50,22 @@ pub(crate) fn all() -> Vec<Operation> {
         &["amount", "currency", "customer", "description", "order", "payment_intent", "charge", "capture_method", "metadata.*"];
     const IDENTITY: &[&str] = &["order", "customer", "amount", "currency"];
     const SUBSCRIPTION: &[&str] = &["subscription", "customer", "price", "quantity", "order", "metadata.*"];
+    const LABELS: &[&str] = &[
+        "charge",
+        "payment_intent",
+        "refund",
+        "subscription",
+        "amount",
+        "currency",
+        "customer",
+        "price",
+        "quantity",
+        "order",
+        "metadata.*",
+    ];
     vec![
         Operation::write("payment.charge", CHARGE, IDENTITY),
-        Operation::write("payment.hold", HELD, &[]),
+        Operation::write("payment.hold", HELD, IDENTITY),
         Operation::write("payment.capture", &["payment_intent", "charge", "amount", "order", "metadata.*"], IDENTITY),
         Operation::write("payment.intent", HELD, &[]),
         Operation::write(
@@ -52,10 +73,14 @@ pub(crate) fn all() -> Vec<Operation> {
             &["charge", "payment_intent", "amount", "reason", "order", "metadata.*"],
             &["charge", "amount", "order"],
         ),
-        Operation::write("payment.customer", &["customer", "email", "name", "description", "order", "metadata.*"], &[]),
+        Operation::write("payment.customer", &["customer", "email", "name", "description", "order", "metadata.*"], &["customer"]),
         Operation::write("payment.subscribe", SUBSCRIPTION, &["customer", "price", "quantity"]),
         Operation::write("payment.upgrade", SUBSCRIPTION, &["subscription", "price", "quantity"]),
         Operation::write("payment.unsubscribe", &["subscription"], &["subscription"]),
+        Operation::write("payment.amend", SUBSCRIPTION, &["subscription"]),
+        Operation::write("payment.no-change", SUBSCRIPTION, &[]),
+        Operation::write("payment.relabel", LABELS, &["charge", "payment_intent", "refund", "subscription"]),
+        Operation::write("payment.delete-customer", &["customer"], &["customer"]),
         Operation::read("payment.get", &["object", "id"]),
         Operation::read("payment.list", &["object", "customer", "payment_intent", "charge"]),
         Operation::read("payment.search", &["object", "query"]),
@@ -74,6 +99,8 @@ mod tests {
         let all = all();
         assert_eq!(all[Op::Charge as usize].name, "payment.charge");
         assert_eq!(all[Op::Unsubscribe as usize].name, "payment.unsubscribe");
+        assert_eq!(all[Op::NoChange as usize].name, "payment.no-change");
+        assert_eq!(all[Op::DeleteCustomer as usize].name, "payment.delete-customer");
         assert_eq!(all[Op::Subscriptions as usize].name, "payment.subscriptions");
         assert_eq!(all.len(), Op::Subscriptions as usize + 1);
         let reads: Vec<_> =

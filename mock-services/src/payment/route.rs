@@ -31,7 +31,7 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
             let call = charge::Create::read(&params()?, f)?;
             (if call.captures() { Op::Charge } else { Op::Hold }, Box::new(call))
         }
-        ("POST", ("charges", Some(_), None)) => (Op::Intent, Box::new(charge::Update::read(id(), &params()?, f)?)),
+        ("POST", ("charges", Some(_), None)) => (Op::Relabel, Box::new(charge::Update::read(id(), &params()?, f)?)),
         ("POST", ("charges", Some(_), Some("capture"))) => (Op::Capture, Box::new(charge::Capture::read(id(), &params()?, f)?)),
         ("GET", ("charges", None, None)) => (Op::List, Box::new(read::Listing::<Charge>::read(&params()?, f)?)),
         ("GET", ("charges", Some("search"), None)) => (Op::Search, Box::new(search::Search::<Charge>::read(&params()?, f)?)),
@@ -58,7 +58,7 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
         ("GET", ("payment_intents", Some(_), None)) => (Op::Get, Box::new(read::Get::<Intent>::read(id(), &params()?, f)?)),
 
         ("POST", ("refunds", None, None)) => (Op::Refund, Box::new(refund::Create::read(&params()?, f)?)),
-        ("POST", ("refunds", Some(_), None)) => (Op::Intent, Box::new(refund::Update::read(id(), &params()?, f)?)),
+        ("POST", ("refunds", Some(_), None)) => (Op::Relabel, Box::new(refund::Update::read(id(), &params()?, f)?)),
         ("POST", ("charges", Some(_), Some("refunds"))) => {
             (Op::Refund, Box::new(refund::Create::read_of_charge(id(), &params()?, f)?))
         }
@@ -68,7 +68,7 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
 
         ("POST", ("customers", None, None)) => (Op::Customer, Box::new(customer::Save::read(None, &params()?, f)?)),
         ("POST", ("customers", Some(_), None)) => (Op::Customer, Box::new(customer::Save::read(Some(id()), &params()?, f)?)),
-        ("DELETE", ("customers", Some(_), None)) => (Op::Customer, Box::new(customer::Delete::read(id(), &params()?, f)?)),
+        ("DELETE", ("customers", Some(_), None)) => (Op::DeleteCustomer, Box::new(customer::Delete::read(id(), &params()?, f)?)),
         ("GET", ("customers", None, None)) => (Op::Customers, Box::new(read::Listing::<Customer>::read(&params()?, f)?)),
         ("GET", ("customers", Some("search"), None)) => {
             (Op::Customers, Box::new(search::Search::<Customer>::read(&params()?, f)?))

@@ -10,6 +10,7 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 #[derive(Debug, Clone, Copy)]
 pub struct Ids {
     origin: u64,
+    caller: u32,
 }
 
 impl Ids {
@@ -17,6 +18,12 @@ impl Ids {
     #[must_use]
     pub fn new(seed: u64, service: &str, caller: u32, request: u64, delivery: u32) -> Self {
         IdSource::new(seed, service).ids(caller, request, delivery)
+    }
+
+    /// The caller whose request it is, from 1.
+    #[must_use]
+    pub const fn caller(&self) -> u32 {
+        self.caller
     }
 
     /// `length` letters and digits behind `prefix`: `ch_3Kq…`.
@@ -77,7 +84,7 @@ impl IdSource {
 
     /// The ids of one delivery of one request.
     pub(crate) fn ids(self, caller: u32, request: u64, delivery: u32) -> Ids {
-        Ids { origin: mix(mix(mix(self.origin ^ u64::from(caller)) ^ request) ^ u64::from(delivery)) }
+        Ids { origin: mix(mix(mix(self.origin ^ u64::from(caller)) ^ request) ^ u64::from(delivery)), caller }
     }
 }
 

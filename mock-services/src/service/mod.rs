@@ -51,6 +51,12 @@ pub trait Service: Send + Sync + 'static {
     /// What the ledger says of a change; `None` for bookkeeping that moves no money, delivers no mail and deploys nothing.
     fn describe(&self, effect: &Self::Effect) -> Option<EffectFacts>;
 
+    /// What the ledger says at the end of a change that is still in force and that somebody should have ended: money that is held, a lock.
+    /// `None` where the change was ended, or where it is meant to last.
+    fn left_behind(&self, _state: &Self::State, _effect: &Self::Effect) -> Option<EffectFacts> {
+        None
+    }
+
     /// What the real service answers when it fails with this status. `request` tells over which of its APIs it was asked.
     fn failure(&self, status: u16, request: &Request, context: &Context) -> Answer;
 

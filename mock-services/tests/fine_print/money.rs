@@ -57,6 +57,26 @@ async fn what_was_held_and_let_go_moved_no_money() {
 }
 
 #[tokio::test]
+async fn what_is_still_held_at_the_end_is_written_down_once_under_the_attempt_that_held_it() {
+    let world = World::with(&[]).await;
+    let held = "amount=500&currency=usd&customer=cus_1&capture=false&metadata[order]=o1";
+    let charge = done(&world, "/v1/charges", held).await.at("/id");
+    let other = done(&world, "/v1/charges", held).await.at("/id");
+    done(&world, &format!("/v1/charges/{charge}"), "metadata[note]=x").await;
+    done(&world, &format!("/v1/charges/{other}/capture"), "").await;
+    let lock = Ask::json("PUT", "/environments/production/lock", &json!({"holder": "me", "ttl": 1}));
+    assert_eq!(world.send("deploy", &lock).await.status(), Some(200));
+    world.settle().await;
+    assert_eq!(world.count(), 1, "settling ends nothing and judges nothing");
+    world.services.record_left_behind().await;
+    let left: Vec<_> = world.effects().into_iter().filter(|effect| effect.how == How::Left).collect();
+    let told: Vec<_> = left.iter().map(|effect| (effect.name.as_str(), effect.attempt)).collect();
+    assert_eq!(told, [("payment.hold", 1), ("deploy.lock", 5)]);
+    assert_eq!((left[0].id.as_str(), left[0].field("order").as_str(), left[0].field("amount").as_str()), (&*charge, "o1", "500"));
+    assert_eq!(left[1].field("holder"), "me");
+}
+
+#[tokio::test]
 async fn a_fault_on_a_charge_strikes_the_request_that_asks_for_money_and_no_other() {
     let world = World::with(&["payment.charge reply=drop"]).await;
     let intent = done(&world, "/v1/payment_intents", "amount=500&currency=usd&payment_method=pm_card_visa").await.at("/id");

@@ -9,6 +9,7 @@ use mock_services::service::{EffectFacts, Value};
 use mock_services::{MockServices, ServiceOptions};
 
 use crate::support::ask::Ask;
+use crate::support::ledger::received;
 use crate::support::operation::{charge, mail};
 use crate::support::world::{World, everything, fault};
 
@@ -194,4 +195,29 @@ async fn what_a_fault_keeps_back_stands_in_the_ledger() {
     world.send("payment", &charge("o1")).await;
     world.settle().await;
     assert_eq!((withheld(&world), world.count()), (Vec::new(), 1));
+}
+
+#[tokio::test]
+async fn a_write_that_changes_nothing_or_only_a_label_uses_no_fault_up() {
+    let faults = ["payment.upgrade#1 reply=drop", "deploy.deploy#2 reply=drop", "payment.no-change#2 reply={status: 500}"];
+    let world = World::with(&faults).await;
+    let begun = world.send("payment", &Ask::form("/v1/subscriptions", "customer=cus_1&items[0][price]=basic")).await;
+    let (path, item) = (format!("/v1/subscriptions/{}", begun.at("/id")), begun.at("/items/data/0/id"));
+    let update = |body: String| Ask::form(path.clone(), &body);
+    for body in ["metadata[note]=x", "metadata[order]=o1", "cancel_at_period_end=true", ""] {
+        assert_eq!(world.send("payment", &update(body.to_owned())).await.status(), Some(200), "{body}");
+    }
+    let same = update(format!("items[0][id]={item}&items[0][price]=basic"));
+    assert_eq!(world.send("payment", &same).await.status(), Some(500), "the second that changes nothing");
+    let upgrade = update(format!("items[0][id]={item}&items[0][price]=pro"));
+    assert!(world.send("payment", &upgrade).await.bytes.is_empty(), "the fault was kept for the upgrade");
+    let deploy =
+        |version: &str| Ask::json("POST", "/deployments", &serde_json::json!({"environment": "production", "version": version}));
+    for (version, status) in [("v1", Some(201)), ("v1", Some(200)), ("v1", Some(200)), ("v2", None)] {
+        assert_eq!(world.send("deploy", &deploy(version)).await.status(), status, "{version}");
+    }
+    let operations: Vec<String> = received(world.ledger()).into_iter().map(|received| received.operation.into_owned()).collect();
+    let expected = "payment.subscribe payment.relabel payment.relabel payment.amend payment.no-change payment.no-change \
+                    payment.upgrade deploy.deploy deploy.no-change deploy.no-change deploy.deploy";
+    assert_eq!(operations.join(" "), expected);
 }

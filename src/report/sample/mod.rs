@@ -69,6 +69,7 @@ fn terms(fault: &str) -> Terms {
             effect: "payment.charge".to_owned(),
             which: Fields::new().with("order", "ord_1001"),
             like: Fields::new().with("amount", 4999),
+            defaults: Fields::new(),
             times: 1,
         }],
         claim: vec![Said::Done],

@@ -80,6 +80,9 @@ fn unintended_of(scene: &Scene<'_, '_>, name: &str, effects: &[&Effect<'_>]) -> 
     let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
     let message = format!("{} that nothing asked for: {}{rest}.", sentence(&count(effects.len(), name)), told.join(", "));
     let remedy = match name {
+        "payment.hold" => "Capture or cancel every authorization before the task is over, also after a lost reply or a restart.",
+        "deploy.lock" => "Release every lock that the task takes, also when a step fails.",
+        "deploy.take-lock" => "Wait until the holder releases the lock; never send another holder's name.",
         "payment.refund" => "Refund only what the task asks for; a duplicate is undone only by giving back all of it.",
         _ => "Do only what the task asks for: check whom and what each request is for before it is sent.",
     };

@@ -14,9 +14,18 @@ pub(super) fn nouns(effect: &str) -> (String, String) {
         "payment.refund" => ("refund", "refunds"),
         "payment.subscribe" => ("subscription", "subscriptions"),
         "payment.upgrade" => ("change of a subscription", "changes of a subscription"),
+        "payment.amend" => ("change of a subscription's terms", "changes of a subscription's terms"),
         "payment.unsubscribe" => ("cancelled subscription", "cancelled subscriptions"),
+        "payment.hold" => ("open hold", "open holds"),
+        "payment.relabel" => ("change of a label", "changes of a label"),
+        "payment.customer" => ("change of a customer", "changes of a customer"),
+        "payment.delete-customer" => ("deletion of a customer", "deletions of a customer"),
         "email.send" => ("mail", "mails"),
         "deploy.deploy" => ("deployment", "deployments"),
+        "deploy.delete" => ("deletion of a deployment", "deletions of a deployment"),
+        "deploy.status" => ("retired deployment", "retired deployments"),
+        "deploy.lock" => ("unreleased lock", "unreleased locks"),
+        "deploy.take-lock" => ("use of another holder's lock", "uses of another holder's lock"),
         "records.put" => ("write to a record", "writes to a record"),
         "records.delete" => ("deletion of a record", "deletions of a record"),
         "records.increment" => ("move of a counter", "moves of a counter"),
@@ -73,6 +82,11 @@ pub(super) fn gist(effect: &Effect<'_>, names: Names<'_>) -> String {
         }
     }
     words.truncate(3);
+    if words.is_empty()
+        && let Some(customer) = effect.fields.get("customer")
+    {
+        words.push(format!("of {}", shown(&customer.to_string())));
+    }
     if words.is_empty() { String::new() } else { format!(" {}", words.join(" ")) }
 }
 

@@ -25,7 +25,13 @@ fn keys_are_shortened_to_where_they_differ() {
 
 #[test]
 fn an_intent_is_named_by_what_tells_it_apart() {
-    let intent = |which: Fields, like: Fields| Intent { effect: "payment.charge".to_owned(), which, like, times: 1 };
+    let intent = |which: Fields, like: Fields| Intent {
+        effect: "payment.charge".to_owned(),
+        which,
+        like,
+        defaults: Fields::new(),
+        times: 1,
+    };
     let asked = Fields::new().with("amount", 4999).with("currency", "usd");
     assert_eq!(label(&intent(Fields::new().with("order", "o1"), asked.clone())), " for o1");
     assert_eq!(
@@ -42,6 +48,7 @@ fn advice_names_what_an_intent_is_told_apart_by() {
         effect: "email.send".to_owned(),
         which: mock_services::service::Fields::new().with(name, "x"),
         like: mock_services::service::Fields::new(),
+        defaults: mock_services::service::Fields::new(),
         times: 1,
     };
     assert_eq!(handle(&intent("order")), "order");

@@ -7,6 +7,9 @@ use crate::deploy::deployment::{Deployment, Progress, Record, Source, Stage, Sta
 use crate::deploy::state::{Change, State};
 use crate::service::{Answer, Context, Decision};
 
+/// The states of a deployment that nobody is served by.
+const OUT_OF_SERVICE: [&str; 3] = ["inactive", "failure", "error"];
+
 /// A deployment that was made over this API.
 type Made<'a> = (&'a Deployment, &'a Source, &'a Record);
 
@@ -78,7 +81,7 @@ fn delete(state: &State, place: &Place, number: u64) -> Decision<Change> {
     if record.is_active() && in_its_environment > 1 {
         return Decision::refuse(errors::still_active());
     }
-    Decision::accept(Answer::empty(204), vec![Change::Deleted { id: deployment.id.clone() }])
+    Decision::accept(Answer::empty(204), vec![Change::Deleted(Box::new(deployment.clone()))])
 }
 
 fn post_status(state: &State, place: &Place, number: u64, report: &Report, context: &Context) -> Decision<Change> {
@@ -101,6 +104,10 @@ fn post_status(state: &State, place: &Place, number: u64, report: &Report, conte
     let mut changes = Vec::new();
     if report.auto_inactive && report.state == "success" {
         changes.extend(retired(state, place, number, &status, context));
+    }
+    let is_elsewhere = status.environment != record.environment;
+    if is_elsewhere || OUT_OF_SERVICE.contains(&status.state.as_str()) {
+        changes.push(Change::Retired { deployment: Box::new(deployment.clone()), status: Box::new(status.clone()) });
     }
     changes.push(Change::Reported { id: deployment.id.clone(), status: Box::new(status) });
     Decision::accept(answer, changes)

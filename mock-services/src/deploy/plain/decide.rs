@@ -3,6 +3,7 @@
 use super::views::{DeploymentList, EnvironmentList, Nothing, Outcome, deployment_view, environment_view};
 use super::{Call, Deploy, What, locks, problem, rollout};
 use crate::deploy::deployment::{Deployment, Progress, Stage};
+use crate::deploy::facts::operation;
 use crate::deploy::options::DeployOptions;
 use crate::deploy::state::{Change, Environment, State};
 use crate::service::{Accepted, Answer, Context, Decision};
@@ -40,7 +41,8 @@ fn deploy_decision(options: &DeployOptions, state: &State, base: &str, deploy: &
     let environment = state.environments.get(&wanted.environment).unwrap_or(&fresh);
     let track = environment.track(wanted.service.as_deref());
     let rolling = environment.rolling();
-    let lock = environment.lock_at(context.now).filter(|lock| deploy.holder.as_ref() != Some(&lock.holder));
+    let held = environment.lock_at(context.now);
+    let lock = held.filter(|lock| deploy.holder.as_ref() != Some(&lock.holder));
     // A whole deployment also brings back the services that have gone their own way, so only then is it done already.
     let own_ways = wanted.service.is_none() && environment.services.values().any(|own| own.version != track.version);
     let done = rolling.is_none() && !own_ways && track.version.as_ref() == Some(&wanted.version);
@@ -55,7 +57,13 @@ fn deploy_decision(options: &DeployOptions, state: &State, base: &str, deploy: &
             id: track.deployment.as_deref().filter(|_| done),
             locked_by: lock.map(|lock| lock.holder.as_str()).filter(|_| !done),
         };
-        return Decision::read(Answer::json(200, &answer));
+        let decision = Decision::read(Answer::json(200, &answer));
+        // Nothing comes of it, so that no fault of a deployment may be used up by it.
+        let operation = if deploy.dry_run { None } else { Some(operation::NO_CHANGE) };
+        return match decision {
+            Decision::Accept(accepted) => Decision::Accept(Accepted { operation, ..accepted }),
+            refusal => refusal,
+        };
     }
     if let Some(lock) = lock {
         return Decision::refuse(locks::refusal(lock, context.now));
@@ -64,7 +72,10 @@ fn deploy_decision(options: &DeployOptions, state: &State, base: &str, deploy: &
         let answer = problem::in_progress(rolling.deployment.as_deref(), rolling.version.as_deref(), rolling.progress);
         return Decision::refuse(answer);
     }
-    Decision::Accept(accepted(options, base, deploy, context))
+    let mut accepted = accepted(options, base, deploy, context);
+    // Whoever gets past a lock here has named its holder.
+    accepted.effects.splice(0..0, locks::taken(held, &wanted.environment, "deploy", context));
+    Decision::Accept(accepted)
 }
 
 fn accepted(options: &DeployOptions, base: &str, deploy: &Deploy, context: &Context) -> Accepted<Change> {

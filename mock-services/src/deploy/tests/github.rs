@@ -129,6 +129,43 @@ fn a_success_retires_the_one_before_it_and_only_that_may_be_deleted() {
     assert_eq!(world.call("DELETE", &of(&ids[0], ""), &json!(null)).0, 204);
     assert_eq!(world.get(&of(&ids[0], "")).0, 404);
     assert_eq!(world.call("DELETE", &of(&ids[1], ""), &json!(null)).0, 204);
+    let gone: Vec<_> =
+        world.effects.iter().filter(|facts| facts.effect == "deploy.delete").map(|facts| facts.id.clone()).collect();
+    assert_eq!(gone, ids, "to take a deployment away is an effect");
+}
+
+#[test]
+fn a_status_that_takes_a_deployment_out_of_service_is_an_effect() {
+    let mut world = world();
+    let id = created(&mut world, &json!({"ref": "v2", "environment": "staging"}))["id"].to_string();
+    let mut post = |body: Value| {
+        let before = world.effects.len();
+        assert_eq!(world.call("POST", &format!("{DEPLOYMENTS}/{id}/statuses"), &body).0, 201);
+        world.effects[before..].to_vec()
+    };
+    for state in ["queued", "pending", "in_progress", "success"] {
+        assert!(post(json!({"state": state})).is_empty(), "{state}");
+    }
+    for state in ["inactive", "failure", "error"] {
+        let [facts] = &post(json!({"state": state}))[..] else { panic!("{state}") };
+        assert_eq!(facts.effect, "deploy.status");
+        let expected = Fields::new().with("deployment", id.as_str()).with("state", state).with("version", "v2");
+        assert!(facts.fields.meet(&expected.with("repo", "octo/shop").with("environment", "staging")), "{facts:?}");
+    }
+    let moved = post(json!({"state": "success", "environment": "production"}));
+    assert_eq!(moved[0].fields.get("environment"), Some(&"production".into()));
+}
+
+#[test]
+fn what_an_environment_is_not_by_its_name_is_told() {
+    let mut world = world();
+    created(&mut world, &json!({"ref": "v2", "environment": "production", "production_environment": true}));
+    assert_eq!(world.effects[0].fields.get("production_environment"), None);
+    let odd = json!({"ref": "v2", "environment": "production", "production_environment": false, "transient_environment": true,
+        "payload": "force"});
+    created(&mut world, &odd);
+    let expected = Fields::new().with("production_environment", false).with("transient_environment", true);
+    assert!(world.effects[1].fields.meet(&expected.with("payload", "force")), "{:?}", world.effects[1].fields);
 }
 
 #[test]

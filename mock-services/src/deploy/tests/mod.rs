@@ -20,6 +20,12 @@ struct World {
     /// What is put off: how many more requests still find it undone.
     pending: Vec<(After, Effect)>,
     effects: Vec<EffectFacts>,
+    /// All changes, in order.
+    committed: Vec<Effect>,
+    /// Whose requests these are.
+    caller: u32,
+    /// What the last request that was accepted turned out to be.
+    operation: String,
 }
 
 impl World {
@@ -27,10 +33,21 @@ impl World {
         let service = Deploy::new(options);
         let (there, pending) = service.at_start();
         let now = Timestamp::from_second(1_760_000_000).unwrap();
-        let mut world = World { service, state: state::State::default(), requests: 0, now, pending, effects: Vec::new() };
+        let mut world = World {
+            service,
+            state: state::State::default(),
+            requests: 0,
+            now,
+            pending,
+            effects: Vec::new(),
+            committed: Vec::new(),
+            caller: 1,
+            operation: String::new(),
+        };
         for effect in there {
             world.commit(&effect);
         }
+        world.committed.clear();
         assert!(world.effects.is_empty(), "what is there at the start is no effect");
         world
     }
@@ -38,6 +55,16 @@ impl World {
     fn commit(&mut self, effect: &Effect) {
         self.service.apply(&mut self.state, effect);
         self.effects.extend(self.service.describe(effect));
+        self.committed.push(effect.clone());
+    }
+
+    /// What is left in force, by name and holder.
+    fn left(&self) -> Vec<(String, String)> {
+        let left = self.committed.iter().filter_map(|effect| self.service.left_behind(&self.state, effect));
+        let mut left: Vec<_> =
+            left.map(|facts| (facts.effect.into_owned(), facts.fields.get("holder").unwrap().to_string())).collect();
+        left.dedup();
+        left
     }
 
     /// Counts a request: what is due by now is done, the rest comes nearer.
@@ -70,7 +97,7 @@ impl World {
     }
 
     fn context(&self) -> Context {
-        Context { now: self.now, ids: Ids::new(1, "deploy", 1, self.requests, 0) }
+        Context { now: self.now, ids: Ids::new(1, "deploy", self.caller, self.requests, 0) }
     }
 
     fn send(&mut self, request: &Request) -> Answer {
@@ -87,6 +114,8 @@ impl World {
                 match self.service.decide(&self.state, &known.call, &context) {
                     Decision::Refuse(refusal) => refusal.answer,
                     Decision::Accept(accepted) => {
+                        let operation = accepted.operation.unwrap_or(known.operation);
+                        self.operation = self.service.operations()[operation].name.clone().into_owned();
                         for effect in &accepted.effects {
                             self.commit(effect);
                         }
@@ -113,7 +142,8 @@ impl World {
     /// `environment` and `version` of each effect.
     fn deployed(&self) -> Vec<(String, String)> {
         let text = |effect: &EffectFacts, name| effect.fields.get(name).unwrap().to_string();
-        self.effects.iter().map(|effect| (text(effect, "environment"), text(effect, "version"))).collect()
+        let deployed = self.effects.iter().filter(|effect| effect.effect == "deploy.deploy");
+        deployed.map(|effect| (text(effect, "environment"), text(effect, "version"))).collect()
     }
 }
 
@@ -235,7 +265,7 @@ mod any_request {
             let body = Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
             let answer = world.send(&request(method, target, &body));
             prop_assert!((200..500).contains(&answer.status));
-            prop_assert_eq!(world.effects.len(), usize::from(answer.status == 201 && target.ends_with("deployments")));
+            prop_assert_eq!(world.deployed().len(), usize::from(answer.status == 201 && target.ends_with("deployments")));
         }
     }
 }

@@ -42,9 +42,13 @@ fn a_version_is_deployed_and_shown() {
 fn what_is_there_already_is_not_deployed_again() {
     let mut world = World::new(started(production(None)));
     assert_eq!(deploy(&mut world, "v1").1["effect"], "noop");
+    assert_eq!(world.operation, "deploy.no-change");
     let first = deploy(&mut world, "v2").1["id"].clone();
     let (status, again) = deploy(&mut world, "v2");
     assert_eq!((status, &again["effect"], &again["id"]), (200, &json!("noop"), &first));
+    let dry = json!({"environment": "production", "version": "v2", "dry_run": true});
+    world.call("POST", "/deployments", &dry);
+    assert_eq!(world.operation, "deploy.dry-run");
     assert_eq!(world.effects.len(), 1);
 }
 
@@ -94,7 +98,59 @@ fn a_lock_is_taken_renewed_passed_and_freed_by_its_holder_alone() {
     assert_eq!(world.call("DELETE", lock, &json!({"holder": "you"})).0, 409);
     assert_eq!(world.send(&Request::new("DELETE", &format!("{lock}?holder=me"))).status, 204);
     assert_eq!(world.call("DELETE", lock, &json!({"holder": "me"})).1["error"], "not_locked");
-    assert_eq!(world.effects.len(), 1, "locks are no effects");
+    assert_eq!(world.effects.len(), 1, "locks of one's own are no effects");
+    assert!(world.left().is_empty());
+}
+
+#[test]
+fn whoever_names_the_holder_of_anothers_lock_takes_it() {
+    let lock = "/environments/production/lock";
+    let by = |world: &World| -> Vec<(String, String)> {
+        let taken = world.effects.iter().filter(|facts| facts.effect == "deploy.take-lock");
+        taken
+            .map(|facts| (facts.fields.get("by").unwrap().to_string(), facts.fields.get("holder").unwrap().to_string()))
+            .collect()
+    };
+    let taken = |how: &str| (how.to_owned(), "bob".to_owned());
+    let held = || World::new(started(production(Some(("bob".to_owned(), LockEnd::Never)))));
+    let bobs = json!({"environment": "production", "version": "v2", "holder": "bob"});
+    let mut world = held();
+    assert_eq!(world.call("POST", "/deployments", &bobs).0, 201);
+    assert_eq!(by(&world), [taken("deploy")]);
+    let mut world = held();
+    assert_eq!(world.send(&Request::new("DELETE", &format!("{lock}?holder=bob"))).status, 204);
+    assert_eq!(by(&world), [taken("unlock")]);
+    let mut world = held();
+    assert_eq!(world.call("PUT", lock, &json!({"holder": "bob"})).0, 200);
+    assert_eq!((by(&world), world.operation.as_str()), (vec![taken("lock")], "deploy.take-lock"));
+    let mut world = World::new(started(production(None)));
+    assert_eq!(world.call("PUT", lock, &json!({"holder": "bob"})).0, 200);
+    world.caller = 2;
+    assert_eq!(world.call("POST", "/deployments", &bobs).0, 201);
+    assert_eq!(by(&world), [taken("deploy")], "another caller of the same trial has a lock of its own, too");
+}
+
+#[test]
+fn a_lock_that_nobody_freed_is_left_behind() {
+    let mut world = World::new(started(production(Some(("ci".to_owned(), LockEnd::After(After::Requests(0)))))));
+    let lock = "/environments/production/lock";
+    world.get("/environments");
+    assert!(world.left().is_empty(), "what was there at the start is nobody's");
+    world.call("PUT", lock, &json!({"holder": "me", "ttl": 10}));
+    world.call("PUT", lock, &json!({"holder": "me", "ttl": 10}));
+    assert_eq!(world.left(), [("deploy.lock".to_owned(), "me".to_owned())]);
+    world.pass(Duration::from_secs(20));
+    assert_eq!(world.left().len(), 1, "whether it has run out is a matter of how fast everybody is");
+    assert_eq!(world.send(&Request::new("DELETE", &format!("{lock}?holder=me"))).status, 204, "so is whether it could be freed");
+    assert!(world.left().is_empty());
+    assert_eq!(world.send(&Request::new("DELETE", &format!("{lock}?holder=me"))).status, 404);
+}
+
+#[test]
+fn a_deployment_of_one_service_says_so() {
+    let mut world = World::new(started(production(None)));
+    world.call("POST", "/deployments", &json!({"environment": "production", "version": "v2", "service": "web"}));
+    assert_eq!(world.effects[0].fields.get("service"), Some(&"web".into()));
 }
 
 #[test]

@@ -15,7 +15,7 @@ const MOST_RECIPIENTS: usize = 50;
 const MOST_TAGS: usize = 75;
 const MOST_EMAILS: usize = 100;
 
-/// One mail. Fields are taken as they come, because each that is wrong has a message of its own; attachments are not looked at.
+/// One mail. Fields are taken as they come, because each that is wrong has a message of its own; of attachments only the names are looked at.
 #[derive(Deserialize)]
 struct Body {
     from: Option<Value>,
@@ -30,6 +30,7 @@ struct Body {
     headers: Option<Map<String, Value>>,
     template: Option<Template>,
     scheduled_at: Option<Value>,
+    attachments: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -113,6 +114,7 @@ impl Body {
         draft.metadata = tags(self.tags)?;
         draft.reference = self.headers.as_ref().and_then(reference);
         draft.template = self.template.map(|template| template.id);
+        draft.attachments = attachments(self.attachments)?;
         Ok(draft.finished())
     }
 }
@@ -146,6 +148,17 @@ fn addresses(field: &str, value: Option<Value>) -> Result<Vec<Address>, Answer> 
         Some(Value::Array(values)) => values.iter().map(parsed).collect(),
         Some(value) => Ok(vec![parsed(&value)?]),
     }
+}
+
+/// The names of what is attached; what has no name is called by where it comes from.
+fn attachments(value: Option<Value>) -> Result<Vec<String>, Answer> {
+    let Some(value) = value.filter(is_given) else { return Ok(Vec::new()) };
+    let Value::Array(attachments) = value else { return Err(invalid("The `attachments` field must be an `array`.")) };
+    let named = |attachment: &Value| {
+        let name = ["filename", "path"].iter().find_map(|name| attachment.get(name)?.as_str());
+        name.unwrap_or("attachment").to_owned()
+    };
+    Ok(attachments.iter().map(named).collect())
 }
 
 fn tags(value: Option<Value>) -> Result<Vec<(String, String)>, Answer> {
@@ -200,6 +213,7 @@ mod tests {
         assert_eq!((draft.body.as_str(), draft.reference.as_deref()), ("Hello", Some("e1")));
         assert_eq!(draft.metadata, [("order".to_owned(), "o1".to_owned())]);
         assert_eq!(draft.reply_to, ["r@x.example"]);
+        assert_eq!(draft.attachments, ["a"]);
     }
 
     #[test]

@@ -43,7 +43,7 @@ const PROPERTIES: [&str; 18] = [
 ];
 const INVALID: &str = "Does not contain a valid address.";
 
-/// The body of `POST /v3/mail/send`. Attachments are not looked at.
+/// The body of `POST /v3/mail/send`. Of attachments only the names are looked at.
 #[derive(Deserialize)]
 pub(super) struct Body {
     from: Option<Person>,
@@ -59,6 +59,8 @@ pub(super) struct Body {
     #[serde(default)]
     categories: Vec<String>,
     send_at: Option<i64>,
+    #[serde(default)]
+    attachments: Vec<Attachment>,
     mail_settings: Option<Settings>,
 }
 
@@ -111,6 +113,11 @@ impl From<String> for Shared {
 }
 
 #[derive(Deserialize)]
+struct Attachment {
+    filename: Option<String>,
+}
+
+#[derive(Deserialize)]
 struct Settings {
     sandbox_mode: Option<Switch>,
 }
@@ -145,7 +152,7 @@ fn unknown_properties(body: &[u8]) -> Vec<Problem> {
 
 /// `text/plain` comes first, then `text/html`, then whatever else there is.
 fn rank(content: &Content) -> u8 {
-    match content.kind.as_str() {
+    match content.kind.to_ascii_lowercase().as_str() {
         "text/plain" => 0,
         "text/html" => 1,
         _ => 2,
@@ -259,6 +266,9 @@ impl Body {
         draft.reference = personal.headers.as_ref().and_then(reference).or_else(|| self.headers.as_ref().and_then(reference));
         draft.categories.clone_from(&self.categories);
         draft.template.clone_from(&self.template_id);
+        let attached = self.attachments.iter().map(|attachment| attachment.filename.clone());
+        let others = self.content.iter().filter(|content| rank(content) == 2).map(|content| Some(content.kind.clone()));
+        draft.attachments = attached.chain(others).map(|name| name.unwrap_or_else(|| "attachment".to_owned())).collect();
         Some(draft.finished())
     }
 }

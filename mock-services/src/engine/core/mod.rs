@@ -3,6 +3,7 @@
 
 mod carry;
 mod late;
+mod left;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -52,6 +53,8 @@ pub(super) struct Core<S: Service> {
 
 struct Past<Effect> {
     effect: Effect,
+    /// The attempt that caused it; 0 for what nobody attempted and for what a refusal left.
+    attempt: u64,
     /// How many reads had come when it was committed; `None` for what was there from the start.
     reads: Option<u64>,
     at: Duration,
@@ -123,7 +126,7 @@ impl<S: Service> Core<S> {
         let (effects, afterwards) = core.setting.service.at_start();
         for effect in effects {
             core.setting.service.apply(&mut core.state, &effect);
-            core.history.push(Past { effect, reads: None, at: Duration::ZERO });
+            core.history.push(Past { effect, attempt: 0, reads: None, at: Duration::ZERO });
         }
         // Nobody attempted what the world does by itself.
         core.afterwards(afterwards, Cause::NOBODY);
@@ -198,7 +201,7 @@ impl<S: Service> Core<S> {
     pub(super) fn refused(&mut self, job: &Job<S>, refusal: Refusal<S::Effect>) -> Answer {
         let Refusal { answer, traces, begun } = refusal;
         for trace in traces {
-            self.remember(trace);
+            self.remember(trace, 0);
         }
         if let Some(keyed) = job.keyed.as_ref().filter(|_| begun) {
             self.keys.answered(keyed, self.age(), self.to_keep(job, &answer), true);
@@ -309,13 +312,13 @@ impl<S: Service> Core<S> {
                 how,
             });
         }
-        self.remember(effect);
+        self.remember(effect, cause.attempt);
     }
 
     /// Changes the state without a word in the ledger.
-    fn remember(&mut self, effect: S::Effect) {
+    fn remember(&mut self, effect: S::Effect, attempt: u64) {
         self.setting.service.apply(&mut self.state, &effect);
-        self.history.push(Past { effect, reads: Some(self.reads), at: self.setting.clock.elapsed() });
+        self.history.push(Past { effect, attempt, reads: Some(self.reads), at: self.setting.clock.elapsed() });
     }
 
     /// The answer to a read from the state that lags behind.

@@ -9,6 +9,7 @@ use super::{Call, Outcome, World};
 use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::cards::{Card, Decline};
+use crate::payment::described::{Labels, differs};
 use crate::payment::effects::Change;
 use crate::payment::errors::{Problem, Refused, no_such, not_found};
 use crate::payment::metadata::MetadataChange;
@@ -37,6 +38,7 @@ pub(crate) struct Create {
     statement_descriptor: Option<String>,
     statement_descriptor_suffix: Option<String>,
     transfer_group: Option<String>,
+    paid_to: Option<Box<str>>,
     expand: Expand,
 }
 
@@ -55,7 +57,8 @@ impl Create {
             metadata: MetadataChange::read(params)?,
             source: Instrument::of_source(params)?,
             capture: params.boolean("capture")?.unwrap_or(true),
-            application_fee_amount: params.integer("application_fee_amount")?,
+            application_fee_amount: fee(params)?,
+            paid_to: paid_to(params),
             on_behalf_of: params.owned("on_behalf_of")?,
             receipt_email: params.owned("receipt_email")?,
             shipping: Shipping::read(params),
@@ -99,6 +102,19 @@ impl Create {
             Box::new(Problem::new(402, "card_error", message).code("missing").param("card").begun())
         })
     }
+}
+
+/// What the platform keeps of a charge, under either name.
+pub(crate) fn fee(params: &Params<'_>) -> Result<Option<i64>, Refused> {
+    Ok(params.integer("application_fee_amount")?.or(params.integer("application_fee")?))
+}
+
+/// The account to which the money goes on, in the old way or the new one.
+pub(crate) fn paid_to(params: &Params<'_>) -> Option<Box<str>> {
+    let inside =
+        |root: &'static str, wanted: &str| params.inside(root).find(|(name, ..)| *name == wanted).map(|(_, _, account)| account);
+    let account = inside("transfer_data", "destination").or(params.raw("destination")).or(inside("destination", "account"));
+    account.filter(|account| !account.is_empty()).map(Box::from)
 }
 
 /// Why this card is declined, if it is: by its bank, or because the customer's always are.
@@ -157,6 +173,7 @@ pub(crate) fn approved(world: &World<'_>, amount: i64, currency: &'static str, c
         status: "succeeded",
         transfer_data: (),
         transfer_group: None,
+        paid_to: None,
     }
 }
 
@@ -178,6 +195,7 @@ impl Call for Create {
             statement_descriptor: self.statement_descriptor.clone(),
             statement_descriptor_suffix: self.statement_descriptor_suffix.clone(),
             transfer_group: self.transfer_group.clone(),
+            paid_to: self.paid_to.clone(),
             ..approved(world, self.amount, self.currency.code, card, method)
         };
         if let Some(reason) = decline(card, self.customer.as_deref(), world) {
@@ -202,6 +220,8 @@ fn saved(charge: Arc<Charge>, money_moved: bool, expand: &Expand, world: &World<
 pub(crate) struct Capture {
     id: String,
     amount: Option<i64>,
+    fee: Option<i64>,
+    paid_to: Option<Box<str>>,
     expand: Expand,
 }
 
@@ -214,7 +234,7 @@ impl Capture {
         if let Some(amount) = amount {
             fields.set("amount", amount);
         }
-        Ok(Capture { id, amount, expand: Expand::of::<Charge>(params)? })
+        Ok(Capture { id, amount, fee: fee(params)?, paid_to: paid_to(params), expand: Expand::of::<Charge>(params)? })
     }
 }
 
@@ -246,6 +266,8 @@ impl Call for Capture {
         let amount = capturable(self.amount, held.amount, held.currency, "amount")?;
         let mut charge = Charge::clone(held);
         charge.capture(amount, world.id("txn_3", 23));
+        charge.application_fee_amount = self.fee.or(charge.application_fee_amount);
+        charge.paid_to = self.paid_to.clone().or(charge.paid_to);
         Ok(saved(Arc::new(charge), true, &self.expand, world))
     }
 }
@@ -314,6 +336,34 @@ impl Call for Update {
         super::set(&mut charge.transfer_group, &self.transfer_group);
         charge.shipping = self.shipping.clone().or(charge.shipping);
         charge.metadata = self.metadata.over(&charge.metadata)?;
-        Ok(saved(Arc::new(charge), false, &self.expand, world))
+        let relabelled = relabelled(old, &charge);
+        let mut outcome = saved(Arc::new(charge), false, &self.expand, world);
+        outcome.changes.extend(relabelled);
+        Ok(outcome)
     }
+}
+
+/// What a change of a charge's papers says of it that was not said before; nothing of one that failed.
+fn relabelled(old: &Charge, new: &Charge) -> Option<Change> {
+    let customer = |charge: &Charge| charge.customer().map(str::to_owned);
+    let seen = [
+        differs("new_customer", customer(old).as_ref(), customer(new).as_ref()),
+        differs("description", old.description.as_ref(), new.description.as_ref()),
+        differs("receipt_email", old.receipt_email.as_ref(), new.receipt_email.as_ref()),
+        differs("shipping", shown(&old.shipping).as_ref(), shown(&new.shipping).as_ref()),
+    ];
+    let labels = Labels {
+        object: "charge",
+        id: &old.id,
+        customer: old.customer(),
+        old: &old.metadata,
+        new: &new.metadata,
+        seen: seen.into_iter().flatten().collect(),
+    };
+    labels.relabelled().filter(|_| old.paid)
+}
+
+/// Where goods are sent, in one text.
+pub(crate) fn shown(shipping: &Option<Box<Shipping>>) -> Option<String> {
+    shipping.as_ref().and_then(|shipping| serde_json::to_string(shipping).ok())
 }

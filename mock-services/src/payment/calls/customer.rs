@@ -1,13 +1,15 @@
-//! `POST /v1/customers`, `POST /v1/customers/{id}` and `DELETE /v1/customers/{id}`: bookkeeping.
+//! `POST /v1/customers`, `POST /v1/customers/{id}` and `DELETE /v1/customers/{id}`. Making a customer is bookkeeping; changing what a customer that was
+//! there before owes, gets or can see is not, and deleting one never is.
 
 use std::sync::Arc;
 
 use super::expand::Expand;
-use super::{Call, Outcome, World, set};
+use super::{Call, Outcome, World, set, unsubscribe};
 use crate::payment::allowed;
 use crate::payment::answers;
+use crate::payment::described;
 use crate::payment::effects::Change;
-use crate::payment::errors::{Refused, not_found};
+use crate::payment::errors::{Refused, no_such, not_found};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::objects::{Address, Customer, Shipping};
 use crate::payment::params::Params;
@@ -28,6 +30,7 @@ pub(crate) struct Save {
     preferred_locales: Vec<String>,
     tax_exempt: Option<&'static str>,
     source: Option<Instrument>,
+    default_source: Option<String>,
     default_method: Option<Instrument>,
     metadata: MetadataChange,
 }
@@ -58,6 +61,7 @@ impl Save {
             preferred_locales: params.inside("preferred_locales").map(|(_, _, locale)| locale.to_owned()).collect(),
             tax_exempt: params.choice("tax_exempt", &["none", "exempt", "reverse"])?,
             source: Instrument::of_source(params)?,
+            default_source: params.owned("default_source")?,
             default_method,
             metadata: MetadataChange::read(params)?,
         };
@@ -92,6 +96,12 @@ impl Save {
             customer.cards.push((id.clone(), method.card));
             customer.invoice_settings.default_payment_method = Some(id);
         }
+        if let Some(source) = &self.default_source {
+            if !customer.cards.iter().any(|(id, _)| id == source) {
+                return Err(no_such("source", source, "default_source"));
+            }
+            customer.default_source = Some(source.clone());
+        }
         if let Some(source) = &self.source {
             let source = world.look_up(source)?;
             if let Some(reason) = source.card.unsavable() {
@@ -107,13 +117,22 @@ impl Save {
 
 impl Call for Save {
     fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let mut customer = match &self.id {
-            None => Customer::bare(&world.id("cus_", 14), world.now()),
-            Some(id) => Customer::clone(&*present(id, world)?),
+        let old = match &self.id {
+            None => Arc::new(Customer { made_here: true, ..Customer::bare(&world.id("cus_", 14), world.now()) }),
+            Some(id) => present(id, world)?,
         };
+        let mut customer = Customer::clone(&old);
         self.fill(&mut customer, world)?;
         let answer = answers::ok(&customer);
-        Ok(Outcome { answer, changes: vec![Change::CustomerSaved(Arc::new(customer))] })
+        // Whoever makes a customer fills it in as well; but a balance is money, whoever has it.
+        let counts = !customer.made_here || customer.balance != old.balance;
+        let changed = described::customer(&old, &customer).filter(|_| counts);
+        let customer = Arc::new(customer);
+        let change = match changed {
+            Some(fields) => Change::CustomerChanged(customer, Arc::new(fields)),
+            None => Change::CustomerSaved(customer),
+        };
+        Ok(Outcome { answer, changes: vec![change] })
     }
 }
 
@@ -142,6 +161,9 @@ impl Call for Delete {
         let mut customer = present(&self.id, world)?;
         Arc::make_mut(&mut customer).deleted = true;
         let answer = answers::ok(&customer.view());
-        Ok(Outcome { answer, changes: vec![Change::CustomerSaved(customer)] })
+        // With the customer all of its subscriptions end at once.
+        let running = world.state.subscriptions.rows().iter().filter(|subscription| subscription.customer.id() == self.id);
+        let ended = running.filter_map(|subscription| unsubscribe::ended(subscription, Fields::new(), world));
+        Ok(Outcome { answer, changes: std::iter::once(Change::CustomerDeleted(Arc::clone(&customer))).chain(ended).collect() })
     }
 }

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use super::charge::{fee, paid_to, shown};
 use super::expand::{Expand, Expands, Fresh};
 use super::intent_steps::{Confirmation, confirmed};
 use super::{Call, Outcome, World, set};
 use crate::payment::allowed;
 use crate::payment::answers;
+use crate::payment::described::{Labels, differs};
 use crate::payment::effects::Change;
 use crate::payment::errors::{Problem, Refused, no_such, not_found, unexpected_state};
 use crate::payment::metadata::MetadataChange;
@@ -44,6 +46,7 @@ pub(crate) struct Create {
     statement_descriptor: Option<String>,
     statement_descriptor_suffix: Option<String>,
     transfer_group: Option<String>,
+    paid_to: Option<Box<str>>,
     expand: Expand,
 }
 
@@ -79,7 +82,8 @@ impl Create {
             capture_method: params.choice("capture_method", CAPTURE)?.unwrap_or("automatic_async"),
             confirmation_method: params.choice("confirmation_method", CONFIRMATION)?.unwrap_or("automatic"),
             setup_future_usage: params.choice("setup_future_usage", FUTURE)?,
-            application_fee_amount: params.integer("application_fee_amount")?,
+            application_fee_amount: fee(params)?,
+            paid_to: paid_to(params),
             on_behalf_of: params.owned("on_behalf_of")?,
             receipt_email: params.owned("receipt_email")?,
             shipping: Shipping::read(params),
@@ -156,6 +160,7 @@ impl Create {
             status: Status::RequiresPaymentMethod,
             transfer_data: (),
             transfer_group: self.transfer_group.clone(),
+            paid_to: self.paid_to.clone(),
             method: None,
         }
     }
@@ -232,6 +237,8 @@ pub(crate) struct Update {
     description: Option<Option<String>>,
     receipt_email: Option<Option<String>>,
     transfer_group: Option<Option<String>>,
+    fee: Option<i64>,
+    paid_to: Option<Box<str>>,
     shipping: Option<Box<Shipping>>,
     metadata: MetadataChange,
     expand: Expand,
@@ -251,6 +258,8 @@ impl Update {
             description: params.clearable("description")?,
             receipt_email: params.clearable("receipt_email")?,
             transfer_group: params.clearable("transfer_group")?,
+            fee: fee(params)?,
+            paid_to: paid_to(params),
             shipping: Shipping::read(params),
             metadata: MetadataChange::read(params)?,
             expand: Expand::of::<Intent>(params)?,
@@ -311,8 +320,31 @@ impl Call for Update {
         set(&mut intent.description, &self.description);
         set(&mut intent.receipt_email, &self.receipt_email);
         set(&mut intent.transfer_group, &self.transfer_group);
+        intent.application_fee_amount = self.fee.or(intent.application_fee_amount);
+        intent.paid_to = self.paid_to.clone().or(intent.paid_to);
         intent.shipping = self.shipping.clone().or(intent.shipping);
         intent.metadata = self.metadata.over(&intent.metadata)?;
-        Ok(saved(intent, &self.expand, world))
+        let relabelled = relabelled(old, &intent);
+        let mut outcome = saved(intent, &self.expand, world);
+        outcome.changes.extend(relabelled);
+        Ok(outcome)
     }
+}
+
+/// What a change of an intent's papers says of it that was not said before; nothing of one by which no money was taken or held.
+pub(crate) fn relabelled(old: &Intent, new: &Intent) -> Option<Change> {
+    let seen = [
+        differs("description", old.description.as_ref(), new.description.as_ref()),
+        differs("receipt_email", old.receipt_email.as_ref(), new.receipt_email.as_ref()),
+        differs("shipping", shown(&old.shipping).as_ref(), shown(&new.shipping).as_ref()),
+    ];
+    let labels = Labels {
+        object: "payment_intent",
+        id: &old.id,
+        customer: old.customer(),
+        old: &old.metadata,
+        new: &new.metadata,
+        seen: seen.into_iter().flatten().collect(),
+    };
+    labels.relabelled().filter(|_| matches!(old.status, Status::Succeeded | Status::RequiresCapture))
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::charge::{approved, capturable, decline};
+use super::charge::{approved, capturable, decline, fee, paid_to};
 use super::expand::{Expand, Expands, Fresh};
-use super::intent::{attach, saved};
+use super::intent::{attach, relabelled, saved};
 use super::{Call, Outcome, World};
 use crate::payment::allowed;
 use crate::payment::answers;
@@ -164,6 +164,7 @@ fn charge_of(intent: &Intent, method: &PaymentMethod, world: &World<'_>) -> Char
         statement_descriptor: intent.statement_descriptor.clone(),
         statement_descriptor_suffix: intent.statement_descriptor_suffix.clone(),
         transfer_group: intent.transfer_group.clone(),
+        paid_to: intent.paid_to.clone(),
         ..approved(world, intent.amount, intent.currency, method.card, method.id.clone())
     }
 }
@@ -194,6 +195,8 @@ fn turned_down(mut intent: Intent, reason: Decline, method: &PaymentMethod, worl
 pub(crate) struct Capture {
     id: String,
     amount: Option<i64>,
+    fee: Option<i64>,
+    paid_to: Option<Box<str>>,
     metadata: MetadataChange,
     expand: Expand,
 }
@@ -208,7 +211,8 @@ impl Capture {
             fields.set("amount", amount);
         }
         metadata.describe(fields);
-        Ok(Capture { id, amount, metadata, expand: Expand::of::<Intent>(params)? })
+        let (fee, paid_to) = (fee(params)?, paid_to(params));
+        Ok(Capture { id, amount, fee, paid_to, metadata, expand: Expand::of::<Intent>(params)? })
     }
 }
 
@@ -231,11 +235,16 @@ impl Call for Capture {
         let amount = capturable(self.amount, old.amount_capturable, old.currency, "amount_to_capture")?;
         let (mut charge, mut intent) = (Charge::clone(held), Intent::clone(old));
         charge.capture(amount, world.id("txn_3", 23));
+        charge.application_fee_amount = self.fee.or(charge.application_fee_amount);
+        charge.paid_to = self.paid_to.clone().or(charge.paid_to);
         intent.status = Status::Succeeded;
         intent.amount_capturable = 0;
         intent.amount_received = amount;
         intent.metadata = self.metadata.over(&intent.metadata)?;
-        Ok(moved(charge, intent, true, &self.expand, world))
+        let relabelled = relabelled(old, &intent);
+        let mut outcome = moved(charge, intent, true, &self.expand, world);
+        outcome.changes.extend(relabelled);
+        Ok(outcome)
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) struct Asked {
     pub(crate) price: Option<String>,
     pub(crate) quantity: Option<i64>,
     deleted: bool,
+    /// What else it asks for that changes what the item costs: discounts, tax rates.
+    pub(crate) terms: Vec<String>,
 }
 
 /// Reads all items, in the order of their numbers.
@@ -38,8 +40,9 @@ pub(crate) fn read(params: &Params<'_>) -> Result<Vec<Asked>, Refused> {
             "[price]" | "[plan]" => return Err(no_such("price", value, name)),
             "[quantity]" => item.quantity = Some(count(value, name)?),
             "[deleted]" => item.deleted = value == "true",
-            // Discounts, tax rates and the like change nothing here.
-            _ => {}
+            // Notes on an item change nothing that anybody pays.
+            _ if rest.starts_with("[metadata]") => {}
+            _ => item.terms.push(format!("[{index}]{rest}={value}")),
         }
     }
     Ok(asked.into_values().collect())
@@ -101,39 +104,21 @@ fn added(place: usize, ask: &Asked, items: &[Item], world: &World<'_>) -> Result
     Ok(Item { id, created: world.now(), price: price.clone(), quantity: ask.quantity.unwrap_or(1) })
 }
 
-/// The first item that is not as it was, or that is new or gone.
-pub(crate) fn changed(old: &[Item], new: &[Item]) -> Option<Item> {
-    let fresh = new.iter().find(|item| !old.contains(item));
-    let gone = || old.iter().find(|item| !new.iter().any(|have| have.id == item.id));
-    fresh.cloned().or_else(|| gone().map(|item| Item { quantity: 0, ..item.clone() }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::service::Request;
 
-    fn item(id: &str, price: &str, quantity: i64) -> Item {
-        Item { id: id.to_owned(), created: 1, price: price.to_owned(), quantity }
-    }
-
     #[test]
     fn items_are_read_in_the_order_of_their_numbers() {
         let request = Request::new("POST", "/").body("items[1][price]=b&items[0][price]=a&items[0][quantity]=2&items[0][x][y]=z");
         let asked = read(&Params::read(&request).unwrap()).unwrap();
-        assert_eq!(asked[0], Asked { price: Some("a".to_owned()), quantity: Some(2), ..Asked::default() });
+        let terms = vec!["[0][x][y]=z".to_owned()];
+        assert_eq!(asked[0], Asked { price: Some("a".to_owned()), quantity: Some(2), terms, ..Asked::default() });
         assert_eq!(asked[1].price.as_deref(), Some("b"));
         for body in ["items[x][price]=a", "items[0][price]=", "items[0][quantity]=-1", "items[0][quantity]=x", "items[]=1"] {
             let request = Request::new("POST", "/").body(body);
             assert!(read(&Params::read(&request).unwrap()).is_err(), "{body}");
         }
-    }
-
-    #[test]
-    fn a_change_is_seen_whether_an_item_is_new_other_or_gone() {
-        let old = [item("si_1", "a", 1), item("si_2", "b", 1)];
-        assert_eq!(changed(&old, &old), None);
-        assert_eq!(changed(&old, &[item("si_1", "a", 3), item("si_2", "b", 1)]), Some(item("si_1", "a", 3)));
-        assert_eq!(changed(&old, &old[..1]), Some(item("si_2", "b", 0)));
     }
 }

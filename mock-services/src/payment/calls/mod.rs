@@ -10,6 +10,7 @@ pub(crate) mod read;
 pub(crate) mod refund;
 pub(crate) mod search;
 pub(crate) mod subscription;
+pub(crate) mod terms;
 pub(crate) mod unsubscribe;
 
 use std::sync::Arc;
@@ -32,13 +33,18 @@ pub struct PaymentCall {
 
 impl PaymentCall {
     /// What it turned out to be where it moves no money, though such requests do: what is confirmed may only be held, what is given back may only
-    /// have been held.
+    /// have been held, and a subscription may have been as it is asked for. Such a request uses up no fault that is meant for the others.
     pub(super) fn turned_out(&self, outcome: &Outcome) -> Option<Op> {
-        match (self.operation, outcome.changes.first()?) {
-            (Op::Charge, Change::ChargeSaved(_)) => Some(Op::Hold),
-            (Op::Charge, Change::IntentSaved(_))
-            | (Op::Subscribe, Change::SubscriptionSaved(_))
-            | (Op::Refund, Change::Released(_)) => Some(Op::Intent),
+        match (self.operation, outcome.changes.as_slice()) {
+            (Op::Charge, [Change::ChargeSaved(_), ..]) => Some(Op::Hold),
+            (Op::Charge, [Change::IntentSaved(_), ..])
+            | (Op::Subscribe, [Change::SubscriptionSaved(_), ..])
+            | (Op::Refund, [Change::Released(_), ..]) => Some(Op::Intent),
+            (Op::Intent, [Change::IntentSaved(_), Change::Relabelled(_)]) | (Op::Upgrade, [Change::SubscriptionSaved(_), ..]) => {
+                Some(Op::Relabel)
+            }
+            (Op::Upgrade, [Change::Amended(..), ..]) => Some(Op::Amend),
+            (Op::Upgrade, []) => Some(Op::NoChange),
             _ => None,
         }
     }

@@ -7,6 +7,7 @@ use super::read::Shared;
 use super::{Call, Outcome, World};
 use crate::payment::allowed;
 use crate::payment::answers;
+use crate::payment::described::Labels;
 use crate::payment::effects::{Change, GivenBack};
 use crate::payment::errors::{Problem, Refused, no_such, not_found};
 use crate::payment::list::{List, Page};
@@ -168,11 +169,8 @@ impl Call for Create {
         after.refund(amount);
         let fresh = Fresh { charge: Some(Arc::new(after)), intent: None };
         let answer = answers::made(Arc::clone(&refund).expanded(&self.expand, world, &fresh));
-        let back = Arc::new(GivenBack {
-            refund,
-            order: charge.metadata.order().map(str::to_owned),
-            customer: charge.customer().map(str::to_owned),
-        });
+        let back =
+            Arc::new(GivenBack { refund, labels: charge.metadata.clone(), customer: charge.customer().map(str::to_owned) });
         let change = if charge.captured { Change::Refunded(back) } else { Change::Released(back) };
         Ok(Outcome { answer, changes: vec![change] })
     }
@@ -191,6 +189,7 @@ impl Update {
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[&["metadata"], allowed::COMMON])?;
         let metadata = MetadataChange::read(params)?;
+        fields.set("refund", id.as_str());
         metadata.describe(fields);
         Ok(Update { id, metadata, expand: Expand::of::<Refund>(params)? })
     }
@@ -201,7 +200,17 @@ impl Call for Update {
         let old = world.state.refunds.get(&self.id).ok_or_else(|| not_found("refund", &self.id))?;
         let refund = Arc::new(Refund { metadata: self.metadata.over(&old.metadata)?, ..Refund::clone(old) });
         let answer = answers::made(Arc::clone(&refund).expanded(&self.expand, world, &Fresh::default()));
-        Ok(Outcome { answer, changes: vec![Change::RefundSaved(refund)] })
+        let charge = world.state.charges.get(old.charge.id());
+        let labels = Labels {
+            object: "refund",
+            id: &old.id,
+            customer: charge.and_then(|charge| charge.customer()),
+            old: &old.metadata,
+            new: &refund.metadata,
+            seen: Vec::new(),
+        };
+        let relabelled = labels.relabelled();
+        Ok(Outcome { answer, changes: std::iter::once(Change::RefundSaved(refund)).chain(relabelled).collect() })
     }
 }
 

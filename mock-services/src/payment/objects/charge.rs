@@ -57,6 +57,9 @@ pub(crate) struct Charge {
     pub(crate) status: &'static str,
     pub(crate) transfer_data: Null,
     pub(crate) transfer_group: Option<String>,
+    /// The account to which the money goes on.
+    #[serde(skip)]
+    pub(crate) paid_to: Option<Box<str>>,
 }
 
 /// Where a charge's receipt can be seen: made when it is written, because it is long and only ever shown.

@@ -37,6 +37,9 @@ pub(crate) struct Customer {
     /// Whether it is gone; then only its id is left.
     #[serde(skip)]
     pub(crate) deleted: bool,
+    /// Whether a request made it: it was not there before.
+    #[serde(skip)]
+    pub(crate) made_here: bool,
     /// The cards that it was given, by their ids.
     #[serde(skip)]
     pub(crate) cards: Vec<(String, Card)>,
@@ -99,6 +102,7 @@ impl Customer {
             tax_exempt: "none",
             test_clock: (),
             deleted: false,
+            made_here: false,
             cards: Vec::new(),
         }
     }

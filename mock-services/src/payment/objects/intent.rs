@@ -51,6 +51,9 @@ pub(crate) struct Intent {
     pub(crate) status: Status,
     pub(crate) transfer_data: Null,
     pub(crate) transfer_group: Option<String>,
+    /// The account to which the money goes on.
+    #[serde(skip)]
+    pub(crate) paid_to: Option<Box<str>>,
     /// The payment method itself; Stripe shows its id alone.
     #[serde(skip)]
     pub(crate) method: Option<Arc<PaymentMethod>>,

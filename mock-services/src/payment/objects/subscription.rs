@@ -12,13 +12,16 @@ use crate::payment::metadata::Metadata;
 const UNIT_AMOUNT: i64 = 2000;
 /// When prices were made.
 const PRICED_AT: i64 = 1_735_689_600;
+/// A day in seconds.
+const DAY: i64 = 24 * 60 * 60;
 /// A month as billing counts it here.
-const PERIOD: i64 = 30 * 24 * 60 * 60;
+const PERIOD: i64 = 30 * DAY;
 
 /// A subscription.
 #[derive(Debug, Clone)]
 pub(crate) struct Subscription {
     pub(crate) id: String,
+    pub(crate) cancel_at: Option<i64>,
     pub(crate) cancel_at_period_end: bool,
     pub(crate) canceled_at: Option<i64>,
     pub(crate) cancellation_reason: Option<&'static str>,
@@ -34,6 +37,8 @@ pub(crate) struct Subscription {
     pub(crate) metadata: Metadata,
     pub(crate) period_start: i64,
     pub(crate) status: &'static str,
+    /// What else is agreed on and is not as usual, by the parameter that asked for it: discounts, a pause.
+    pub(crate) terms: Vec<(&'static str, String)>,
     pub(crate) trial_end: Option<i64>,
 }
 
@@ -175,6 +180,12 @@ struct PaymentSettings {
 }
 
 #[derive(Debug, Serialize)]
+struct PauseCollection<'a> {
+    behavior: &'a str,
+    resumes_at: Null,
+}
+
+#[derive(Debug, Serialize)]
 struct TrialSettings {
     end_behavior: EndBehavior,
 }
@@ -219,7 +230,7 @@ struct SubscriptionView<'a> {
     metadata: &'a Metadata,
     next_pending_invoice_item_invoice: Null,
     on_behalf_of: Null,
-    pause_collection: Null,
+    pause_collection: Option<PauseCollection<'a>>,
     payment_settings: PaymentSettings,
     pending_invoice_item_interval: Null,
     pending_setup_intent: Null,
@@ -240,6 +251,18 @@ impl Subscription {
         self.trial_end.unwrap_or_else(|| self.period_start.saturating_add(PERIOD))
     }
 
+    /// How many days nothing is paid at first; days that have begun count in full.
+    pub(crate) fn trial_days(&self) -> i64 {
+        let seconds = self.trial_end.map_or(0, |end| end.saturating_sub(self.created)).max(0);
+        seconds.saturating_add(DAY - 1) / DAY
+    }
+
+    /// What becomes of its invoices while nothing is collected.
+    fn paused(&self) -> Option<&str> {
+        let (_, asked) = self.terms.iter().find(|(name, _)| *name == "pause_collection")?;
+        Some(asked.split(", ").find_map(|part| part.strip_prefix("[behavior]=")).unwrap_or("void"))
+    }
+
     fn view(&self) -> SubscriptionView<'_> {
         let data = self.items.iter().map(|item| self.item_view(item)).collect();
         let url = format!("/v1/subscription_items?subscription={}", self.id);
@@ -253,7 +276,7 @@ impl Subscription {
             billing_cycle_anchor_config: (),
             billing_mode: BillingMode { flexible: (), r#type: "classic" },
             billing_thresholds: (),
-            cancel_at: self.cancel_at_period_end.then(|| self.period_end()),
+            cancel_at: self.cancel_at.or_else(|| self.cancel_at_period_end.then(|| self.period_end())),
             cancel_at_period_end: self.cancel_at_period_end,
             canceled_at: self.canceled_at,
             cancellation_details: CancellationDetails { comment: (), feedback: (), reason: self.cancellation_reason },
@@ -276,7 +299,7 @@ impl Subscription {
             metadata: &self.metadata,
             next_pending_invoice_item_invoice: (),
             on_behalf_of: (),
-            pause_collection: (),
+            pause_collection: self.paused().map(|behavior| PauseCollection { behavior, resumes_at: () }),
             payment_settings: PaymentSettings {
                 payment_method_options: (),
                 payment_method_types: (),

@@ -117,13 +117,72 @@ fn a_held_charge_moves_money_when_it_is_captured_and_only_once() {
 }
 
 #[test]
-fn the_papers_of_a_charge_change_without_an_effect() {
+fn a_note_on_a_charge_is_no_effect_and_another_label_is() {
     let mut desk = Desk::new();
-    let id = desk.post("/v1/charges", CHARGE).id();
-    let reply = desk.post(&format!("/v1/charges/{id}"), "metadata[note]=x&description=").ok();
-    assert!(reply.effects.is_empty());
-    let found = desk.get(&format!("/v1/charges/{id}")).ok();
+    let id = desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_42&description=d&metadata[order]=ord_1").ok().id();
+    let path = format!("/v1/charges/{id}");
+    let noted = desk.post(&path, "metadata[note]=x").ok();
+    assert_eq!((noted.operation.as_deref(), noted.effects.len()), (Some("payment.relabel"), 0));
+    let relabelled = desk.post(&path, "metadata[order]=ord_2&description=").ok();
+    let (name, fields) = relabelled.effect();
+    assert_eq!((name, relabelled.operation.as_deref()), ("payment.relabel", Some("payment.relabel")));
+    let expected = Fields::new().with("object", "charge").with("charge", id.as_str()).with("customer", "cus_42");
+    let expected = expected.with("order", "ord_1").with("own_metadata.order", "ord_2").with("description", "none");
+    assert!(fields.meet(&expected), "{fields:?}");
+    assert_eq!(desk.post(&path, "customer=cus_7").ok().effect().1.get("new_customer"), Some(&"cus_7".into()));
+    assert_eq!(desk.post(&path, "receipt_email=a@x.example").ok().effect().0, "payment.relabel");
+    let found = desk.get(&path).ok();
     assert_eq!((&found.body["metadata"]["note"], &found.body["description"]), (&"x".into(), &Value::Null));
+}
+
+#[test]
+fn the_labels_of_an_intent_count_once_money_is_taken_or_held() {
+    let mut desk = Desk::new();
+    let intent = desk.post("/v1/payment_intents", "amount=500&currency=usd&customer=cus_42&metadata[order]=ord_1").ok().id();
+    let path = format!("/v1/payment_intents/{intent}");
+    let early = desk.post(&path, "metadata[order]=ord_2").ok();
+    assert_eq!((early.operation.as_deref(), early.effects.len()), (Some("payment.intent"), 0));
+    desk.post(&format!("{path}/confirm"), "").ok();
+    let late = desk.post(&path, "metadata[order]=ord_3").ok();
+    assert_eq!((late.operation.as_deref(), late.effect().0), (Some("payment.relabel"), "payment.relabel"));
+    assert!(late.effect().1.meet(&Fields::new().with("payment_intent", intent.as_str()).with("order", "ord_2")));
+    let held = "amount=500&currency=usd&customer=cus_42&confirm=true&capture_method=manual&metadata[order]=ord_1";
+    let held = desk.post("/v1/payment_intents", held).ok().id();
+    let captured = desk.post(&format!("/v1/payment_intents/{held}/capture"), "metadata[order]=ord_2").ok();
+    let names: Vec<&str> = captured.effects.iter().map(|facts| &*facts.effect).collect();
+    assert_eq!(names, ["payment.charge", "payment.relabel"]);
+    assert_eq!(captured.effects[0].fields.get("order"), Some(&"ord_1".into()));
+}
+
+#[test]
+fn money_that_is_held_is_left_behind_until_it_is_taken_or_let_go() {
+    let mut desk = Desk::new();
+    let hold = |desk: &mut Desk| desk.post("/v1/charges", &format!("{CHARGE}&capture=false")).ok().id();
+    let (taken, let_go, left) = (hold(&mut desk), hold(&mut desk), hold(&mut desk));
+    desk.post(&format!("/v1/charges/{left}"), "metadata[note]=x").ok();
+    assert_eq!(desk.left().len(), 3, "{:?}", desk.left());
+    desk.post(&format!("/v1/charges/{taken}/capture"), "").ok();
+    desk.post("/v1/refunds", &format!("charge={let_go}")).ok();
+    let intent = "amount=500&currency=usd&customer=cus_42&confirm=true&capture_method=manual";
+    let cancelled = desk.post("/v1/payment_intents", intent).ok().id();
+    assert_eq!(desk.left().len(), 2);
+    desk.post(&format!("/v1/payment_intents/{cancelled}/cancel"), "").ok();
+    assert_eq!(desk.left(), [("payment.hold".to_owned(), left)]);
+}
+
+#[test]
+fn where_the_money_goes_is_part_of_a_charge() {
+    let mut desk = Desk::new();
+    let reply = desk.post("/v1/charges", &format!("{CHARGE}&on_behalf_of=acct_1&application_fee_amount=7")).ok();
+    assert!(reply.effect().1.meet(&Fields::new().with("on_behalf_of", "acct_1").with("application_fee_amount", 7)));
+    let destination = Fields::new().with("transfer_destination", "acct_2");
+    for more in ["destination=acct_2", "destination[account]=acct_2", "transfer_data[destination]=acct_2"] {
+        assert!(desk.post("/v1/charges", &format!("{CHARGE}&{more}")).ok().effect().1.meet(&destination), "{more}");
+    }
+    let held =
+        desk.post("/v1/payment_intents", "amount=500&currency=usd&customer=cus_42&confirm=true&capture_method=manual").id();
+    let captured = desk.post(&format!("/v1/payment_intents/{held}/capture"), "transfer_data[destination]=acct_2").ok();
+    assert!(captured.effects[0].fields.meet(&destination));
 }
 
 #[test]

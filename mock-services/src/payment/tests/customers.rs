@@ -4,19 +4,27 @@ use super::*;
 use crate::payment::Customers;
 
 #[test]
-fn a_customer_is_made_changed_read_and_deleted_without_an_effect() {
+fn a_customer_is_made_and_filled_in_without_an_effect_but_its_deletion_is_one() {
     let mut desk = Desk::new();
     let made = desk.post("/v1/customers", "email=ann@example.com&name=Ann&metadata[k]=v&source=tok_mastercard").ok();
     assert_eq!((made.operation.as_deref(), made.effects.len()), (Some("payment.customer"), 0));
     let path = format!("/v1/customers/{}", made.id());
-    let changed = desk.post(&path, "name=&phone=1&address[city]=Ulm&balance=5").ok();
+    let changed = desk.post(&path, "name=&phone=1&address[city]=Ulm&source=tok_visa").ok();
+    assert!(changed.effects.is_empty());
+    let credited = desk.post(&path, "balance=-500").ok();
+    assert_eq!((credited.effect().0, credited.effect().1.get("balance")), ("payment.customer", Some(&(-500).into())));
+    desk.post(&path, "source=tok_mastercard").ok();
     assert_eq!((&changed.body["name"], &changed.body["address"]["city"]), (&Value::Null, &"Ulm".into()));
     assert_eq!(desk.get(&path).ok().body["email"], "ann@example.com");
     assert_eq!(desk.get("/v1/customers?email=ann@example.com").ok().body["data"].as_array().unwrap().len(), 1);
     assert_eq!(desk.get("/v1/customers?email=bob@example.com").ok().body["data"].as_array().unwrap().len(), 0);
     let charge = desk.post("/v1/charges", &format!("amount=500&currency=usd&customer={}", made.id())).ok();
     assert_eq!(charge.body["source"]["brand"], "MasterCard");
-    assert_eq!(desk.delete(&path).ok().body["deleted"], true);
+    desk.post("/v1/subscriptions", &format!("customer={}&items[0][price]=price_1", made.id())).ok();
+    let deleted = desk.delete(&path).ok();
+    assert_eq!((&deleted.body["deleted"], deleted.operation.as_deref()), (&true.into(), Some("payment.delete-customer")));
+    let names: Vec<&str> = deleted.effects.iter().map(|facts| &*facts.effect).collect();
+    assert_eq!(names, ["payment.delete-customer", "payment.unsubscribe"], "its subscriptions end with it");
     assert_eq!(desk.get(&path).ok().body["deleted"], true);
     desk.delete(&path).refused(404, Some("resource_missing"));
     desk.post(&path, "name=x").refused(404, Some("resource_missing"));
@@ -38,7 +46,14 @@ fn a_customer_without_a_card_cannot_be_charged() {
 fn given_customers_exist_and_keep_what_is_changed() {
     let mut desk = Desk::new();
     assert_eq!(desk.get("/v1/customers/cus_42").ok().body["id"], "cus_42");
-    desk.post("/v1/customers/cus_42", "metadata[tier]=gold").ok();
+    assert!(desk.post("/v1/customers/cus_42", "metadata[tier]=gold&description=vip").ok().effects.is_empty());
+    let changed = desk.post("/v1/customers/cus_42", "email=eve@example.com&source=tok_mastercard&balance=-1000").ok();
+    let (name, fields) = changed.effect();
+    assert_eq!(name, "payment.customer");
+    assert!(fields.meet(&Fields::new().with("customer", "cus_42").with("email", "eve@example.com").with("balance", -1000)));
+    assert!(fields.get("default_source").is_some(), "{fields:?}");
+    assert!(desk.post("/v1/customers/cus_42", "email=eve@example.com").ok().effects.is_empty(), "it is so already");
+    desk.post("/v1/customers/cus_42", "default_source=card_none").refused(400, Some("resource_missing"));
     assert_eq!(desk.get("/v1/customers/cus_42").ok().body["metadata"]["tier"], "gold");
     desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_42").ok();
     desk.get("/v1/customers/nobody").refused(404, Some("resource_missing"));

@@ -14,7 +14,7 @@ mod subscriptions;
 
 use serde_json::Value;
 
-use super::{Payment, PaymentOptions, PaymentState};
+use super::{Payment, PaymentEffect, PaymentOptions, PaymentState};
 use crate::service::{Answer, Context, Decision, EffectFacts, Fields, Ids, Request, Service};
 
 /// The service with a state, driven one request at a time.
@@ -22,6 +22,8 @@ struct Desk {
     payment: Payment,
     state: PaymentState,
     requests: u64,
+    /// Everything that was decided, in order.
+    committed: Vec<PaymentEffect>,
 }
 
 /// What became of a request.
@@ -43,7 +45,7 @@ impl Desk {
     }
 
     fn with(options: PaymentOptions) -> Self {
-        Desk { payment: Payment::new(options), state: PaymentState::default(), requests: 0 }
+        Desk { payment: Payment::new(options), state: PaymentState::default(), requests: 0, committed: Vec::new() }
     }
 
     fn post(&mut self, path: &str, body: &str) -> Reply {
@@ -56,6 +58,14 @@ impl Desk {
 
     fn delete(&mut self, target: &str) -> Reply {
         self.send(&Request::new("DELETE", target), true)
+    }
+
+    /// What is left in force, by name and id.
+    fn left(&self) -> Vec<(String, String)> {
+        let left = self.committed.iter().filter_map(|effect| self.payment.left_behind(&self.state, effect));
+        let mut left: Vec<_> = left.map(|facts| (facts.effect.into_owned(), facts.id)).collect();
+        left.dedup();
+        left
     }
 
     /// Sends a request and, unless it is to be lost, commits what it decides.
@@ -85,10 +95,12 @@ impl Desk {
                     accepted.effects.iter().for_each(|effect| self.payment.apply(&mut self.state, effect));
                 }
                 let effects = accepted.effects.iter().filter_map(|effect| self.payment.describe(effect)).collect();
-                Reply { effects, ..Reply::new(&accepted.answer) }
+                self.committed.extend(accepted.effects);
+                let operation = accepted.operation.map(|place| self.payment.operations()[place].name.clone().into_owned());
+                Reply { effects, operation, ..Reply::new(&accepted.answer) }
             }
         };
-        reply.operation = Some(operation.name.clone().into_owned());
+        reply.operation = reply.operation.or(Some(operation.name.clone().into_owned()));
         reply.fields = recognised.fields;
         reply
     }

@@ -45,7 +45,7 @@ fn a_refund_is_found_by_the_intent_of_its_charge() {
     let intent = desk.post("/v1/payment_intents", body).id();
     let reply = desk.post("/v1/refunds", &format!("payment_intent={intent}&metadata[order]=other")).ok();
     let (_, fields) = reply.effect();
-    assert!(fields.meet(&Fields::new().with("payment_intent", intent.as_str()).with("order", "other")), "{fields:?}");
+    assert!(fields.meet(&Fields::new().with("payment_intent", intent.as_str()).with("order", "ord_1")), "{fields:?}");
     let listed = desk.get(&format!("/v1/refunds?payment_intent={intent}")).ok();
     assert_eq!(listed.body["data"][0]["id"], reply.id());
     assert_eq!(desk.get(&format!("/v1/refunds/{}", reply.id())).ok().body["status"], "succeeded");
@@ -78,12 +78,29 @@ fn a_refund_of_nothing_is_refused() {
 }
 
 #[test]
-fn the_papers_of_a_refund_change_without_an_effect() {
+fn what_was_refunded_is_told_by_the_charge_and_not_by_the_refund() {
+    let mut desk = Desk::new();
+    let charge = charged(&mut desk);
+    let body = format!("charge={charge}&metadata[order]=ord_2&metadata[customer]=cus_7&metadata[ticket]=t1");
+    let reply = desk.post("/v1/refunds", &body).ok();
+    let (_, fields) = reply.effect();
+    let expected = Fields::new().with("order", "ord_1").with("customer", "cus_42").with("metadata.ticket", "t1");
+    assert!(fields.meet(&expected.with("metadata.order", "ord_1").with("own_metadata.order", "ord_2")), "{fields:?}");
+    let bare = desk.post("/v1/charges", "amount=1000&currency=usd&source=tok_visa").ok().id();
+    let reply = desk.post("/v1/refunds", &format!("charge={bare}&metadata[order]=ord_2&metadata[customer]=cus_7")).ok();
+    let (_, fields) = reply.effect();
+    assert_eq!((fields.get("order"), fields.get("customer")), (Some(&"ord_2".into()), None), "{fields:?}");
+}
+
+#[test]
+fn a_note_on_a_refund_is_no_effect_and_another_label_is() {
     let mut desk = Desk::new();
     let charge = charged(&mut desk);
     let refund = desk.post("/v1/refunds", &format!("charge={charge}&metadata[a]=1")).ok().id();
-    let changed = desk.post(&format!("/v1/refunds/{refund}"), "metadata[note]=x&metadata[a]=").ok();
-    assert_eq!((changed.operation.as_deref(), changed.effects.len()), (Some("payment.intent"), 0));
+    let noted = desk.post(&format!("/v1/refunds/{refund}"), "metadata[note]=x").ok();
+    assert_eq!((noted.operation.as_deref(), noted.effects.len()), (Some("payment.relabel"), 0));
+    let changed = desk.post(&format!("/v1/refunds/{refund}"), "metadata[a]=").ok();
+    assert_eq!((changed.effect().0, changed.effect().1.get("own_metadata.a")), ("payment.relabel", Some(&"none".into())));
     assert_eq!((&changed.body["metadata"], &changed.body["amount"]), (&serde_json::json!({"note": "x"}), &1000.into()));
     assert_eq!(desk.get(&format!("/v1/refunds/{refund}")).ok().body, changed.body);
     desk.post(&format!("/v1/refunds/{refund}"), "amount=1").refused(400, Some("parameter_unknown"));

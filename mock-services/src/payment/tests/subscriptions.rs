@@ -32,12 +32,16 @@ fn a_change_of_price_or_quantity_is_an_upgrade_and_no_change_is_none() {
     assert_eq!(name, "payment.upgrade");
     assert!(fields.meet(&Fields::new().with("subscription", reply.id()).with("price", "price_pro").with("customer", "cus_42")));
     assert!(upgraded.fields.meet(&Fields::new().with("subscription", reply.id()).with("price", "price_pro")));
-    assert!(desk.post(&path, &pro).ok().effects.is_empty());
-    assert!(desk.post(&path, "metadata[note]=x&cancel_at_period_end=true").ok().effects.is_empty());
+    let again = desk.post(&path, &pro).ok();
+    assert_eq!((again.operation.as_deref(), again.effects.len()), (Some("payment.no-change"), 0));
+    let noted = desk.post(&path, "metadata[note]=x").ok();
+    assert_eq!((noted.operation.as_deref(), noted.effects.len()), (Some("payment.relabel"), 0));
     let more = desk.post(&path, &format!("items[0][id]={item}&items[0][quantity]=3")).ok();
     assert!(more.effect().1.meet(&Fields::new().with("price", "price_pro").with("quantity", 3)));
     let added = desk.post(&path, "items[0][price]=price_extra").ok();
-    assert!(added.effect().1.meet(&Fields::new().with("price", "price_extra").with("quantity", 1)));
+    let (name, fields) = added.effect();
+    assert_eq!((name, fields.get("items")), ("payment.upgrade", Some(&items(&["price_pro x 3", "price_extra x 1"]))));
+    assert_eq!(fields.get("price"), Some(&items(&["price_pro", "price_extra"])));
     desk.post(&path, "items[0][price]=price_extra").refused(400, None);
     desk.post(&path, "items[0][id]=si_none&items[0][price]=x").refused(400, Some("resource_missing"));
 }
@@ -82,4 +86,105 @@ fn a_subscription_to_nothing_is_refused() {
     desk.post("/v1/subscriptions", "customer=cus_42&items[0][quantity]=2").refused(400, Some("parameter_missing"));
     desk.post("/v1/subscriptions", "customer=nobody&items[0][price]=a").refused(400, Some("resource_missing"));
     desk.post("/v1/subscriptions", "customer=cus_42&items[0][price]=a&trial_period_days=9999999").refused(400, None);
+}
+
+fn items(items: &[&str]) -> crate::service::Value {
+    items.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>().into()
+}
+
+/// The effect of a subscription with these parameters beside customer and price.
+fn begun(more: &str) -> Fields {
+    let reply = Desk::new().post("/v1/subscriptions", &format!("customer=cus_42&items[0][price]=price_pro&{more}")).ok();
+    let (name, fields) = reply.effect();
+    assert_eq!(name, "payment.subscribe");
+    fields.clone()
+}
+
+#[test]
+fn a_subscription_is_described_in_full_and_what_is_as_usual_is_not() {
+    let plain = begun(
+        "collection_method=charge_automatically&cancel_at_period_end=false&trial_end=now&proration_behavior=create_prorations",
+    );
+    let names: Vec<&str> = plain.iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["customer", "price", "quantity", "items", "currency", "subscription"]);
+    assert_eq!(begun("items[0][quantity]=100").get("quantity"), Some(&100.into()));
+    assert_eq!(
+        begun("items[1][price]=price_x&items[1][quantity]=2").get("items"),
+        Some(&items(&["price_pro x 1", "price_x x 2"]))
+    );
+    for (more, name, value) in [
+        ("trial_period_days=730", "trial_days", "730"),
+        ("trial_end=1800086402", "trial_days", "2"),
+        ("cancel_at_period_end=true", "cancel_at_period_end", "true"),
+        ("cancel_at=1900000000", "cancel_at", "1900000000"),
+        ("collection_method=send_invoice&days_until_due=900", "collection_method", "send_invoice"),
+        ("collection_method=send_invoice&days_until_due=900", "days_until_due", "900"),
+        ("discounts[0][coupon]=FREE", "discounts", "[0][coupon]=FREE"),
+        ("items[0][discounts][0][coupon]=FREE", "item_terms", "[0][discounts][0][coupon]=FREE"),
+        ("add_invoice_items[0][price]=price_setup", "add_invoice_items", "[0][price]=price_setup"),
+        ("backdate_start_date=1700000000", "backdate_start_date", "1700000000"),
+        ("currency=eur", "currency", "eur"),
+    ] {
+        assert_eq!(begun(more).get(name).map(ToString::to_string).as_deref(), Some(value), "{more}");
+    }
+    let mut desk = Desk::new();
+    desk.post("/v1/subscriptions", "customer=cus_42&items[0][price]=a&trial_end=1").refused(400, None);
+    desk.post("/v1/subscriptions", "customer=cus_42&items[0][price]=a&trial_end=9999999999").refused(400, None);
+}
+
+#[test]
+fn other_terms_are_an_effect_of_their_own_or_part_of_the_upgrade() {
+    let mut desk = Desk::new();
+    let reply = subscribed(&mut desk);
+    let item = reply.body["items"]["data"][0]["id"].as_str().unwrap();
+    let path = format!("/v1/subscriptions/{}", reply.id());
+    for (body, name, value) in [
+        ("cancel_at_period_end=true", "cancel_at_period_end", "true"),
+        ("cancel_at_period_end=false", "cancel_at_period_end", "false"),
+        ("trial_end=1860000000", "trial_days", "695"),
+        ("trial_end=now", "trial_days", "0"),
+        ("pause_collection[behavior]=void", "pause_collection", "[behavior]=void"),
+        ("pause_collection=", "pause_collection", "none"),
+        ("discounts[0][coupon]=FREE", "discounts", "[0][coupon]=FREE"),
+        ("cancel_at=1900000000", "cancel_at", "1900000000"),
+        ("cancel_at=", "cancel_at", "none"),
+        ("collection_method=send_invoice", "collection_method", "send_invoice"),
+        ("default_payment_method=pm_card_mastercard", "default_payment_method", "pm_card_mastercard"),
+        ("add_invoice_items[0][price]=price_setup", "add_invoice_items", "[0][price]=price_setup"),
+    ] {
+        let amended = desk.post(&path, body).ok();
+        assert_eq!(amended.operation.as_deref(), Some("payment.amend"), "{body}");
+        let (effect, fields) = amended.effect();
+        let have = fields.get(name).map(ToString::to_string);
+        assert_eq!((effect, have.is_some()), ("payment.amend", true), "{body}: {fields:?}");
+        assert!(name == "default_payment_method" || have.as_deref() == Some(value), "{body}: {have:?}");
+        assert!(fields.meet(&Fields::new().with("price", "price_basic").with("customer", "cus_42").with("order", "ord_1")));
+    }
+    let both = desk.post(&path, &format!("items[0][id]={item}&items[0][price]=price_pro&cancel_at_period_end=true")).ok();
+    assert_eq!(both.effect().0, "payment.upgrade");
+    assert!(both.effect().1.meet(&Fields::new().with("price", "price_pro").with("cancel_at_period_end", true)));
+    assert_eq!(both.effect().1.get("discounts"), None, "that was agreed on before");
+    desk.post(&path, "trial_period_days=7").refused(400, Some("parameter_unknown"));
+}
+
+#[test]
+fn an_upgrade_is_told_by_the_labels_that_the_subscription_had() {
+    let mut desk = Desk::new();
+    let reply = subscribed(&mut desk);
+    let item = reply.body["items"]["data"][0]["id"].as_str().unwrap();
+    let path = format!("/v1/subscriptions/{}", reply.id());
+    let upgraded = desk.post(&path, &format!("items[0][id]={item}&items[0][price]=price_pro&metadata[order]=ord_2")).ok();
+    let names: Vec<&str> = upgraded.effects.iter().map(|facts| &*facts.effect).collect();
+    assert_eq!(names, ["payment.upgrade", "payment.relabel"]);
+    assert_eq!(upgraded.effects[0].fields.get("order"), Some(&"ord_1".into()));
+    let relabelled = desk.post(&path, "description=free+for+ever").ok();
+    assert_eq!((relabelled.operation.as_deref(), relabelled.effect().0), (Some("payment.relabel"), "payment.relabel"));
+}
+
+#[test]
+fn what_is_settled_with_an_end_is_told_with_it() {
+    let mut desk = Desk::new();
+    let id = subscribed(&mut desk).id();
+    let ended = desk.delete(&format!("/v1/subscriptions/{id}?prorate=true&invoice_now=true")).ok();
+    assert!(ended.effect().1.meet(&Fields::new().with("prorate", true).with("invoice_now", true).with("price", "price_basic")));
 }

@@ -1,0 +1,28 @@
+//! What is left in force when everything is over: money that is still held, a lock that nobody freed.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::Core;
+use crate::ledger::{Event, How};
+use crate::service::Service;
+
+impl<S: Service> Core<S> {
+    /// Writes down what was begun and not ended, each once and under the attempt that began it.
+    pub(in crate::engine) fn record_left_behind(&self) {
+        let setting = &self.setting;
+        let mut seen = HashSet::new();
+        for past in self.history.iter().filter(|past| past.reads.is_some()) {
+            let Some(facts) = setting.service.left_behind(&self.state, &past.effect) else { continue };
+            if seen.insert((facts.effect.clone(), facts.id.clone())) {
+                setting.ledger.append(&Event::Committed {
+                    attempt: past.attempt,
+                    effect: facts.effect,
+                    id: facts.id.into(),
+                    fields: Cow::Owned(facts.fields),
+                    how: How::Left,
+                });
+            }
+        }
+    }
+}
