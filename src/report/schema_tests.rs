@@ -21,7 +21,7 @@ fn fullest() -> Report {
     report.partition = Some((1, 2));
     report.plan = "f00d".to_owned();
     let case = &mut report.cases[0];
-    case.terms.attempts = vec![Budget { operation: "payment.charge".to_owned(), at_most: 3 }];
+    case.terms.attempts = vec![Budget { operation: "payment.charge".to_owned(), at_least: 1, at_most: Some(3) }];
     case.terms.records = vec![RecordDue { key: "stock".to_owned(), counter: true, value: json!(3), start: Value::Null }];
     case.terms.interrupts = case.terms.faults.clone();
     case.terms.fields = vec![("order".to_owned(), "metadata.order_id".to_owned())];
@@ -96,6 +96,7 @@ fn every_word_of_a_verdict_is_in_the_schema() {
         FindingKind::UnexpectedClaim,
         FindingKind::MissingClaim,
         FindingKind::OverBudget,
+        FindingKind::NotAttempted,
         FindingKind::Escaped,
         FindingKind::TimeUp,
         FindingKind::OverLimit,

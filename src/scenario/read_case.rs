@@ -73,7 +73,11 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     let services = used.services(setups, &known);
     let operations = operations_of(&services, &known);
     check_faults(reader, &faults, &operations, &known, callers.count);
-    check(reader, &Parts { known: &known, faults: &faults, interrupts: &interrupts, expected: &expected, steps, timeout });
+    let count = callers.count;
+    check(
+        reader,
+        &Parts { known: &known, faults: &faults, interrupts: &interrupts, expected: &expected, steps, timeout, callers: count },
+    );
 
     let terms = terms(&expected, &faults, &interrupts, (&operations, &known), callers.count, callers.door.is_some());
     Some(Case {
@@ -203,6 +207,7 @@ fn terms(
     };
     Terms {
         intents: expected.intents.iter().map(|placed| placed.intent.clone()).collect(),
+        lists: expected.lists.clone(),
         claim: expected.claim.clone(),
         require_claim: false,
         attempts: expected.attempts.iter().map(|(budget, _)| budget.clone()).collect(),

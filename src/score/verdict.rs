@@ -138,9 +138,20 @@ pub struct AttemptsMade {
     pub operation: String,
     /// How many there were, over all callers and starts.
     pub made: u32,
+    /// Requests of this operation that the service refused; they count for the lower bound alone.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub refused: u32,
+    /// How many attempts and refused requests there must be.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub at_least: u32,
     /// How many there may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u32>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Who retried.
@@ -206,6 +217,8 @@ pub enum FindingKind {
     MissingClaim,
     /// More attempts than its budget.
     OverBudget,
+    /// Fewer attempts than expected.
+    NotAttempted,
     /// It tried to reach something that is not a service of the trial.
     Escaped,
     /// Its time was up.
@@ -225,6 +238,7 @@ impl FindingKind {
                 | FindingKind::Underclaimed
                 | FindingKind::UnexpectedClaim
                 | FindingKind::MissingClaim
+                | FindingKind::NotAttempted
         )
     }
 }

@@ -120,3 +120,39 @@ fn the_same_seed_gives_the_same_report_times_aside() {
         assert_eq!(format!("{first:#}"), format!("{second:#}"));
     }
 }
+
+/// Mails, over Resend's API, to the users that its arguments number.
+const MAIL: &str = r#"
+for number in "$@"; do
+  exec 3<>"/dev/tcp/127.0.0.1/${HAPAX_EMAIL_URL##*:}"
+  body="{\"from\": \"shop@example.com\", \"to\": \"user$number@example.com\", \"subject\": \"Closed on Friday\", \"text\": \"Hello.\"}"
+  printf 'POST /emails HTTP/1.0\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s' "$HAPAX_EMAIL_KEY" "${#body}" "$body" >&3
+  cat <&3 >/dev/null
+  exec 3>&-
+done
+echo '{"outcome": "done"}'"#;
+
+#[test]
+fn an_agent_that_mails_half_of_a_list_twice_fails_with_few_findings() {
+    let desk = Desk::new();
+    let scenario = "about: A list.\ntask: Tell user1 to user50 at example.com that we are closed on Friday.\nexpect:\n  effects:\n    \
+                    - { effect: email.send, each: { to: 'user{1..50}@example.com' }, with: { subject: Closed on Friday } }\n  claim: [done]\n";
+    desk.write("scenarios/list.yaml", scenario);
+    let mail = |numbers: &[u32]| {
+        let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+        let mut arguments = vec!["run", "scenarios/list.yaml", "--", "bash", "-c", MAIL, "agent"];
+        arguments.extend(numbers.iter().map(String::as_str));
+        desk.call(&arguments)
+    };
+    let everybody: Vec<u32> = (1..=50).collect();
+    mail(&everybody).expect(0);
+    let half_twice: Vec<u32> = (1..=25).chain(1..=25).collect();
+    mail(&half_twice).expect(1);
+    let report = desk.report();
+    let verdict = verdict(&report, "list");
+    assert_eq!(kinds(verdict), ["duplicated", "lost", "overclaimed"], "{verdict:#}");
+    let message = |place: usize| verdict["findings"][place]["message"].as_str().unwrap();
+    assert!(message(0).contains("2 mails for user1@example.com"), "{}", message(0));
+    assert!(message(0).contains("24 more of the 50 in this list: user2@example.com, user3@example.com"), "{}", message(0));
+    assert!(message(1).contains("user26@example.com") && message(1).contains("24 more of the 50"), "{}", message(1));
+}

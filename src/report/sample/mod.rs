@@ -41,7 +41,7 @@ pub(crate) fn verdict(result: Result3, outcome: Outcome) -> Verdict {
         unintended: vec![],
         claims: vec![],
         recovery: Recovery::NoneNeeded,
-        attempts: vec![AttemptsMade { operation: "payment.charge".to_owned(), made: 1, budget: Some(3) }],
+        attempts: vec![AttemptsMade { operation: "payment.charge".to_owned(), made: 1, refused: 0, at_least: 0, budget: Some(3) }],
         retried_by: RetriedBy::NotSure,
         findings: vec![],
         void_because: vec![],

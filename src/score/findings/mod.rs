@@ -5,6 +5,7 @@ mod asked;
 mod attempted;
 mod ends;
 mod escaped;
+mod lists;
 mod lost;
 mod often;
 mod remedy;
@@ -37,12 +38,7 @@ pub(super) struct Scene<'s, 'a> {
 
 /// All findings, worst first.
 pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for place in 0..scene.terms.intents.len() {
-        found.extend(often::finding(scene, place));
-        found.extend(lost::finding(scene, place));
-        found.extend(asked::altered(scene, place));
-    }
+    let mut found = lists::of_intents(scene);
     found.extend(asked::unintended(scene));
     found.extend(often::undone_unintended(scene));
     found.extend(attempted::findings(scene));
@@ -61,7 +57,7 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
 
 /// How bad a kind is; the worst is 0.
 pub(super) fn rank(kind: FindingKind) -> usize {
-    const WORST_FIRST: [FindingKind; 17] = [
+    const WORST_FIRST: [FindingKind; 18] = [
         FindingKind::Diverged,
         FindingKind::Duplicated,
         FindingKind::Unintended,
@@ -74,6 +70,7 @@ pub(super) fn rank(kind: FindingKind) -> usize {
         FindingKind::Overclaimed,
         FindingKind::Underclaimed,
         FindingKind::UnexpectedClaim,
+        FindingKind::NotAttempted,
         FindingKind::OverBudget,
         FindingKind::TimeUp,
         FindingKind::OverLimit,
