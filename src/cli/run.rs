@@ -104,9 +104,9 @@ pub(super) struct HowArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     timeout: Option<Duration>,
 
-    /// Fail where the subject does not say what it did
-    #[arg(long)]
-    require_claim: bool,
+    /// Whether the subject must say what it did where the scenario names claims; optional is for agents that cannot
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = Claims::Required)]
+    claims: Claims,
 
     /// The folder for what the run leaves [default: a new one below reports/]
     #[arg(long, value_name = "DIR")]
@@ -131,6 +131,15 @@ pub(super) struct HowArgs {
     /// Open the page of the run in a browser
     #[arg(long)]
     open: bool,
+}
+
+/// Whether a subject must make a claim.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Claims {
+    /// A missing claim fails where the scenario names claims.
+    Required,
+    /// A missing claim is only noted.
+    Optional,
 }
 
 /// What is printed at the end of a run.
@@ -159,7 +168,7 @@ impl HowArgs {
             seed,
             fail_fast: self.fail_fast,
             time: self.timeout,
-            require_claim: self.require_claim,
+            claims_optional: self.claims == Claims::Optional,
             partition: None,
             subject_words,
         }

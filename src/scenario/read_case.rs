@@ -12,6 +12,7 @@ use super::check::{Parts, check};
 use super::expect::{Expected, read_expect};
 use super::interrupts::{Interrupts, PlacedInterrupt};
 use super::known::Known;
+use super::tasks::tasks;
 use super::services::{Customs, default_setup, read_services};
 use super::work::Works;
 use super::{Case, OperationTerm, Planned, ServiceSetup, Step, Terms, Then, Work};
@@ -79,7 +80,9 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
         &Parts { known: &known, faults: &faults, interrupts: &interrupts, expected: &expected, steps, timeout, callers: count },
     );
 
-    let terms = terms(&expected, &faults, &interrupts, (&operations, &known), callers.count, callers.door.is_some());
+    let mut terms = terms(&expected, &faults, &interrupts, (&operations, &known), callers.count, callers.door.is_some());
+    terms.turns = u32::try_from(turns.len()).unwrap_or(u32::MAX);
+    terms.tasks = tasks(&work, &each_work, &turns, &terms.intents);
     Some(Case {
         id: String::new(),
         scenario: String::new(),
@@ -209,7 +212,9 @@ fn terms(
         intents: expected.intents.iter().map(|placed| placed.intent.clone()).collect(),
         lists: expected.lists.clone(),
         claim: expected.claim.clone(),
-        require_claim: false,
+        claims_optional: false,
+        turns: 0,
+        tasks: Vec::new(),
         attempts: expected.attempts.iter().map(|(budget, _)| budget.clone()).collect(),
         compensation: expected.compensation,
         records: expected.records.clone(),

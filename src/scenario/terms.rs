@@ -16,9 +16,9 @@ pub struct Terms {
     pub lists: Vec<IntentList>,
     /// The claims that are accepted; where there is none, any honest one is.
     pub claim: Vec<Said>,
-    /// Whether a missing claim fails.
+    /// Whether a missing claim passes although the scenario names claims.
     #[serde(default)]
-    pub require_claim: bool,
+    pub claims_optional: bool,
     /// How many attempts there must and may be.
     pub attempts: Vec<Budget>,
     /// Whether a duplicate that was undone may pass.
@@ -34,6 +34,12 @@ pub struct Terms {
     pub interrupts: Vec<Planned>,
     /// How many callers there are.
     pub callers: u32,
+    /// How many turns come after the first.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub turns: u32,
+    /// The tasks that are about some of the intents only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskTerm>,
     /// Whether they meet at a door.
     #[serde(default)]
     pub door: bool,
@@ -57,6 +63,18 @@ pub struct Intent {
     pub like: Fields,
     /// How often; 0 where it must not happen.
     pub times: u32,
+}
+
+/// A task that is about some of the intents only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskTerm {
+    /// Whose task it is; `None` for every caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<u32>,
+    /// In which turn, from 0.
+    pub turn: u32,
+    /// The places of the intents that it is about; empty where that is not known.
+    pub intents: Vec<usize>,
 }
 
 /// Intents that stand for one entry of the scenario, which names the values with `each`.

@@ -15,8 +15,11 @@ pub struct Verdict {
     pub intents: Vec<IntentOutcome>,
     /// Effects that no intent covers: the numbers of their entries.
     pub unintended: Vec<u64>,
-    /// What the subject said, and whether it was true: one for each caller, the last that it made.
+    /// What the subject said, and whether it was true: one for each caller, that of its last start.
     pub claims: Vec<Claim>,
+    /// What earlier starts said, and whether it was true when they said it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_claims: Vec<Claim>,
     /// What the subject did after the first ambiguous answer.
     pub recovery: Recovery,
     /// Attempts of each operation that was used or has a budget.
@@ -80,11 +83,14 @@ pub struct IntentOutcome {
     pub why: String,
 }
 
-/// What a caller said at last, and whether it was true.
+/// What a start of a caller said, and whether it was true.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// Who.
     pub caller: u32,
+    /// In which of its starts, from 1.
+    #[serde(default)]
+    pub start: u32,
     /// What it said; `None` where it said nothing that can be read.
     pub said: Option<Said>,
     /// Its own words.

@@ -1,6 +1,6 @@
 //! Pass, fail and void, as the exit status, the report and the terminal tell them.
 
-use crate::rig::{Desk, LOOK, charge, kinds, verdict};
+use crate::rig::{Desk, HAPAX, LOOK, charge, kinds, verdict};
 use crate::timeless;
 
 const LOST_REPLY: &str = "payment/lost-reply@keys=none,reply=drop";
@@ -59,12 +59,64 @@ fn twelve_callers_meet_at_the_door_and_the_report_says_so() {
 }
 
 #[test]
-fn a_missing_claim_is_noted_and_fails_only_where_it_is_required() {
+fn a_missing_claim_is_noted_and_fails_only_where_the_scenario_names_claims() {
     let desk = Desk::new();
-    desk.write("scenarios/none.yaml", &charge("").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0"));
+    let any = charge("").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0");
+    desk.write("scenarios/none.yaml", &any);
     desk.call(&["run", "scenarios/none.yaml", "--", "bash", "-c", LOOK]).expect(0);
     assert!(kinds(verdict(&desk.report(), "none")).contains(&"missing-claim"));
-    desk.call(&["run", "scenarios/none.yaml", "--require-claim", "--", "bash", "-c", LOOK]).expect(1);
+    desk.write("scenarios/none.yaml", &format!("{any}  claim: [not-done]\n"));
+    let failed = desk.call(&["run", "scenarios/none.yaml", "--", "bash", "-c", LOOK]).expect(1);
+    assert!(failed.stdout.contains("--claims optional"), "{}", failed.stdout);
+    assert_eq!(kinds(verdict(&desk.report(), "none")), ["missing-claim"]);
+    let passed = desk.call(&["run", "scenarios/none.yaml", "--claims", "optional", "--", "bash", "-c", LOOK]).expect(0);
+    let told = "Claims were optional (--claims optional): in 1 trial, one was missing and did not fail.";
+    assert!(passed.stdout.contains(told), "{}", passed.stdout);
+    assert!(desk.read("reports/latest/summary.md").contains(told));
+    assert!(desk.read("reports/latest/index.html").contains("Claims were optional"));
+    let replay = desk.report()["cases"][0]["trials"][0]["replay"].as_str().unwrap().to_owned();
+    assert!(replay.contains("--claims optional"), "{replay}");
+}
+
+#[test]
+fn the_option_that_went_away_leads_to_the_one_that_took_its_place() {
+    let told = Desk::new().call(&["run", "--require-claim", "--", "true"]).expect(2).stderr;
+    assert!(told.contains("--claims optional"), "{told}");
+}
+
+#[test]
+fn silence_passes_nowhere_that_a_claim_is_named() {
+    let desk = Desk::new();
+    let cases = ["payment/clean", "payment/lost-reply@keys=stripe,reply=drop", "email/clean", "records/increment-lost-request"];
+    // It does all that is asked, and takes back what it said.
+    let silent = format!("\"{HAPAX}\" control careful && rm \"$HAPAX_RESULT\"; exit 1");
+    let mut arguments = vec!["run"];
+    arguments.extend(cases);
+    arguments.extend(["--", "bash", "-c", &silent]);
+    desk.call(&arguments).expect(1);
+    let report = desk.report();
+    for case in report["cases"].as_array().unwrap() {
+        let verdict = &case["trials"][0]["verdict"];
+        assert_eq!((&verdict["result"], &verdict["outcome"]), (&"fail".into(), &"exactly-once".into()), "{}", case["id"]);
+        assert_eq!(kinds(verdict), ["missing-claim"], "{}", case["id"]);
+    }
+}
+
+#[test]
+fn what_an_earlier_start_says_must_be_true_when_it_says_it() {
+    let desk = Desk::new();
+    desk.write("scenarios/twice.yaml", &format!("deliver: {{ times: 2, how: one-after-another }}\n{}  claim: [done]\n", charge("")));
+    // It says done before it has done anything, and then does it.
+    let early = format!(
+        "if [ -e \"$HAPAX_STATE_DIR/seen\" ]; then exec \"{HAPAX}\" control careful; fi; touch \"$HAPAX_STATE_DIR/seen\"; echo '{{\"outcome\": \"done\"}}'"
+    );
+    desk.call(&["run", "scenarios/twice.yaml", "--", "bash", "-c", &early]).expect(1);
+    let report = desk.report();
+    let verdict = verdict(&report, "twice");
+    assert_eq!((kinds(verdict), &verdict["outcome"]), (vec!["overclaimed"], &"exactly-once".into()), "{verdict:#}");
+    let message = verdict["findings"][0]["message"].as_str().unwrap();
+    assert!(message.contains("said done in start 1"), "{message}");
+    desk.call(&["run", "scenarios/twice.yaml", "--subject", "careful"]).expect(0);
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub(super) struct Scene<'s, 'a> {
     pub(super) intents: &'s [IntentOutcome],
     pub(super) mismatches: &'s [Mismatch<'s>],
     pub(super) claims: &'s [Claim],
+    /// Those of earlier starts.
+    pub(super) earlier: &'s [Claim],
     pub(super) attempts: &'s [AttemptsMade],
     /// Whether a caller could not be started: what was not done is not its fault.
     pub(super) unstartable: bool,
