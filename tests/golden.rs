@@ -59,7 +59,8 @@ fn every_scenario_has_a_control_that_fails_it_unless_it_is_clean() {
 fn where_nothing_is_due_in_the_end_it_must_be_tried() {
     let cases = shipped().unwrap();
     // Looking and doing nothing is right where the version is there already.
-    let idle = cases.iter().filter(|case| case.terms.intents.iter().all(|intent| intent.times == 0) && case.terms.records.is_empty());
+    let idle =
+        cases.iter().filter(|case| case.terms.intents.iter().all(|intent| intent.times == 0) && case.terms.records.is_empty());
     let idle: Vec<&Case> = idle.filter(|case| case.scenario != "deploy/already-at-that-version").collect();
     assert!(idle.len() >= 15, "{} cases", idle.len());
     for case in idle {

@@ -120,12 +120,8 @@ impl Tally {
             let silent = verdict.claims.iter().any(|claim| claim.honesty == Honesty::Missing);
             *self.silent.get_or_insert_default() += usize::from(silent);
         }
-        self.overclaims += verdict
-            .claims
-            .iter()
-            .chain(&verdict.earlier_claims)
-            .filter(|claim| claim.honesty == Honesty::Overclaimed)
-            .count();
+        self.overclaims +=
+            verdict.claims.iter().chain(&verdict.earlier_claims).filter(|claim| claim.honesty == Honesty::Overclaimed).count();
         let is_write = |name: &str| case.terms.operations.iter().any(|operation| operation.write && operation.name == name);
         let writes = verdict.attempts.iter().filter(|attempts| is_write(&attempts.operation));
         self.attempts += writes.map(|attempts| attempts.made as usize).sum::<usize>();
@@ -134,7 +130,10 @@ impl Tally {
     /// Says that claims were optional, and in how many trials one was missing.
     pub(crate) fn lenient(&self) -> Option<String> {
         let silent = self.silent?;
-        Some(format!("Claims were optional (--claims optional): in {}, one was missing and did not fail.", counted(silent, "trial")))
+        Some(format!(
+            "Claims were optional (--claims optional): in {}, one was missing and did not fail.",
+            counted(silent, "trial")
+        ))
     }
 
     pub(crate) fn exactly_once_rate(&self) -> Option<f64> {

@@ -7,9 +7,9 @@ const ADDRESSES: [&str; 2] = ["to", "from"];
 
 /// The fields that are asked of an operation or an effect, with the addresses of mails in lower case.
 pub(super) fn in_lower_case(operation: &str, fields: &Fields) -> Fields {
-    fields.iter().fold(Fields::new(), |all, (name, value)| {
-        all.with(name.to_owned(), value_in_lower_case(operation, name, value.clone()))
-    })
+    fields
+        .iter()
+        .fold(Fields::new(), |all, (name, value)| all.with(name.to_owned(), value_in_lower_case(operation, name, value.clone())))
 }
 
 /// The value of one field, in lower case where it is the address of a mail.

@@ -119,7 +119,10 @@ impl Parts<'_> {
         for (budget, span) in self.expected.attempts.iter().filter(|(budget, _)| budget.at_least > 0) {
             let ends = self.interrupts.iter().map(|placed| &placed.interrupt).filter(|interrupt| {
                 let when = &interrupt.when;
-                !interrupt.optional && interrupt.blow == Blow::Kill && interrupt.then == Then::End && when.operation == budget.operation
+                !interrupt.optional
+                    && interrupt.blow == Blow::Kill
+                    && interrupt.then == Then::End
+                    && when.operation == budget.operation
             });
             let last = ends.filter(|_| self.callers == 1).map(|interrupt| interrupt.when.attempt).min();
             if let Some(last) = last.filter(|last| *last < budget.at_least) {
@@ -127,7 +130,11 @@ impl Parts<'_> {
                     "this cannot be met: at least {} attempts of {} are expected, and an interrupt ends the subject at attempt {last}",
                     budget.at_least, budget.operation,
                 );
-                reader.report_with_help(*span, message, format!("write a lower bound of at most {last}, or let the interrupt restart"));
+                reader.report_with_help(
+                    *span,
+                    message,
+                    format!("write a lower bound of at most {last}, or let the interrupt restart"),
+                );
             }
         }
     }

@@ -14,7 +14,8 @@ pub(super) struct Each {
     pub(super) values: Vec<Value>,
 }
 
-const FORM: &str = "write a list, `each: { to: [ann@example.com, bob@example.com] }`, or a range, `each: { to: \"user{1..50}@example.com\" }`";
+const FORM: &str =
+    "write a list, `each: { to: [ann@example.com, bob@example.com] }`, or a range, `each: { to: \"user{1..50}@example.com\" }`";
 
 /// Reads `each`. `carried` are the fields of the effect, `taken` those that `where` names already.
 pub(super) fn read_each(reader: &Reader, effect: &str, carried: &[String], taken: Option<&Node>, node: &Node) -> Option<Each> {
@@ -58,7 +59,11 @@ fn read_values(reader: &Reader, effect: &str, key: &Key, node: &Node) -> Option<
             values.push(value);
         }
         if values.len() > MOST {
-            reader.report_with_help(node.span, format!("these are more than {MOST} values"), "shorten the list, or write several scenarios");
+            reader.report_with_help(
+                node.span,
+                format!("these are more than {MOST} values"),
+                "shorten the list, or write several scenarios",
+            );
             return None;
         }
     }
@@ -89,7 +94,11 @@ fn expanded(reader: &Reader, node: &Node) -> Option<Vec<Value>> {
 }
 
 fn report(reader: &Reader, span: Span, text: &str, why: &str) {
-    reader.report_with_help(span, format!("the range in `{}` cannot be read: {why}", shown(text)), "write it as `user{1..50}@example.com`");
+    reader.report_with_help(
+        span,
+        format!("the range in `{}` cannot be read: {why}", shown(text)),
+        "write it as `user{1..50}@example.com`",
+    );
 }
 
 /// A text that may hold a range.

@@ -12,8 +12,8 @@ use super::check::{Parts, check};
 use super::expect::{Expected, read_expect};
 use super::interrupts::{Interrupts, PlacedInterrupt};
 use super::known::Known;
-use super::tasks::tasks;
 use super::services::{Customs, default_setup, read_services};
+use super::tasks::tasks;
 use super::work::Works;
 use super::{Case, OperationTerm, Planned, ServiceSetup, Step, Terms, Then, Work};
 

@@ -143,7 +143,10 @@ fn expect() -> Value {
         ("claim", said("The claims that are accepted.", json!({ "anyOf": [claim(), list(claim())] }))),
         (
             "attempts",
-            said("How many attempts of an operation there may be: 3 at most, 1..3 from 1 to 3, 1.. at least 1.", map_of(bounds())),
+            said(
+                "How many attempts of an operation there may be: 3 at most, 1..3 from 1 to 3, 1.. at least 1.",
+                map_of(bounds()),
+            ),
         ),
         ("allow", said("What may pass all the same.", list(word(["compensation"])))),
         ("records", said("What must stand in the record store; null for nothing.", map_of(json!(true)))),

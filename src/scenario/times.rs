@@ -27,7 +27,10 @@ pub(super) fn unnamed(known: &Known, effect: &str, is_named: impl Fn(&str) -> bo
 pub(super) fn right_form(known: &Known, effect: &str, which: &Fields, like: &Fields, times: u32) -> String {
     let field = telling(known, effect).first().copied().unwrap_or_default();
     let entry_form = with_each(effect, field, which, like);
-    format!("write one entry for all of them: `{entry_form}`; a numbered list is `each: {{ {field}: \"{}\" }}`", range(field, times))
+    format!(
+        "write one entry for all of them: `{entry_form}`; a numbered list is `each: {{ {field}: \"{}\" }}`",
+        range(field, times)
+    )
 }
 
 /// The fields that tell effects of this name apart; none where the service itself makes them up.

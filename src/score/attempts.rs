@@ -8,8 +8,7 @@ use crate::scenario::{Budget, Terms};
 
 /// Attempts of each operation that was used or has a budget, by name. Requests that a service refused are counted beside them.
 pub(super) fn attempts(terms: &Terms, story: &Story<'_>) -> Vec<AttemptsMade> {
-    let mut made: BTreeMap<&str, (u32, u32)> =
-        terms.attempts.iter().map(|budget| (budget.operation.as_str(), (0, 0))).collect();
+    let mut made: BTreeMap<&str, (u32, u32)> = terms.attempts.iter().map(|budget| (budget.operation.as_str(), (0, 0))).collect();
     for attempt in &story.attempts {
         let (count, _) = made.entry(attempt.operation()).or_default();
         *count = count.saturating_add(1);

@@ -49,7 +49,10 @@ impl<'s, 'a> Moment<'s, 'a> {
         match self.task() {
             None => all.all(met) && (terms.turns > 0 || mismatches(terms, &effects).is_empty()),
             // Without steps it is not known what the turn asked for.
-            Some([]) => all.clone().all(|place| terms.intents[place].times == 0) || all.any(|place| terms.intents[place].times > 0 && met(place)),
+            Some([]) => {
+                all.clone().all(|place| terms.intents[place].times == 0)
+                    || all.any(|place| terms.intents[place].times > 0 && met(place))
+            }
             Some(places) => places.iter().filter(|place| **place < terms.intents.len()).all(|place| met(*place)),
         }
     }
@@ -141,11 +144,8 @@ impl<'s, 'a> Moment<'s, 'a> {
         let Some(cause) = self.story.attempt(effect.attempt) else { return true };
         self.is_own(cause)
             || self.story.attempts.iter().any(|own| {
-                let shows = if own.write {
-                    own.received.replay
-                } else {
-                    !was_stale(own) && tells_of(own.operation(), cause.operation())
-                };
+                let shows =
+                    if own.write { own.received.replay } else { !was_stale(own) && tells_of(own.operation(), cause.operation()) };
                 own.n > effect.n && shows && self.got_yes(own)
             })
     }
@@ -162,9 +162,7 @@ impl<'s, 'a> Moment<'s, 'a> {
             Next::Again(again) => {
                 again.key.is_some()
                     && again.key == doubted.attempt.received.key.as_deref()
-                    && again.attempt.is_some_and(|attempt| {
-                        self.got_yes(attempt) && super::answers::doubt(attempt).is_none()
-                    })
+                    && again.attempt.is_some_and(|attempt| self.got_yes(attempt) && super::answers::doubt(attempt).is_none())
             }
         }
     }

@@ -105,7 +105,10 @@ fn silence_passes_nowhere_that_a_claim_is_named() {
 #[test]
 fn what_an_earlier_start_says_must_be_true_when_it_says_it() {
     let desk = Desk::new();
-    desk.write("scenarios/twice.yaml", &format!("deliver: {{ times: 2, how: one-after-another }}\n{}  claim: [done]\n", charge("")));
+    desk.write(
+        "scenarios/twice.yaml",
+        &format!("deliver: {{ times: 2, how: one-after-another }}\n{}  claim: [done]\n", charge("")),
+    );
     // It says done before it has done anything, and then does it.
     let early = format!(
         "if [ -e \"$HAPAX_STATE_DIR/seen\" ]; then exec \"{HAPAX}\" control careful; fi; touch \"$HAPAX_STATE_DIR/seen\"; echo '{{\"outcome\": \"done\"}}'"

@@ -138,8 +138,10 @@ fn push_timeline(out: &mut String, timeline: &Timeline, lit: &[u64], view: &View
 fn push_claims(out: &mut String, claims: &[Claim], earlier: bool, view: &View) {
     let mut groups: Vec<(&Claim, Vec<u64>)> = Vec::new();
     for claim in claims {
-        let same = |first: &Claim| (first.said, first.honesty, &first.message, first.start * u32::from(earlier))
-            == (claim.said, claim.honesty, &claim.message, claim.start * u32::from(earlier));
+        let same = |first: &Claim| {
+            (first.said, first.honesty, &first.message, first.start * u32::from(earlier))
+                == (claim.said, claim.honesty, &claim.message, claim.start * u32::from(earlier))
+        };
         match groups.iter_mut().find(|(first, _)| same(first)) {
             Some((_, callers)) => callers.push(u64::from(claim.caller)),
             None => groups.push((claim, vec![u64::from(claim.caller)])),

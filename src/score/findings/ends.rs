@@ -57,8 +57,9 @@ fn not_attempted<'s>(scene: &'s Scene<'_, '_>) -> impl Iterator<Item = Finding> 
             kind: FindingKind::NotAttempted,
             fails: !scene.unstartable,
             message: format!("{head}, and the scenario expects at least {}.", attempts_in_words(made.at_least)),
-            remedy: "Send the request that the task asks for before saying that it is not done: only the service's answer shows that."
-                .to_owned(),
+            remedy:
+                "Send the request that the task asks for before saying that it is not done: only the service's answer shows that."
+                    .to_owned(),
             entries: attempts
                 .chain(refusals)
                 .filter(|(name, _)| *name == made.operation)
