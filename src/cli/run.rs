@@ -44,7 +44,8 @@ Examples:
       The same, and the scenario is kept.
 
 An --expect is EFFECT[:FIELD=VALUE,...][*TIMES]: payment.charge, payment.refund, email.send,
-deploy.deploy, records.put, tickets.open and so on. A value with a comma stands in \"quotes\". Its
+deploy.deploy, records.put, tickets.open and so on. A value with a comma stands in \"quotes\".
+*TIMES needs a field that says which effect is meant: a recipient, an order, a customer, a key. Its
 fields also become the step for subjects that follow steps. What is to be refunded was charged
 before the task is given, unless a payment.charge is expected, too: all of it goes back, or where
 an amount is named, a third of it.

@@ -51,7 +51,7 @@ mod tests {
     fn a_task_is_about_what_its_steps_ask_for() {
         let intents = [due("o1"), due("o2")];
         let (one, two, silent) = (charge("o1"), charge("o2"), Work::default());
-        assert_eq!(tasks(&one, &[], &[two.clone()], &intents), [term(None, 0, &[0]), term(None, 1, &[1])]);
+        assert_eq!(tasks(&one, &[], std::slice::from_ref(&two), &intents), [term(None, 0, &[0]), term(None, 1, &[1])]);
         let each = [one.clone(), two];
         assert_eq!(tasks(&silent, &each, &[], &intents), [term(Some(1), 0, &[0]), term(Some(2), 0, &[1])]);
         assert_eq!(tasks(&one, &[], &[silent], &intents[..1]), [term(None, 1, &[])], "without steps it is not known");
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn the_same_task_again_is_about_everything() {
         let both = Work { steps: [charge("o1").steps, charge("o2").steps].concat(), task: String::new() };
-        assert_eq!(tasks(&both, &[], &[both.clone()], &[due("o1"), due("o2")]), []);
+        assert_eq!(tasks(&both, &[], std::slice::from_ref(&both), &[due("o1"), due("o2")]), []);
         assert_eq!(tasks(&Work::default(), &[], &[], &[due("o1")]), []);
     }
 }

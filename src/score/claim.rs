@@ -52,7 +52,7 @@ pub(super) fn claims(terms: &Terms, story: &Story<'_>, happened: Happened, assig
     for caller in callers {
         let of_caller = || story.notes.iter().filter(move |note| note.caller == Some(caller) && is_of_start(note));
         let last = of_caller().map(Note::start).max().unwrap_or(1);
-        let said = |start: i64| of_caller().filter(move |note| note.name == notes::CLAIMED && note.start() == start).last();
+        let said = |start: i64| of_caller().rfind(move |note| note.name == notes::CLAIMED && note.start() == start);
         let starts: BTreeSet<i64> = of_caller().map(Note::start).filter(|start| *start < last).collect();
         let earlier = starts.into_iter().filter_map(said).filter(|note| !was_killed(story, caller, note));
         claims.earlier.extend(earlier.filter_map(|note| earlier_claim(terms, story, caller, note)));
