@@ -152,3 +152,11 @@ async fn a_declined_card_is_charged_by_nobody_and_tried_once() {
         assert_eq!(trial.refused(), 1, "{control}");
     }
 }
+
+#[tokio::test]
+async fn the_onlooker_looks_and_never_writes() {
+    let trial = World::keys(Profile::Stripe).start(&[]).await;
+    assert_eq!(trial.outcome("onlooker", CHARGE).await, came(0, "not-done"));
+    assert_eq!(trial.outcome("careful", CHARGE).await, came(1, "done"));
+    assert_eq!(trial.outcome("onlooker", CHARGE).await, came(1, "done"), "it sees what is there");
+}

@@ -56,6 +56,21 @@ fn every_scenario_has_a_control_that_fails_it_unless_it_is_clean() {
 }
 
 #[test]
+fn where_nothing_is_due_in_the_end_it_must_be_tried() {
+    let cases = shipped().unwrap();
+    // Looking and doing nothing is right where the version is there already.
+    let idle =
+        cases.iter().filter(|case| case.terms.intents.iter().all(|intent| intent.times == 0) && case.terms.records.is_empty());
+    let idle: Vec<&Case> = idle.filter(|case| case.scenario != "deploy/already-at-that-version").collect();
+    assert!(idle.len() >= 15, "{} cases", idle.len());
+    for case in idle {
+        assert!(case.terms.attempts.iter().any(|budget| budget.at_least > 0), "{} has no lower bound of attempts", case.id);
+        let onlooker = case.controls.iter().find(|term| term.control == "onlooker").map(|term| term.is);
+        assert_eq!(onlooker, Some(Come::NotAttempted), "{}", case.id);
+    }
+}
+
+#[test]
 fn every_scenario_has_tags_and_a_sentence_of_its_own() {
     let cases = shipped().unwrap();
     let mut sentences = BTreeSet::new();

@@ -22,6 +22,7 @@ Controls:
   overclaimer   one attempt, always claims done
   racer         reads, changes, writes back
   storm         three retries around three retries
+  onlooker      looks whether it is done, and never does it
 
 Example:
   HAPAX_STEPS='[{\"do\": \"payment.charge\", \"with\": {\"customer\": \"cus_42\", \"amount\": 4999}}]' \\

@@ -23,6 +23,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice, eprintln};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 use tokio::runtime::Runtime;
 
@@ -91,7 +92,7 @@ enum Verb {
 /// Runs the command with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    match Cli::parse().verb {
+    match arguments().verb {
         Verb::Demo(args) => told(demo::run(&args)),
         Verb::Init(args) => told(init::run(&args)),
         Verb::Completions(args) => completions::run(&args),
@@ -108,6 +109,18 @@ pub fn main() -> ExitCode {
         Verb::Schema(args) => schema::run(args),
     }
     .into()
+}
+
+/// The arguments of the process; where they are wrong, that is printed and the process ends.
+fn arguments() -> Cli {
+    Cli::try_parse().unwrap_or_else(|mut error| {
+        if matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(name)) if name == "--require-claim") {
+            let tip = "a missing claim fails by itself where a scenario names claims; `--claims optional` turns that off";
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+            error.remove(ContextKind::SuggestedArg);
+        }
+        error.exit()
+    })
 }
 
 /// Prints why a verb could not do its work.

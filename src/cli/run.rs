@@ -44,7 +44,8 @@ Examples:
       The same, and the scenario is kept.
 
 An --expect is EFFECT[:FIELD=VALUE,...][*TIMES]: payment.charge, payment.refund, email.send,
-deploy.deploy, records.put, tickets.open and so on. A value with a comma stands in \"quotes\". Its
+deploy.deploy, records.put, tickets.open and so on. A value with a comma stands in \"quotes\".
+*TIMES needs a field that says which effect is meant: a recipient, an order, a customer, a key. Its
 fields also become the step for subjects that follow steps. What is to be refunded was charged
 before the task is given, unless a payment.charge is expected, too: all of it goes back, or where
 an amount is named, a third of it.
@@ -104,9 +105,9 @@ pub(super) struct HowArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     timeout: Option<Duration>,
 
-    /// Fail where the subject does not say what it did
-    #[arg(long)]
-    require_claim: bool,
+    /// Whether the subject must say what it did where the scenario names claims; optional is for agents that cannot
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = Claims::Required)]
+    claims: Claims,
 
     /// The folder for what the run leaves [default: a new one below reports/]
     #[arg(long, value_name = "DIR")]
@@ -131,6 +132,15 @@ pub(super) struct HowArgs {
     /// Open the page of the run in a browser
     #[arg(long)]
     open: bool,
+}
+
+/// Whether a subject must make a claim.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Claims {
+    /// A missing claim fails where the scenario names claims.
+    Required,
+    /// A missing claim is only noted.
+    Optional,
 }
 
 /// What is printed at the end of a run.
@@ -159,7 +169,7 @@ impl HowArgs {
             seed,
             fail_fast: self.fail_fast,
             time: self.timeout,
-            require_claim: self.require_claim,
+            claims_optional: self.claims == Claims::Optional,
             partition: None,
             subject_words,
         }

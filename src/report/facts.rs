@@ -3,8 +3,8 @@
 use super::model::{CaseReport, TrialReport};
 use super::text::line;
 use super::words::{self, counted, numbers};
-use crate::scenario::Intent;
-use crate::score::{DoorFacts, IntentOutcome};
+use crate::scenario::{Intent, IntentList};
+use crate::score::{DoorFacts, IntentOutcome, Outcome, Verdict};
 
 /// So many characters of one text.
 const WORDS: usize = 500;
@@ -12,21 +12,45 @@ const WORDS: usize = 500;
 /// The facts of a trial.
 pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str, String)> {
     let verdict = &trial.verdict;
-    let due = case.terms.intents.iter().map(Some).chain(std::iter::repeat(None));
-    let mut facts: Vec<(&str, String)> =
-        verdict.intents.iter().zip(due).map(|(outcome, intent)| ("intent", intent_text(intent, outcome))).collect();
+    let mut facts: Vec<(&str, String)> = intents(case, verdict).into_iter().map(|text| ("intent", text)).collect();
     if !verdict.unintended.is_empty() {
         facts.push(("unintended", format!("effects at entries {}", numbers(verdict.unintended.iter().copied()))));
     }
     for made in &verdict.attempts {
-        let budget = made.budget.map(|most| format!(" of at most {most}")).unwrap_or_default();
-        facts.push(("attempts", format!("{} {}{budget}", line(&made.operation, WORDS), made.made)));
+        let refused = if made.refused == 0 { String::new() } else { format!(" and {} refused", made.refused) };
+        let bounds = match (made.at_least, made.budget) {
+            (0, None) => String::new(),
+            (0, Some(most)) => format!(" of at most {most}"),
+            (least, None) => format!(" of at least {least}"),
+            (least, Some(most)) => format!(" of {least} to {most}"),
+        };
+        facts.push(("attempts", format!("{} {}{refused}{bounds}", line(&made.operation, WORDS), made.made)));
     }
     let who = words::retried_by(verdict.retried_by);
     facts.push(("recovery", format!("{}; who retried: {who}", words::recovery(verdict.recovery))));
     facts.extend(verdict.door.as_ref().map(|door| ("door", door_text(door))));
     facts.push(("took", format!("{}, seed {}", words::duration(trial.took), trial.seed)));
     facts
+}
+
+/// A text for each intent. The members of a list that are as they should be have one together.
+fn intents(case: &CaseReport, verdict: &Verdict) -> Vec<String> {
+    let is_good = |place: usize| verdict.intents.get(place).is_some_and(|outcome| outcome.outcome == Outcome::ExactlyOnce);
+    let mut texts = Vec::new();
+    for (place, outcome) in verdict.intents.iter().enumerate() {
+        let text = || intent_text(case.terms.intents.get(place), outcome);
+        let end = |list: &IntentList| list.first.saturating_add(list.count).min(verdict.intents.len());
+        let members = case.terms.lists.iter().map(|list| list.first..end(list));
+        let good: Vec<usize> = members.filter(|list| list.contains(&place)).flatten().filter(|place| is_good(*place)).collect();
+        match good.as_slice() {
+            [first, others @ ..] if *first == place && !others.is_empty() => {
+                texts.push(format!("{}; the same for {} more of this list", text(), others.len()));
+            }
+            [_, others @ ..] if others.contains(&place) => {}
+            _ => texts.push(text()),
+        }
+    }
+    texts
 }
 
 fn intent_text(intent: Option<&Intent>, outcome: &IntentOutcome) -> String {

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::report::{Report, sample};
-use crate::scenario::{Budget, Come, RecordDue};
+use crate::scenario::{Budget, Come, IntentList, RecordDue, TaskTerm};
 use crate::score::{DoorFacts, FindingKind, Honesty, Outcome, Recovery, Result3, RetriedBy};
 
 fn schema() -> Value {
@@ -22,13 +22,19 @@ fn fullest() -> Report {
     report.notes = vec!["a note".to_owned()];
     let case = &mut report.cases[0];
     case.trials[0].seal = "5ea1".to_owned();
-    case.terms.attempts = vec![Budget { operation: "payment.charge".to_owned(), at_most: 3 }];
+    case.terms.attempts = vec![Budget { operation: "payment.charge".to_owned(), at_least: 1, at_most: Some(3) }];
     case.terms.records = vec![RecordDue { key: "stock".to_owned(), counter: true, value: json!(3), start: Value::Null }];
+    case.terms.lists = vec![IntentList { first: 0, count: 1 }];
+    case.terms.turns = 1;
+    case.terms.tasks = vec![TaskTerm { caller: Some(1), turn: 1, intents: vec![0] }];
     case.terms.interrupts = case.terms.faults.clone();
     case.terms.fields = vec![("order".to_owned(), "metadata.order_id".to_owned())];
     let verdict = &mut case.trials[0].verdict;
     verdict.door = Some(DoorFacts { met: vec![1], absent: vec![2], gave_up: vec![], late: vec![], spread_us: 9 });
+    verdict.earlier_claims = verdict.claims.clone();
     verdict.claims[0].said = None;
+    verdict.attempts[0].refused = 1;
+    verdict.attempts[0].at_least = 1;
     report
 }
 
@@ -97,6 +103,7 @@ fn every_word_of_a_verdict_is_in_the_schema() {
         FindingKind::UnexpectedClaim,
         FindingKind::MissingClaim,
         FindingKind::OverBudget,
+        FindingKind::NotAttempted,
         FindingKind::Escaped,
         FindingKind::TimeUp,
         FindingKind::OverLimit,
@@ -114,7 +121,7 @@ fn what_the_schema_says_may_be_left_out_can_be_left_out() {
         report.as_object_mut().unwrap().remove(name);
     }
     let terms = report["cases"][0]["terms"].as_object_mut().unwrap();
-    for name in ["require_claim", "compensation", "records", "interrupts", "door", "fields"] {
+    for name in ["claims_optional", "compensation", "records", "interrupts", "door", "fields"] {
         terms.remove(name);
     }
     assert_eq!(problems(&report), Vec::<String>::new());

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::model::{CaseReport, Report, TrialReport};
+use super::words::counted;
 use crate::score::rate::Rate;
 use crate::score::stats::{pass_hat_k, wilson};
 use crate::score::{Honesty, Outcome, Result3};
@@ -52,6 +53,8 @@ pub(crate) struct Tally {
     /// Effects that no intent covers.
     pub(crate) unintended: usize,
     pub(crate) overclaims: usize,
+    /// Trials in which a claim that the scenario names is missing; `None` where every claim was required.
+    pub(crate) silent: Option<usize>,
     /// Attempts of writes.
     pub(crate) attempts: usize,
     pub(crate) effects: usize,
@@ -85,6 +88,7 @@ impl Tally {
             losses: 0,
             unintended: 0,
             overclaims: 0,
+            silent: None,
             attempts: 0,
             effects: 0,
             pass_hat_k: pass_hat_k_of(report),
@@ -117,10 +121,24 @@ impl Tally {
         }
         self.unintended += verdict.unintended.len();
         self.effects += verdict.unintended.len();
-        self.overclaims += verdict.claims.iter().filter(|claim| claim.honesty == Honesty::Overclaimed).count();
+        if case.terms.claims_optional && !case.terms.claim.is_empty() {
+            let silent = verdict.claims.iter().any(|claim| claim.honesty == Honesty::Missing);
+            *self.silent.get_or_insert_default() += usize::from(silent);
+        }
+        self.overclaims +=
+            verdict.claims.iter().chain(&verdict.earlier_claims).filter(|claim| claim.honesty == Honesty::Overclaimed).count();
         let is_write = |name: &str| case.terms.operations.iter().any(|operation| operation.write && operation.name == name);
         let writes = verdict.attempts.iter().filter(|attempts| is_write(&attempts.operation));
         self.attempts += writes.map(|attempts| attempts.made as usize).sum::<usize>();
+    }
+
+    /// Says that claims were optional, and in how many trials one was missing.
+    pub(crate) fn lenient(&self) -> Option<String> {
+        let silent = self.silent?;
+        Some(format!(
+            "Claims were optional (--claims optional): in {}, one was missing and did not fail.",
+            counted(silent, "trial")
+        ))
     }
 
     pub(crate) fn exactly_once_rate(&self) -> Option<f64> {

@@ -45,6 +45,7 @@ pub(crate) const fn kind(kind: FindingKind) -> &'static str {
         FindingKind::UnexpectedClaim => "unexpected-claim",
         FindingKind::MissingClaim => "missing-claim",
         FindingKind::OverBudget => "over-budget",
+        FindingKind::NotAttempted => "not-attempted",
         FindingKind::Escaped => "escaped",
         FindingKind::TimeUp => "time-up",
         FindingKind::OverLimit => "over-limit",

@@ -28,11 +28,11 @@ impl Identity {
     /// That of a run that is about to begin.
     #[must_use]
     pub fn of(plan: &Plan, subject: &Subject, options: &Options) -> Self {
-        let Options { trials, seed, time, require_claim, partition, .. } = options;
+        let Options { trials, seed, time, claims_optional, partition, .. } = options;
         Identity {
             hapax: env!("CARGO_PKG_VERSION").to_owned(),
             subject: subject.name.clone(),
-            settings: fingerprint(&(&subject.kind, &subject.settings, time, require_claim)),
+            settings: fingerprint(&(&subject.kind, &subject.settings, time, claims_optional)),
             seed: *seed,
             trials: *trials,
             part: partition.map(|partition| partition.to_string()),
@@ -65,7 +65,7 @@ impl Identity {
             return Some(format!("{what} was {was}, and is {is}"));
         }
         if self.settings != now.settings {
-            return Some("the settings of the subject, --timeout or --require-claim are not what they were".to_owned());
+            return Some("the settings of the subject, --timeout or --claims are not what they were".to_owned());
         }
         let gone =
             self.cases.keys().find(|id| !now.cases.contains_key(*id)).map(|id| format!("{id} was to run, and is not named now"));

@@ -40,7 +40,7 @@ fn what_is_not_as_it_was_is_named() {
         identity(CHARGE, &naive, &Options { seed: 8, ..options() }),
         identity(CHARGE, &naive, &Options { trials: 3, ..options() }),
         identity(CHARGE, &naive, &Options { partition: Some("1/1".parse().unwrap()), ..options() }),
-        identity(CHARGE, &naive, &Options { require_claim: true, ..options() }),
+        identity(CHARGE, &naive, &Options { claims_optional: true, ..options() }),
         identity(&CHARGE.replace("[drop, reset]", "[drop]"), &naive, &options()),
         identity(&CHARGE.replace("[drop, reset]", "[drop, reset, hang]"), &naive, &options()),
         identity(&CHARGE.replace("amount: 1", "amount: 2"), &naive, &options()),

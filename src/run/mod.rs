@@ -48,8 +48,8 @@ pub struct Options {
     pub fail_fast: bool,
     /// How long one start may take, whatever the scenario says.
     pub time: Option<Duration>,
-    /// Whether a missing claim fails.
-    pub require_claim: bool,
+    /// Whether a missing claim passes although the scenario names claims.
+    pub claims_optional: bool,
     /// Which part of the cases is run.
     pub partition: Option<Partition>,
     /// How the subject is named on the command line, for the command that runs a trial again.
@@ -202,7 +202,7 @@ fn case_reports(cases: &BTreeMap<String, Arc<Case>>, done: Done, work: &Work) ->
                 digest: identity::of_case(case),
                 variant: case.variant.clone(),
                 task: case.work.task.clone(),
-                terms: trial::terms(case, &work.subject, work.options.require_claim),
+                terms: trial::terms(case, &work.subject, work.options.claims_optional),
                 trials: vec![trial],
                 controls: case.controls.iter().map(control_report).collect(),
             });

@@ -35,7 +35,7 @@ impl Work {
             name,
             seed: planned.seed,
             limits: self.limits(case),
-            require_claim: self.options.require_claim,
+            claims_optional: self.options.claims_optional,
         };
         let finished = trial::run(case, &self.subject, &setup, Some(file)).await;
         // From here on nothing is awaited: a trial whose ledger is closed has a report, also when the run is interrupted now. What
@@ -61,7 +61,8 @@ impl Work {
         // What stands below scenarios/, or was made from the command line, is found by its id.
         let is_found = case.file.starts_with("scenarios/") || !Path::new(&case.file).is_file();
         let place = if is_found { String::new() } else { format!("--scenario {} ", quoted(&case.file)) };
-        format!("hapax replay {} {place}--seed {seed} {}", case.id, self.options.subject_words)
+        let claims = if self.options.claims_optional { "--claims optional " } else { "" };
+        format!("hapax replay {} {place}--seed {seed} {claims}{}", case.id, self.options.subject_words)
     }
 
     fn limits(&self, case: &Case) -> Limits {

@@ -7,11 +7,14 @@ const ADDRESSES: [&str; 2] = ["to", "from"];
 
 /// The fields that are asked of an operation or an effect, with the addresses of mails in lower case.
 pub(super) fn in_lower_case(operation: &str, fields: &Fields) -> Fields {
-    let is_mail = operation.starts_with("email.");
-    fields.iter().fold(Fields::new(), |all, (name, value)| {
-        let is_address = is_mail && ADDRESSES.contains(&name);
-        all.with(name.to_owned(), if is_address { lower(value) } else { value.clone() })
-    })
+    fields
+        .iter()
+        .fold(Fields::new(), |all, (name, value)| all.with(name.to_owned(), value_in_lower_case(operation, name, value.clone())))
+}
+
+/// The value of one field, in lower case where it is the address of a mail.
+pub(super) fn value_in_lower_case(operation: &str, name: &str, value: Value) -> Value {
+    if operation.starts_with("email.") && ADDRESSES.contains(&name) { lower(&value) } else { value }
 }
 
 fn lower(value: &Value) -> Value {

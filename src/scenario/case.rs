@@ -16,8 +16,19 @@ use serde::{Deserialize, Serialize};
 use super::terms::{Come, Terms};
 
 /// The controls that hapax ships, by name.
-pub const CONTROLS: [&str; 10] =
-    ["naive", "sdk-retry", "keyed", "verify-first", "careful", "timid", "constant-key", "overclaimer", "racer", "storm"];
+pub const CONTROLS: [&str; 11] = [
+    "naive",
+    "sdk-retry",
+    "keyed",
+    "verify-first",
+    "careful",
+    "timid",
+    "constant-key",
+    "overclaimer",
+    "racer",
+    "storm",
+    "onlooker",
+];
 
 /// One concrete instance of a scenario.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use super::callers::within_timeout;
 use super::expect::{Expected, PlacedIntent};
 use super::interrupts::PlacedInterrupt;
 use super::known::Known;
-use super::{Said, Step};
+use super::{Blow, Said, Step, Then};
 
 /// The parts of a case that must agree.
 pub(super) struct Parts<'a> {
@@ -22,6 +22,7 @@ pub(super) struct Parts<'a> {
     /// All steps of all callers and turns.
     pub(super) steps: Vec<&'a Step>,
     pub(super) timeout: Duration,
+    pub(super) callers: u32,
 }
 
 /// Reports what does not fit together.
@@ -29,6 +30,7 @@ pub(super) fn check(reader: &Reader, parts: &Parts<'_>) {
     overlaps(reader, &parts.expected.intents);
     parts.waits(reader);
     parts.budgets(reader);
+    parts.least(reader);
     parts.due(reader);
     parts.claims(reader);
 }
@@ -84,7 +86,7 @@ impl Parts<'_> {
     }
 
     fn budget(&self, operation: &str) -> Option<u32> {
-        self.expected.attempts.iter().find(|(budget, _)| budget.operation == operation).map(|(budget, _)| budget.at_most)
+        self.expected.attempts.iter().find(|(budget, _)| budget.operation == operation).and_then(|(budget, _)| budget.at_most)
     }
 
     /// Faults and interrupts at attempts that the budget does not allow.
@@ -112,6 +114,31 @@ impl Parts<'_> {
         }
     }
 
+    /// Lower bounds that no subject can reach, because an interrupt ends the only caller before.
+    fn least(&self, reader: &Reader) {
+        for (budget, span) in self.expected.attempts.iter().filter(|(budget, _)| budget.at_least > 0) {
+            let ends = self.interrupts.iter().map(|placed| &placed.interrupt).filter(|interrupt| {
+                let when = &interrupt.when;
+                !interrupt.optional
+                    && interrupt.blow == Blow::Kill
+                    && interrupt.then == Then::End
+                    && when.operation == budget.operation
+            });
+            let last = ends.filter(|_| self.callers == 1).map(|interrupt| interrupt.when.attempt).min();
+            if let Some(last) = last.filter(|last| *last < budget.at_least) {
+                let message = format!(
+                    "this cannot be met: at least {} attempts of {} are expected, and an interrupt ends the subject at attempt {last}",
+                    budget.at_least, budget.operation,
+                );
+                reader.report_with_help(
+                    *span,
+                    message,
+                    format!("write a lower bound of at most {last}, or let the interrupt restart"),
+                );
+            }
+        }
+    }
+
     /// Effects that are due and cannot come to be.
     fn due(&self, reader: &Reader) {
         let due = self.expected.intents.iter().filter(|placed| placed.intent.times > 0);
@@ -134,13 +161,14 @@ impl Parts<'_> {
                 budget.operation == "payment.charge" && self.steps.iter().any(|step| step.operation == "payment.capture");
             let many = self.known.find(&budget.operation).is_none_or(|operation| operation.list);
             let doubled = self.faults.iter().any(|placed| placed.fault.commit == Commit::Twice);
+            let Some(at_most) = budget.at_most else { continue };
             // One attempt on a list makes many effects, but none makes none.
-            if !by_capture && ((times > 0 && budget.at_most == 0) || (!many && !doubled && times > u64::from(budget.at_most))) {
+            if !by_capture && ((times > 0 && at_most == 0) || (!many && !doubled && times > u64::from(at_most))) {
                 let message = format!(
                     "this cannot be met: {} is due {}, and may be tried {}",
                     budget.operation,
                     often(times),
-                    if budget.at_most == 0 { "never".to_owned() } else { format!("{} at most", often(budget.at_most.into())) },
+                    if at_most == 0 { "never".to_owned() } else { format!("{} at most", often(at_most.into())) },
                 );
                 reader.report_with_help(*span, message, format!("write {times} or more"));
             }

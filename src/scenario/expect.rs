@@ -6,12 +6,14 @@ use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown}
 
 use super::addresses::in_lower_case;
 use super::defaults;
+use super::each::read_each;
 use super::known::{Known, has_name};
 use super::setup::as_json;
-use super::{Budget, Intent, RecordDue, Said, ServiceKind, ServiceSetup};
+use super::times::{right_form, unnamed};
+use super::{Budget, Intent, IntentList, RecordDue, Said, ServiceKind, ServiceSetup};
 
 /// How many intents a case can have; each is compared with all before it.
-const MOST: usize = 200;
+pub(super) const MOST: usize = 500;
 /// How many attempts can be asked for or allowed.
 const MOST_ATTEMPTS: u32 = 1_000_000;
 
@@ -26,6 +28,8 @@ pub(super) struct PlacedIntent {
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     pub(super) intents: Vec<PlacedIntent>,
+    /// Which of the intents stand for one entry with `each`.
+    pub(super) lists: Vec<IntentList>,
     pub(super) claim: Vec<Said>,
     pub(super) claim_span: Span,
     pub(super) attempts: Vec<(Budget, Span)>,
@@ -46,8 +50,10 @@ pub(super) fn read_expect(reader: &Reader, known: &Known, setups: &[ServiceSetup
     map.finish();
     let mut records = read_records(reader, records, setups, false);
     records.extend(read_records(reader, counters, setups, true));
+    let (intents, lists) = effects.map(|node| read_intents(reader, known, node)).unwrap_or_default();
     Expected {
-        intents: effects.map(|node| read_intents(reader, known, node)).unwrap_or_default(),
+        intents,
+        lists,
         claim: claim.map(|node| read_claim(reader, node)).unwrap_or_default(),
         claim_span: claim.map(|node| node.span).unwrap_or_default(),
         attempts: attempts.map(|node| read_attempts(reader, known, node)).unwrap_or_default(),
@@ -56,19 +62,29 @@ pub(super) fn read_expect(reader: &Reader, known: &Known, setups: &[ServiceSetup
     }
 }
 
-fn read_intents(reader: &Reader, known: &Known, node: &Node) -> Vec<PlacedIntent> {
-    let items = reader.list(node).unwrap_or_default();
-    if items.len() > MOST {
-        reader.report(node.span, format!("there are {} effects here, and at most {MOST} are read", items.len()));
-        return Vec::new();
+fn read_intents(reader: &Reader, known: &Known, node: &Node) -> (Vec<PlacedIntent>, Vec<IntentList>) {
+    let (mut intents, mut lists) = (Vec::new(), Vec::new());
+    for item in reader.list(node).unwrap_or_default() {
+        let is_list = item.get("each").is_some();
+        let read = read_intent(reader, known, item).unwrap_or_default();
+        if intents.len() + read.len() > MOST {
+            reader.report_with_help(node.span, format!("more than {MOST} effects are due here"), "write several scenarios");
+            return (Vec::new(), Vec::new());
+        }
+        if is_list && !read.is_empty() {
+            lists.push(IntentList { first: intents.len(), count: read.len() });
+        }
+        intents.extend(read);
     }
-    items.iter().filter_map(|item| read_intent(reader, known, item)).collect()
+    (intents, lists)
 }
 
-fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<PlacedIntent> {
+/// The intents that one entry stands for: one, or one for each value of `each`.
+fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<Vec<PlacedIntent>> {
     let mut map = reader.map(node, "an effect that is due")?;
     let (effect, which, like) = (map.required("effect"), map.optional("where"), map.optional("with"));
-    let times = map.optional("times").map_or(Some(1), |node| reader.integer(node, 0..=MOST_ATTEMPTS));
+    let (each, times_node) = (map.optional("each"), map.optional("times"));
+    let times = times_node.map_or(Some(1), |node| reader.integer(node, 0..=MOST_ATTEMPTS));
     let span = map.place();
     map.finish();
     let effect = effect.and_then(|node| known.effect(reader, node));
@@ -79,12 +95,28 @@ fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<PlacedInte
         }
         read_fields(reader, node)
     };
-    let (which, like) = (fields(which), fields(like));
-    let (effect, _) = effect?;
-    let (which, like) = (in_lower_case(effect, &which?), in_lower_case(effect, &like?));
-    let like = defaults::without_usual(effect, &like);
-    let defaults = defaults::unless_named(effect, &which, &like);
-    Some(PlacedIntent { intent: Intent { effect: effect.to_owned(), which, like, defaults, times: times? }, span })
+    let (where_node, which, like) = (which, fields(which), fields(like));
+    let (effect, carried) = effect?;
+    let each = match each {
+        Some(node) => Some(read_each(reader, effect, carried, where_node, node)?),
+        None => None,
+    };
+    let (which, like, times) = (which?, like?, times?);
+    let placed = |which: &Fields| {
+        let (which, like) = (in_lower_case(effect, which), in_lower_case(effect, &like));
+        let like = defaults::without_usual(effect, &like);
+        let defaults = defaults::unless_named(effect, &which, &like);
+        PlacedIntent { intent: Intent { effect: effect.to_owned(), which, like, defaults, times }, span }
+    };
+    let Some(each) = each else {
+        let is_named = |name: &str| which.get(name).is_some() || like.get(name).is_some();
+        if let Some(message) = unnamed(known, effect, is_named, times) {
+            let help = right_form(known, effect, &which, &like, times);
+            reader.report_with_help(times_node.map_or(span, |node| node.span), message, help);
+        }
+        return Some(vec![placed(&which)]);
+    };
+    Some(each.values.into_iter().map(|value| placed(&which.clone().with(each.field.clone(), value))).collect())
 }
 
 /// Reports a field that the effect does not carry.
@@ -122,10 +154,36 @@ fn read_attempts(reader: &Reader, known: &Known, node: &Node) -> Vec<(Budget, Sp
     }
     let read = entries.iter().filter_map(|(key, node)| {
         let operation = known.named(reader, &key.name, key.span);
-        let at_most = reader.integer(node, 0..=MOST_ATTEMPTS)?;
-        Some((Budget { operation: operation?.name.to_string(), at_most }, key.span.to(node.span)))
+        let (at_least, at_most) = read_bounds(reader, node)?;
+        Some((Budget { operation: operation?.name.to_string(), at_least, at_most }, key.span.to(node.span)))
     });
     read.collect()
+}
+
+/// The least and the greatest number of attempts: `3` (at most), `1..3` or `1..`.
+fn read_bounds(reader: &Reader, node: &Node) -> Option<(u32, Option<u32>)> {
+    let Kind::Text(text) = &node.kind else {
+        return reader.integer(node, 0..=MOST_ATTEMPTS).map(|most| (0, Some(most)));
+    };
+    let number = |digits: &str| {
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| digits.parse().ok()).flatten().filter(|number| *number <= MOST_ATTEMPTS)
+    };
+    let bounds = text.split_once("..").and_then(|(least, most)| {
+        let most = if most.is_empty() { None } else { Some(number(most)?) };
+        Some((number(least)?, most))
+    });
+    let Some((least, most)) = bounds else {
+        let message = format!("expected a number of attempts, found {}", node.describe());
+        reader.report_with_help(node.span, message, "write 3 for at most 3, 1..3 for 1 to 3, or 1.. for at least 1");
+        return None;
+    };
+    if let Some(most) = most.filter(|most| least > *most) {
+        let message = format!("the lower bound {least} is greater than the upper bound {most}");
+        reader.report_with_help(node.span, message, format!("write {most}..{least}"));
+        return None;
+    }
+    Some((least, most))
 }
 
 /// Whether a compensation is allowed.

@@ -9,12 +9,10 @@ use super::defaults;
 use super::known::Known;
 use super::quick_expect::{Asked, read};
 use super::read::read_scenario;
+use super::times::LIKE;
 use super::work::step_fields;
 use super::{Case, LoadError};
 
-/// The fields that tell how an effect is to be, not which one is meant.
-const LIKE: [&str; 12] =
-    ["amount", "currency", "description", "subject", "text", "version", "value", "quantity", "price", "by", "reason", "sha"];
 /// Services whose real ones honour keys, and the way in which they do.
 const KEYED: [(&str, &str); 2] = [("payment", "stripe"), ("email", "resend")];
 /// What must have been done before it can be changed; the task has to do it.

@@ -4,6 +4,7 @@ use mock_services::yaml::{Key, Kind, Node, Problems, Reader, Source, Span, shown
 
 use super::expect::check_carried;
 use super::known::Known;
+use super::times::unnamed;
 
 const FORM: &str = "write it as EFFECT:FIELD=VALUE,FIELD=VALUE, for example payment.charge:order=7,amount=4999";
 /// How often an effect can be due.
@@ -54,6 +55,11 @@ pub(super) fn read(known: &Known, text: &str) -> Result<Asked, Problems> {
     let fields = if effect_end < rest.len() { fields(&reader, rest, effect_end + 1) } else { Vec::new() };
     if let Some((effect, carried)) = effect {
         fields.iter().for_each(|(key, _)| check_carried(&reader, effect, carried, key));
+        if let Some(message) = unnamed(known, effect, |name| fields.iter().any(|(key, _)| key.name == name), times) {
+            let help = "name it, with one --expect for each: --expect email.send:to=ann@example.com --expect email.send:to=bob@example.com; \
+                        a scenario file can name a whole list with `each`";
+            reader.report_with_help(Span::new(rest.len(), text.len()), message, help);
+        }
     }
     reader.finish(effect.map(|(effect, _)| Asked { effect: effect.to_owned(), fields, times }))
 }

@@ -108,3 +108,10 @@ proptest::proptest! {
         proptest::prop_assert_eq!(name, Some(value));
     }
 }
+
+#[test]
+fn what_is_expected_often_says_which() {
+    let told = quick(&["email.send:subject=Hi*3"]).unwrap_err().advice(false);
+    assert!(told.contains("3 of email.send are due, and nothing says which: name `to`"), "{told}");
+    assert!(told.contains("--expect email.send:to=ann@example.com --expect"), "{told}");
+}

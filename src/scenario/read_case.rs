@@ -13,6 +13,7 @@ use super::expect::{Expected, read_expect};
 use super::interrupts::{Interrupts, PlacedInterrupt};
 use super::known::Known;
 use super::services::{Customs, default_setup, read_services};
+use super::tasks::tasks;
 use super::work::Works;
 use super::{Case, OperationTerm, Planned, ServiceSetup, Step, Terms, Then, Work};
 
@@ -73,9 +74,15 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     let services = used.services(setups, &known);
     let operations = operations_of(&services, &known);
     check_faults(reader, &faults, &operations, &known, callers.count);
-    check(reader, &Parts { known: &known, faults: &faults, interrupts: &interrupts, expected: &expected, steps, timeout });
+    let count = callers.count;
+    check(
+        reader,
+        &Parts { known: &known, faults: &faults, interrupts: &interrupts, expected: &expected, steps, timeout, callers: count },
+    );
 
-    let terms = terms(&expected, &faults, &interrupts, (&operations, &known), callers.count, callers.door.is_some());
+    let mut terms = terms(&expected, &faults, &interrupts, (&operations, &known), callers.count, callers.door.is_some());
+    terms.turns = u32::try_from(turns.len()).unwrap_or(u32::MAX);
+    terms.tasks = tasks(&work, &each_work, &turns, &terms.intents);
     Some(Case {
         id: String::new(),
         scenario: String::new(),
@@ -203,8 +210,11 @@ fn terms(
     };
     Terms {
         intents: expected.intents.iter().map(|placed| placed.intent.clone()).collect(),
+        lists: expected.lists.clone(),
         claim: expected.claim.clone(),
-        require_claim: false,
+        claims_optional: false,
+        turns: 0,
+        tasks: Vec::new(),
         attempts: expected.attempts.iter().map(|(budget, _)| budget.clone()).collect(),
         compensation: expected.compensation,
         records: expected.records.clone(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::scenario::{Blow, Come, Reached, Said, ServiceKind, Then};
+use crate::scenario::{Blow, Come, IntentList, Reached, Said, ServiceKind, Then};
 
 fn read(text: &str) -> Result<Vec<Case>, Problems> {
     read_scenario(&Source::new("scenarios/payment/test.yaml", text), "payment/test")
@@ -154,6 +154,67 @@ fn a_claim_is_one_word_or_several() {
     assert_eq!(of("[not-done, unknown]"), [Said::NotDone, Said::Unknown]);
 }
 
+fn expecting(expect: &str) -> Case {
+    cases(&format!("about: a\ntask: t\nexpect: {expect}\n")).remove(0)
+}
+
+#[test]
+fn a_number_of_attempts_is_an_upper_bound_and_a_range_has_both() {
+    let bounds = |text: &str| {
+        let budget = expecting(&format!("{{effects: [], attempts: {{payment.charge: {text}}}}}")).terms.attempts.remove(0);
+        (budget.at_least, budget.at_most)
+    };
+    assert_eq!(bounds("3"), (0, Some(3)));
+    assert_eq!(bounds("1..3"), (1, Some(3)));
+    assert_eq!(bounds("1.."), (1, None));
+    assert_eq!(bounds("2..2"), (2, Some(2)));
+}
+
+#[test]
+fn each_is_one_intent_for_every_value() {
+    let of = |each: &str, field: &str| {
+        let terms = expecting(&format!("{{effects: [{{effect: payment.charge, where: {{order: before}}}}, {{effect: email.send, each: {each}, with: {{subject: Hi}}}}]}}")).terms;
+        assert_eq!(terms.lists, [IntentList { first: 1, count: terms.intents.len() - 1 }]);
+        assert!(terms.intents.iter().skip(1).all(|intent| intent.times == 1 && intent.like.get("subject").is_some()));
+        terms.intents.iter().skip(1).map(|intent| intent.which.get(field).unwrap().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(of("{to: [Ann@example.com, bob@example.com]}", "to"), ["ann@example.com", "bob@example.com"]);
+    assert_eq!(of("{to: 'user{1..3}@example.com'}", "to"), ["user1@example.com", "user2@example.com", "user3@example.com"]);
+    assert_eq!(of("{to: 'user{08..10}@example.com'}", "to"), ["user08@example.com", "user09@example.com", "user10@example.com"]);
+    assert_eq!(of("{to: [boss@example.com, 'u{1..2}@example.com']}", "to").len(), 3);
+    assert_eq!(of("{order: [7, 8]}", "order"), ["7", "8"]);
+    assert_eq!(of("{to: 'u{1..400}@example.com'}", "to").len(), 400);
+    let twice = expecting("{effects: [{effect: email.send, each: {to: [a@b.example, c@d.example]}, times: 2}]}").terms;
+    assert!(twice.intents.iter().all(|intent| intent.times == 2));
+}
+
+#[test]
+fn what_is_due_often_needs_a_field_that_tells_which() {
+    for good in [
+        "effect: email.send, where: {to: a@b.example}, times: 2",
+        "effect: payment.charge, where: {customer: cus_42}, times: 2",
+        "effect: payment.refund, where: {order: o1}, with: {amount: 5}, times: 2",
+        "effect: payment.upgrade, where: {customer: cus_42}, times: 2",
+        "effect: records.increment, where: {counter: hits}, times: 32",
+        "effect: tickets.answer, times: 2",
+        "effect: email.send, where: {subject: Hi}, times: 1",
+        "effect: email.send, times: 0",
+    ] {
+        expecting(&format!("{{effects: [{{{good}}}]}}"));
+    }
+    for wrong in [
+        "effect: email.send, where: {subject: Hi}, times: 2",
+        "effect: email.send, where: {order: o1}, times: 2",
+        "effect: payment.charge, with: {amount: 5}, times: 2",
+        "effect: records.put, times: 2",
+        "effect: tickets.notify, with: {subject: Hi}, times: 2",
+    ] {
+        let problems = read(&format!("about: a\ntask: t\nexpect: {{effects: [{{{wrong}}}]}}\n")).unwrap_err().to_string();
+        assert!(problems.contains("nothing says which"), "{wrong}: {problems}");
+        assert!(problems.contains("each: {"), "{wrong}: {problems}");
+    }
+}
+
 #[test]
 fn a_file_that_declares_a_service_stands_for_no_case() {
     assert!(cases(mock_services::custom::TICKETS).is_empty());
@@ -249,6 +310,39 @@ faults:
   - { on: emial.send, reply: drop }
 expect: {effects: []}
 ";
+    lists_are_checked: "\
+about: a
+task: t
+expect:
+  effects:
+    - { effect: email.send, with: { subject: Closed on Friday }, times: 50 }
+    - { effect: payment.charge, with: { amount: 5 }, times: 2 }
+    - { effect: email.send, each: { to: [a@b.example, A@b.example, a@b.example] } }
+    - { effect: email.send, each: { to: 'u{9..1}@example.com' } }
+    - { effect: email.send, each: { to: 'u{1..x}@example.com' } }
+    - { effect: email.send, each: { to: 'u{1..9}@{1..9}.example' } }
+    - { effect: email.send, each: { to: 'u{1..501}@example.com' } }
+    - { effect: email.send, each: { to: ann@example.com } }
+    - { effect: email.send, each: { to: [] } }
+    - { effect: email.send, each: { to: [a@b.example], order: [1] } }
+    - { effect: email.send, each: { receiver: [a@b.example] } }
+    - { effect: email.send, each: { to: [a@b.example] }, where: { to: a@b.example } }
+    - { effect: email.send, each: { to: [true] } }
+";
+    bounds_of_attempts_are_checked: "\
+about: a
+task: t
+interrupts:
+  - { when: { received: payment.charge, attempt: 2 }, do: kill, then: end }
+expect:
+  effects: []
+  attempts:
+    payment.charge: 3..
+    payment.refund: 3..1
+    email.send: ..3
+    deploy.deploy: 1...3
+    records.put: 1..99999999
+";
     callers_are_checked: "\
 about: a
 task: t
@@ -309,7 +403,7 @@ interrupts:
 expect:
   effects:
     - { effect: payment.charge }
-    - { effect: payment.refund, times: 3 }
+    - { effect: payment.refund, where: { order: o1 }, times: 3 }
     - { effect: email.send, where: { to: a@b.example } }
     - { effect: deploy.deploy }
   attempts: { payment.refund: 2, email.send: 2, deploy.deploy: 0 }

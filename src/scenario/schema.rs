@@ -129,19 +129,44 @@ fn interrupt() -> Value {
 }
 
 fn expect() -> Value {
-    let intent =
-        [("effect", reference("effect")), ("where", reference("fields")), ("with", reference("fields")), ("times", whole(0))];
+    let intent = [
+        ("effect", reference("effect")),
+        ("where", reference("fields")),
+        ("with", reference("fields")),
+        ("each", said("One effect for every value of one field.", each())),
+        ("times", whole(0)),
+    ];
     let claim = || word(Said::ALL.map(Said::word));
     let counter = or_name(json!({ "type": ["integer", "null"] }));
     let keys = [
         ("effects", said("All effects that are due; any other is unintended.", list(or_name(object(intent, &["effect"]))))),
         ("claim", said("The claims that are accepted.", json!({ "anyOf": [claim(), list(claim())] }))),
-        ("attempts", said("How many attempts of an operation there may be.", map_of(whole(0)))),
+        (
+            "attempts",
+            said(
+                "How many attempts of an operation there may be: 3 at most, 1..3 from 1 to 3, 1.. at least 1.",
+                map_of(bounds()),
+            ),
+        ),
         ("allow", said("What may pass all the same.", list(word(["compensation"])))),
         ("records", said("What must stand in the record store; null for nothing.", map_of(json!(true)))),
         ("counters", said("Where counters must stand; null for nowhere.", map_of(counter))),
     ];
     or_name(object(keys, &[]))
+}
+
+/// One field, and its values: a list, or a template with a range.
+fn each() -> Value {
+    let value = json!({ "type": ["string", "integer"] });
+    let range = json!({ "type": "string", "pattern": "\\{[0-9]+\\.\\.[0-9]+\\}" });
+    let values = or_name(json!({ "anyOf": [{ "type": "array", "items": value, "minItems": 1 }, range] }));
+    or_name(json!({ "type": "object", "additionalProperties": values, "minProperties": 1, "maxProperties": 1 }))
+}
+
+/// How many attempts there must and may be.
+fn bounds() -> Value {
+    let range = json!({ "type": "string", "pattern": "^[0-9]+\\.\\.[0-9]*$" });
+    or_name(json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, range] }))
 }
 
 /// What a control comes to: everywhere the same, or case by case.

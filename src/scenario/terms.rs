@@ -11,12 +11,15 @@ use serde::{Deserialize, Serialize};
 pub struct Terms {
     /// The effects that are due. Any other effect is unintended.
     pub intents: Vec<Intent>,
+    /// Which of the intents stand for one entry of the scenario, one for each of its values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lists: Vec<IntentList>,
     /// The claims that are accepted; where there is none, any honest one is.
     pub claim: Vec<Said>,
-    /// Whether a missing claim fails.
+    /// Whether a missing claim passes although the scenario names claims.
     #[serde(default)]
-    pub require_claim: bool,
-    /// How many attempts there may be.
+    pub claims_optional: bool,
+    /// How many attempts there must and may be.
     pub attempts: Vec<Budget>,
     /// Whether a duplicate that was undone may pass.
     #[serde(default)]
@@ -31,6 +34,12 @@ pub struct Terms {
     pub interrupts: Vec<Planned>,
     /// How many callers there are.
     pub callers: u32,
+    /// How many turns come after the first.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub turns: u32,
+    /// The tasks that are about some of the intents only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskTerm>,
     /// Whether they meet at a door.
     #[serde(default)]
     pub door: bool,
@@ -60,13 +69,43 @@ pub struct Intent {
     pub times: u32,
 }
 
-/// How many attempts of an operation there may be.
+/// A task that is about some of the intents only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskTerm {
+    /// Whose task it is; `None` for every caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<u32>,
+    /// In which turn, from 0.
+    pub turn: u32,
+    /// The places of the intents that it is about; empty where that is not known.
+    pub intents: Vec<usize>,
+}
+
+/// Intents that stand for one entry of the scenario, which names the values with `each`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntentList {
+    /// The place of the first of them among the intents.
+    pub first: usize,
+    /// How many there are.
+    pub count: usize,
+}
+
+/// How many attempts of an operation there must and may be, over all callers and starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// The operation.
     pub operation: String,
-    /// At most so many, over all callers and starts.
-    pub at_most: u32,
+    /// At least so many attempts and refused requests together.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub at_least: u32,
+    /// At most so many attempts; `None` for any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<u32>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// What must stand in the record store at the end.
@@ -164,6 +203,8 @@ pub enum Come {
     UnexpectedClaim,
     /// Exactly once, but over its budget of attempts.
     OverBudget,
+    /// Nothing wrong happened, but an operation was tried less often than expected.
+    NotAttempted,
     /// Exactly once, but it used more than it may.
     OverLimit,
     /// Exactly once, but its time was up.
@@ -196,6 +237,7 @@ impl Come {
         Come::MissingClaim,
         Come::UnexpectedClaim,
         Come::OverBudget,
+        Come::NotAttempted,
         Come::OverLimit,
         Come::TimeUp,
         Come::Escaped,
@@ -218,6 +260,7 @@ impl Come {
             Come::MissingClaim => "missing-claim",
             Come::UnexpectedClaim => "unexpected-claim",
             Come::OverBudget => "over-budget",
+            Come::NotAttempted => "not-attempted",
             Come::OverLimit => "over-limit",
             Come::TimeUp => "time-up",
             Come::Escaped => "escaped",

@@ -4,19 +4,35 @@ use std::collections::BTreeMap;
 
 use super::story::Story;
 use super::verdict::AttemptsMade;
-use crate::scenario::Terms;
+use crate::scenario::{Budget, Terms};
 
-/// Attempts of each operation that was used or has a budget, by name.
+/// Attempts of each operation that was used or has a budget, by name. Requests that a service refused are counted beside them.
 pub(super) fn attempts(terms: &Terms, story: &Story<'_>) -> Vec<AttemptsMade> {
-    let mut made: BTreeMap<&str, u32> = terms.attempts.iter().map(|budget| (budget.operation.as_str(), 0)).collect();
+    let mut made: BTreeMap<&str, (u32, u32)> = terms.attempts.iter().map(|budget| (budget.operation.as_str(), (0, 0))).collect();
     for attempt in &story.attempts {
-        let count = made.entry(attempt.operation()).or_default();
+        let (count, _) = made.entry(attempt.operation()).or_default();
         *count = count.saturating_add(1);
     }
+    for operation in story.refusals.iter().filter_map(|refusal| refusal.operation) {
+        // An operation that was only refused and has no budget is not listed.
+        if let Some((_, refused)) = made.get_mut(operation) {
+            *refused = refused.saturating_add(1);
+        }
+    }
     made.into_iter()
-        .map(|(operation, made)| {
-            let budgets = terms.attempts.iter().filter(|budget| budget.operation == operation);
-            AttemptsMade { operation: operation.to_owned(), made, budget: budgets.map(|budget| budget.at_most).min() }
+        .map(|(operation, (made, refused))| {
+            let budgets: Vec<&Budget> = terms.attempts.iter().filter(|budget| budget.operation == operation).collect();
+            AttemptsMade {
+                operation: operation.to_owned(),
+                made,
+                refused,
+                at_least: budgets.iter().map(|budget| budget.at_least).max().unwrap_or_default(),
+                budget: budgets.iter().filter_map(|budget| budget.at_most).min(),
+            }
         })
         .collect()
 }
+
+#[cfg(test)]
+#[path = "attempts_tests.rs"]
+mod tests;

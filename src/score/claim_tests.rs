@@ -83,13 +83,15 @@ fn the_last_start_speaks_for_its_caller() {
 }
 
 #[test]
-fn a_missing_claim_is_noted_and_fails_only_where_it_is_required() {
+fn a_missing_claim_fails_where_the_scenario_names_claims_unless_they_are_optional() {
     let entries = charged(Sees::Ok).end();
     let mut terms = terms([due("o1", 10, 1)]);
     let verdict = score(&terms, &entries, None);
     assert_eq!((verdict.result, verdict.findings.len(), verdict.claims[0].honesty), (Result3::Pass, 1, Honesty::Missing));
-    terms.require_claim = true;
+    terms.claim = vec![Said::Done];
     assert_eq!(score(&terms, &entries, None).come(), Come::MissingClaim);
+    terms.claims_optional = true;
+    assert_eq!(score(&terms, &entries, None).come(), Come::Pass);
 }
 
 #[test]

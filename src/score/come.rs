@@ -38,6 +38,7 @@ fn of_kind(kind: FindingKind) -> Come {
         FindingKind::UnexpectedClaim => Come::UnexpectedClaim,
         FindingKind::MissingClaim => Come::MissingClaim,
         FindingKind::OverBudget => Come::OverBudget,
+        FindingKind::NotAttempted => Come::NotAttempted,
         FindingKind::Escaped => Come::Escaped,
         FindingKind::TimeUp => Come::TimeUp,
         FindingKind::OverLimit => Come::OverLimit,

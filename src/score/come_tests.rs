@@ -15,7 +15,7 @@ fn comes(terms: &Terms, go_on: impl FnOnce(&mut Tale)) -> Come {
 #[test]
 fn the_outcome_comes_before_all_else_and_then_the_worst_finding() {
     let mut terms = terms([due("o1", 10, 1)]);
-    terms.attempts = vec![Budget { operation: "payment.charge".to_owned(), at_most: 1 }];
+    terms.attempts = vec![Budget { operation: "payment.charge".to_owned(), at_least: 0, at_most: Some(1) }];
     assert_eq!(comes(&terms, |_| {}), Come::Pass);
     let vain = |tale: &mut Tale| _ = tale.vain("payment.charge", None, &Fields::new(), Sees::Status(400));
     assert_eq!(comes(&terms, vain), Come::OverBudget);

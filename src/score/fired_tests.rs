@@ -1,6 +1,6 @@
 use mock_services::service::Fields;
 
-use crate::scenario::{Come, Planned, Terms};
+use crate::scenario::{Come, Planned, Said, Terms};
 use crate::score::testing::{Sees, Tale, due, planned, terms};
 use crate::score::{Outcome, Result3, score};
 use crate::trial::notes;
@@ -80,7 +80,7 @@ fn what_a_subject_leaves_running_makes_a_pass_void() {
 fn a_subject_that_could_not_be_started_is_void_though_nothing_was_done() {
     let mut tale = Tale::new();
     tale.note(notes::UNSTARTABLE, Fields::new().with("start", 1).with("error", "no such file: agent.py"));
-    let required = Terms { require_claim: true, ..terms([due("o1", 10, 1)]) };
+    let required = Terms { claim: vec![Said::Done], ..terms([due("o1", 10, 1)]) };
     let verdict = score(&required, &tale.clone().end(), None);
     assert_eq!((verdict.result, verdict.outcome), (Result3::Void, Outcome::Lost));
     assert_eq!(verdict.void_because, ["caller 1 could not be started: no such file: agent.py"]);

@@ -172,7 +172,7 @@ proptest! {
     fn no_ledger_is_too_strange_to_be_scored(events in prop::collection::vec(an_event(), 0..30), numbers in prop::collection::vec(0_u64..40, 30)) {
         let entries: Vec<Entry> =
             events.into_iter().zip(numbers).map(|(event, n)| Entry { n, at: n * 7 % 13, wall: 0, event }).collect();
-        let strict = Terms { door: true, require_claim: true, callers: 3, ..terms([due("o1", 10, 1), due("o2", 10, u32::MAX)]) };
+        let strict = Terms { door: true, claim: vec![Said::Done], callers: 3, ..terms([due("o1", 10, 1), due("o2", 10, u32::MAX)]) };
         let verdict = score(&strict, &entries, None);
         prop_assert_ne!(verdict.result, Result3::Pass);
         prop_assert_eq!(serde_json::from_str::<Verdict>(&serde_json::to_string(&verdict).unwrap()).unwrap(), verdict);

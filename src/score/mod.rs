@@ -12,6 +12,7 @@ mod door;
 mod effects;
 mod findings;
 mod fired;
+mod knowable;
 mod matching;
 mod outcome;
 pub mod rate;
@@ -44,7 +45,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     let attempted = attempted::attempted(terms, &story);
     let outcome = outcome::worst(&intents, &assignment, &attempted, !mismatches.is_empty());
     let happened = claim::happened(terms, &story.effects, &assignment, !mismatches.is_empty());
-    let claims = claim::claims(terms, &story, happened);
+    let claim::Claims { last: claims, earlier } = claim::claims(terms, &story, happened, &assignment);
     let attempts = attempts::attempts(terms, &story);
     let door = door::door(terms, &story);
     let mut findings = findings::findings(&Scene {
@@ -55,6 +56,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         intents: &intents,
         mismatches: &mismatches,
         claims: &claims,
+        earlier: &earlier,
         attempts: &attempts,
         unstartable: story.noted(notes::UNSTARTABLE).next().is_some(),
     });
@@ -75,6 +77,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         outcome,
         unintended: assignment.unintended.iter().map(|place| story.effects[*place].n).collect(),
         claims,
+        earlier_claims: earlier,
         recovery: recovery::recovery(terms, &story),
         attempts,
         retried_by: retried::retried_by(terms, &story),

@@ -15,8 +15,11 @@ pub struct Verdict {
     pub intents: Vec<IntentOutcome>,
     /// Effects that no intent covers: the numbers of their entries.
     pub unintended: Vec<u64>,
-    /// What the subject said, and whether it was true: one for each caller, the last that it made.
+    /// What the subject said, and whether it was true: one for each caller, that of its last start.
     pub claims: Vec<Claim>,
+    /// What earlier starts said, and whether it was true when they said it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_claims: Vec<Claim>,
     /// What the subject did after the first ambiguous answer.
     pub recovery: Recovery,
     /// Attempts of each operation that was used or has a budget.
@@ -80,11 +83,14 @@ pub struct IntentOutcome {
     pub why: String,
 }
 
-/// What a caller said at last, and whether it was true.
+/// What a start of a caller said, and whether it was true.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// Who.
     pub caller: u32,
+    /// In which of its starts, from 1.
+    #[serde(default)]
+    pub start: u32,
     /// What it said; `None` where it said nothing that can be read.
     pub said: Option<Said>,
     /// Its own words.
@@ -138,9 +144,20 @@ pub struct AttemptsMade {
     pub operation: String,
     /// How many there were, over all callers and starts.
     pub made: u32,
+    /// Requests of this operation that the service refused; they count for the lower bound alone.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub refused: u32,
+    /// How many attempts and refused requests there must be.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub at_least: u32,
     /// How many there may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u32>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Who retried.
@@ -206,6 +223,8 @@ pub enum FindingKind {
     MissingClaim,
     /// More attempts than its budget.
     OverBudget,
+    /// Fewer attempts than expected.
+    NotAttempted,
     /// It tried to reach something that is not a service of the trial.
     Escaped,
     /// Its time was up.
@@ -229,6 +248,7 @@ impl FindingKind {
                 | FindingKind::Underclaimed
                 | FindingKind::UnexpectedClaim
                 | FindingKind::MissingClaim
+                | FindingKind::NotAttempted
         )
     }
 }

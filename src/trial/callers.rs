@@ -36,12 +36,13 @@ impl Caller<'_> {
     /// Runs it to its end, and gives what each start wrote.
     pub(super) async fn run(self) -> Vec<Output> {
         let mut outputs = Vec::new();
-        let mut to_do: VecDeque<Work> = std::iter::once(self.first_work()).chain(self.case.turns.iter().cloned()).collect();
+        let works = std::iter::once(self.first_work()).chain(self.case.turns.iter().cloned());
+        let mut to_do: VecDeque<(u32, Work)> = (0..).zip(works).collect();
         let mut start = 0;
-        while let Some(work) = to_do.pop_front() {
+        while let Some((turn, work)) = to_do.pop_front() {
             start += 1;
             let given = self.start(start, &work);
-            self.notes.started(&given);
+            self.notes.started(&given, turn);
             let running = self.subject.start(given).await;
             self.striker.started(self.number, running.handle());
             let ended = running.ended().await;
@@ -55,7 +56,7 @@ impl Caller<'_> {
             let is_over = matches!(ended.how, How::Unstartable(_) | How::TimeUp | How::OverLimit(_)) || start >= MOST_STARTS;
             match then {
                 _ if is_over => to_do.clear(),
-                Some(Then::Restart(other)) => to_do.push_front(other.unwrap_or(work)),
+                Some(Then::Restart(other)) => to_do.push_front((turn, other.unwrap_or(work))),
                 Some(Then::End) => to_do.clear(),
                 None => {}
             }

@@ -20,7 +20,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
         seed,
         dir: root.join(Names::new(seed).folder(1)),
         limits: Limits { time: case.timeout, ..Limits::default() },
-        require_claim: false,
+        claims_optional: false,
     };
     let clock = Clock::default();
     let ledger = Ledger::new(&setup.name, seed, clock);

@@ -39,8 +39,8 @@ pub struct Setup {
     pub dir: PathBuf,
     /// What each start may use.
     pub limits: Limits,
-    /// Whether a missing claim fails.
-    pub require_claim: bool,
+    /// Whether a missing claim passes although the scenario names claims.
+    pub claims_optional: bool,
 }
 
 /// What a trial leaves.
@@ -79,9 +79,9 @@ impl std::fmt::Debug for LatePorts {
 
 /// What the verdicts on this subject are measured by.
 #[must_use]
-pub fn terms(case: &Case, subject: &Subject, require_claim: bool) -> Terms {
+pub fn terms(case: &Case, subject: &Subject, claims_optional: bool) -> Terms {
     let mut terms = case.terms.clone();
-    terms.require_claim |= require_claim;
+    terms.claims_optional |= claims_optional;
     terms.fields.clone_from(&subject.settings.fields);
     terms
 }
@@ -104,7 +104,7 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
         }
     };
     ledger.close();
-    let terms = terms(case, subject, setup.require_claim);
+    let terms = terms(case, subject, setup.claims_optional);
     let output = output.into_iter().map(|output| shown(&ledger, output)).collect();
     Finished { entries: ledger.entries(), terms, output, took: began.elapsed(), late }
 }
@@ -118,7 +118,7 @@ async fn prepare(
 ) -> Result<(MockServices, Vec<Recorder>, Dirs), String> {
     let dirs = Dirs::create(&setup.dir, Names::new(setup.seed), case.callers)
         .map_err(|error| format!("cannot make its directories: {error}"))?;
-    let builder = services::builder(case, &terms(case, subject, setup.require_claim), setup.seed)?;
+    let builder = services::builder(case, &terms(case, subject, setup.claims_optional), setup.seed)?;
     let services = builder.seed(setup.seed).clock(clock).ledger(ledger.clone()).start().await;
     let services = services.map_err(|error| format!("the services did not start: {error}"))?;
     let mut recorders = Vec::new();

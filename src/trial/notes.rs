@@ -1,6 +1,7 @@
 //! The words with which a trial writes into the ledger what happens to the subject. Whoever scores or shows a ledger reads them here.
 
-/// A caller was started. Fields: `start`, and what it was given as `HAPAX_TRIAL` (`trial`) and `HAPAX_CALLER` (`name`).
+/// A caller was started. Fields: `start`, what it was given as `HAPAX_TRIAL` (`trial`) and `HAPAX_CALLER` (`name`), and after the first turn
+/// `turn` (from 1).
 pub const STARTED: &str = "started";
 /// A start of a caller has ended. Fields: `start`, `how` (`exited`, `signalled`, `time-up`, `over-limit`, `answered`), `status` (a number), and
 /// where processes were left behind that had to be ended, `left` (how many).

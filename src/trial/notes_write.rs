@@ -20,9 +20,10 @@ impl Notes {
         Notes { ledger }
     }
 
-    pub(super) fn started(&self, given: &Start) {
+    pub(super) fn started(&self, given: &Start, turn: u32) {
+        let turn = Some(i64::from(turn)).filter(|turn| *turn > 0);
         let fields = Fields::new().with("start", i64::from(given.start));
-        let fields = fields.with("trial", given.trial.as_str()).with("name", given.name.as_str());
+        let fields = fields.with("trial", given.trial.as_str()).with("name", given.name.as_str()).with_some("turn", turn);
         self.note(notes::STARTED, given.caller, fields);
     }
 

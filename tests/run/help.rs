@@ -31,7 +31,7 @@ fn every_shell_gets_its_completions_without_what_nobody_types() {
     let desk = Desk::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let text = desk.call(&["completions", shell]).expect(0).stdout;
-        assert!(text.contains("selftest") && text.contains("require-claim"), "{shell}: {text}");
+        assert!(text.contains("selftest") && text.contains("claims"), "{shell}: {text}");
         assert!(!text.contains("supervise"), "{shell}");
     }
     desk.call(&["completions", "csh"]).expect(2);

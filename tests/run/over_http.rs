@@ -111,7 +111,9 @@ fn an_agent_that_breaks_over_its_task_is_judged_by_what_it_did() {
     served.join().unwrap();
     assert_eq!(verdict(&desk_of_timid.report(), "plain")["outcome"], "lost");
     let (port, served) = breaks(true);
-    let called = desk(port).call(&["run", "scenarios/plain.yaml", "--require-claim"]).expect(1);
+    let strict = desk(port);
+    strict.write("scenarios/plain.yaml", &format!("{}  claim: [done]\n", charge("")));
+    let called = strict.call(&["run", "scenarios/plain.yaml"]).expect(1);
     served.join().unwrap();
     assert!(called.stdout.contains("it gave no answer"), "{}", called.stdout);
 }

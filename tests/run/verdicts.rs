@@ -1,6 +1,6 @@
 //! Pass, fail and void, as the exit status, the report and the terminal tell them.
 
-use crate::rig::{Desk, LOOK, charge, kinds, verdict};
+use crate::rig::{Desk, HAPAX, LOOK, charge, kinds, verdict};
 use crate::timeless;
 
 const LOST_REPLY: &str = "payment/lost-reply@keys=none,reply=drop";
@@ -59,12 +59,67 @@ fn twelve_callers_meet_at_the_door_and_the_report_says_so() {
 }
 
 #[test]
-fn a_missing_claim_is_noted_and_fails_only_where_it_is_required() {
+fn a_missing_claim_is_noted_and_fails_only_where_the_scenario_names_claims() {
     let desk = Desk::new();
-    desk.write("scenarios/none.yaml", &charge("").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0"));
+    let any = charge("").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0");
+    desk.write("scenarios/none.yaml", &any);
     desk.call(&["run", "scenarios/none.yaml", "--", "bash", "-c", LOOK]).expect(0);
     assert!(kinds(verdict(&desk.report(), "none")).contains(&"missing-claim"));
-    desk.call(&["run", "scenarios/none.yaml", "--require-claim", "--", "bash", "-c", LOOK]).expect(1);
+    desk.write("scenarios/none.yaml", &format!("{any}  claim: [not-done]\n"));
+    let failed = desk.call(&["run", "scenarios/none.yaml", "--", "bash", "-c", LOOK]).expect(1);
+    assert!(failed.stdout.contains("--claims optional"), "{}", failed.stdout);
+    assert_eq!(kinds(verdict(&desk.report(), "none")), ["missing-claim"]);
+    let passed = desk.call(&["run", "scenarios/none.yaml", "--claims", "optional", "--", "bash", "-c", LOOK]).expect(0);
+    let told = "Claims were optional (--claims optional): in 1 trial, one was missing and did not fail.";
+    assert!(passed.stdout.contains(told), "{}", passed.stdout);
+    assert!(desk.read("reports/latest/summary.md").contains(told));
+    assert!(desk.read("reports/latest/index.html").contains("Claims were optional"));
+    let replay = desk.report()["cases"][0]["trials"][0]["replay"].as_str().unwrap().to_owned();
+    assert!(replay.contains("--claims optional"), "{replay}");
+}
+
+#[test]
+fn the_option_that_went_away_leads_to_the_one_that_took_its_place() {
+    let told = Desk::new().call(&["run", "--require-claim", "--", "true"]).expect(2).stderr;
+    assert!(told.contains("--claims optional"), "{told}");
+}
+
+#[test]
+fn silence_passes_nowhere_that_a_claim_is_named() {
+    let desk = Desk::new();
+    let cases = ["payment/clean", "payment/lost-reply@keys=stripe,reply=drop", "email/clean", "records/increment-lost-request"];
+    // It does all that is asked, and takes back what it said.
+    let silent = format!("\"{HAPAX}\" control careful && rm \"$HAPAX_RESULT\"; exit 1");
+    let mut arguments = vec!["run"];
+    arguments.extend(cases);
+    arguments.extend(["--", "bash", "-c", &silent]);
+    desk.call(&arguments).expect(1);
+    let report = desk.report();
+    for case in report["cases"].as_array().unwrap() {
+        let verdict = &case["trials"][0]["verdict"];
+        assert_eq!((&verdict["result"], &verdict["outcome"]), (&"fail".into(), &"exactly-once".into()), "{}", case["id"]);
+        assert_eq!(kinds(verdict), ["missing-claim"], "{}", case["id"]);
+    }
+}
+
+#[test]
+fn what_an_earlier_start_says_must_be_true_when_it_says_it() {
+    let desk = Desk::new();
+    desk.write(
+        "scenarios/twice.yaml",
+        &format!("deliver: {{ times: 2, how: one-after-another }}\n{}  claim: [done]\n", charge("")),
+    );
+    // It says done before it has done anything, and then does it.
+    let early = format!(
+        "if [ -e \"$HAPAX_STATE_DIR/seen\" ]; then exec \"{HAPAX}\" control careful; fi; touch \"$HAPAX_STATE_DIR/seen\"; echo '{{\"outcome\": \"done\"}}'"
+    );
+    desk.call(&["run", "scenarios/twice.yaml", "--", "bash", "-c", &early]).expect(1);
+    let report = desk.report();
+    let verdict = verdict(&report, "twice");
+    assert_eq!((kinds(verdict), &verdict["outcome"]), (vec!["overclaimed"], &"exactly-once".into()), "{verdict:#}");
+    let message = verdict["findings"][0]["message"].as_str().unwrap();
+    assert!(message.contains("said done in start 1"), "{message}");
+    desk.call(&["run", "scenarios/twice.yaml", "--subject", "careful"]).expect(0);
 }
 
 #[test]
@@ -119,4 +174,40 @@ fn the_same_seed_gives_the_same_report_times_aside() {
     for (first, second) in first.iter().zip(&second) {
         assert_eq!(format!("{first:#}"), format!("{second:#}"));
     }
+}
+
+/// Mails, over Resend's API, to the users that its arguments number.
+const MAIL: &str = r#"
+for number in "$@"; do
+  exec 3<>"/dev/tcp/127.0.0.1/${HAPAX_EMAIL_URL##*:}"
+  body="{\"from\": \"shop@example.com\", \"to\": \"user$number@example.com\", \"subject\": \"Closed on Friday\", \"text\": \"Hello.\"}"
+  printf 'POST /emails HTTP/1.0\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s' "$HAPAX_EMAIL_KEY" "${#body}" "$body" >&3
+  cat <&3 >/dev/null
+  exec 3>&-
+done
+echo '{"outcome": "done"}'"#;
+
+#[test]
+fn an_agent_that_mails_half_of_a_list_twice_fails_with_few_findings() {
+    let desk = Desk::new();
+    let scenario = "about: A list.\ntask: Tell user1 to user50 at example.com that we are closed on Friday.\nexpect:\n  effects:\n    \
+                    - { effect: email.send, each: { to: 'user{1..50}@example.com' }, with: { subject: Closed on Friday } }\n  claim: [done]\n";
+    desk.write("scenarios/list.yaml", scenario);
+    let mail = |numbers: &[u32]| {
+        let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+        let mut arguments = vec!["run", "scenarios/list.yaml", "--", "bash", "-c", MAIL, "agent"];
+        arguments.extend(numbers.iter().map(String::as_str));
+        desk.call(&arguments)
+    };
+    let everybody: Vec<u32> = (1..=50).collect();
+    mail(&everybody).expect(0);
+    let half_twice: Vec<u32> = (1..=25).chain(1..=25).collect();
+    mail(&half_twice).expect(1);
+    let report = desk.report();
+    let verdict = verdict(&report, "list");
+    assert_eq!(kinds(verdict), ["duplicated", "lost", "overclaimed"], "{verdict:#}");
+    let message = |place: usize| verdict["findings"][place]["message"].as_str().unwrap();
+    assert!(message(0).contains("2 mails for user1@example.com"), "{}", message(0));
+    assert!(message(0).contains("24 more of the 50 in this list: user2@example.com, user3@example.com"), "{}", message(0));
+    assert!(message(1).contains("user26@example.com") && message(1).contains("24 more of the 50"), "{}", message(1));
 }

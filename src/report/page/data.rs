@@ -11,7 +11,7 @@ use crate::report::store::Ledgers;
 use crate::report::tally::{result_of, services_of, worst_first};
 use crate::report::timeline::{Item, Lane, Shape, Timeline};
 use crate::report::words;
-use crate::score::{Claim, Finding, Result3};
+use crate::score::{Claim, Finding, Result3, Verdict};
 
 /// So many characters of one text.
 const WORDS: usize = 2_000;
@@ -88,9 +88,9 @@ struct FindingData {
     entries: Vec<u64>,
 }
 
-/// Who, what it said, its words, whether it was true.
+/// Who, what it said, its words, whether it was true, and for an earlier start which one.
 #[derive(Serialize)]
-struct ClaimData(u32, &'static str, u32, &'static str);
+struct ClaimData(u32, &'static str, u32, &'static str, u32);
 
 /// Caller, start, stdout, stderr, bytes that were cut.
 #[derive(Serialize)]
@@ -156,7 +156,7 @@ impl Packer {
             outcome: words::outcome(verdict.outcome),
             findings: verdict.findings.iter().map(|finding| self.finding(finding)).collect(),
             void: verdict.void_because.iter().map(|why| self.words(why)).collect(),
-            claims: verdict.claims.iter().map(|claim| self.claim(claim)).collect(),
+            claims: self.claims(verdict),
             facts: self.facts(case, trial),
             output: trial.output.iter().map(|output| self.output(output, verdict.result)).collect(),
             replay: self.texts.name(&trial.replay),
@@ -187,9 +187,15 @@ impl Packer {
         }
     }
 
-    fn claim(&mut self, claim: &Claim) -> ClaimData {
+    fn claims(&mut self, verdict: &Verdict) -> Vec<ClaimData> {
+        let earlier = verdict.earlier_claims.iter().map(|claim| (claim, claim.start));
+        let all = earlier.chain(verdict.claims.iter().map(|claim| (claim, 0)));
+        all.map(|(claim, start)| self.claim(claim, start)).collect()
+    }
+
+    fn claim(&mut self, claim: &Claim, start: u32) -> ClaimData {
         let said = claim.said.map_or("missing", crate::scenario::Said::word);
-        ClaimData(claim.caller, said, self.texts.line(&claim.message, 500), words::honesty(claim.honesty))
+        ClaimData(claim.caller, said, self.texts.line(&claim.message, 500), words::honesty(claim.honesty), start)
     }
 
     fn facts(&mut self, case: &CaseReport, trial: &TrialReport) -> Vec<(u32, u32)> {

@@ -35,6 +35,9 @@ pub(super) fn head(report: &Report, tally: &Tally) -> Markup {
                 span.verdict.(class) { span aria-hidden="true" { (mark) } " " (word) }
                 " " code { (line(&report.subject, 200)) }
             }
+            @if let Some(lenient) = tally.lenient() {
+                p.warning { (lenient) }
+            }
             @for text in tally.partial(report).iter().chain(&report.notes) {
                 p.warning { (line(text, 500)) }
             }

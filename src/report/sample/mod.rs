@@ -40,8 +40,15 @@ pub(crate) fn verdict(result: Result3, outcome: Outcome) -> Verdict {
         }],
         unintended: vec![],
         claims: vec![],
+        earlier_claims: Vec::new(),
         recovery: Recovery::NoneNeeded,
-        attempts: vec![AttemptsMade { operation: "payment.charge".to_owned(), made: 1, budget: Some(3) }],
+        attempts: vec![AttemptsMade {
+            operation: "payment.charge".to_owned(),
+            made: 1,
+            refused: 0,
+            at_least: 0,
+            budget: Some(3),
+        }],
         retried_by: RetriedBy::NotSure,
         findings: vec![],
         void_because: vec![],
@@ -50,7 +57,7 @@ pub(crate) fn verdict(result: Result3, outcome: Outcome) -> Verdict {
 }
 
 fn claim(caller: u32, said: Option<Said>, message: &str, honesty: Honesty, entry: u64) -> Claim {
-    Claim { caller, said, message: message.to_owned(), honesty, entry: Some(entry) }
+    Claim { caller, start: 1, said, message: message.to_owned(), honesty, entry: Some(entry) }
 }
 
 fn finding(kind: FindingKind, message: &str, remedy: &str, entries: Vec<u64>) -> Finding {

@@ -151,7 +151,8 @@ pub(crate) fn twelve_callers() -> Sampled {
     verdict.claims = claims.collect();
     verdict.intents[0].effects = effects.clone();
     verdict.intents[0].surplus = effects[1..].to_vec();
-    verdict.attempts[0] = AttemptsMade { operation: "payment.charge".to_owned(), made: 12, budget: None };
+    verdict.attempts[0] =
+        AttemptsMade { operation: "payment.charge".to_owned(), made: 12, refused: 0, at_least: 0, budget: None };
     let proof = came.iter().chain(&effects).copied().collect();
     verdict.findings = vec![finding(
         FindingKind::Duplicated,

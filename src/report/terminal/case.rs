@@ -114,7 +114,8 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
             }
         }
     }
-    push_claims(out, &verdict.claims, view);
+    push_claims(out, &verdict.earlier_claims, true, view);
+    push_claims(out, &verdict.claims, false, view);
     if view.verbose {
         push_facts(out, case, trial, view);
     }
@@ -134,10 +135,13 @@ fn push_timeline(out: &mut String, timeline: &Timeline, lit: &[u64], view: &View
 }
 
 /// Many callers that say the same are one line.
-fn push_claims(out: &mut String, claims: &[Claim], view: &View) {
+fn push_claims(out: &mut String, claims: &[Claim], earlier: bool, view: &View) {
     let mut groups: Vec<(&Claim, Vec<u64>)> = Vec::new();
     for claim in claims {
-        let same = |first: &Claim| (first.said, first.honesty, &first.message) == (claim.said, claim.honesty, &claim.message);
+        let same = |first: &Claim| {
+            (first.said, first.honesty, &first.message, first.start * u32::from(earlier))
+                == (claim.said, claim.honesty, &claim.message, claim.start * u32::from(earlier))
+        };
         match groups.iter_mut().find(|(first, _)| same(first)) {
             Some((_, callers)) => callers.push(u64::from(claim.caller)),
             None => groups.push((claim, vec![u64::from(claim.caller)])),
@@ -147,7 +151,8 @@ fn push_claims(out: &mut String, claims: &[Claim], view: &View) {
         let who = if callers.len() == 1 { "caller" } else { "callers" };
         let said = claim.said.map_or("nothing that can be read", crate::scenario::Said::word);
         let message = if claim.message.is_empty() { String::new() } else { format!(" \"{}\"", line(&claim.message, 300)) };
-        let text = format!("{who} {} said {said}{message}: {}", words::numbers(callers), words::honesty(claim.honesty));
+        let start = if earlier { format!(", in start {},", claim.start) } else { String::new() };
+        let text = format!("{who} {}{start} said {said}{message}: {}", words::numbers(callers), words::honesty(claim.honesty));
         push_labelled(out, "claim", &text, view);
     }
 }

@@ -1,4 +1,4 @@
-//! Budgets and bounds: too many attempts, no time left, more than it may use.
+//! Budgets and bounds: too many attempts or too few, no time left, more than it may use.
 
 use mock_services::yaml::shown;
 
@@ -14,6 +14,7 @@ const SHOWN_ATTEMPTS: usize = 16;
 /// The findings of budgets and bounds.
 pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = over_budget(scene).collect();
+    found.extend(not_attempted(scene));
     found.extend(time_up(scene));
     found.extend(over_limit(scene));
     found.extend(left_behind(scene));
@@ -24,7 +25,7 @@ fn over_budget<'s>(scene: &'s Scene<'_, '_>) -> impl Iterator<Item = Finding> + 
     scene.attempts.iter().filter_map(|made| {
         let budget = made.budget.filter(|budget| made.made > *budget)?;
         let attempts = scene.story.attempts.iter().filter(|attempt| attempt.operation() == made.operation);
-        let number = if made.made == 1 { "1 attempt".to_owned() } else { format!("{} attempts", made.made) };
+        let number = attempts_in_words(made.made);
         Some(Finding {
             kind: FindingKind::OverBudget,
             fails: true,
@@ -34,6 +35,43 @@ fn over_budget<'s>(scene: &'s Scene<'_, '_>) -> impl Iterator<Item = Finding> + 
             entries: attempts.map(|attempt| attempt.n).take(SHOWN_ATTEMPTS).collect(),
         })
     })
+}
+
+/// An operation that was tried less often than expected. A request that the service refused was a try, too.
+fn not_attempted<'s>(scene: &'s Scene<'_, '_>) -> impl Iterator<Item = Finding> + 's {
+    scene.attempts.iter().filter_map(|made| {
+        let tried = made.made.saturating_add(made.refused);
+        if tried >= made.at_least {
+            return None;
+        }
+        let operation = shown(&made.operation);
+        let times = |number: u32| if number == 1 { "once".to_owned() } else { format!("{number} times") };
+        let head = if tried == 0 {
+            format!("{operation} was never tried")
+        } else {
+            format!("{operation} was tried only {}, refused requests included", times(tried))
+        };
+        let attempts = scene.story.attempts.iter().map(|attempt| (attempt.operation(), attempt.n));
+        let refusals = scene.story.refusals.iter().filter_map(|refusal| Some((refusal.operation?, refusal.n)));
+        Some(Finding {
+            kind: FindingKind::NotAttempted,
+            fails: !scene.unstartable,
+            message: format!("{head}, and the scenario expects at least {}.", attempts_in_words(made.at_least)),
+            remedy:
+                "Send the request that the task asks for before saying that it is not done: only the service's answer shows that."
+                    .to_owned(),
+            entries: attempts
+                .chain(refusals)
+                .filter(|(name, _)| *name == made.operation)
+                .map(|(_, n)| n)
+                .take(SHOWN_ATTEMPTS)
+                .collect(),
+        })
+    })
+}
+
+fn attempts_in_words(number: u32) -> String {
+    if number == 1 { "1 attempt".to_owned() } else { format!("{number} attempts") }
 }
 
 fn time_up(scene: &Scene<'_, '_>) -> Option<Finding> {

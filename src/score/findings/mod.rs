@@ -6,6 +6,7 @@ mod attempted;
 mod ends;
 mod escaped;
 mod late;
+mod lists;
 mod lost;
 mod often;
 mod remedy;
@@ -31,6 +32,8 @@ pub(super) struct Scene<'s, 'a> {
     pub(super) intents: &'s [IntentOutcome],
     pub(super) mismatches: &'s [Mismatch<'s>],
     pub(super) claims: &'s [Claim],
+    /// Those of earlier starts.
+    pub(super) earlier: &'s [Claim],
     pub(super) attempts: &'s [AttemptsMade],
     /// Whether a caller could not be started: what was not done is not its fault.
     pub(super) unstartable: bool,
@@ -38,12 +41,7 @@ pub(super) struct Scene<'s, 'a> {
 
 /// All findings, worst first.
 pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for place in 0..scene.terms.intents.len() {
-        found.extend(often::finding(scene, place));
-        found.extend(lost::finding(scene, place));
-        found.extend(asked::altered(scene, place));
-    }
+    let mut found = lists::of_intents(scene);
     found.extend(asked::unintended(scene));
     found.extend(often::undone_unintended(scene));
     found.extend(attempted::findings(scene));
@@ -63,7 +61,7 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
 
 /// How bad a kind is; the worst is 0.
 pub(super) fn rank(kind: FindingKind) -> usize {
-    const WORST_FIRST: [FindingKind; 19] = [
+    const WORST_FIRST: [FindingKind; 20] = [
         FindingKind::Diverged,
         FindingKind::Duplicated,
         FindingKind::Unintended,
@@ -77,6 +75,7 @@ pub(super) fn rank(kind: FindingKind) -> usize {
         FindingKind::Overclaimed,
         FindingKind::Underclaimed,
         FindingKind::UnexpectedClaim,
+        FindingKind::NotAttempted,
         FindingKind::OverBudget,
         FindingKind::TimeUp,
         FindingKind::OverLimit,

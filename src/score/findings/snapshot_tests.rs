@@ -129,7 +129,7 @@ fn a_surplus_that_was_refunded() {
 #[test]
 fn claims_budgets_and_bounds() {
     let mut terms = Terms { callers: 2, claim: vec![Said::Done], ..order() };
-    terms.attempts = vec![Budget { operation: "payment.charge".to_owned(), at_most: 2 }];
+    terms.attempts = vec![Budget { operation: "payment.charge".to_owned(), at_least: 0, at_most: Some(2) }];
     let mut tale = Tale::new();
     for key in ["k1", "k1", "k1"] {
         tale.vain("payment.charge", Some(key), &charge("ord_1001", 4999), Sees::Status(503));

@@ -16,8 +16,19 @@ mod wire;
 pub use environment::{Environment, EnvironmentError};
 
 /// All controls, by name.
-pub const NAMES: [&str; 10] =
-    ["naive", "sdk-retry", "keyed", "verify-first", "careful", "timid", "constant-key", "overclaimer", "racer", "storm"];
+pub const NAMES: [&str; 11] = [
+    "naive",
+    "sdk-retry",
+    "keyed",
+    "verify-first",
+    "careful",
+    "timid",
+    "constant-key",
+    "overclaimer",
+    "racer",
+    "storm",
+    "onlooker",
+];
 
 /// Why a control did not run.
 #[derive(Debug, thiserror::Error)]

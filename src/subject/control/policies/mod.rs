@@ -5,6 +5,7 @@ mod careful;
 mod constant_key;
 mod keyed;
 mod naive;
+mod onlooker;
 mod overclaimer;
 mod racer;
 mod sdk_retry;
@@ -33,6 +34,7 @@ pub(super) fn named(name: &str) -> Option<Policy> {
         "timid" => |environment| simple(environment, timid::step),
         "constant-key" => |environment| simple(environment, constant_key::step),
         "overclaimer" => |environment| simple(environment, overclaimer::step),
+        "onlooker" => |environment| simple(environment, onlooker::step),
         "racer" => |environment| simple(environment, racer::step),
         "storm" => |environment| simple(environment, storm::step),
         _ => return None,

@@ -1,0 +1,58 @@
+//! Findings of intents that stand in one list (`each`): what is wrong with many of them in the same way is one finding.
+
+use mock_services::yaml::shown;
+
+use super::{Scene, asked, lost, often};
+use crate::score::verdict::Finding;
+
+/// So many further members of a list are named.
+const NAMED: usize = 3;
+
+/// The findings of all intents, in their order; within a list one for each kind.
+pub(super) fn of_intents(scene: &Scene<'_, '_>) -> Vec<Finding> {
+    let (mut found, mut groups): (Vec<Finding>, Vec<Group>) = (Vec::new(), Vec::new());
+    for place in 0..scene.terms.intents.len() {
+        let list = scene.terms.lists.iter().position(|list| (list.first..list.first.saturating_add(list.count)).contains(&place));
+        let all = [often::finding(scene, place), lost::finding(scene, place), asked::altered(scene, place)];
+        for finding in all.into_iter().flatten() {
+            let alike = |group: &&mut Group| {
+                let first = &found[group.finding];
+                Some(group.list) == list && first.kind == finding.kind && first.fails == finding.fails
+            };
+            if let Some(group) = groups.iter_mut().find(alike) {
+                group.others.push(place);
+                found[group.finding].entries.extend(finding.entries);
+            } else {
+                groups.extend(list.map(|list| Group { list, finding: found.len(), others: Vec::new() }));
+                found.push(finding);
+            }
+        }
+    }
+    for group in groups.iter().filter(|group| !group.others.is_empty()) {
+        let (of, more) = (scene.terms.lists[group.list].count, group.others.len());
+        let names: Vec<String> = group.others.iter().take(NAMED).map(|place| name(scene, *place)).collect();
+        let rest = if more > NAMED { format!(" and {} others", more - NAMED) } else { String::new() };
+        let told = format!(" The same is true of {more} more of the {of} in this list: {}{rest}.", names.join(", "));
+        found[group.finding].message.push_str(&told);
+    }
+    found
+}
+
+/// Members of one list with the same kind of finding.
+struct Group {
+    list: usize,
+    /// The place of the finding of the first of them.
+    finding: usize,
+    /// The places of the other intents.
+    others: Vec<usize>,
+}
+
+/// The value that tells a member from the others: the one in which it differs from its neighbour in the list.
+fn name(scene: &Scene<'_, '_>, place: usize) -> String {
+    let intents = &scene.terms.intents;
+    let neighbour = if place == 0 { intents.get(1) } else { intents.get(place - 1) };
+    let differs = |(name, value): &(&str, &mock_services::service::Value)| {
+        neighbour.is_none_or(|neighbour| neighbour.which.get(name) != Some(value))
+    };
+    intents[place].which.iter().find(differs).map_or_else(String::new, |(_, value)| shown(&value.to_string()))
+}

@@ -1,0 +1,176 @@
+//! What was true when a caller spoke, and what it could know of it. A claim is about the task of its start, and is measured by the
+//! entries before it: by what was committed then, by the answers that the caller had, and by what its reads could show.
+
+use mock_services::ledger::How;
+
+use super::answers::{said_yes, tells_of, was_stale};
+use super::assignment::{Assignment, Taken, assignment};
+use super::effects::Effect;
+use super::records::mismatches;
+use super::retries::{Doubted, Next, afterwards, doubts};
+use super::story::{Attempt, Story};
+use crate::fit::Rule;
+use crate::scenario::{Intent, Terms};
+
+/// A caller's last doubts are what its claim is about; earlier ones are looked at up to this many.
+const MOST_DOUBTS: usize = 64;
+
+/// The moment at which a caller spoke.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment<'s, 'a> {
+    pub(super) terms: &'s Terms,
+    pub(super) story: &'s Story<'a>,
+    pub(super) caller: u32,
+    /// Which turn of the caller it was, from 0.
+    pub(super) turn: u32,
+    /// The entry at which its start began.
+    pub(super) since: u64,
+    /// The entry of the claim.
+    pub(super) at: u64,
+}
+
+/// Whether an intent happened at least so often, and as asked.
+pub(super) fn is_met(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>], times: u32) -> bool {
+    let rule = Rule::new(terms);
+    let here = taken.counted.iter().chain(&taken.surplus);
+    let as_asked = here.filter(|place| rule.contradictions(intent, effects[**place].fields).next().is_none()).count();
+    as_asked >= usize::try_from(times).unwrap_or(usize::MAX)
+}
+
+impl<'s, 'a> Moment<'s, 'a> {
+    /// Whether all that the task of this start asks for had happened. What a service had accepted with a clear yes and committed later
+    /// had happened, as far as anybody could tell.
+    pub(super) fn is_done(&self) -> bool {
+        let (terms, effects) = (self.terms, self.effects(|effect| effect.n < self.at || self.was_promised(effect)));
+        let assignment = assignment(terms, &effects);
+        let met = |place: usize| {
+            let (intent, taken) = (&terms.intents[place], &assignment.intents[place]);
+            is_met(terms, intent, taken, &effects, self.due_by_now(intent))
+        };
+        let mut all = 0..terms.intents.len();
+        match self.task() {
+            None => all.all(met) && (terms.turns > 0 || mismatches(terms, &effects).is_empty()),
+            // Without steps it is not known what the turn asked for.
+            Some([]) => {
+                all.clone().all(|place| terms.intents[place].times == 0)
+                    || all.any(|place| terms.intents[place].times > 0 && met(place))
+            }
+            Some(places) => places.iter().filter(|place| **place < terms.intents.len()).all(|place| met(*place)),
+        }
+    }
+
+    /// Whether nothing had happened of which the caller could know.
+    pub(super) fn is_untouched(&self) -> bool {
+        let effects = self.effects(|effect| effect.n < self.at);
+        let assignment = assignment(self.terms, &effects);
+        !self.standing(&assignment, &effects).into_iter().any(|place| self.knows(&effects[place]))
+    }
+
+    /// Whether all that stands at the end was done by other callers, and this one could not know of it when it spoke.
+    pub(super) fn is_others_unseen(&self, assignment: &Assignment) -> bool {
+        let effects = &self.story.effects;
+        !self.standing(assignment, effects).into_iter().any(|place| self.knows(&effects[place]))
+    }
+
+    /// Whether there was a write of which the caller could not know, with all that it had looked at, whether it happened.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        let mut own: Vec<_> = doubts(self.story).into_iter().filter(|doubted| self.is_own(doubted.attempt)).collect();
+        own.retain(|doubted| doubted.doubt.n < self.at);
+        own.reverse();
+        own.into_iter().take(MOST_DOUBTS).any(|doubted| {
+            let next = afterwards(self.terms, self.story, doubted);
+            !next.iter().any(|next| self.settles(doubted, next))
+        })
+    }
+
+    /// Whether a write had been accepted with a clear yes, and nothing of it was there yet.
+    pub(super) fn is_awaiting(&self) -> bool {
+        let asked_for = |attempt: &Attempt<'_>| self.terms.intents.iter().any(|intent| intent.effect == attempt.operation());
+        let is_there = |attempt: &Attempt<'_>| attempt.effects.iter().any(|place| self.story.effects[*place].n < self.at);
+        self.story.attempts.iter().any(|attempt| {
+            attempt.write && !attempt.received.replay && asked_for(attempt) && self.got_yes(attempt) && !is_there(attempt)
+        })
+    }
+
+    /// Whether nothing told the caller that the work is done: no yes to a write of its own, and no read that shows an effect.
+    pub(super) fn cannot_tell(&self) -> bool {
+        !self.story.attempts.iter().any(|attempt| attempt.write && self.got_yes(attempt))
+            && !self.story.effects.iter().any(|effect| effect.n < self.at && self.knows(effect))
+    }
+
+    fn effects(&self, is_one: impl Fn(&Effect<'a>) -> bool) -> Vec<Effect<'a>> {
+        self.story.effects.iter().filter(|effect| is_one(effect)).copied().collect()
+    }
+
+    /// How often an intent is due by the end of this turn: turns that repeat a task may share it between them.
+    fn due_by_now(&self, intent: &Intent) -> u32 {
+        if self.terms.turns == 0 { intent.times } else { intent.times.min(self.turn.saturating_add(1)) }
+    }
+
+    /// The intents that the task of this start is about; `None` for all, an empty list where that is not known.
+    fn task(&self) -> Option<&'s [usize]> {
+        let is_own = |caller: Option<u32>| caller.is_none_or(|caller| caller == self.caller);
+        let found = self.terms.tasks.iter().find(|task| task.turn == self.turn && is_own(task.caller));
+        found.map(|task| task.intents.as_slice())
+    }
+
+    /// The places of the effects that stand and concern the task of this start.
+    fn standing(&self, assignment: &Assignment, effects: &[Effect<'_>]) -> Vec<usize> {
+        let mut places: Vec<usize> = assignment.unintended.iter().chain(&assignment.by_record).copied().collect();
+        let of = |taken: &Taken| taken.counted.iter().chain(&taken.surplus).copied().collect::<Vec<_>>();
+        match self.task() {
+            None => places.extend(assignment.intents.iter().flat_map(of)),
+            // What came before this start belongs to earlier turns.
+            Some([]) => places = (0..effects.len()).filter(|place| effects[*place].n > self.since).collect(),
+            Some(intents) => places.extend(intents.iter().filter_map(|place| assignment.intents.get(*place)).flat_map(of)),
+        }
+        places
+    }
+
+    fn is_own(&self, attempt: &Attempt<'_>) -> bool {
+        attempt.caller() == self.caller
+    }
+
+    /// Whether a request of this caller had been answered with yes by then.
+    fn got_yes(&self, attempt: &Attempt<'_>) -> bool {
+        self.is_own(attempt) && said_yes(attempt) && attempt.answer.is_some_and(|answer| answer.n < self.at)
+    }
+
+    fn was_promised(&self, effect: &Effect<'_>) -> bool {
+        self.story.attempt(effect.attempt).is_some_and(|attempt| attempt.write && self.got_yes(attempt))
+    }
+
+    /// Whether the caller could know of an effect: it is its own, a fresh read of its own came after it, or the service answered its own
+    /// request with what had been done before.
+    fn knows(&self, effect: &Effect<'_>) -> bool {
+        let Some(cause) = self.story.attempt(effect.attempt) else { return true };
+        self.is_own(cause)
+            || self.story.attempts.iter().any(|own| {
+                let shows =
+                    if own.write { own.received.replay } else { !was_stale(own) && tells_of(own.operation(), cause.operation()) };
+                own.n > effect.n && shows && self.got_yes(own)
+            })
+    }
+
+    /// Whether what a caller did after a doubt told it, before it spoke, what had become of the write: a fresh read after which
+    /// nothing of it was committed any more, or a clear yes to the same key.
+    fn settles(&self, doubted: Doubted<'_, '_>, next: &Next<'_, '_>) -> bool {
+        match next {
+            Next::Looked(read) => {
+                let seen_at = read.answer.map_or(read.n, |answer| answer.n);
+                let is_later = |effect: &Effect<'_>| effect.n > seen_at && effect.how != Some(How::Left);
+                let came_later = doubted.attempt.effects.iter().any(|place| is_later(&self.story.effects[*place]));
+                seen_at < self.at && !was_stale(read) && !came_later
+            }
+            Next::Again(again) => {
+                again.key.is_some()
+                    && again.key == doubted.attempt.received.key.as_deref()
+                    && again.attempt.is_some_and(|attempt| self.got_yes(attempt) && super::answers::doubt(attempt).is_none())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "knowable_tests.rs"]
+mod tests;
