@@ -45,9 +45,11 @@ pub(crate) const fn kind(kind: FindingKind) -> &'static str {
         FindingKind::UnexpectedClaim => "unexpected-claim",
         FindingKind::MissingClaim => "missing-claim",
         FindingKind::OverBudget => "over-budget",
+        FindingKind::EarlyRetry => "early-retry",
         FindingKind::Escaped => "escaped",
         FindingKind::TimeUp => "time-up",
         FindingKind::OverLimit => "over-limit",
+        FindingKind::TimeoutNotReached => "timeout-not-reached",
     }
 }
 

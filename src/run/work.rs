@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mock_services::ledger::LedgerFile;
 use tempfile::TempDir;
 
+use super::time::Times;
 use super::{Options, Planned, RunError, millis};
 use crate::report::TrialReport;
 use crate::scenario::Case;
@@ -28,11 +29,13 @@ impl Work {
     }
 
     pub(super) async fn one(&self, case: &Case, planned: &Planned, name: String, file: &LedgerFile) -> TrialReport {
+        let times = Times::of(case, &self.subject.settings, self.options.time);
         let setup = Setup {
             dir: self.states.path().join(Names::new(planned.seed).folder(planned.trial)),
             name,
             seed: planned.seed,
-            limits: self.limits(case),
+            limits: Limits { time: times.limit, grace: self.subject.settings.grace, ..Limits::default() },
+            longest_silence: times.silence,
             require_claim: self.options.require_claim,
         };
         let finished = trial::run(case, &self.subject, &setup, Some(file)).await;
@@ -55,11 +58,5 @@ impl Work {
         let is_found = case.file.starts_with("scenarios/") || !Path::new(&case.file).is_file();
         let place = if is_found { String::new() } else { format!("--scenario {} ", quoted(&case.file)) };
         format!("hapax replay {} {place}--seed {seed} {}", case.id, self.options.subject_words)
-    }
-
-    fn limits(&self, case: &Case) -> Limits {
-        let settings = &self.subject.settings;
-        let time = self.options.time.or(settings.time).unwrap_or(case.timeout);
-        Limits { time, grace: settings.grace, ..Limits::default() }
     }
 }

@@ -206,6 +206,7 @@ fn terms(
         claim: expected.claim.clone(),
         require_claim: false,
         attempts: expected.attempts.iter().map(|(budget, _)| budget.clone()).collect(),
+        respect_retry_after: expected.respect_retry_after,
         compensation: expected.compensation,
         records: expected.records.clone(),
         faults: faults.iter().map(planned).collect(),

@@ -137,6 +137,7 @@ fn expect() -> Value {
         ("effects", said("All effects that are due; any other is unintended.", list(or_name(object(intent, &["effect"]))))),
         ("claim", said("The claims that are accepted.", json!({ "anyOf": [claim(), list(claim())] }))),
         ("attempts", said("How many attempts of an operation there may be.", map_of(whole(0)))),
+        ("respect_retry_after", said("Whether a retry before the time that Retry-After asks for fails.", flag())),
         ("allow", said("What may pass all the same.", list(word(["compensation"])))),
         ("records", said("What must stand in the record store; null for nothing.", map_of(json!(true)))),
         ("counters", said("Where counters must stand; null for nowhere.", map_of(counter))),

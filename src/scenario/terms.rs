@@ -18,6 +18,9 @@ pub struct Terms {
     pub require_claim: bool,
     /// How many attempts there may be.
     pub attempts: Vec<Budget>,
+    /// Whether a retry before the time that `Retry-After` asks for fails.
+    #[serde(default)]
+    pub respect_retry_after: bool,
     /// Whether a duplicate that was undone may pass.
     #[serde(default)]
     pub compensation: bool,
@@ -160,6 +163,8 @@ pub enum Come {
     UnexpectedClaim,
     /// Exactly once, but over its budget of attempts.
     OverBudget,
+    /// Exactly once, but it retried before the time that `Retry-After` asks for.
+    EarlyRetry,
     /// Exactly once, but it used more than it may.
     OverLimit,
     /// Exactly once, but its time was up.
@@ -184,12 +189,13 @@ pub enum Come {
 
 impl Come {
     /// All of them.
-    pub const ALL: [Come; 15] = [
+    pub const ALL: [Come; 16] = [
         Come::Pass,
         Come::Void,
         Come::MissingClaim,
         Come::UnexpectedClaim,
         Come::OverBudget,
+        Come::EarlyRetry,
         Come::OverLimit,
         Come::TimeUp,
         Come::Escaped,
@@ -211,6 +217,7 @@ impl Come {
             Come::MissingClaim => "missing-claim",
             Come::UnexpectedClaim => "unexpected-claim",
             Come::OverBudget => "over-budget",
+            Come::EarlyRetry => "early-retry",
             Come::OverLimit => "over-limit",
             Come::TimeUp => "time-up",
             Come::Escaped => "escaped",

@@ -38,9 +38,12 @@ fn of_kind(kind: FindingKind) -> Come {
         FindingKind::UnexpectedClaim => Come::UnexpectedClaim,
         FindingKind::MissingClaim => Come::MissingClaim,
         FindingKind::OverBudget => Come::OverBudget,
+        FindingKind::EarlyRetry => Come::EarlyRetry,
         FindingKind::Escaped => Come::Escaped,
         FindingKind::TimeUp => Come::TimeUp,
         FindingKind::OverLimit => Come::OverLimit,
+        // It is only ever noted.
+        FindingKind::TimeoutNotReached => Come::Void,
     }
 }
 

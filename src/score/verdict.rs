@@ -206,12 +206,16 @@ pub enum FindingKind {
     MissingClaim,
     /// More attempts than its budget.
     OverBudget,
+    /// It tried again before the time that `Retry-After` had asked for.
+    EarlyRetry,
     /// It tried to reach something that is not a service of the trial.
     Escaped,
     /// Its time was up.
     TimeUp,
     /// It used more than it may: output, processes, files.
     OverLimit,
+    /// hapax ended a silence before the client's own timeout did.
+    TimeoutNotReached,
 }
 
 impl FindingKind {

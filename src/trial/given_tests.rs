@@ -20,6 +20,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
         seed,
         dir: root.join(Names::new(seed).folder(1)),
         limits: Limits { time: case.timeout, ..Limits::default() },
+        longest_silence: std::time::Duration::from_secs(1),
         require_claim: false,
     };
     let clock = Clock::default();

@@ -39,6 +39,8 @@ pub struct Setup {
     pub dir: PathBuf,
     /// What each start may use.
     pub limits: Limits,
+    /// How long a `hang: until-timeout` waits for the client to leave.
+    pub longest_silence: Duration,
     /// Whether a missing claim fails.
     pub require_claim: bool,
 }
@@ -98,7 +100,8 @@ async fn prepare(
     let dirs = Dirs::create(&setup.dir, Names::new(setup.seed), case.callers)
         .map_err(|error| format!("cannot make its directories: {error}"))?;
     let builder = services::builder(case, &terms(case, subject, setup.require_claim), setup.seed)?;
-    let services = builder.seed(setup.seed).clock(clock).ledger(ledger.clone()).start().await;
+    let services =
+        builder.longest_silence(setup.longest_silence).seed(setup.seed).clock(clock).ledger(ledger.clone()).start().await;
     let services = services.map_err(|error| format!("the services did not start: {error}"))?;
     let mut recorders = Vec::new();
     for _ in 0..case.callers {

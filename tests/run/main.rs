@@ -15,6 +15,7 @@ mod one_task;
 mod over_http;
 mod resumed;
 mod rig;
+mod silence;
 mod statistics;
 mod timeless;
 mod unlucky;

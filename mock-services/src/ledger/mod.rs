@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 use crate::clock::Clock;
 use crate::lock::{Apart, lock};
 use chain::Chain;
-pub use entry::{AtDoor, ClosedBy, Entry, Event, How, Received};
+pub use entry::{AtDoor, ClosedBy, Entry, Event, How, Received, SilenceEnd};
 pub use file::LedgerFile;
 use pages::{Pages, Reading};
 pub use read::{Saved, Torn, read_ledgers};

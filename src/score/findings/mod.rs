@@ -3,12 +3,14 @@
 
 mod asked;
 mod attempted;
+mod early;
 mod ends;
 mod escaped;
 mod lost;
 mod often;
 mod remedy;
 mod said;
+mod silence;
 mod words;
 
 use super::assignment::Assignment;
@@ -50,6 +52,8 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
     found.extend(said::findings(scene));
     found.extend(ends::findings(scene));
     found.extend(escaped::findings(scene));
+    found.extend(early::finding(scene));
+    found.extend(silence::finding(scene));
     for finding in &mut found {
         finding.entries.sort_unstable();
         finding.entries.dedup();
@@ -61,7 +65,7 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
 
 /// How bad a kind is; the worst is 0.
 pub(super) fn rank(kind: FindingKind) -> usize {
-    const WORST_FIRST: [FindingKind; 17] = [
+    const WORST_FIRST: [FindingKind; 19] = [
         FindingKind::Diverged,
         FindingKind::Duplicated,
         FindingKind::Unintended,
@@ -75,10 +79,12 @@ pub(super) fn rank(kind: FindingKind) -> usize {
         FindingKind::Underclaimed,
         FindingKind::UnexpectedClaim,
         FindingKind::OverBudget,
+        FindingKind::EarlyRetry,
         FindingKind::TimeUp,
         FindingKind::OverLimit,
         FindingKind::MissingClaim,
         FindingKind::Compensated,
+        FindingKind::TimeoutNotReached,
     ];
     WORST_FIRST.iter().position(|other| *other == kind).unwrap_or(WORST_FIRST.len())
 }
