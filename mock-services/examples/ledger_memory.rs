@@ -44,7 +44,16 @@ fn attempt(ledger: &Ledger, attempt: u64) {
         fields: Cow::Borrowed(&fields),
         how: How::Now,
     });
-    ledger.append(&Event::Replied { attempt, reply: "ok".into(), status: Some(200), bytes: 3120, whole: true, replay: false });
+    ledger.append(&Event::Replied {
+        attempt,
+        reply: "ok".into(),
+        status: Some(200),
+        bytes: 3120,
+        whole: true,
+        replay: false,
+        retry_after: None,
+        silence: None,
+    });
 }
 
 fn main() {

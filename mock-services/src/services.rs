@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::engine::{Access, Door, DoorOptions, Engine, EngineOptions, Listener, MomentKind, Still};
@@ -27,6 +28,7 @@ pub struct Builder {
     faults: Vec<Fault>,
     intended: Option<IntendedEffects>,
     door: Option<DoorOptions>,
+    longest_silence: Option<Duration>,
     address: IpAddr,
     limits: Limits,
     operations: Vec<Operation>,
@@ -69,6 +71,7 @@ struct Shared {
     plan: Arc<SharedPlan>,
     intended: Option<IntendedEffects>,
     door: Option<Arc<Door>>,
+    longest_silence: Option<Duration>,
     wire: Arc<Wire>,
 }
 
@@ -134,6 +137,7 @@ impl Default for Builder {
             faults: Vec::new(),
             intended: None,
             door: None,
+            longest_silence: None,
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             limits: Limits::default(),
             operations: Vec::new(),
@@ -199,6 +203,13 @@ impl Builder {
         self
     }
 
+    /// How long a `hang: until-timeout` waits for the caller to leave; as long as the services run where nothing is said.
+    #[must_use]
+    pub fn longest_silence(mut self, longest: Duration) -> Self {
+        self.longest_silence = Some(longest);
+        self
+    }
+
     /// Listens here instead of on loopback.
     #[must_use]
     pub fn address(mut self, address: IpAddr) -> Self {
@@ -242,6 +253,7 @@ impl Builder {
             plan: Arc::new(SharedPlan::new(Plan::new(self.seed, self.faults))),
             intended: self.intended,
             door: self.door.map(|options| Arc::new(Door::new(options, self.callers, ledger.clone()))),
+            longest_silence: self.longest_silence,
             wire: Arc::new(Wire::new(self.address, self.limits)),
             ledger,
         });
@@ -271,6 +283,7 @@ async fn start<S: Service>(service: S, options: ServiceOptions, shared: Arc<Shar
             plan: Arc::clone(&shared.plan),
             intended: shared.intended.clone(),
             door: shared.door.clone(),
+            longest_silence: shared.longest_silence,
         },
     );
     let failed = |error| StartError::Port { service: name.clone(), error };

@@ -28,7 +28,7 @@ A fault is OPERATION#ATTEMPT commit=COMMIT reply=REPLY [where.FIELD=VALUE] [call
   ATTEMPT  1, 1..3, [1, 4], every
   COMMIT   now, never, later, {later: {requests: 2}}, {later: 2s}, twice, {part: 0.5}
   REPLY    ok, drop, reset, hang, truncate, garble, drip, {delay: 800ms},
-           {status: 503, retry_after: 2}, {stale: {reads: 1}}")]
+           {hang: until-timeout}, {status: 503, retry_after: 2}, {stale: {reads: 1}}")]
 pub(super) struct ServeArgs {
     /// Services to start: payment, email, deploy, records, tickets [default: all of them]
     #[arg(value_name = "SERVICE")]

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use super::causes::causes;
 use super::escape::{code, markdown, pre};
-use super::model::{CaseReport, Report};
+use super::model::{CaseReport, Report, TrialReport};
 use super::plain::{case_headline, case_text};
 use super::store::Ledgers;
 use super::tally::{Tally, count, outcome_of, result_of, worst_first};
 use super::text::line;
 use super::words::{self, counted, percent};
-use crate::score::Result3;
+use crate::score::{FindingKind, Result3};
 
 /// GitHub takes 1 MiB of a step's summary; others may write to the same one.
 pub const LARGEST_SUMMARY: usize = 900 * 1024;
@@ -60,6 +60,14 @@ fn head(report: &Report, tally: &Tally) -> String {
         writeln!(out, " ({} in {}, seed {}).\n", counted(tally.trials.all(), "trial"), words::duration(report.took), report.seed);
     if let Some(lenient) = tally.lenient() {
         let _ = writeln!(out, "{lenient}\n");
+    }
+    let is_released =
+        |trial: &TrialReport| trial.verdict.findings.iter().any(|finding| finding.kind == FindingKind::TimeoutNotReached);
+    let released = report.cases.iter().filter(|case| case.trials.iter().any(is_released)).count();
+    if released > 0 {
+        let cases = counted(released, "case");
+        let _ =
+            writeln!(out, "Client timeout not reached in {cases}: hapax ended the silence while the client was still waiting.\n");
     }
     for text in tally.partial(report).iter().chain(&report.notes) {
         let _ = writeln!(out, "{}\n", markdown(&line(text, 500)));

@@ -109,6 +109,8 @@ fn every_word_of_a_verdict_is_in_the_schema() {
         FindingKind::OverLimit,
         FindingKind::LateWrite,
         FindingKind::LateRead,
+        FindingKind::EarlyRetry,
+        FindingKind::TimeoutNotReached,
     ] {
         holds("/$defs/finding/properties/kind/enum", json!(kind));
     }
@@ -121,7 +123,7 @@ fn what_the_schema_says_may_be_left_out_can_be_left_out() {
         report.as_object_mut().unwrap().remove(name);
     }
     let terms = report["cases"][0]["terms"].as_object_mut().unwrap();
-    for name in ["claims_optional", "compensation", "records", "interrupts", "door", "fields"] {
+    for name in ["claims_optional", "compensation", "records", "interrupts", "door", "fields", "respect_retry_after"] {
         terms.remove(name);
     }
     assert_eq!(problems(&report), Vec::<String>::new());

@@ -51,6 +51,8 @@ pub(crate) const fn kind(kind: FindingKind) -> &'static str {
         FindingKind::OverLimit => "over-limit",
         FindingKind::LateWrite => "late-write",
         FindingKind::LateRead => "late-read",
+        FindingKind::EarlyRetry => "early-retry",
+        FindingKind::TimeoutNotReached => "timeout-not-reached",
     }
 }
 

@@ -11,6 +11,7 @@ mod pace;
 mod plan;
 mod rescore;
 mod seed;
+mod time;
 mod work;
 
 use std::collections::BTreeMap;
@@ -139,13 +140,14 @@ async fn all(
     let mut waiting = planned.into_iter().filter_map(|planned| Some((Arc::clone(cases.get(&planned.case)?), planned))).peekable();
     tokio::pin!(stop);
     loop {
-        let next = waiting.peek().map(|(case, _)| case.callers);
+        let next = waiting.peek().map(|(case, _)| (case.callers, time::silences(case) > 0));
         if next.is_none() && running.is_empty() {
             return Ok(true);
         }
+        let (callers, silent) = next.unwrap_or_default();
         tokio::select! {
             () = &mut stop => break,
-            admitted = pace.admit(next.unwrap_or(1)), if next.is_some() => {
+            admitted = pace.admit(callers, silent), if next.is_some() => {
                 if let Some((case, planned)) = waiting.next() {
                     let (work, file, name) = (Arc::clone(work), Arc::clone(ledger), folder.ledger_name(&planned));
                     running.spawn(async move {

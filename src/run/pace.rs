@@ -13,6 +13,8 @@ use super::files;
 const AT_FIRST: usize = 6;
 /// For each core, at most.
 const AT_MOST: usize = 64;
+/// For each core, how many trials may wait for the timeout of a client beside the others: they do nothing meanwhile.
+const SILENT: usize = 32;
 /// How often the machine is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 /// More are begun when at least this part of the machine's time was idle.
@@ -21,6 +23,8 @@ const IDLE: f64 = 0.25;
 /// How many callers run at once. Several runs can share one.
 pub struct Pace {
     permits: Arc<Semaphore>,
+    /// For trials that mostly wait; they share the others' where the number was asked for.
+    silent: Arc<Semaphore>,
     most: usize,
     watcher: Option<JoinHandle<()>>,
 }
@@ -33,21 +37,27 @@ impl Pace {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let bound = files::callers();
         match jobs.map(|jobs| jobs.min(bound)) {
-            Some(jobs) => Pace { permits: Arc::new(Semaphore::new(jobs)), most: jobs, watcher: None },
+            Some(jobs) => {
+                let permits = Arc::new(Semaphore::new(jobs));
+                Pace { silent: Arc::clone(&permits), permits, most: jobs, watcher: None }
+            }
             None => {
                 let first = (cores * AT_FIRST).min(bound);
                 let permits = Arc::new(Semaphore::new(first));
                 let watcher = tokio::spawn(raise(Arc::clone(&permits), first, cores, bound));
-                Pace { permits, most: first, watcher: Some(watcher) }
+                let silent = Arc::new(Semaphore::new((cores * SILENT).min(bound)));
+                Pace { permits, silent, most: first, watcher: Some(watcher) }
             }
         }
     }
 
-    /// Waits until so many more callers may run; they leave when what is given back is dropped.
-    pub(super) async fn admit(&self, callers: u32) -> Option<OwnedSemaphorePermit> {
+    /// Waits until so many more callers may run; they leave when what is given back is dropped. `silent` are those that mostly wait for
+    /// the timeout of their client.
+    pub(super) async fn admit(&self, callers: u32, silent: bool) -> Option<OwnedSemaphorePermit> {
+        let permits = if silent { &self.silent } else { &self.permits };
         // A trial with more callers than may run at once runs alone.
         let wanted = usize::try_from(callers).unwrap_or(usize::MAX).min(self.most).max(1);
-        Arc::clone(&self.permits).acquire_many_owned(u32::try_from(wanted).unwrap_or(u32::MAX)).await.ok()
+        Arc::clone(permits).acquire_many_owned(u32::try_from(wanted).unwrap_or(u32::MAX)).await.ok()
     }
 }
 
@@ -111,11 +121,11 @@ mod tests {
     #[tokio::test]
     async fn no_more_callers_run_at_once_than_were_allowed() {
         let pace = Pace::new(Some(3));
-        let first = pace.admit(2).await;
+        let first = pace.admit(2, false).await;
         assert_eq!(pace.permits.available_permits(), 1);
         drop(first);
         // More callers than may run at once: they run, but alone.
-        let crowd = pace.admit(12).await;
+        let crowd = pace.admit(12, false).await;
         assert!(crowd.is_some());
         assert_eq!(pace.permits.available_permits(), 0);
     }

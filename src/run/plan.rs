@@ -11,6 +11,7 @@ use mock_services::fault::{After, Commit, Fault, Reply};
 use mock_services::yaml::write_duration;
 use sha2::{Digest, Sha256};
 
+use super::time::silences;
 use super::{Identity, Options, RunError, identity};
 use crate::report::{PlanRecord, PlannedCase, Skipped, TrialReport};
 use crate::scenario::Case;
@@ -75,6 +76,9 @@ impl Plan {
             round.sort_by_key(|planned| planned.seed);
             plan.trials.extend(round);
         }
+        // Those that wait for a client's timeout begin first, so that the others run meanwhile.
+        let is_long = |planned: &Planned| plan.cases.get(&planned.case).is_some_and(|case| silences(case) > 0);
+        plan.trials.sort_by_key(|planned| (planned.trial, !is_long(planned)));
         Ok(plan)
     }
 
@@ -211,7 +215,8 @@ fn long_enough(case: &Case, limit: Option<Duration>) -> Result<(), RunError> {
 
 fn takes(fault: &Fault) -> Duration {
     let reply = match &fault.reply {
-        Reply::Delay(time) | Reply::Drip(time) | Reply::Hang { release: time } => *time,
+        Reply::Delay(time) | Reply::Drip(time) | Reply::Hang { release: Some(time) } => *time,
+        // A silence until the client's timeout is bounded by the time that there is.
         _ => Duration::ZERO,
     };
     match fault.commit {

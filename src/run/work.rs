@@ -7,6 +7,7 @@ use mock_services::ledger::LedgerFile;
 use tempfile::TempDir;
 
 use super::late::LateTrials;
+use super::time::Times;
 use super::{Options, Planned, RunError, files, millis};
 use crate::report::TrialReport;
 use crate::scenario::Case;
@@ -30,11 +31,18 @@ impl Work {
     }
 
     pub(super) async fn one(&self, case: &Case, planned: &Planned, name: String, file: &LedgerFile) -> TrialReport {
+        let times = Times::of(case, &self.subject.settings, self.options.time);
         let setup = Setup {
             dir: self.states.path().join(Names::new(planned.seed).folder(planned.trial)),
             name,
             seed: planned.seed,
-            limits: self.limits(case),
+            limits: Limits {
+                time: times.limit,
+                grace: self.subject.settings.grace,
+                files: files::of_a_subject(),
+                ..Limits::default()
+            },
+            longest_silence: times.silence,
             claims_optional: self.options.claims_optional,
         };
         let finished = trial::run(case, &self.subject, &setup, Some(file)).await;
@@ -63,11 +71,5 @@ impl Work {
         let place = if is_found { String::new() } else { format!("--scenario {} ", quoted(&case.file)) };
         let claims = if self.options.claims_optional { "--claims optional " } else { "" };
         format!("hapax replay {} {place}--seed {seed} {claims}{}", case.id, self.options.subject_words)
-    }
-
-    fn limits(&self, case: &Case) -> Limits {
-        let settings = &self.subject.settings;
-        let time = self.options.time.or(settings.time).unwrap_or(case.timeout);
-        Limits { time, grace: settings.grace, files: files::of_a_subject(), ..Limits::default() }
     }
 }

@@ -11,7 +11,7 @@ use super::callers::within_timeout;
 use super::expect::{Expected, PlacedIntent};
 use super::interrupts::PlacedInterrupt;
 use super::known::Known;
-use super::{Blow, Said, Step, Then};
+use super::{Blow, Reached, Said, Step, Then};
 
 /// The parts of a case that must agree.
 pub(super) struct Parts<'a> {
@@ -29,6 +29,7 @@ pub(super) struct Parts<'a> {
 pub(super) fn check(reader: &Reader, parts: &Parts<'_>) {
     overlaps(reader, &parts.expected.intents);
     parts.waits(reader);
+    parts.replies(reader);
     parts.budgets(reader);
     parts.least(reader);
     parts.due(reader);
@@ -78,10 +79,32 @@ impl Parts<'_> {
             let (what, time) = match placed.fault.reply {
                 Reply::Delay(time) => ("this delay", time),
                 Reply::Drip(time) => ("this answer", time),
-                Reply::Hang { release } => ("this silence", release),
+                Reply::Hang { release: Some(release) } => ("this silence", release),
                 _ => continue,
             };
             within_timeout(reader, placed.places.of(Part::Reply), what, time, self.timeout);
+        }
+    }
+
+    /// Interrupts behind a reply of which no byte is sent.
+    fn replies(&self, reader: &Reader) {
+        for placed in self.interrupts.iter().filter(|placed| placed.interrupt.when.reached == Reached::Replied) {
+            let when = &placed.interrupt.when;
+            let strikes = |fault: &&Placed| {
+                let trigger = &fault.fault.trigger;
+                fault.malformed.is_empty() && trigger.on == when.operation && trigger.attempts.include(when.attempt)
+            };
+            let Some(fault) = self.faults.iter().find(strikes).map(|fault| &fault.fault) else { continue };
+            if is_sure(fault) && matches!(fault.reply, Reply::Drop | Reply::Reset | Reply::Hang { .. }) {
+                let message = format!(
+                    "there is no reply to be interrupted behind: the fault on attempt {} of {} sends none (`{}`)",
+                    when.attempt,
+                    when.operation,
+                    fault.reply.word()
+                );
+                let help = "write `committed` instead of `replied`, or choose a reply of which something is sent";
+                reader.report_with_help(placed.when, message, help);
+            }
         }
     }
 

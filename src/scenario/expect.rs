@@ -33,6 +33,7 @@ pub(super) struct Expected {
     pub(super) claim: Vec<Said>,
     pub(super) claim_span: Span,
     pub(super) attempts: Vec<(Budget, Span)>,
+    pub(super) respect_retry_after: bool,
     pub(super) compensation: bool,
     pub(super) records: Vec<RecordDue>,
 }
@@ -45,6 +46,7 @@ pub(super) fn read_expect(reader: &Reader, known: &Known, setups: &[ServiceSetup
     let effects = if by_records { map.optional("effects") } else { map.required("effects") };
     let claim = map.optional("claim");
     let attempts = map.optional("attempts");
+    let respect = map.optional("respect_retry_after");
     let allow = map.optional("allow");
     let (records, counters) = (map.optional("records"), map.optional("counters"));
     map.finish();
@@ -57,6 +59,7 @@ pub(super) fn read_expect(reader: &Reader, known: &Known, setups: &[ServiceSetup
         claim: claim.map(|node| read_claim(reader, node)).unwrap_or_default(),
         claim_span: claim.map(|node| node.span).unwrap_or_default(),
         attempts: attempts.map(|node| read_attempts(reader, known, node)).unwrap_or_default(),
+        respect_retry_after: respect.and_then(|node| reader.boolean(node)).unwrap_or_default(),
         compensation: allow.is_some_and(|node| read_allow(reader, node)),
         records,
     }

@@ -216,6 +216,7 @@ fn terms(
         turns: 0,
         tasks: Vec::new(),
         attempts: expected.attempts.iter().map(|(budget, _)| budget.clone()).collect(),
+        respect_retry_after: expected.respect_retry_after,
         compensation: expected.compensation,
         records: expected.records.clone(),
         faults: faults.iter().map(planned).collect(),

@@ -366,6 +366,21 @@ interrupts:
   - { when: { received: payment.charge, attempt: 3 }, do: stop }
 expect: {effects: []}
 ";
+    an_interrupt_behind_a_reply_needs_a_reply: "\
+about: a
+task: t
+faults:
+  - { on: payment.charge, attempt: 1..3, reply: drop }
+  - { on: payment.refund, reply: { hang: until-timeout } }
+  - { on: payment.list, reply: { status: 503 } }
+interrupts:
+  - { when: { replied: payment.charge, attempt: 2 }, do: kill }
+  - { when: { replied: payment.charge, attempt: 4 }, do: kill }
+  - { when: { committed: payment.charge, attempt: 2 }, do: kill }
+  - { when: { replied: payment.refund }, do: kill }
+  - { when: { replied: payment.list }, do: kill }
+expect: {effects: [], respect_retry_after: maybe}
+";
     expectations_are_checked: "\
 about: a
 task: t

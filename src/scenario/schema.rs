@@ -148,6 +148,7 @@ fn expect() -> Value {
                 map_of(bounds()),
             ),
         ),
+        ("respect_retry_after", said("Whether a retry before the time that Retry-After asks for fails.", flag())),
         ("allow", said("What may pass all the same.", list(word(["compensation"])))),
         ("records", said("What must stand in the record store; null for nothing.", map_of(json!(true)))),
         ("counters", said("Where counters must stand; null for nowhere.", map_of(counter))),

@@ -56,7 +56,7 @@ fn reply() -> Value {
         word(["ok", "drop", "reset", "hang", "truncate", "garble", "drip"]),
         duration("delay"),
         duration("drip"),
-        object([("hang", or_name(hang))], &["hang"]),
+        object([("hang", json!({ "anyOf": [word(["until-timeout"]), hang] }))], &["hang"]),
         object([("truncate", word(["length", "chunked"]))], &["truncate"]),
         object([("stale", json!({ "anyOf": [reference("duration"), reads] }))], &["stale"]),
         object(status, &["status"]),

@@ -21,6 +21,9 @@ pub struct Terms {
     pub claims_optional: bool,
     /// How many attempts there must and may be.
     pub attempts: Vec<Budget>,
+    /// Whether a retry before the time that `Retry-After` asks for fails.
+    #[serde(default)]
+    pub respect_retry_after: bool,
     /// Whether a duplicate that was undone may pass.
     #[serde(default)]
     pub compensation: bool,
@@ -205,6 +208,8 @@ pub enum Come {
     OverBudget,
     /// Nothing wrong happened, but an operation was tried less often than expected.
     NotAttempted,
+    /// Exactly once, but it retried before the time that `Retry-After` asks for.
+    EarlyRetry,
     /// Exactly once, but it used more than it may.
     OverLimit,
     /// Exactly once, but its time was up.
@@ -238,6 +243,7 @@ impl Come {
         Come::UnexpectedClaim,
         Come::OverBudget,
         Come::NotAttempted,
+        Come::EarlyRetry,
         Come::OverLimit,
         Come::TimeUp,
         Come::Escaped,
@@ -261,6 +267,7 @@ impl Come {
             Come::UnexpectedClaim => "unexpected-claim",
             Come::OverBudget => "over-budget",
             Come::NotAttempted => "not-attempted",
+            Come::EarlyRetry => "early-retry",
             Come::OverLimit => "over-limit",
             Come::TimeUp => "time-up",
             Come::Escaped => "escaped",

@@ -43,6 +43,9 @@ fn of_kind(kind: FindingKind) -> Come {
         FindingKind::TimeUp => Come::TimeUp,
         FindingKind::OverLimit => Come::OverLimit,
         FindingKind::LateWrite | FindingKind::LateRead => Come::LateWrite,
+        FindingKind::EarlyRetry => Come::EarlyRetry,
+        // It is only ever noted.
+        FindingKind::TimeoutNotReached => Come::Void,
     }
 }
 

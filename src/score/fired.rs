@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use mock_services::ledger::SilenceEnd;
 use mock_services::yaml::shown;
 
 use super::door;
@@ -28,9 +29,21 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<
     let struck: BTreeSet<i64> = story.noted(notes::STRUCK).filter_map(|note| note.number("interrupt")).collect();
     for (place, interrupt) in terms.interrupts.iter().enumerate() {
         if !interrupt.optional && !i64::try_from(place).is_ok_and(|place| struck.contains(&place)) {
-            let why = unreached(story, &interrupt.operation);
+            let missed = story.noted(notes::MISSED).find(|note| note.number("interrupt") == i64::try_from(place).ok());
+            let why = missed.map_or_else(|| unreached(story, &interrupt.operation), |note| cut(&note.text("why")));
             reasons.push(format!("the interrupt `{}` did not strike: {why}", cut(&interrupt.text)));
         }
+    }
+    for attempt in
+        story.attempts.iter().filter(|attempt| attempt.answer.is_some_and(|answer| answer.silence == Some(SilenceEnd::Limit)))
+    {
+        let lasted = attempt.answer.map_or(0, |answer| answer.at.saturating_sub(attempt.at)) / 1_000_000;
+        reasons.push(format!(
+            "the client's timeout was not reached within {lasted} s: attempt {} of {} got no reply, and the client was still waiting; \
+             write `client_timeout:` with a longer time for this subject in hapax.yaml, or give its client a timeout",
+            attempt.number(),
+            shown(attempt.operation())
+        ));
     }
     let left = story.noted(notes::ENDED).filter_map(|note| note.number("left")).max().unwrap_or_default();
     if left > 0 {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use mock_services::ledger::{Entry, Event, How};
+use mock_services::ledger::{Entry, Event, How, SilenceEnd};
 use mock_services::service::Fields;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -215,6 +215,8 @@ fn an_event() -> impl Strategy<Value = Event<'static>> {
             bytes: 0,
             whole,
             replay: false,
+            retry_after: whole.then_some(1),
+            silence: (!whole).then_some(SilenceEnd::Limit),
         }),
         attempt().prop_map(|attempt| Event::Unsent { attempt, bytes: 0 }),
         (name, fields, prop::option::of(0_u32..3)).prop_map(|(name, fields, caller)| Event::Noted {

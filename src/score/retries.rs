@@ -67,7 +67,7 @@ pub(super) fn afterwards<'s, 'a>(terms: &Terms, story: &'s Story<'a>, doubted: D
 }
 
 /// Whether a later write is another try of an earlier one: the same operation, and no field that tells intents apart says otherwise.
-fn is_again(terms: &Terms, first: &Attempt<'_>, later: &Attempt<'_>) -> bool {
+pub(super) fn is_again(terms: &Terms, first: &Attempt<'_>, later: &Attempt<'_>) -> bool {
     if first.operation() != later.operation() {
         return false;
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use mock_services::ledger::{AtDoor, Entry, Event, Received};
+use mock_services::ledger::{AtDoor, Entry, Event, Received, SilenceEnd};
 use mock_services::service::{Fields, Value};
 
 use super::effects::Effect;
@@ -67,6 +67,10 @@ pub(super) struct Answer<'a> {
     pub(super) status: Option<u16>,
     /// Whether it was sent in whole.
     pub(super) whole: bool,
+    /// After how many seconds the caller was told to come again.
+    pub(super) retry_after: Option<u64>,
+    /// Who ended the silence, where there was one.
+    pub(super) silence: Option<SilenceEnd>,
 }
 
 /// A request that a service refused: no attempt, but something that the caller did.
@@ -228,9 +232,10 @@ impl<'a> Story<'a> {
             Event::Withheld { attempt, effect, id, fields } => {
                 self.withheld.push(Effect { n, attempt: *attempt, name: effect, id, fields, how: None });
             }
-            Event::Replied { attempt, reply, status, whole, .. } => {
+            Event::Replied { attempt, reply, status, whole, retry_after, silence, .. } => {
                 if let Some(attempt) = self.attempt_mut(*attempt) {
-                    attempt.answer = Some(Answer { n, at, reply, status: *status, whole: *whole });
+                    let (retry_after, silence) = (*retry_after, *silence);
+                    attempt.answer = Some(Answer { n, at, reply, status: *status, whole: *whole, retry_after, silence });
                 }
             }
             Event::Unsent { attempt, .. } => {

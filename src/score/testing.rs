@@ -101,7 +101,16 @@ impl Tale {
             Sees::Cut(reply) => (reply, None),
         };
         let whole = status.is_some();
-        self.add(Event::Replied { attempt, reply: reply.into(), status, bytes: u64::from(whole) * 100, whole, replay: false })
+        self.add(Event::Replied {
+            attempt,
+            reply: reply.into(),
+            status,
+            bytes: u64::from(whole) * 100,
+            whole,
+            replay: false,
+            retry_after: None,
+            silence: None,
+        })
     }
 
     /// A write that commits at once. A charge gets an id.

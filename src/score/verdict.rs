@@ -225,6 +225,8 @@ pub enum FindingKind {
     OverBudget,
     /// Fewer attempts than expected.
     NotAttempted,
+    /// It tried again before the time that `Retry-After` had asked for.
+    EarlyRetry,
     /// It tried to reach something that is not a service of the trial.
     Escaped,
     /// Its time was up.
@@ -235,6 +237,8 @@ pub enum FindingKind {
     LateWrite,
     /// It sent a read, or something that would have been refused, after its trial had ended.
     LateRead,
+    /// hapax ended a silence before the client's own timeout did.
+    TimeoutNotReached,
 }
 
 impl FindingKind {

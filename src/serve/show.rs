@@ -1,7 +1,7 @@
 //! One entry of the ledger as a line that a person reads. Everything that a caller said is made harmless first.
 
 use anstyle::{AnsiColor, Style};
-use mock_services::ledger::{AtDoor, ClosedBy, Entry, Event, How};
+use mock_services::ledger::{AtDoor, ClosedBy, Entry, Event, How, SilenceEnd};
 use mock_services::service::Fields;
 use mock_services::yaml::shown;
 
@@ -41,12 +41,19 @@ pub fn line(entry: &Entry) -> Option<String> {
         Event::Unsent { attempt, bytes } => {
             (BAD, "unsent", format!("attempt {attempt}  the caller had left: only {bytes} bytes were taken"))
         }
-        Event::Replied { attempt, reply, status, bytes, whole, replay } => {
+        Event::Replied { attempt, reply, status, bytes, whole, replay, retry_after, silence } => {
             let status = status.map(|status| format!(" {status}")).unwrap_or_default();
             let part = if *whole { "" } else { ", not whole" };
             let replay = if *replay { ", replayed" } else { "" };
             let style = if *whole { FAINT } else { BAD };
-            (style, "replied", format!("attempt {attempt}  {reply}{status}, {bytes} bytes{part}{replay}"))
+            let wait = retry_after.map(|seconds| format!(", Retry-After: {seconds}")).unwrap_or_default();
+            let silence = match silence {
+                Some(SilenceEnd::Caller) => ", until the caller left",
+                Some(SilenceEnd::Released) => ", until its time was over",
+                Some(SilenceEnd::Limit) => ", until the services stopped",
+                None => "",
+            };
+            (style, "replied", format!("attempt {attempt}  {reply}{status}, {bytes} bytes{part}{replay}{wait}{silence}"))
         }
         Event::Closed { connection, by, .. } => {
             let by = match by {

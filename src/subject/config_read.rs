@@ -42,7 +42,7 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
     let (directory, env, pass) = (map.optional("directory"), map.optional("env"), map.optional("pass"));
     let (fields, can, claim) = (map.optional("fields"), map.optional("can"), map.optional("claim"));
     let (timeout, grace, cancel) = (map.optional("timeout"), map.optional("grace"), map.optional("cancel"));
-    let (watch, stdin) = (map.optional("watch"), map.optional("stdin"));
+    let (watch, stdin, client_timeout) = (map.optional("watch"), map.optional("stdin"), map.optional("client_timeout"));
     let place = map.place();
     let before = reader.count();
     map.finish();
@@ -81,6 +81,7 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
         env: env.map(|node| read_env(reader, node)).unwrap_or_default(),
         pass: pass.map(|node| read_passed(reader, node)).unwrap_or_default(),
         time: timeout.and_then(|node| read_time(reader, node)),
+        client_timeout: client_timeout.and_then(|node| read_time(reader, node)),
         fields: fields.map(|node| read_fields(reader, node)).unwrap_or_default(),
         can: can.map(|node| read_operations(reader, node)).unwrap_or_default(),
         claim: claim.and_then(|node| read_claim(reader, node)).unwrap_or_default(),

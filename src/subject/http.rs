@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use super::http_wire::{Answer, Target, read_answer};
-use super::running::{Handle, Ordered, Running};
+use super::running::{Handle, Landing, Ordered, Running};
 use super::supervisor::Blow;
 use super::{Ended, How, Settings, Start, claim, supervised};
 use crate::report::Output;
@@ -128,13 +128,15 @@ async fn already_running(target: Target, watch: Duration, start: Start, mut orde
             Some(Ordered { blow, landed }) = ordered.recv() => {
                 match blow {
                     Blow::Cancel => drop(cancel.take()),
+                    // Nothing can be stopped here, so that the `cancel` that follows comes behind the reply, and may come late.
+                    Blow::Hold => {}
                     Blow::TimeUp => return end(&start, How::TimeUp),
                     Blow::Kill | Blow::Stop | Blow::Freeze | Blow::Thaw => {
                         let why = "it was not started by hapax, which cannot interrupt it; say in hapax.yaml what starts it (`command`)";
                         return unstartable(&start, format!("the agent at {at}: {why}"));
                     }
                 }
-                let _ = landed.send(());
+                let _ = landed.send(Landing::Landed);
             }
         }
     }

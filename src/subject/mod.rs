@@ -23,7 +23,7 @@ pub(crate) mod words;
 pub(crate) use clients::client_variables;
 pub use config::{Config, ConfigError};
 pub use recorder::{Escape, Recorder};
-pub use running::{Handle, Running};
+pub use running::{Handle, Landing, Running};
 pub use settings::{Settings, Signal};
 pub use start::{BeforeStop, ClaimHeard, ClaimSource, Ended, How, Limits, ServiceAddress, Start};
 pub use supervisor::supervise;
@@ -78,7 +78,8 @@ impl Subject {
     /// A control.
     #[must_use]
     pub fn control(name: &str) -> Self {
-        Subject { name: name.to_owned(), kind: SubjectKind::Control(name.to_owned()), settings: Settings::default() }
+        let settings = Settings { client_timeout: Some(control::CLIENT_TIMEOUT), ..Settings::default() };
+        Subject { name: name.to_owned(), kind: SubjectKind::Control(name.to_owned()), settings }
     }
 
     /// Whether it goes on running when a trial has ended, so that what it does afterwards is still to be watched.

@@ -4,7 +4,7 @@
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::supervisor::Blow;
+use super::supervisor::{BY_ITSELF, Blow};
 use super::{ClaimHeard, Ended, How, Start};
 use crate::report::Output;
 
@@ -16,6 +16,15 @@ pub struct Running {
     whose: (u32, u32),
 }
 
+/// What became of a blow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Landing {
+    /// It took effect.
+    Landed,
+    /// It did not: why.
+    Missed(String),
+}
+
 /// Deals blows to a start. Those that come when it has ended do nothing.
 #[derive(Debug, Clone)]
 pub struct Handle(mpsc::UnboundedSender<Ordered>);
@@ -24,7 +33,7 @@ pub struct Handle(mpsc::UnboundedSender<Ordered>);
 #[derive(Debug)]
 pub(super) struct Ordered {
     pub(super) blow: Blow,
-    pub(super) landed: oneshot::Sender<()>,
+    pub(super) landed: oneshot::Sender<Landing>,
 }
 
 impl Running {
@@ -68,33 +77,38 @@ impl Drop for Running {
 
 impl Handle {
     /// SIGKILL to everything; returns when all of it is dead.
-    pub async fn kill(&self) {
-        self.deal(Blow::Kill).await;
+    pub async fn kill(&self) -> Landing {
+        self.deal(Blow::Kill).await
     }
 
     /// SIGTERM, and SIGKILL after the grace; returns when the signal was taken.
-    pub async fn stop(&self) {
-        self.deal(Blow::Stop).await;
+    pub async fn stop(&self) -> Landing {
+        self.deal(Blow::Stop).await
     }
 
     /// Sends the signal that its settings name, SIGINT where they name none; returns when it was taken.
-    pub async fn cancel(&self) {
-        self.deal(Blow::Cancel).await;
+    pub async fn cancel(&self) -> Landing {
+        self.deal(Blow::Cancel).await
     }
 
     /// SIGSTOP to everything; returns when all of it stands still.
-    pub async fn freeze(&self) {
-        self.deal(Blow::Freeze).await;
+    pub async fn freeze(&self) -> Landing {
+        self.deal(Blow::Freeze).await
+    }
+
+    /// SIGSTOP to everything, so that the next blow is the first thing that it meets; returns when every thread stands still.
+    pub async fn hold(&self) -> Landing {
+        self.deal(Blow::Hold).await
     }
 
     /// SIGCONT to everything.
-    pub async fn thaw(&self) {
-        self.deal(Blow::Thaw).await;
+    pub async fn thaw(&self) -> Landing {
+        self.deal(Blow::Thaw).await
     }
 
     /// Ends it because its time is up, as [`Handle::stop`] does; returns when all of it is dead.
-    pub async fn end_time_up(&self) {
-        self.deal(Blow::TimeUp).await;
+    pub async fn end_time_up(&self) -> Landing {
+        self.deal(Blow::TimeUp).await
     }
 
     /// Passes a blow on that was dealt to something around this start.
@@ -103,11 +117,13 @@ impl Handle {
         let _ = self.0.send(ordered);
     }
 
-    async fn deal(&self, blow: Blow) {
+    async fn deal(&self, blow: Blow) -> Landing {
         let (landed, landing) = oneshot::channel();
-        if self.0.send(Ordered { blow, landed }).is_ok() {
+        let missed = || Landing::Missed(BY_ITSELF.to_owned());
+        match self.0.send(Ordered { blow, landed }) {
             // It is dropped when the start has ended: there is nothing left to land on.
-            let _ = landing.await;
+            Ok(()) => landing.await.unwrap_or_else(|_| missed()),
+            Err(_) => missed(),
         }
     }
 }

@@ -19,6 +19,8 @@ pub struct Settings {
     pub pass: Vec<String>,
     /// How long one start of it may take, where it is to have more or less time than others.
     pub time: Option<Duration>,
+    /// How long its client waits for a reply, where that is known: cases that wait for it get enough time.
+    pub client_timeout: Option<Duration>,
     /// Its own names for fields: ours, then its own.
     pub fields: Vec<(String, String)>,
     /// The operations that it is for; all of them where the list is empty.
@@ -46,6 +48,7 @@ impl Default for Settings {
             env: Vec::new(),
             pass: Vec::new(),
             time: None,
+            client_timeout: None,
             fields: Vec::new(),
             can: Vec::new(),
             claim: ClaimSource::default(),

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::claim::{self, Heard};
 use super::environment::environment;
-use super::running::{Ordered, Running};
+use super::running::{Landing, Ordered, Running};
 use super::supervisor::{Answer, Blow, Order};
 use super::{Ended, How, Settings, Start, long, sweep};
 use crate::report::Output;
@@ -50,7 +50,7 @@ pub(super) struct Supervised {
     input: ChildStdin,
     answers: Lines<BufReader<ChildStdout>>,
     order: Vec<u8>,
-    waiting: Vec<(Blow, oneshot::Sender<()>)>,
+    waiting: Vec<(Blow, oneshot::Sender<Landing>)>,
 }
 
 /// What a supervisor told at its end: how, standard output, standard error, bytes cut out, processes left behind.
@@ -96,7 +96,8 @@ impl Supervised {
         loop {
             tokio::select! {
                 line = self.answers.next_line() => match line.ok().flatten().and_then(|line| serde_json::from_str(&line).ok()) {
-                    Some(Answer::Landed(blow)) => self.landed(blow),
+                    Some(Answer::Landed(blow)) => self.answered(blow, Landing::Landed),
+                    Some(Answer::Missed(blow, why)) => self.answered(blow, Landing::Missed(why)),
                     Some(Answer::Ended { how, stdout, stderr, cut, left }) => {
                         // It has nothing more to do, and is gone when this returns.
                         drop(self.input);
@@ -115,9 +116,9 @@ impl Supervised {
         }
     }
 
-    fn landed(&mut self, blow: Blow) {
+    fn answered(&mut self, blow: Blow, landing: Landing) {
         if let Some(at) = self.waiting.iter().position(|(waiting, _)| *waiting == blow) {
-            let _ = self.waiting.remove(at).1.send(());
+            let _ = self.waiting.remove(at).1.send(landing);
         }
     }
 

@@ -21,6 +21,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
         dir: root.join(Names::new(seed).folder(1)),
         limits: Limits { time: case.timeout, ..Limits::default() },
         claims_optional: false,
+        longest_silence: std::time::Duration::from_secs(1),
     };
     let clock = Clock::default();
     let ledger = Ledger::new(&setup.name, seed, clock);

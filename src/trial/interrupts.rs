@@ -1,4 +1,8 @@
 //! Strikes the subject at the named moment of the ledger. The service stands still until the blow has landed.
+//!
+//! `received` and `committed` strike at once. `replied` strikes in two steps, so that the whole reply is in the subject's socket and the subject
+//! has not acted on it: before the last byte of the reply everything is stopped, then the byte is sent, then the blow falls. A blow that
+//! found nobody, or did not take effect, is written down as missed, and the trial proves nothing.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::notes_write::Notes;
 use crate::scenario::{Blow, Interrupt, Reached, Then};
-use crate::subject::Handle;
+use crate::subject::{Handle, Landing};
 
 /// Watches the services of one trial and strikes.
 pub(super) struct Striker {
@@ -40,8 +44,8 @@ struct Seen {
     struck: Vec<bool>,
     /// The attempts that interrupts wait for, with the number of the interrupt.
     meant: HashMap<u64, Vec<usize>>,
-    /// Interrupts that strike with the caller's next request, or at its end: who, which, and the attempt that was answered.
-    armed: Vec<(u32, usize, u64)>,
+    /// Interrupts whose caller has been stopped, and which strike when the last byte of the reply to this attempt has been sent.
+    stopped: Vec<(usize, u64)>,
 }
 
 impl Striker {
@@ -56,7 +60,9 @@ impl Striker {
         let mut watchers = Vec::new();
         if !interrupts.is_empty() {
             let names: Vec<String> = services.names().map(str::to_owned).collect();
-            for (name, kind) in names.iter().flat_map(|name| KINDS.map(|kind| (name, kind))) {
+            let replied = interrupts.iter().any(|interrupt| interrupt.when.reached == Reached::Replied);
+            let kinds = if replied { &KINDS[..] } else { &KINDS[..2] };
+            for (name, kind) in names.iter().flat_map(|name| kinds.iter().map(move |kind| (name, *kind))) {
                 let Some(mut listener) = services.listen(name, kind) else { continue };
                 let shared = Arc::clone(&shared);
                 watchers.push(tokio::spawn(async move {
@@ -77,17 +83,12 @@ impl Striker {
         }
     }
 
-    /// A start of a caller has ended. Waits until a blow that is under way has landed, lets fall what was to fall at its end, and
-    /// says what comes next; `None` where nothing struck that says so.
+    /// A start of a caller has ended. Waits until a blow that is under way has landed, and says what comes next; `None` where nothing
+    /// struck that says so.
     pub(super) async fn ended(&self, caller: u32) -> Option<Then> {
         let slot = self.shared.slot(caller)?;
         let _landed = slot.landing.lock().await;
         *lock(&slot.handle) = None;
-        for (interrupt, attempt) in self.shared.take_armed(caller) {
-            let planned = &self.shared.interrupts[interrupt];
-            lock(&slot.then).push(planned.then.clone());
-            self.shared.notes.struck(caller, interrupt, planned.blow, attempt);
-        }
         lock(&slot.then).drain(..).next_back()
     }
 
@@ -103,7 +104,8 @@ impl Drop for Striker {
     }
 }
 
-const KINDS: [MomentKind; 3] = [MomentKind::Received, MomentKind::Committed, MomentKind::BeforeReply];
+/// The moments that are listened for; the last two only where an interrupt strikes behind a reply.
+const KINDS: [MomentKind; 4] = [MomentKind::Received, MomentKind::Committed, MomentKind::LastByte, MomentKind::AfterReply];
 
 impl Shared {
     fn slot(&self, caller: u32) -> Option<&Slot> {
@@ -117,28 +119,34 @@ impl Shared {
     /// The service stands still until this returns.
     async fn meet(&self, held: Held) {
         let moment = &held.moment;
-        for (interrupt, attempt) in self.due(moment) {
-            self.strike(interrupt, moment.caller, attempt).await;
-        }
-        drop(held);
-    }
-
-    /// Which interrupts strike at this moment, each with the attempt that it is about.
-    fn due(&self, moment: &Moment) -> Vec<(usize, u64)> {
         match moment.kind {
             MomentKind::Received => {
-                let mut due = self.take_armed(moment.caller);
-                due.extend(self.count(moment).into_iter().map(|interrupt| (interrupt, moment.attempt)));
-                due
+                for interrupt in self.count(moment) {
+                    self.strike(interrupt, moment).await;
+                }
             }
-            MomentKind::Committed => self.take_meant(moment, Reached::Committed),
-            MomentKind::BeforeReply => {
-                let replied = self.take_meant(moment, Reached::Replied);
-                let armed = replied.into_iter().map(|(interrupt, attempt)| (moment.caller, interrupt, attempt));
-                self.seen().armed.extend(armed);
-                Vec::new()
+            MomentKind::Committed => {
+                for interrupt in self.take_meant(moment, Reached::Committed) {
+                    self.strike(interrupt, moment).await;
+                }
             }
+            MomentKind::LastByte => {
+                for interrupt in self.take_meant(moment, Reached::Replied) {
+                    self.stop(interrupt, moment).await;
+                }
+            }
+            MomentKind::AfterReply => {
+                for interrupt in self.take_stopped(moment) {
+                    if moment.sent {
+                        self.strike(interrupt, moment).await;
+                    } else {
+                        self.let_go(interrupt, moment).await;
+                    }
+                }
+            }
+            MomentKind::BeforeReply => {}
         }
+        drop(held);
     }
 
     /// Counts an attempt that has come in; gives the interrupts that strike before it is committed.
@@ -165,48 +173,89 @@ impl Shared {
         now
     }
 
-    fn take_meant(&self, moment: &Moment, reached: Reached) -> Vec<(usize, u64)> {
+    fn take_meant(&self, moment: &Moment, reached: Reached) -> Vec<usize> {
         let mut seen = self.seen();
         let candidates = seen.meant.get(&moment.attempt).cloned().unwrap_or_default();
         let mut due = Vec::new();
         for index in candidates {
             // A request that was delivered twice commits twice, and is struck once.
             if self.interrupts[index].when.reached == reached && !std::mem::replace(&mut seen.struck[index], true) {
-                due.push((index, moment.attempt));
+                due.push(index);
             }
         }
         due
     }
 
-    fn take_armed(&self, caller: u32) -> Vec<(usize, u64)> {
+    fn take_stopped(&self, moment: &Moment) -> Vec<usize> {
         let mut seen = self.seen();
-        let (due, kept) = seen.armed.drain(..).partition::<Vec<_>, _>(|(whose, _, _)| *whose == caller);
-        seen.armed = kept;
-        due.into_iter().map(|(_, interrupt, attempt)| (interrupt, attempt)).collect()
+        let (due, kept) = seen.stopped.drain(..).partition::<Vec<_>, _>(|(_, attempt)| *attempt == moment.attempt);
+        seen.stopped = kept;
+        due.into_iter().map(|(interrupt, _)| interrupt).collect()
     }
 
-    async fn strike(&self, interrupt: usize, caller: u32, attempt: u64) {
-        let (Some(planned), Some(slot)) = (self.interrupts.get(interrupt), self.slot(caller)) else { return };
+    /// Stops everything of the caller, before the last byte of the reply is sent to it.
+    async fn stop(&self, interrupt: usize, moment: &Moment) {
+        let Some(slot) = self.slot(moment.caller) else { return };
+        let _landing = slot.landing.lock().await;
+        let handle = lock(&slot.handle).clone();
+        let landing = match handle {
+            Some(handle) => handle.hold().await,
+            None => nobody(),
+        };
+        match landing {
+            Landing::Landed => self.seen().stopped.push((interrupt, moment.attempt)),
+            Landing::Missed(why) => self.missed(interrupt, moment, &why),
+        }
+    }
+
+    /// The reply did not reach the caller that was stopped for it: it goes on as if nothing had been.
+    async fn let_go(&self, interrupt: usize, moment: &Moment) {
+        let handle = self.slot(moment.caller).and_then(|slot| lock(&slot.handle).clone());
+        if let Some(handle) = handle {
+            handle.thaw().await;
+        }
+        self.missed(interrupt, moment, "the caller had closed its connection before the whole reply was sent");
+    }
+
+    async fn strike(&self, interrupt: usize, moment: &Moment) {
+        let (Some(planned), Some(slot)) = (self.interrupts.get(interrupt), self.slot(moment.caller)) else { return };
         let _landing = slot.landing.lock().await;
         // Nobody is left to be struck when the request outlived its sender.
-        let Some(handle) = lock(&slot.handle).clone() else { return };
-        if !matches!(planned.blow, Blow::Freeze(_)) {
-            lock(&slot.then).push(planned.then.clone());
-        }
-        match planned.blow {
+        let Some(handle) = lock(&slot.handle).clone() else {
+            let Landing::Missed(why) = nobody() else { return };
+            return self.missed(interrupt, moment, &why);
+        };
+        let landing = match planned.blow {
             Blow::Kill => handle.kill().await,
             Blow::Stop => handle.stop().await,
             Blow::Cancel => handle.cancel().await,
+            Blow::Freeze(_) => handle.freeze().await,
+        };
+        if let Landing::Missed(why) = landing {
+            return self.missed(interrupt, moment, &why);
+        }
+        match planned.blow {
             Blow::Freeze(time) => {
-                handle.freeze().await;
                 tokio::spawn(async move {
                     tokio::time::sleep(time).await;
                     handle.thaw().await;
                 });
             }
+            _ => lock(&slot.then).push(planned.then.clone()),
         }
-        self.notes.struck(caller, interrupt, planned.blow, attempt);
+        self.notes.struck(moment.caller, interrupt, planned.blow, moment.attempt);
     }
+
+    fn missed(&self, interrupt: usize, moment: &Moment, why: &str) {
+        if let Some(planned) = self.interrupts.get(interrupt) {
+            self.notes.missed(moment.caller, interrupt, planned.blow, moment.attempt, why);
+        }
+    }
+}
+
+/// What becomes of a blow when its caller has ended.
+fn nobody() -> Landing {
+    Landing::Missed("the caller had ended by itself before the interrupt could take effect".to_owned())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -41,6 +41,8 @@ pub struct Setup {
     pub limits: Limits,
     /// Whether a missing claim passes although the scenario names claims.
     pub claims_optional: bool,
+    /// How long a `hang: until-timeout` waits for the client to leave.
+    pub longest_silence: Duration,
 }
 
 /// What a trial leaves.
@@ -119,7 +121,8 @@ async fn prepare(
     let dirs = Dirs::create(&setup.dir, Names::new(setup.seed), case.callers)
         .map_err(|error| format!("cannot make its directories: {error}"))?;
     let builder = services::builder(case, &terms(case, subject, setup.claims_optional), setup.seed)?;
-    let services = builder.seed(setup.seed).clock(clock).ledger(ledger.clone()).start().await;
+    let services =
+        builder.longest_silence(setup.longest_silence).seed(setup.seed).clock(clock).ledger(ledger.clone()).start().await;
     let services = services.map_err(|error| format!("the services did not start: {error}"))?;
     let mut recorders = Vec::new();
     for _ in 0..case.callers {

@@ -13,6 +13,9 @@ pub const UNSTARTABLE: &str = "unstartable";
 pub const CLAIMED: &str = "claimed";
 /// An interrupt struck. Fields: `interrupt` (its place, from 0), `do`, `attempt` (the number in the ledger).
 pub const STRUCK: &str = "struck";
+/// An interrupt did not take effect: the caller had ended by itself, or could not be stopped. Fields: `interrupt` (its place, from 0), `do`,
+/// `attempt` (the number in the ledger), `why`.
+pub const MISSED: &str = "missed";
 /// The subject tried to reach something else than the services. Fields: `host`, `port`.
 pub const ESCAPED: &str = "escaped";
 /// The subject used more than it may. Fields: `what` (in words).

@@ -32,15 +32,11 @@ impl Notes {
     }
 
     pub(super) fn struck(&self, caller: u32, interrupt: usize, blow: Blow, attempt: u64) {
-        let word = match blow {
-            Blow::Kill => "kill",
-            Blow::Stop => "stop",
-            Blow::Cancel => "cancel",
-            Blow::Freeze(_) => "freeze",
-        };
-        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        let fields = Fields::new().with("interrupt", number(interrupt as u64)).with("do", word).with("attempt", number(attempt));
-        self.note(notes::STRUCK, caller, fields);
+        self.note(notes::STRUCK, caller, about(interrupt, blow, attempt));
+    }
+
+    pub(super) fn missed(&self, caller: u32, interrupt: usize, blow: Blow, attempt: u64, why: &str) {
+        self.note(notes::MISSED, caller, about(interrupt, blow, attempt).with("why", why));
     }
 
     pub(super) fn escaped(&self, caller: u32, escape: &Escape) {
@@ -93,4 +89,16 @@ impl Notes {
     fn note(&self, name: &'static str, caller: u32, fields: Fields) {
         self.ledger.append(&Event::Noted { name: Cow::Borrowed(name), caller: Some(caller), fields: Cow::Owned(fields) });
     }
+}
+
+/// What is said of an interrupt, whatever became of it.
+fn about(interrupt: usize, blow: Blow, attempt: u64) -> Fields {
+    let word = match blow {
+        Blow::Kill => "kill",
+        Blow::Stop => "stop",
+        Blow::Cancel => "cancel",
+        Blow::Freeze(_) => "freeze",
+    };
+    let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    Fields::new().with("interrupt", number(interrupt as u64)).with("do", word).with("attempt", number(attempt))
 }

@@ -18,6 +18,7 @@ mod over_http;
 mod resumed;
 mod rig;
 mod side_effects;
+mod silence;
 mod statistics;
 mod timeless;
 mod unlucky;

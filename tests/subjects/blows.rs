@@ -1,7 +1,7 @@
 //! What strikes a subject has landed when it says so.
 
 use hapax::scenario::Said;
-use hapax::subject::{How, Signal};
+use hapax::subject::{How, Landing, Signal};
 
 use crate::rig::{NOBODY, Rig, program, shell, state};
 
@@ -15,9 +15,51 @@ async fn a_kill_has_landed_when_everything_is_dead() {
     handle.kill().await;
     assert_eq!(rig.left(), NOBODY);
     assert_eq!(running.ended().await.how, How::Signalled(9));
-    // A blow that comes too late does nothing, and returns.
-    handle.stop().await;
-    handle.kill().await;
+    // A blow that comes too late does nothing, and says so.
+    for missed in [handle.stop().await, handle.kill().await, handle.hold().await] {
+        assert!(matches!(&missed, Landing::Missed(why) if why.contains("ended by itself")), "{missed:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_kill_that_finds_only_what_the_subject_left_behind_has_killed_nobody() {
+    let rig = Rig::new();
+    let script = r#"(setsid sh -c 'until [ -e "$HAPAX_STATE_DIR/go" ]; do sleep 0.01; done; sleep 1000' &) ; exit 3"#;
+    let running = shell(script).start(rig.start()).await;
+    let handle = running.handle();
+    let ended = tokio::spawn(running.ended());
+    let missed = handle.kill().await;
+    // It may have been struck before it had ended.
+    let ended = ended.await.unwrap();
+    assert_eq!(ended.how == How::Exited(3), matches!(missed, Landing::Missed(_)), "{missed:?} {ended:?}");
+}
+
+#[tokio::test]
+async fn what_is_held_meets_the_next_blow_before_it_takes_another_step() {
+    let rig = Rig::new();
+    // Two threads that write as fast as they can.
+    let script = r#"use threads; my $dir = $ENV{HAPAX_STATE_DIR};
+        sub run { my $name = shift; while (1) { open(my $file, ">>", "$dir/$name"); syswrite($file, "x\n"); close($file) } }
+        threads->create(\&run, "one"); run("two")"#;
+    for blow in ["kill", "stop", "cancel"] {
+        let running = program(&["perl", "-e", script]).start(rig.start()).await;
+        rig.written("one").await;
+        rig.written("two").await;
+        let handle = running.handle();
+        assert_eq!(handle.hold().await, Landing::Landed);
+        let lengths = || ["one", "two"].map(|name| std::fs::metadata(rig.file(name)).unwrap().len());
+        let before = lengths();
+        let landing = match blow {
+            "kill" => handle.kill().await,
+            "stop" => handle.stop().await,
+            _ => handle.cancel().await,
+        };
+        assert_eq!(landing, Landing::Landed, "{blow}");
+        running.ended().await;
+        if blow == "kill" {
+            assert_eq!(lengths(), before, "no thread took another step");
+        }
+    }
 }
 
 #[tokio::test]

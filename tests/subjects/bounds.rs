@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hapax::scenario::Said;
-use hapax::subject::How;
+use hapax::subject::{How, Landing};
 
-use crate::rig::{NOBODY, Rig, hapax, shell, until};
+use crate::rig::{NOBODY, Rig, hapax, program, shell, until};
 
 #[tokio::test]
 async fn a_daemon_that_left_its_session_is_gone_with_the_rest() {
@@ -20,6 +20,41 @@ async fn a_daemon_that_left_its_session_is_gone_with_the_rest() {
     let ended = shell(script).start(rig.start()).await.ended().await;
     assert_eq!(ended.how, How::Exited(0));
     assert!(ended.left > 0 && rig.file("daemon").exists());
+    assert_eq!(rig.left(), NOBODY);
+}
+
+/// A process that has its work done by its child and ends, again and again, each in a session of its own: whoever looks at the list of
+/// processes may find none of them.
+const RELAY: &str = r#"use POSIX (); exit 0 if fork(); for (1 .. 1_000_000) { POSIX::setsid(); my $child = fork(); last if !defined $child; exit 0 if $child }"#;
+
+#[tokio::test]
+async fn a_process_that_forks_and_ends_in_a_loop_was_left_behind() {
+    for _ in 0..3 {
+        let starts = (0..6).map(|_| async {
+            let rig = Rig::new();
+            let ended = program(&["perl", "-e", RELAY]).start(rig.start()).await.ended().await;
+            assert_eq!(rig.left(), NOBODY);
+            (ended.how, ended.left > 0)
+        });
+        let ended = futures_util::future::join_all(starts).await;
+        assert!(ended.iter().all(|ended| *ended == (How::Exited(0), true)), "{ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_forks_and_ends_in_a_loop_cannot_be_said_to_stand_still() {
+    let rig = Rig::new();
+    // The subject itself stays; what it has started cannot be stopped.
+    let script = format!("perl -e '{RELAY}'; echo > \"$HAPAX_STATE_DIR/ready\"; sleep 1000");
+    let running = shell(&script).start(rig.start()).await;
+    rig.written("ready").await;
+    let handle = running.handle();
+    match handle.freeze().await {
+        // The whole relay was caught between two of its runners.
+        Landing::Landed => {}
+        Landing::Missed(why) => assert!(why.contains("could be stopped"), "{why}"),
+    }
+    assert_eq!(handle.kill().await, Landing::Landed);
     assert_eq!(rig.left(), NOBODY);
 }
 

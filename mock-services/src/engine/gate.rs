@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Notify;
 
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(crate) struct Gate {
     closed: AtomicUsize,
     opened: Notify,
 }
@@ -18,6 +18,16 @@ impl Gate {
     pub(super) fn open(&self) {
         if self.closed.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.opened.notify_waiters();
+        }
+    }
+
+    /// Closes the gate as soon as nobody else holds it; it is opened when what is given back is dropped.
+    pub(super) async fn close_alone(&self) -> Closed<'_> {
+        loop {
+            self.passed().await;
+            if self.closed.compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+                return Closed(self);
+            }
         }
     }
 
@@ -36,5 +46,15 @@ impl Gate {
                 opened.await;
             }
         }
+    }
+}
+
+/// A gate that somebody holds.
+#[derive(Debug)]
+pub(crate) struct Closed<'g>(&'g Gate);
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.0.open();
     }
 }

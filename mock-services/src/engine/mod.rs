@@ -8,6 +8,7 @@ mod gone;
 mod job;
 mod late;
 mod moments;
+mod pause;
 mod reply;
 mod still;
 mod strike;
@@ -15,6 +16,7 @@ mod strike;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::task::JoinSet;
 
@@ -34,6 +36,7 @@ use job::Job;
 pub(crate) use job::Origin;
 use moments::Moments;
 pub use moments::{Held, Listener, Moment, MomentKind};
+pub(crate) use pause::Pause;
 pub(crate) use still::Still;
 
 /// Which API keys a service takes.
@@ -58,6 +61,8 @@ pub(crate) struct EngineOptions {
     /// Which effects faults are about; all where there is none.
     pub(crate) intended: Option<IntendedEffects>,
     pub(crate) door: Option<Arc<Door>>,
+    /// How long a `hang: until-timeout` waits for the caller to leave; as long as the service runs where there is none.
+    pub(crate) longest_silence: Option<Duration>,
 }
 
 /// A service at work.
@@ -69,6 +74,7 @@ pub(crate) struct Engine<S: Service> {
     own_way: bool,
     plan: Arc<SharedPlan>,
     door: Option<Arc<Door>>,
+    longest_silence: Option<Duration>,
     core: Apart<Mutex<Core<S>>>,
     gate: Gate,
     moments: Moments,
@@ -107,7 +113,7 @@ struct Done {
 
 impl<S: Service> Engine<S> {
     pub(crate) fn new(service: S, options: EngineOptions) -> Arc<Self> {
-        let EngineOptions { seed, clock, callers, access, idempotency, ledger, plan, intended, door } = options;
+        let EngineOptions { seed, clock, callers, access, idempotency, ledger, plan, intended, door, longest_silence } = options;
         let own_way = idempotency.is_none();
         let idempotency = idempotency.unwrap_or_else(|| service.idempotency());
         let ids = IdSource::new(seed, service.name());
@@ -120,6 +126,7 @@ impl<S: Service> Engine<S> {
             own_way,
             plan,
             door,
+            longest_silence,
             gate: Gate::default(),
             moments: Moments::default(),
             requests: (0..callers).map(|_| AtomicU64::new(0)).collect(),
@@ -367,15 +374,26 @@ impl<S: Service> Engine<S> {
     }
 
     fn delivery(&self, job: &Job<S>, context: &Context, done: Done) -> Delivery<'_> {
-        let Done { attempt, fault, mut answer, replay, .. } = done;
+        let Done { attempt, operation, fault, mut answer, replay, .. } = done;
         let is_own = !matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Status(_) | Reply::Stale(_)));
         let shows_replay = replay && is_own;
         if shows_replay {
             reply::mark_replayed(&mut answer, self.idempotency.profile);
         }
         self.service().dress(&mut answer, &job.request, context);
-        let (manner, word) = fault.map_or((Manner::Whole, "ok"), |fault| (reply::manner(&fault.reply), fault.reply.word()));
-        let ticket = Ticket::new(self.ledger(), attempt, word, answer.status, shows_replay);
+        let longest = self.longest_silence;
+        let silence = fault.as_ref().and_then(|fault| reply::silence(&fault.reply));
+        let (manner, word) =
+            fault.map_or((Manner::Whole, "ok"), |fault| (reply::manner(&fault.reply, longest), fault.reply.word()));
+        let pause = self.moments.wanted(MomentKind::LastByte).then(|| {
+            let moment = self.moment(MomentKind::LastByte, cause(job, attempt, operation));
+            Pause { moments: &self.moments, gate: &self.gate, moment }
+        });
+        let ticket = Ticket::new(self.ledger(), attempt, word, &answer, shows_replay, pause);
+        let ticket = match silence {
+            Some(end) => ticket.silent(end),
+            None => ticket,
+        };
         Delivery { answer, manner, ticket: Some(ticket) }
     }
 
@@ -404,7 +422,7 @@ impl<S: Service> Engine<S> {
 
     fn moment(&self, kind: MomentKind, cause: Cause) -> Moment {
         let operation = self.service().operations()[cause.operation].name.to_string();
-        Moment { kind, operation, attempt: cause.attempt, caller: cause.caller }
+        Moment { kind, operation, attempt: cause.attempt, caller: cause.caller, sent: false }
     }
 
     fn next_number(&self, caller: u32) -> u64 {

@@ -14,6 +14,10 @@ pub enum MomentKind {
     Committed,
     /// All that is left to do is to answer, in whatever way.
     BeforeReply,
+    /// All but the last byte of the reply has been sent. A reply of which no byte is sent (`drop`, `reset`, `hang`) has no such moment.
+    LastByte,
+    /// The last byte of the reply has been sent too, or could not be: [`Moment::sent`] says which. Follows every `LastByte`.
+    AfterReply,
 }
 
 /// What has come to which point.
@@ -27,6 +31,8 @@ pub struct Moment {
     pub attempt: u64,
     /// Who made it.
     pub caller: u32,
+    /// At [`MomentKind::AfterReply`]: whether the whole reply is in the caller's socket. Otherwise `false`.
+    pub sent: bool,
 }
 
 /// A moment at which the service stands still. It goes on when this is dropped.
@@ -41,7 +47,7 @@ pub struct Held {
 pub type Listener = mpsc::UnboundedReceiver<Held>;
 
 #[derive(Debug, Default)]
-pub(super) struct Moments {
+pub(crate) struct Moments {
     listeners: Mutex<Vec<(MomentKind, mpsc::UnboundedSender<Held>)>>,
     count: AtomicUsize,
 }

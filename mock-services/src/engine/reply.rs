@@ -1,18 +1,30 @@
 //! What a fault makes of the true answer before it goes to the wire.
 
+use std::time::Duration;
+
 use crate::fault::{Reply, StatusReply};
 use crate::idempotency::Profile;
+use crate::ledger::SilenceEnd;
 use crate::service::{Answer, Context, Request, Service};
 use crate::wire::Manner;
 
-/// How the bytes of an answer are handed over.
-pub(super) fn manner(reply: &Reply) -> Manner {
+/// Whose doing it is when the service ends the silence of this reply; `None` where it is no silence.
+pub(super) fn silence(reply: &Reply) -> Option<SilenceEnd> {
+    match reply {
+        Reply::Hang { release: Some(_) } => Some(SilenceEnd::Released),
+        Reply::Hang { release: None } => Some(SilenceEnd::Limit),
+        _ => None,
+    }
+}
+
+/// How the bytes of an answer are handed over. `longest` bounds a silence that lasts until the caller leaves.
+pub(super) fn manner(reply: &Reply, longest: Option<Duration>) -> Manner {
     match reply {
         Reply::Ok | Reply::Status(_) | Reply::Stale(_) => Manner::Whole,
         Reply::Delay(time) => Manner::Delay(*time),
         Reply::Drop => Manner::Drop,
         Reply::Reset => Manner::Reset,
-        Reply::Hang { release } => Manner::Hang(*release),
+        Reply::Hang { release } => Manner::Hang(release.or(longest)),
         Reply::Truncate(framing) => Manner::Truncate(*framing),
         Reply::Garble => Manner::Garble,
         Reply::Drip(time) => Manner::Drip(*time),

@@ -235,7 +235,7 @@ impl Findings {
         match &fault.reply {
             Reply::Delay(time) => self.wait("delay", *time),
             Reply::Drip(time) => self.wait("drip", *time),
-            Reply::Hang { release } => self.wait("hang", *release),
+            Reply::Hang { release: Some(release) } => self.wait("hang", *release),
             Reply::Stale(Lag::Reads(0)) => {
                 let message = "a read that misses changes for 0 reads is not stale";
                 self.object(Part::Reply, message, "write 1 or more, or `reply: ok`");

@@ -135,8 +135,8 @@ pub enum Reply {
     Reset,
     /// Silence until the caller leaves or the time is over; then the connection is closed.
     Hang {
-        /// How long the line stays open.
-        release: Duration,
+        /// How long the line stays open; until the caller leaves where there is none.
+        release: Option<Duration>,
     },
     /// Status, headers and half of the body, then the connection is closed.
     Truncate(Framing),

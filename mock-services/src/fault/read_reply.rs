@@ -3,12 +3,15 @@
 use super::{DEFAULT_DRIP, DEFAULT_RELEASE, Framing, Lag, Reply, StatusReply};
 use crate::yaml::{Kind, Node, Reader, listed, shown};
 
+/// The word for a silence that lasts until the caller leaves.
+pub(super) const UNTIL_TIMEOUT: &str = "until-timeout";
+
 /// The words that stand for a whole reply.
 const WORDS: [(&str, Reply); 7] = [
     ("ok", Reply::Ok),
     ("drop", Reply::Drop),
     ("reset", Reply::Reset),
-    ("hang", Reply::Hang { release: DEFAULT_RELEASE }),
+    ("hang", Reply::Hang { release: Some(DEFAULT_RELEASE) }),
     ("truncate", Reply::Truncate(Framing::Length)),
     ("garble", Reply::Garble),
     ("drip", Reply::Drip(DEFAULT_DRIP)),
@@ -76,15 +79,20 @@ fn read_map(reader: &Reader, node: &Node) -> Option<Reply> {
 }
 
 fn read_hang(reader: &Reader, node: &Node) -> Option<Reply> {
+    if node.as_text() == Some(UNTIL_TIMEOUT) {
+        return Some(Reply::Hang { release: None });
+    }
     if !matches!(node.kind, Kind::Map(_)) {
-        let message = format!("expected {{release: …}}, found {}", node.describe());
-        reader.report_with_help(node.span, message, "write {hang: {release: 5s}}: the line is closed after that time");
+        let message = format!("expected {{release: …}} or `{UNTIL_TIMEOUT}`, found {}", node.describe());
+        let help = "write {hang: {release: 5s}} to close the connection after that time, or {hang: until-timeout} to wait until the \
+                    client's own timeout closes it";
+        reader.report_with_help(node.span, message, help);
         return None;
     }
     let mut map = reader.map(node, "`hang`")?;
     let release = map.required("release");
     map.finish();
-    reader.duration(release?).map(|release| Reply::Hang { release })
+    reader.duration(release?).map(|release| Reply::Hang { release: Some(release) })
 }
 
 fn read_stale(reader: &Reader, node: &Node) -> Option<Reply> {

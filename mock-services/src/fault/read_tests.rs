@@ -99,8 +99,9 @@ fn every_form_of_reply_is_read() {
         ("ok", Reply::Ok),
         ("drop", Reply::Drop),
         ("reset", Reply::Reset),
-        ("hang", Reply::Hang { release: Duration::from_secs(3) }),
-        ("{hang: {release: 5s}}", Reply::Hang { release: Duration::from_secs(5) }),
+        ("hang", Reply::Hang { release: Some(Duration::from_secs(3)) }),
+        ("{hang: {release: 5s}}", Reply::Hang { release: Some(Duration::from_secs(5)) }),
+        ("{hang: until-timeout}", Reply::Hang { release: None }),
         ("truncate", Reply::Truncate(Framing::Length)),
         ("{truncate: length}", Reply::Truncate(Framing::Length)),
         ("{truncate: chunked}", Reply::Truncate(Framing::Chunked)),
@@ -255,8 +256,9 @@ fn a_malformed_reply_is_told() {
     told("reply: {delay: 800}", "expected a duration, found the whole number 800", "add a unit: 800ms, 800s or 800m");
     told(
         "reply: {hang: 5s}",
-        "expected {release: …}, found the text \"5s\"",
-        "write {hang: {release: 5s}}: the line is closed after that time",
+        "expected {release: …} or `until-timeout`, found the text \"5s\"",
+        "write {hang: {release: 5s}} to close the connection after that time, or {hang: until-timeout} to wait until the client's own \
+         timeout closes it",
     );
     told(
         "reply: {stale: 1}",

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::ser::{Serialize, Serializer};
 
 use super::read::ANY;
+use super::read_reply::UNTIL_TIMEOUT;
 use super::{After, Attempts, Commit, Fault, Framing, Lag, Reply, StatusReply};
 use crate::service::{Fields, Value};
 use crate::yaml::{Key, Kind, Node, Span, write_duration, write_field_name, write_flow};
@@ -120,7 +121,8 @@ impl Reply {
             Reply::Reset => text("reset"),
             Reply::Garble => text("garble"),
             Reply::Delay(time) => map([("delay", text(write_duration(*time)))]),
-            Reply::Hang { release } => map([("hang", map([("release", text(write_duration(*release)))]))]),
+            Reply::Hang { release: None } => map([("hang", text(UNTIL_TIMEOUT))]),
+            Reply::Hang { release: Some(release) } => map([("hang", map([("release", text(write_duration(*release)))]))]),
             Reply::Truncate(Framing::Length) => map([("truncate", text("length"))]),
             Reply::Truncate(Framing::Chunked) => map([("truncate", text("chunked"))]),
             Reply::Drip(time) => map([("drip", text(write_duration(*time)))]),

@@ -60,7 +60,7 @@ fn replies() -> impl Strategy<Value = Reply> {
         Just(Reply::Truncate(Framing::Chunked)),
         times().prop_map(Reply::Delay),
         times().prop_map(Reply::Drip),
-        times().prop_map(|release| Reply::Hang { release }),
+        proptest::option::of(times()).prop_map(|release| Reply::Hang { release }),
         times().prop_map(|time| Reply::Stale(Lag::Time(time))),
         any::<u32>().prop_map(|reads| Reply::Stale(Lag::Reads(reads))),
         statuses(),

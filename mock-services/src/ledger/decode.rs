@@ -69,7 +69,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ledger::entry::{Event, How, Received};
+    use crate::ledger::entry::{Event, How, Received, SilenceEnd};
     use crate::ledger::record::{Parts, write_json, write_kept};
     use crate::ledger::shape::template;
     use crate::service::{Fields, Value};
@@ -114,14 +114,18 @@ mod tests {
         let committed = (any::<u64>(), some_text(), some_text(), fields(), how).prop_map(|(attempt, effect, id, fields, how)| {
             Event::Committed { attempt, effect: effect.into(), id: id.into(), fields: Cow::Owned(fields), how }
         });
-        let replied = (any::<(u64, Option<u16>, u64, bool, bool)>(), some_text()).prop_map(
-            |((attempt, status, bytes, whole, replay), reply)| Event::Replied {
+        let silences = [None, Some(SilenceEnd::Caller), Some(SilenceEnd::Released), Some(SilenceEnd::Limit)];
+        let more = (proptest::option::weighted(0.2, any::<u64>()), prop::sample::select(silences.to_vec()));
+        let replied = (any::<(u64, Option<u16>, u64, bool, bool)>(), some_text(), more).prop_map(
+            |((attempt, status, bytes, whole, replay), reply, (retry_after, silence))| Event::Replied {
                 attempt,
                 reply: reply.into(),
                 status,
                 bytes,
                 whole,
                 replay,
+                retry_after,
+                silence,
             },
         );
         let other = any::<u64>().prop_map(|seed| Event::Opened { seed, plan: None });

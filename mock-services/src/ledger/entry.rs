@@ -126,6 +126,12 @@ pub enum Event<'a> {
         /// Whether the answer told that the key had been used before.
         #[serde(default, skip_serializing_if = "is_false")]
         replay: bool,
+        /// The seconds of its `Retry-After`, where a whole 429 or 503 told the caller when to come again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_after: Option<u64>,
+        /// Who ended the silence, where the reply was a `hang`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        silence: Option<SilenceEnd>,
     },
     /// A connection ended.
     Closed {
@@ -257,6 +263,18 @@ pub enum ClosedBy {
     Service,
     /// The caller said nothing for too long, or too slowly.
     Timeout,
+}
+
+/// Who ended the silence of a `hang`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SilenceEnd {
+    /// The caller closed the connection: its timeout was reached, or it ended.
+    Caller,
+    /// The service closed the connection after the time that the fault says (`release`), and the caller was still waiting.
+    Released,
+    /// The service gave up: the silence was to last until the caller's timeout, which was not reached in the time that there was.
+    Limit,
 }
 
 /// What can happen at the door.

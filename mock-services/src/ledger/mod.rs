@@ -25,7 +25,7 @@ use crate::clock::Clock;
 use crate::lock::{Apart, lock};
 use crate::service::Fields;
 use chain::Chain;
-pub use entry::{AtDoor, ClosedBy, Entry, Event, How, LATE_REQUEST, Received};
+pub use entry::{AtDoor, ClosedBy, Entry, Event, How, LATE_REQUEST, Received, SilenceEnd};
 pub use file::LedgerFile;
 use pages::{Pages, Reading};
 pub use plan::SavedPlan;

@@ -52,7 +52,8 @@ impl Parts {
                 self.text(id);
                 self.fields(fields);
             }
-            Event::Replied { attempt, reply, status, bytes, whole, replay } => {
+            // The few that tell more are kept as JSON.
+            Event::Replied { attempt, reply, status, bytes, whole, replay, retry_after: None, silence: None } => {
                 self.shape.extend_from_slice(&[REPLIED, u8::from(*whole), u8::from(*replay)]);
                 self.numbers(&[*attempt, *bytes]);
                 self.word(reply);

@@ -99,6 +99,24 @@ pub(super) async fn speaks(line: &TcpStream, shed: &mut watch::Receiver<u64>, pa
     }
 }
 
+/// Whether the caller has closed the connection by now. The system is asked, not the runtime, which may not have heard of it yet.
+#[cfg(unix)]
+pub(super) fn is_closed(line: &TcpStream) -> bool {
+    use std::os::fd::AsFd;
+
+    let Ok(copy) = line.as_fd().try_clone_to_owned() else { return false };
+    match std::net::TcpStream::from(copy).peek(&mut [0]) {
+        Ok(count) => count == 0,
+        Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
+    }
+}
+
+/// Whether the caller has closed the connection by now, which cannot be asked here; it shows when something is sent.
+#[cfg(not(unix))]
+pub(super) fn is_closed(_line: &TcpStream) -> bool {
+    false
+}
+
 /// Waits until the caller leaves; what it sends meanwhile is kept in `unread`.
 pub(super) async fn left<L: Line>(line: &mut L, unread: &mut Vec<u8>) {
     while unread.len() < MOST_UNREAD {

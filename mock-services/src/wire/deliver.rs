@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 
-use super::close::{End, Line, left};
+use super::close::{End, Line, is_closed, left};
 use super::{Manner, Ticket};
+use crate::engine::Pause;
 
 /// A body that drips comes in so many pieces.
 const DROPS: u32 = 20;
@@ -45,7 +46,7 @@ pub(super) async fn deliver<L: Line>(
         },
         Manner::Drop => noted(Some(End::Cut), 0, ticket),
         Manner::Reset => noted(Some(End::Reset), 0, ticket),
-        Manner::Hang(release) => noted(ends(wait(line, unread, release).await), 0, ticket),
+        Manner::Hang(release) => hang(line, unread, release, ticket).await,
         Manner::Truncate(_) => ends(write_last(line, &all[..encoded.cut], 0, false, ticket).await),
         Manner::Drip(time) => drip(line, unread, encoded, time, ticket).await,
     }
@@ -59,8 +60,37 @@ fn noted(end: Option<End>, bytes: usize, ticket: Option<&Ticket<'_>>) -> Option<
     end
 }
 
+/// Sends nothing until the caller leaves or the time is over.
+async fn hang<L: Line>(
+    line: &mut L,
+    unread: &mut Vec<u8>,
+    release: Option<Duration>,
+    ticket: Option<&Ticket<'_>>,
+) -> Option<End> {
+    let end = match release {
+        Some(release) => wait(line, unread, release).await,
+        None => {
+            left(line, unread).await;
+            Some(End::Left)
+        }
+    };
+    match (end, ticket) {
+        (Some(end), Some(ticket)) => {
+            ticket.caller_left();
+            Some(end)
+        }
+        (end, ticket) => noted(ends(end), 0, ticket),
+    }
+}
+
 /// Writes down the reply, `before` being the bytes that were sent of it, and writes the last of it.
 async fn write_last<L: Line>(line: &mut L, bytes: &[u8], before: usize, whole: bool, ticket: Option<&Ticket<'_>>) -> Option<End> {
+    if let Some(ticket) = ticket
+        && let Some(pause) = &ticket.pause
+        && let Some((last, first)) = bytes.split_last()
+    {
+        return write_paused(line, (first, *last), before, whole, (ticket, pause)).await;
+    }
     if let Some(ticket) = ticket {
         ticket.sends(before + bytes.len(), whole);
     }
@@ -69,6 +99,36 @@ async fn write_last<L: Line>(line: &mut L, bytes: &[u8], before: usize, whole: b
     if let Some(ticket) = ticket.filter(|_| count < bytes.len()) {
         ticket.fell_short(before + count);
     }
+    end
+}
+
+/// The same with a pause before the last byte.
+async fn write_paused<L: Line>(
+    line: &mut L,
+    (first, last): (&[u8], u8),
+    before: usize,
+    whole: bool,
+    (ticket, pause): (&Ticket<'_>, &Pause<'_>),
+) -> Option<End> {
+    let mut count = before;
+    let end = write(line, first, &mut count).await;
+    if end.is_some() {
+        return noted(end, count, Some(ticket));
+    }
+    let standing = pause.before_last_byte().await;
+    if is_closed(line.tcp()) {
+        // Nobody would read the last byte, so the caller never has the whole reply.
+        let end = noted(Some(End::Left), count, Some(ticket));
+        pause.after(standing, false).await;
+        return end;
+    }
+    ticket.sends(before + first.len() + 1, whole);
+    let end = write(line, &[last], &mut count).await;
+    let sent = end.is_none();
+    if !sent {
+        ticket.fell_short(count);
+    }
+    pause.after(standing, sent).await;
     end
 }
 
@@ -85,6 +145,9 @@ async fn drip<L: Line>(
     ticket: Option<&Ticket<'_>>,
 ) -> Option<End> {
     let (head, body) = encoded.bytes.split_at(encoded.body_at);
+    if body.is_empty() {
+        return write_last(line, head, 0, true, ticket).await;
+    }
     let mut count = 0;
     let mut left = write(line, head, &mut count).await;
     let size = body.len().div_ceil(DROPS as usize).max(1);
@@ -99,10 +162,6 @@ async fn drip<L: Line>(
             return write_last(line, piece, count, true, ticket).await;
         }
         left = write(line, piece, &mut count).await;
-    }
-    // There was no body.
-    if let Some(ticket) = ticket {
-        ticket.sends(count, count == encoded.bytes.len());
     }
     left
 }

@@ -15,8 +15,9 @@ mod tls;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::engine::Pause;
 use crate::fault::Framing;
-use crate::ledger::{Event, Ledger, Numbered};
+use crate::ledger::{Event, Ledger, Numbered, SilenceEnd};
 use crate::service::Answer;
 pub use activity::OpenConnections;
 pub use limits::Limits;
@@ -36,6 +37,13 @@ impl Delivery<'_> {
     pub(crate) fn abandoned() -> Self {
         Delivery { answer: Answer::empty(0), manner: Manner::Drop, ticket: None }
     }
+
+    /// Nothing is sent any more, because the caller has left.
+    pub(crate) fn caller_left(self) {
+        if let Some(ticket) = &self.ticket {
+            ticket.caller_left();
+        }
+    }
 }
 
 /// How the bytes of an answer are handed over.
@@ -49,8 +57,8 @@ pub(crate) enum Manner {
     Drop,
     /// Not at all: the line is reset.
     Reset,
-    /// Not at all: the line stays open for this time, silent.
-    Hang(Duration),
+    /// Not at all: the line stays open for this time, or until the caller leaves where there is none, and silent.
+    Hang(Option<Duration>),
     /// Up to the middle of the body, then the line is closed.
     Truncate(Framing),
     /// With the right status, and otherwise so that no parser accepts them.
@@ -67,6 +75,11 @@ pub(crate) struct Ticket<'l> {
     reply: &'static str,
     status: u16,
     replay: bool,
+    retry_after: Option<u64>,
+    /// Whose doing it is when the service ends the silence of a `hang`; `None` for any other reply.
+    silence: Option<SilenceEnd>,
+    /// Where a listener wants to hear of the last byte.
+    pause: Option<Pause<'l>>,
     is_done: AtomicBool,
 }
 
@@ -79,12 +92,38 @@ impl Drop for Ticket<'_> {
 }
 
 impl<'l> Ticket<'l> {
-    pub(crate) fn new(ledger: &'l Ledger, attempt: Numbered, reply: &'static str, status: u16, replay: bool) -> Self {
-        Ticket { ledger, attempt, reply, status, replay, is_done: AtomicBool::new(false) }
+    pub(crate) fn new(
+        ledger: &'l Ledger,
+        attempt: Numbered,
+        reply: &'static str,
+        answer: &Answer,
+        replay: bool,
+        pause: Option<Pause<'l>>,
+    ) -> Self {
+        let status = answer.status;
+        let asks_to_wait = matches!(status, 429 | 503);
+        let retry_after = asks_to_wait.then(|| answer.header("Retry-After")?.trim().parse().ok()).flatten();
+        Ticket { ledger, attempt, reply, status, replay, retry_after, silence: None, pause, is_done: AtomicBool::new(false) }
+    }
+
+    /// The same for a reply that never comes; `end` says whose doing it is when the service ends the silence.
+    pub(crate) fn silent(self, end: SilenceEnd) -> Self {
+        let mut ticket = self;
+        ticket.silence = Some(end);
+        ticket
+    }
+
+    /// Writes down that the caller left before anything was sent.
+    pub(crate) fn caller_left(&self) {
+        self.writes(0, false, self.silence.map(|_| SilenceEnd::Caller));
     }
 
     /// Writes down what is about to be sent, in all.
     fn sends(&self, bytes: usize, whole: bool) {
+        self.writes(bytes, whole, self.silence);
+    }
+
+    fn writes(&self, bytes: usize, whole: bool, silence: Option<SilenceEnd>) {
         self.is_done.store(true, Ordering::Relaxed);
         self.note(&Event::Replied {
             attempt: self.attempt.number,
@@ -93,6 +132,8 @@ impl<'l> Ticket<'l> {
             bytes: bytes as u64,
             whole,
             replay: self.replay,
+            retry_after: self.retry_after.filter(|_| whole),
+            silence,
         });
     }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mock_services::MockServices;
-use mock_services::ledger::{ClosedBy, Event};
+use mock_services::ledger::{ClosedBy, Event, SilenceEnd};
 use serde_json::Value;
 
 use crate::common::ledger::{Replied, replied};
@@ -227,5 +227,56 @@ async fn the_reply_stands_in_the_ledger_before_the_caller_can_try_again() {
             })
             .collect();
         assert_eq!(order, [1, 2], "{reply}");
+    }
+}
+
+/// Who ended a silence, as the ledger has it, and the `Retry-After` that was told.
+fn told(event: &Event<'static>) -> Option<(Option<u64>, Option<SilenceEnd>)> {
+    match event {
+        Event::Replied { retry_after, silence, .. } => Some((*retry_after, *silence)),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn the_ledger_says_who_ended_a_silence() {
+    let (services, _line) = struck("{hang: {release: 10ms}}").await;
+    assert_eq!(entry(&services, told).await, (None, Some(SilenceEnd::Released)));
+    for reply in ["{hang: {release: 10m}}", "{hang: until-timeout}"] {
+        let (services, line) = struck(reply).await;
+        entry(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
+        drop(line);
+        assert_eq!(entry(&services, told).await, (None, Some(SilenceEnd::Caller)), "{reply}");
+    }
+    let services =
+        started(records(&["records.put#1 reply={hang: until-timeout}"]).longest_silence(Duration::from_millis(10))).await;
+    let mut line = connected(&services, 1).await;
+    line.send(&put(&services, "a")).await;
+    assert_eq!(entry(&services, told).await, (None, Some(SilenceEnd::Limit)));
+    assert_eq!(line.rest().await, (Vec::new(), End::Fin));
+}
+
+#[tokio::test]
+async fn a_silence_without_end_lasts_until_the_services_stop_and_is_then_nobodys_timeout() {
+    let (services, _line) = struck("{hang: until-timeout}").await;
+    let ledger = services.ledger().clone();
+    entry(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
+    assert!(ledger.entries().iter().all(|entry| told(&entry.event).is_none()));
+    services.stop().await;
+    let silences: Vec<_> = ledger.entries().iter().filter_map(|entry| told(&entry.event)).collect();
+    assert_eq!(silences, [(None, Some(SilenceEnd::Limit))]);
+}
+
+#[tokio::test]
+async fn a_whole_429_or_503_leaves_its_retry_after_in_the_ledger_and_nothing_else_does() {
+    for (reply, seconds) in [
+        ("{status: 429, retry_after: 7}", Some(7)),
+        ("{status: 503, retry_after: 2}", Some(2)),
+        ("{status: 503, headers: {Retry-After: \"Fri, 31 Dec 1999 23:59:59 GMT\"}}", None),
+        ("{status: 500, retry_after: 2}", None),
+        ("ok", None),
+    ] {
+        let (services, _line) = struck(reply).await;
+        assert_eq!(entry(&services, told).await, (seconds, None), "{reply}");
     }
 }

@@ -1,7 +1,8 @@
 //! Moments at which the whole service stands still, and what is committed when the caller is long gone.
 
 use mock_services::ledger::{ClosedBy, Event, How};
-use mock_services::{Held, MockServices, MomentKind};
+use mock_services::{Held, Listener, MockServices, MomentKind};
+use tokio::io::AsyncReadExt;
 
 use crate::common::ledger::replied;
 use crate::common::{
@@ -109,6 +110,79 @@ async fn many_at_once_are_held_one_after_the_other() {
         for line in &mut lines {
             assert_eq!(line.answer().await.status, 200);
         }
+    }
+}
+
+/// Sends one put and holds it before the last byte of its reply, with everything else already read by the caller: so many bytes.
+async fn held_before_the_last_byte(reply: &str) -> (MockServices, Line, Listener, Held, usize) {
+    let services = started(records(&[&format!("records.put#1 commit=now reply={reply}")])).await;
+    let mut last = services.listen("records", MomentKind::LastByte).unwrap();
+    let after = services.listen("records", MomentKind::AfterReply).unwrap();
+    let mut line = connected(&services, 1).await;
+    line.send(&put(&services, "a")).await;
+    let held = must(last.recv()).await.unwrap();
+    assert_eq!((held.moment.kind, held.moment.attempt, held.moment.sent), (MomentKind::LastByte, 1, false));
+    // The listener that held it is dropped: the next reply has no pause.
+    drop(last);
+    // They were sent before the moment was told of, so they are there.
+    let mut count = 0;
+    while !line.is_silent().await {
+        count += must(line.stream.read(&mut [0; 1024])).await.unwrap();
+    }
+    (services, line, after, held, count)
+}
+
+#[tokio::test]
+async fn before_the_last_byte_all_others_have_come_and_the_reply_is_not_written_down() {
+    for reply in ["ok", "garble", "{delay: 20ms}", "{drip: 20ms}", "{status: 503, retry_after: 2}", "truncate"] {
+        let (services, mut line, mut after, held, count) = held_before_the_last_byte(reply).await;
+        assert_eq!(replies(&services).len(), 0, "{reply}");
+        drop(held);
+        let held = must(after.recv()).await.unwrap();
+        assert_eq!((held.moment.kind, held.moment.attempt, held.moment.sent), (MomentKind::AfterReply, 1, true), "{reply}");
+        // Written down before the last byte left, and that byte has come.
+        let told = replies(&services);
+        assert_eq!((told.len(), told[0].bytes, told[0].whole), (1, count as u64 + 1, reply != "truncate"), "{reply}");
+        assert_eq!(must(line.stream.read(&mut [0; 8])).await.unwrap(), 1, "{reply}");
+        drop(held);
+    }
+}
+
+#[tokio::test]
+async fn while_a_reply_lacks_its_last_byte_nothing_else_moves() {
+    let (services, _line, mut after, held, _) = held_before_the_last_byte("ok").await;
+    let mut second = second_put(&services).await;
+    assert!(second.is_silent().await);
+    assert_eq!(attempts(&services), [1]);
+    drop(held);
+    let held = must(after.recv()).await.unwrap();
+    assert!(second.is_silent().await);
+    assert_eq!(attempts(&services), [1]);
+    drop(held);
+    assert_eq!(second.answer().await.status, 201);
+}
+
+#[tokio::test]
+async fn a_caller_that_closed_before_the_last_byte_does_not_have_the_reply() {
+    let (services, line, mut after, held, count) = held_before_the_last_byte("ok").await;
+    drop(line);
+    drop(held);
+    let held = must(after.recv()).await.unwrap();
+    assert!(!held.moment.sent);
+    drop(held);
+    let told = replied(&services, 1).await;
+    assert_eq!((told.bytes, told.whole), (count as u64, false));
+}
+
+#[tokio::test]
+async fn a_reply_without_bytes_has_no_last_one() {
+    for reply in ["drop", "reset", "{hang: {release: 1ms}}"] {
+        let services = started(records(&[&format!("records.put#1 commit=now reply={reply}")])).await;
+        let mut last = services.listen("records", MomentKind::LastByte).unwrap();
+        let mut line = connected(&services, 1).await;
+        line.send(&put(&services, "a")).await;
+        replied(&services, 1).await;
+        assert!(last.try_recv().is_err(), "{reply}");
     }
 }
 

@@ -74,7 +74,19 @@ impl Book {
 
     pub(crate) fn replied(&mut self, attempt: u64, reply: &'static str, status: Option<u16>) -> u64 {
         let (whole, bytes) = (status.is_some(), if status.is_some() { 812 } else { 0 });
-        self.add(1, Event::Replied { attempt, reply: Cow::Borrowed(reply), status, bytes, whole, replay: false })
+        self.add(
+            1,
+            Event::Replied {
+                attempt,
+                reply: Cow::Borrowed(reply),
+                status,
+                bytes,
+                whole,
+                replay: false,
+                retry_after: None,
+                silence: None,
+            },
+        )
     }
 
     pub(crate) fn closed(mut self) -> Saved {

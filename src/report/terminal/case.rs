@@ -1,5 +1,6 @@
 //! One case: what it came to, its findings, and under each finding the timeline that proves it.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use super::View;
@@ -40,6 +41,9 @@ pub(super) fn push_case(out: &mut String, case: &CaseReport, ledgers: &Ledgers, 
     let outcome = words::outcome(outcome_of(case));
     let _ = writeln!(out, "{word}  {}  {outcome}{several}", paint.strong(&line(&case.id, 300)));
     if detail == Detail::Line {
+        if view.verbose {
+            push_notes(out, case, view);
+        }
         return;
     }
     push_labelled(out, "", &line(&case.about, WORDS), view);
@@ -57,6 +61,16 @@ pub(super) fn push_case(out: &mut String, case: &CaseReport, ledgers: &Ledgers, 
         push_trial(out, case, trial, ledgers, view);
     }
     out.push('\n');
+}
+
+/// What was noted in a case of which only the first line is shown, each kind once.
+fn push_notes(out: &mut String, case: &CaseReport, view: &View) {
+    let mut seen = HashSet::new();
+    for finding in case.trials.iter().flat_map(|trial| &trial.verdict.findings) {
+        if seen.insert(finding.kind) {
+            push_labelled(out, "note", &line(&finding.message, WORDS), view);
+        }
+    }
 }
 
 /// How many of several trials passed, how sure that is, and those that prove nothing apart.
@@ -102,7 +116,7 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
             }
         }
     }
-    let no_finding = verdict.findings.is_empty() && (view.verbose || verdict.result == Result3::Void);
+    let no_finding = !verdict.findings.iter().any(|finding| finding.fails) && (view.verbose || verdict.result == Result3::Void);
     if no_finding && !timeline.items.is_empty() {
         push_timeline(out, &timeline, &[], view);
     }

@@ -1,6 +1,6 @@
 //! One entry of the ledger in words, and how it is drawn. What a subject wrote is made harmless here, once for all drawings.
 
-use mock_services::ledger::{AtDoor, Event, How};
+use mock_services::ledger::{AtDoor, Event, How, SilenceEnd};
 use mock_services::service::Fields;
 
 use super::Shape;
@@ -62,6 +62,10 @@ pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
             Drawn::new(Shape::Fault, format!("not committed: when its time came, the service refused it with {status}"))
         }
         Event::Unsent { .. } => Drawn::new(Shape::BrokenReply, "reply not taken: the caller had left"),
+        Event::Replied { silence: Some(end), .. } => Drawn::new(Shape::BrokenReply, silence(*end)),
+        Event::Replied { retry_after: Some(seconds), status: Some(status), bytes, .. } => {
+            Drawn::with(Shape::Reply, format!("answered {status}, come again after {seconds} s"), format!("{bytes} bytes"))
+        }
         Event::Replied { reply, status, whole, bytes, replay, .. } => replied(reply, *status, *whole, *bytes, *replay),
         Event::Door { what, .. } => Drawn::new(Shape::Note, at_door(*what)),
         Event::Noted { name, fields, .. } => noted(name, fields),
@@ -84,6 +88,14 @@ fn replied(reply: &str, status: Option<u16>, whole: bool, bytes: u64, replay: bo
         other => format!("not the whole reply: {} {status}", line(other, VALUE)),
     };
     Drawn::with(Shape::BrokenReply, lost, format!("{bytes} bytes"))
+}
+
+fn silence(end: SilenceEnd) -> &'static str {
+    match end {
+        SilenceEnd::Caller => "no reply: a silent line, until the caller closed it",
+        SilenceEnd::Released => "no reply: a silent line, closed by hapax (client timeout not reached)",
+        SilenceEnd::Limit => "no reply: a silent line, until hapax gave up (client timeout not reached)",
+    }
 }
 
 fn at_door(what: AtDoor) -> &'static str {
@@ -129,6 +141,7 @@ fn noted(name: &str, about: &Fields) -> Option<Drawn> {
             };
             Drawn::with(Shape::Cut, blow, format!("at attempt {}", field("attempt")))
         }
+        notes::MISSED => Drawn::with(Shape::Note, format!("interrupt without effect: {}", field("do")), field("why")),
         notes::ESCAPED => Drawn::new(Shape::Note, format!("tried to reach {}:{}", field("host"), field("port"))),
         notes::OVER_LIMIT => Drawn::new(Shape::Note, format!("used more than it may: {}", field("what"))),
         notes::UNANSWERED => Drawn::new(Shape::Note, format!("requests not answered at the end: {}", field("requests"))),

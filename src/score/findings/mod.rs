@@ -3,6 +3,7 @@
 
 mod asked;
 mod attempted;
+mod early;
 mod ends;
 mod escaped;
 mod late;
@@ -11,6 +12,7 @@ mod lost;
 mod often;
 mod remedy;
 mod said;
+mod silence;
 mod words;
 
 use super::assignment::Assignment;
@@ -50,6 +52,8 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
     found.extend(ends::findings(scene));
     found.extend(escaped::findings(scene));
     found.extend(late::findings(scene));
+    found.extend(early::finding(scene));
+    found.extend(silence::finding(scene));
     for finding in &mut found {
         finding.entries.sort_unstable();
         finding.entries.dedup();
@@ -61,7 +65,7 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
 
 /// How bad a kind is; the worst is 0.
 pub(super) fn rank(kind: FindingKind) -> usize {
-    const WORST_FIRST: [FindingKind; 20] = [
+    const WORST_FIRST: [FindingKind; 22] = [
         FindingKind::Diverged,
         FindingKind::Duplicated,
         FindingKind::Unintended,
@@ -77,11 +81,13 @@ pub(super) fn rank(kind: FindingKind) -> usize {
         FindingKind::UnexpectedClaim,
         FindingKind::NotAttempted,
         FindingKind::OverBudget,
+        FindingKind::EarlyRetry,
         FindingKind::TimeUp,
         FindingKind::OverLimit,
         FindingKind::MissingClaim,
         FindingKind::Compensated,
         FindingKind::LateRead,
+        FindingKind::TimeoutNotReached,
     ];
     WORST_FIRST.iter().position(|other| *other == kind).unwrap_or(WORST_FIRST.len())
 }

@@ -14,6 +14,7 @@ mod tools;
 mod wire;
 
 pub use environment::{Environment, EnvironmentError};
+pub(super) use wire::CLIENT_TIMEOUT;
 
 /// All controls, by name.
 pub const NAMES: [&str; 11] = [

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::net::TcpStream;
 
 use super::answer::{Class, Reply};
-use super::wire::PATIENCE;
+use super::wire::CLIENT_TIMEOUT;
 
 /// A message with its envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +38,8 @@ pub(super) fn hand_over(server: &str, key: &str, mail: &Mail) -> Reply {
 
 fn converse(server: &str, key: &str, mail: &Mail) -> Result<u16, Broken> {
     let stream = TcpStream::connect(server)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(CLIENT_TIMEOUT))?;
+    stream.set_write_timeout(Some(CLIENT_TIMEOUT))?;
     let mut line = Line { reader: BufReader::new(stream.try_clone()?), writer: stream };
     line.expect(220)?;
     line.say("EHLO control.example", 250)?;

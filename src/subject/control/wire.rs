@@ -10,8 +10,9 @@ use super::answer::{Class, Reply};
 use super::environment::Environment;
 use super::smtp::{self, Mail};
 
-/// Longer than any fault lasts, so that no verdict depends on the speed of the machine.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a reply is waited for. Longer than any fault lasts and than callers wait for each other, so that no verdict depends on the
+/// speed of the machine; cases that wait for this timeout take as long.
+pub(in crate::subject) const CLIENT_TIMEOUT: Duration = Duration::from_secs(25);
 /// How much of an answer is read, in bytes.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
@@ -71,7 +72,7 @@ impl<'a> Wire<'a> {
             // The proxy of the environment is there for what must not leave the machine; the services are on it.
             .proxy(None)
             .max_idle_connections(0)
-            .timeout_global(Some(PATIENCE))
+            .timeout_global(Some(CLIENT_TIMEOUT))
             .build();
         Wire { environment, agent: Agent::new_with_config(config) }
     }

@@ -11,10 +11,12 @@ mod watch;
 
 use std::io::{self, BufRead, Write};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, mpsc};
 
 use rustix::process::{Resource, Rlimit};
 
+pub(super) use land::BY_ITSELF;
 pub(super) use protocol::{Answer, Blow, Order};
 
 use super::{How, Limits};
@@ -39,10 +41,11 @@ pub fn supervise() -> io::Result<()> {
         }
     };
     let outputs = Outputs::drain(&mut subject, order.limits.kept);
-    let watch = Watch::new(&order, &mut subject);
+    let ended = Arc::new(AtomicU64::new(0));
+    let watch = Watch::new(&order, &mut subject, &ended);
     let (events, received) = mpsc::channel();
     watch::listen(events.clone());
-    watch::reap(events);
+    watch::reap(events, Arc::clone(&ended));
     let (how, left) = watch.until_the_end(&received);
     let (stdout, stderr, cut) = outputs.finish();
     tell(&Answer::Ended { how, stdout, stderr, cut, left })

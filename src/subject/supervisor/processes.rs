@@ -4,28 +4,30 @@
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// A process of the subject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) pid: Pid,
     group: Pid,
     /// The letter of the system: `T` is stopped, `Z` is dead.
     state: char,
+    /// The same for each of its threads, with their numbers.
+    threads: Vec<(i32, char)>,
 }
 
 impl Found {
-    /// Whether it has been stopped.
-    pub(super) fn is_stopped(self) -> bool {
-        matches!(self.state, 'T' | 't') || self.is_dead()
+    /// Whether every thread of it has been stopped.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_dead() || self.threads.iter().all(|(_, state)| matches!(state, 'T' | 't' | 'Z' | 'X'))
     }
 
-    /// Whether it waits within the system and cannot be stopped there, as a parent does until its fork has become another program. It
-    /// takes no step of its own before it has heard its signals.
-    pub(super) fn is_held(self) -> bool {
-        self.state == 'D'
+    /// The same, or a thread waits within the system and cannot be stopped there, as a parent does until its fork has become another
+    /// program. A thread that was sent SIGSTOP takes no step of its own when that wait is over: it stops first.
+    pub(super) fn is_held(&self) -> bool {
+        self.is_dead() || self.threads.iter().all(|(_, state)| matches!(state, 'T' | 't' | 'Z' | 'X' | 'D'))
     }
 
     /// Whether it is only waiting to be forgotten.
-    pub(super) fn is_dead(self) -> bool {
+    pub(super) fn is_dead(&self) -> bool {
         matches!(self.state, 'Z' | 'X')
     }
 }
@@ -86,17 +88,30 @@ mod linux {
     }
 
     fn look(pid: i32) -> Option<Found> {
-        read_stat(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+        let found = read_stat(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().filter_map(|thread| {
+            let number = thread.file_name().to_str()?.parse().ok()?;
+            // One that ended meanwhile needs no stopping.
+            let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
+            Some((number, state(&stat)?))
+        });
+        let mut threads: Vec<(i32, char)> = threads.collect();
+        threads.sort_unstable();
+        Some(Found { threads, ..found })
+    }
+
+    /// The letter of the system for a process or a thread.
+    fn state(stat: &str) -> Option<char> {
+        // The name of the program stands in brackets, and can hold anything.
+        stat.rsplit_once(')')?.1.split_whitespace().next()?.chars().next()
     }
 
     /// What the system says of a process. One that is being forgotten this very moment has the group -1, which must never be struck.
     fn read_stat(pid: i32, stat: &str) -> Option<Found> {
-        // The name of the program stands in brackets, and can hold anything.
         let mut words = stat.rsplit_once(')')?.1.split_whitespace();
-        let state = words.next()?.chars().next()?;
-        let group = words.nth(1)?.parse().ok()?;
+        let group = words.nth(2)?.parse().ok()?;
         let number = |raw: i32| if raw > 1 { Pid::from_raw(raw) } else { None };
-        Some(Found { pid: number(pid)?, group: number(group)?, state })
+        Some(Found { pid: number(pid)?, group: number(group)?, state: state(stat)?, threads: Vec::new() })
     }
 
     /// Whether a signal was sent to the process and has not reached it yet.
@@ -135,7 +150,7 @@ mod elsewhere {
     use super::{Found, Pid, Signal};
 
     pub(in super::super) fn all(main: Pid) -> Vec<Found> {
-        vec![Found { pid: main, group: main, state: '?' }]
+        vec![Found { pid: main, group: main, state: '?', threads: vec![(0, '?')] }]
     }
 
     pub(in super::super) fn count(_main: Pid) -> usize {

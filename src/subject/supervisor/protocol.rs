@@ -36,6 +36,8 @@ pub(in crate::subject) enum Blow {
     Cancel,
     /// SIGSTOP.
     Freeze,
+    /// SIGSTOP until the next blow, which is the first thing that it meets when it goes on.
+    Hold,
     /// SIGCONT.
     Thaw,
     /// The same as `Stop`, and its end is that its time was up.
@@ -48,6 +50,8 @@ pub(in crate::subject) enum Blow {
 pub(in crate::subject) enum Answer {
     /// A blow has landed.
     Landed(Blow),
+    /// A blow did not land, and why.
+    Missed(Blow, String),
     /// Everything of this start is gone. It is the last line.
     Ended {
         /// How it ended.

@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead};
 use std::process::{Child, ChildStdin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,6 +25,9 @@ const TRIED: Duration = Duration::from_secs(10);
 
 /// How long what a subject leaves behind is watched before it is killed: long enough to see it act, or end by itself.
 const LEFT: Duration = Duration::from_secs(1);
+
+/// How long it may take until two looks at what is left agree, or the system says that nothing is.
+const SETTLED: Duration = Duration::from_secs(2);
 
 /// What happens while a subject runs.
 pub(super) enum Event {
@@ -47,12 +52,15 @@ pub(super) fn listen(events: Sender<Event>) {
     });
 }
 
-/// Takes leave of every process that ends, in a thread of its own.
-pub(super) fn reap(events: Sender<Event>) {
+/// Takes leave of every process that ends, in a thread of its own, and counts them.
+pub(super) fn reap(events: Sender<Event>, ended: Arc<AtomicU64>) {
     thread::spawn(move || {
         loop {
             match rustix::process::wait(WaitOptions::empty()) {
-                Ok(Some((pid, status))) => send(&events, Event::Ended(pid, status)),
+                Ok(Some((pid, status))) => {
+                    ended.fetch_add(1, Ordering::SeqCst);
+                    send(&events, Event::Ended(pid, status));
+                }
                 Ok(None) | Err(rustix::io::Errno::INTR) => {}
                 Err(_) => break send(&events, Event::AllGone),
             }
@@ -66,8 +74,12 @@ fn send(events: &Sender<Event>, event: Event) {
 }
 
 fn landed(blow: Blow) {
+    say(&Answer::Landed(blow));
+}
+
+fn say(answer: &Answer) {
     // Where nobody hears it, hapax is gone: that is an event of its own, and the subject must not be left alone before it comes.
-    let _ = tell(&Answer::Landed(blow));
+    let _ = tell(answer);
 }
 
 /// One start of a subject, while it is watched.
@@ -85,8 +97,14 @@ pub(super) struct Watch<'a> {
     grace_over: Option<Instant>,
     /// It has ended by itself; until then what it left behind may end by itself, too.
     left_until: Option<Instant>,
+    /// When it must be known how many.
+    left_known_by: Option<Instant>,
     /// How many processes it left behind that did not.
     left: usize,
+    /// How many processes have ended so far.
+    ended: &'a AtomicU64,
+    /// Everything has been stopped, and waits for a signal that is to be its next.
+    stopped: bool,
     /// Since when everything is killed.
     killing: Option<Instant>,
     /// The blows that have landed when nothing is left.
@@ -99,7 +117,7 @@ pub(super) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Begins to watch a process that was just started.
-    pub(super) fn new(order: &'a Order, subject: &mut Child) -> Self {
+    pub(super) fn new(order: &'a Order, subject: &mut Child, ended: &'a AtomicU64) -> Self {
         let now = Instant::now();
         Watch {
             limits: &order.limits,
@@ -111,7 +129,10 @@ impl<'a> Watch<'a> {
             time_up: now.checked_add(order.limits.time).unwrap_or(now + Duration::from_secs(u32::MAX.into())),
             grace_over: None,
             left_until: None,
+            left_known_by: None,
             left: 0,
+            ended,
+            stopped: false,
             killing: None,
             kills: Vec::new(),
             looked: now,
@@ -142,8 +163,12 @@ impl<'a> Watch<'a> {
                 break;
             }
         }
+        let by_itself = self.ended_by_itself();
         for blow in std::mem::take(&mut self.kills) {
-            landed(blow);
+            match &by_itself {
+                Some(why) if blow == Blow::Kill => say(&Answer::Missed(blow, why.clone())),
+                _ => landed(blow),
+            }
         }
         (self.how.take().unwrap_or_else(|| self.by_status()), self.left)
     }
@@ -175,8 +200,13 @@ impl<'a> Watch<'a> {
         if self.grace_over.is_some_and(|over| over <= now) {
             self.kill();
         } else if self.grace_over.is_none() && self.left_until.is_some_and(|until| until <= now) {
-            self.left = processes::all(self.main).iter().filter(|found| !found.is_dead()).count();
-            self.kill();
+            match self.left_behind(now) {
+                Some(left) => {
+                    self.left = left;
+                    self.kill();
+                }
+                None => self.left_until = Some(now + KILLED),
+            }
         } else if self.time_up <= now && self.grace_over.is_none() && self.left_until.is_none() {
             self.how = Some(How::TimeUp);
             self.stop(now);
@@ -191,8 +221,34 @@ impl<'a> Watch<'a> {
         true
     }
 
+    /// How many processes are left; `None` where that has to be looked at again. That something is left is known from the system, which has
+    /// not said that all is gone; but a process that forks and ends in a loop can slip through a look, so two must agree.
+    fn left_behind(&mut self, now: Instant) -> Option<usize> {
+        let look = || {
+            let found = processes::all(self.main).into_iter().filter(|found| !found.is_dead());
+            let mut numbers: Vec<i32> = found.map(|found| found.pid.as_raw_nonzero().get()).collect();
+            numbers.sort_unstable();
+            numbers
+        };
+        let (first, second) = (look(), look());
+        let known_by = *self.left_known_by.get_or_insert(now + SETTLED);
+        if first == second && !first.is_empty() { Some(first.len()) } else { (known_by <= now).then_some(second.len().max(1)) }
+    }
+
+    /// Says that it ended before anything could strike it, where that is so.
+    fn ended_by_itself(&self) -> Option<String> {
+        let status = self.status?;
+        let is_killed = status.terminating_signal() == Some(Signal::KILL.as_raw());
+        (!is_killed).then(|| land::BY_ITSELF.to_owned())
+    }
+
     fn strike(&mut self, blow: Blow) {
         let all = || processes::all(self.main);
+        if let Some(why) = self.ended_by_itself()
+            && matches!(blow, Blow::Stop | Blow::Cancel | Blow::Freeze | Blow::Hold)
+        {
+            return say(&Answer::Missed(blow, why));
+        }
         match blow {
             Blow::Kill => {
                 self.kills.push(blow);
@@ -210,12 +266,29 @@ impl<'a> Watch<'a> {
             Blow::Stop => self.stop(Instant::now()),
             Blow::Cancel => {
                 processes::signal(&all(), self.cancel);
+                self.go_on();
                 land::taken(self.main, self.cancel);
             }
-            Blow::Freeze => land::frozen(self.main),
-            Blow::Thaw => processes::signal(&all(), Signal::CONT),
+            Blow::Freeze | Blow::Hold => match land::frozen(self.main, self.ended) {
+                Ok(()) => self.stopped = true,
+                Err(why) => {
+                    processes::signal(&all(), Signal::CONT);
+                    return say(&Answer::Missed(blow, why));
+                }
+            },
+            Blow::Thaw => {
+                self.stopped = true;
+                self.go_on();
+            }
         }
         landed(blow);
+    }
+
+    /// What was stopped goes on, with the signals that were sent to it meanwhile first.
+    fn go_on(&mut self) {
+        if std::mem::take(&mut self.stopped) {
+            processes::signal(&processes::all(self.main), Signal::CONT);
+        }
     }
 
     /// SIGTERM, and the grace begins. What is frozen must wake up to hear it.
@@ -223,6 +296,7 @@ impl<'a> Watch<'a> {
         let all = processes::all(self.main);
         processes::signal(&all, Signal::TERM);
         processes::signal(&all, Signal::CONT);
+        self.stopped = false;
         land::taken(self.main, Signal::TERM);
         self.grace_over = self.grace_over.or(now.checked_add(self.limits.grace));
     }

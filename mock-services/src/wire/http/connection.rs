@@ -258,8 +258,7 @@ impl Connection<'_> {
                 () = left(&mut self.line, &mut self.buffer) => {
                     gone.set();
                     // What a caller has asked for is done whether it waits for the answer or not.
-                    // The ticket is given up with it: nothing is sent.
-                    drop(handled.await);
+                    handled.await.caller_left();
                     return Some(End::Left);
                 }
             }

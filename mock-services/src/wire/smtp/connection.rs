@@ -178,8 +178,7 @@ impl<S: Service> Conversation<S> {
                 delivery = &mut handled => delivery,
                 () = left(line, buffer) => {
                     gone.set();
-                    // The ticket is given up with it: nothing is sent.
-                    drop(handled.await);
+                    handled.await.caller_left();
                     return Some(Then::Ends(End::Left));
                 }
             }

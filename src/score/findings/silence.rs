@@ -1,0 +1,36 @@
+//! Silences that hapax ended while the client was still waiting: what the client does when its own timeout expires was not seen.
+
+use mock_services::ledger::SilenceEnd;
+use mock_services::yaml::shown;
+
+use super::early::passed;
+use super::{Scene, entries_of};
+use crate::score::verdict::{Finding, FindingKind};
+
+/// The silences that were over before the client's timeout, in one note.
+pub(super) fn finding(scene: &Scene<'_, '_>) -> Option<Finding> {
+    let is_ended = |silence: Option<SilenceEnd>| matches!(silence, Some(SilenceEnd::Released | SilenceEnd::Limit));
+    let ended: Vec<_> =
+        scene.story.attempts.iter().filter(|attempt| attempt.answer.is_some_and(|answer| is_ended(answer.silence))).collect();
+    let first = ended.first()?;
+    let lasted = first.answer?.at.saturating_sub(first.at);
+    let more = match ended.len() {
+        1 => String::new(),
+        count => format!(" So it was with {count} attempts."),
+    };
+    Some(Finding {
+        kind: FindingKind::TimeoutNotReached,
+        fails: false,
+        message: format!(
+            "Client timeout not reached: attempt {} of {} got no reply for {}, then hapax closed the connection while the client was \
+             still waiting.{more}",
+            first.number(),
+            shown(first.operation()),
+            passed(lasted),
+        ),
+        remedy: "This shows a lost connection, not a timeout. To see what happens when the client's own timeout expires, run a case with \
+                 `reply: {hang: until-timeout}`, and set `client_timeout` in hapax.yaml."
+            .to_owned(),
+        entries: ended.iter().flat_map(|attempt| entries_of(attempt)).collect(),
+    })
+}
