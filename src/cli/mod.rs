@@ -22,7 +22,7 @@ mod supervise;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use anstream::{AutoStream, ColorChoice, eprintln};
+use anstream::{AutoStream, ColorChoice};
 use clap::{Parser, Subcommand};
 use tokio::runtime::Runtime;
 
@@ -113,7 +113,7 @@ pub fn main() -> ExitCode {
 /// Prints why a verb could not do its work.
 fn told(outcome: Result<ExitStatus, String>) -> ExitStatus {
     outcome.unwrap_or_else(|advice| {
-        eprintln!("{advice}");
+        print::say(&advice);
         ExitStatus::Usage
     })
 }

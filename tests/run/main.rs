@@ -7,6 +7,7 @@ mod demo;
 mod given;
 mod help;
 mod init;
+mod injection;
 mod interrupted;
 mod interrupts;
 mod leaves;
