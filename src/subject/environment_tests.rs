@@ -25,6 +25,7 @@ fn start() -> Start {
         result: "/trial/result.json".into(),
         proxy: "http://127.0.0.1:5000".to_owned(),
         limits: Limits::default(),
+        hide: crate::subject::Hide::default(),
     }
 }
 

@@ -45,7 +45,7 @@ async fn with_command(
                    case has several callers)";
         return unstartable(&start, format!("cannot start the agent at {}: {why}", target.authority));
     }
-    let (body, watch) = (body(&start), settings.watch);
+    let (body, watch, hide) = (body(&start), settings.watch, start.hide.clone());
     let running = supervised::start(command, settings, start);
     let handle = running.handle();
     let mut end = pin!(running.ended());
@@ -72,7 +72,7 @@ async fn with_command(
         Err(_) => passing_on(async { tokio::join!(handle.stop(), end).1 }, &handle, &mut ordered).await,
     };
     match answered {
-        Ok((status, body)) => (ended.how, ended.claim) = (How::Answered(status), claim::in_answer(&body)),
+        Ok((status, body)) => (ended.how, ended.claim) = (How::Answered(status), claim::in_answer(&body, &hide)),
         Err(why) => (ended.how, ended.claim) = (How::NoAnswer(why.clone()), claim::without_answer(&why)),
     }
     ended
@@ -115,7 +115,7 @@ async fn already_running(target: Target, watch: Duration, start: Start, mut orde
     loop {
         tokio::select! {
             answered = &mut asking => return match answered {
-                Ok(Ok((status, body))) => Ended { claim: claim::in_answer(&body), ..end(&start, How::Answered(status)) },
+                Ok(Ok((status, body))) => Ended { claim: claim::in_answer(&body, &start.hide), ..end(&start, How::Answered(status)) },
                 Ok(Err(why)) => Ended { claim: claim::without_answer(&why), ..end(&start, How::NoAnswer(why)) },
                 Err(_) => end(&start, How::TimeUp),
             },

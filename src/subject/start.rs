@@ -35,6 +35,8 @@ pub struct Start {
     pub proxy: String,
     /// What it may use.
     pub limits: Limits,
+    /// Hides secrets in what it says.
+    pub hide: super::Hide,
 }
 
 /// Where a caller reaches a service.

@@ -89,6 +89,7 @@ impl Caller<'_> {
             result: self.dirs.claim(self.number, start),
             proxy: self.recorder.url(),
             limits: self.setup.limits,
+            hide: self.notes.hide(),
         }
     }
 }

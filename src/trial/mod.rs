@@ -84,7 +84,6 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
     };
     ledger.close();
     let terms = terms(case, subject, setup.require_claim);
-    let output = output.into_iter().map(|output| shown(&ledger, output)).collect();
     Finished { entries: ledger.entries(), terms, output, took: began.elapsed() }
 }
 
@@ -152,11 +151,6 @@ fn listen(mut recorders: Vec<Recorder>, notes: &Notes) -> (Vec<Recorder>, Vec<Jo
     });
     let listening = listening.collect();
     (recorders, listening)
-}
-
-/// What a start wrote, without the secrets that the ledger hides.
-fn shown(ledger: &Ledger, output: Output) -> Output {
-    Output { stdout: ledger.redacted(&output.stdout), stderr: ledger.redacted(&output.stderr), ..output }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use mock_services::service::Fields;
 
 use super::notes;
 use crate::scenario::Blow;
-use crate::subject::{Ended, Escape, How, Start};
+use crate::subject::{Ended, Escape, Hide, How, Start};
 
 #[derive(Debug, Clone)]
 pub(super) struct Notes {
@@ -17,6 +17,11 @@ pub(super) struct Notes {
 impl Notes {
     pub(super) fn new(ledger: Ledger) -> Self {
         Notes { ledger }
+    }
+
+    /// What hides secrets in what a subject says.
+    pub(super) fn hide(&self) -> Hide {
+        Hide::with(&self.ledger)
     }
 
     pub(super) fn started(&self, given: &Start) {

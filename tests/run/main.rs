@@ -16,6 +16,7 @@ mod one_task;
 mod over_http;
 mod resumed;
 mod rig;
+mod secrets;
 mod statistics;
 mod timeless;
 mod unlucky;

@@ -50,6 +50,7 @@ impl Rig {
             result: self.root.path().join("result.json"),
             proxy: "http://127.0.0.1:9".to_owned(),
             limits: self.limits,
+            hide: hapax::subject::Hide::default(),
         }
     }
 
