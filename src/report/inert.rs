@@ -86,9 +86,8 @@ fn beginning(line: &str) -> usize {
 fn push_hashes(out: &mut String, text: &str, bracket: &str) {
     let mut rest = text;
     while let Some(at) = rest.find("##") {
-        let behind = &rest[at + 2..];
-        let word = behind.len() - behind.trim_start_matches(|character: char| character.is_ascii_alphanumeric()).len();
-        let (before, after) = rest.split_at(at + 2 + word);
+        let after = rest[at..].trim_start_matches('#').trim_start_matches(|character: char| character.is_ascii_alphanumeric());
+        let before = &rest[..rest.len() - after.len()];
         out.push_str(before);
         rest = match after.strip_prefix('[') {
             Some(after) => {

@@ -3,6 +3,7 @@
 mod addresses;
 mod after;
 mod callers;
+mod can;
 mod case;
 mod check;
 mod controls;
@@ -25,16 +26,19 @@ mod services;
 mod setup;
 mod table;
 mod terms;
+mod via;
 mod words;
 mod work;
 
 pub use case::{
     Blow, CONTROLS, Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceKind, ServiceSetup, Step, Then, Work,
 };
+pub(crate) use can::{beyond, line as can_line, split as split_can};
 pub(crate) use files::read_text;
 pub use load::{LoadError, Loaded, Unmatched, load, load_in, shipped};
 pub use quick::Quick;
 pub use read::read_scenario;
 pub use schema::{schema, schema_text};
 pub use table::table_md;
-pub use terms::{Budget, Come, Intent, OperationTerm, Planned, RecordDue, Said, Terms};
+pub use terms::{Budget, Come, Intent, OperationTerm, Planned, RecordDue, Said, Terms, ViaDue};
+pub(crate) use via::unknown_api;

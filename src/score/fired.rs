@@ -6,6 +6,7 @@ use mock_services::yaml::shown;
 
 use super::door;
 use super::story::Story;
+use super::through;
 use super::verdict::DoorFacts;
 use crate::scenario::Terms;
 use crate::trial::notes;
@@ -39,6 +40,7 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<
             "the subject ended and left {processes} running, which had to be ended: what they would have done is not known"
         ));
     }
+    reasons.extend(through::reasons(terms, story));
     if let Some(facts) = door_facts {
         reasons.extend(door::failed(terms, facts, story));
     }

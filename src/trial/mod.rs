@@ -62,6 +62,7 @@ pub fn terms(case: &Case, subject: &Subject, require_claim: bool) -> Terms {
     let mut terms = case.terms.clone();
     terms.require_claim |= require_claim;
     terms.fields.clone_from(&subject.settings.fields);
+    terms.can.clone_from(&subject.settings.can);
     terms
 }
 

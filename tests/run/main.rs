@@ -21,4 +21,5 @@ mod statistics;
 mod timeless;
 mod unlucky;
 mod verdicts;
+mod via;
 mod wrong_writes;
