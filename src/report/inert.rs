@@ -7,7 +7,7 @@ use std::borrow::Cow;
 /// Text for a terminal, colors included: a backslash stands before what would begin a command.
 #[must_use]
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
-    if !text.contains("::") && !text.contains("##") {
+    if !text.contains(':') && !text.contains('#') {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
@@ -15,7 +15,7 @@ pub(crate) fn text(text: &str) -> Cow<'_, str> {
     for line in text.split_inclusive(['\n', '\r']) {
         let start = beginning(line);
         out.push_str(&line[..start]);
-        if line[start..].starts_with("::") {
+        if begins_command(&line[start..]) {
             out.push('\\');
         }
         push_hashes(&mut out, &line[start..], "\\[");
@@ -50,21 +50,17 @@ pub(crate) fn page(page: &str) -> Cow<'_, str> {
 /// XML: the same characters, written as entities.
 #[must_use]
 pub(crate) fn markup(markup: &str) -> Cow<'_, str> {
-    if !markup.contains("::") && !markup.contains("##") {
+    if !markup.contains(':') && !markup.contains('#') {
         return Cow::Borrowed(markup);
     }
     let mut out = String::with_capacity(markup.len() + 8);
     for line in markup.split_inclusive(['\n', '\r']) {
         let start = beginning(line);
         out.push_str(&line[..start]);
-        let rest = match line[start..].strip_prefix("::") {
-            Some(rest) => {
-                out.push_str("&#58;&#58;");
-                rest
-            }
-            None => &line[start..],
-        };
-        push_hashes(&mut out, rest, "&#91;");
+        let rest = &line[start..];
+        let is_command = begins_command(rest);
+        out.push_str(if is_command { "&#58;" } else { "" });
+        push_hashes(&mut out, &rest[usize::from(is_command)..], "&#91;");
     }
     Cow::Owned(out)
 }
@@ -74,30 +70,51 @@ fn beginning(line: &str) -> usize {
     let mut rest = line;
     loop {
         let trimmed = rest.trim_start();
-        let Some(sequence) = trimmed.strip_prefix("\u{1b}[") else { return line.len() - trimmed.len() };
-        let Some(end) = sequence.find(|character: char| character.is_ascii_alphabetic()) else {
-            return line.len() - trimmed.len();
-        };
-        rest = &sequence[end + 1..];
+        match color(trimmed) {
+            0 => return line.len() - trimmed.len(),
+            length => rest = &trimmed[length..],
+        }
     }
+}
+
+/// Whether two colons stand here, colors between them included.
+fn begins_command(text: &str) -> bool {
+    let behind = |text: &str| Some(text.strip_prefix(':')?.len()).map(|length| text.len() - length);
+    behind(text).is_some_and(|first| {
+        let mut rest = &text[first..];
+        while color(rest) > 0 {
+            rest = &rest[color(rest)..];
+        }
+        behind(rest).is_some()
+    })
+}
+
+/// How long the sequence is that begins here and sets a color; 0 where there is none.
+fn color(text: &str) -> usize {
+    let Some(sequence) = text.strip_prefix("\u{1b}[") else { return 0 };
+    sequence.find(|character: char| character.is_ascii_alphabetic()).map_or(0, |end| end + 3)
 }
 
 /// Adds the text, another bracket in the place of each that would make a command of the hashes before it.
 fn push_hashes(out: &mut String, text: &str, bracket: &str) {
-    let mut rest = text;
-    while let Some(at) = rest.find("##") {
-        let after = rest[at..].trim_start_matches('#').trim_start_matches(|character: char| character.is_ascii_alphanumeric());
-        let before = &rest[..rest.len() - after.len()];
-        out.push_str(before);
-        rest = match after.strip_prefix('[') {
-            Some(after) => {
-                out.push_str(bracket);
-                after
-            }
-            None => after,
-        };
+    let (mut hashes, mut in_word, mut rest) = (0, false, text);
+    while let Some(character) = rest.chars().next() {
+        // Colors are taken out on the way to a pipe.
+        let length = color(rest).max(character.len_utf8());
+        let (piece, behind) = rest.split_at(length);
+        rest = behind;
+        match character {
+            '[' if hashes >= 2 => out.push_str(bracket),
+            _ => out.push_str(piece),
+        }
+        match character {
+            '\u{1b}' if length > 1 => {}
+            '#' if !in_word => hashes += 1,
+            '#' => (hashes, in_word) = (1, false),
+            other if other.is_ascii_alphanumeric() && hashes >= 2 => in_word = true,
+            _ => (hashes, in_word) = (0, false),
+        }
     }
-    out.push_str(rest);
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ fn what_would_be_a_command_is_shown_and_does_nothing() {
         ("a\r::stop-commands::x", "a\r\\::stop-commands::x"),
         ("\u{a0}\u{1b}[1m ::debug::x", "\u{a0}\u{1b}[1m \\::debug::x"),
         ("a ##[group]b ##vso[task.x]c", "a ##\\[group]b ##vso\\[task.x]c"),
+        (":\u{1b}[1m:debug::#\u{1b}[0m#[x]", "\\:\u{1b}[1m:debug::#\u{1b}[0m#\\[x]"),
         ("###[x] ####[y]", "###\\[x] ####\\[y]"),
     ] {
         assert!(acts(wrote), "{wrote:?}");
@@ -37,7 +38,7 @@ fn other_formats_say_the_same_in_their_own_way() {
     let inert = json(&written);
     assert!(!acts(&inert), "{inert}");
     assert_eq!(serde_json::from_str::<String>(&inert).unwrap(), wrote);
-    assert_eq!(markup("a\n::error::x ##[b]"), "a\n&#58;&#58;error::x ##&#91;b]");
+    assert_eq!(markup("a\n::error::x ##[b]"), "a\n&#58;:error::x ##&#91;b]");
 }
 
 proptest! {
