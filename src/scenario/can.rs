@@ -41,9 +41,10 @@ pub(crate) fn beyond(case: &Case, can: &[String]) -> Option<String> {
     let by_case = case.terms.via.iter().map(|due| (due.operation.as_str(), due.apis.clone()));
     let by_steps =
         steps.iter().filter_map(|step| Some((step.operation.as_str(), vec![step.with.get("via").map(ToString::to_string)?])));
-    by_case.chain(by_steps).find(|(operation, apis)| !does_through(can, operation, apis)).map(|(operation, apis)| {
-        format!("{operation} via {}", apis.join(" or "))
-    })
+    by_case
+        .chain(by_steps)
+        .find(|(operation, apis)| !does_through(can, operation, apis))
+        .map(|(operation, apis)| format!("{operation} via {}", apis.join(" or ")))
 }
 
 /// Whether the subject does the operation through one of these APIs, as far as it says.

@@ -196,7 +196,8 @@ fn read_one(base: &Path, found: &Found) -> Result<Vec<Case>, Problems> {
         Place::Disk(path) => {
             let name = path.display().to_string();
             let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-            let source = disk_source(&base.join(&folder), name.clone(), &base.join(path)).map_err(|error| unreadable(&name, error))?;
+            let source =
+                disk_source(&base.join(&folder), name.clone(), &base.join(path)).map_err(|error| unreadable(&name, error))?;
             read_in(&source, &found.name, &Folder::Disk { base: base.to_owned(), folder })
         }
         Place::Shipped(path) => {

@@ -30,10 +30,10 @@ mod via;
 mod words;
 mod work;
 
+pub(crate) use can::{beyond, line as can_line, split as split_can};
 pub use case::{
     Blow, CONTROLS, Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceKind, ServiceSetup, Step, Then, Work,
 };
-pub(crate) use can::{beyond, line as can_line, split as split_can};
 pub(crate) use files::read_text;
 pub use load::{LoadError, Loaded, Unmatched, load, load_in, shipped};
 pub use quick::Quick;

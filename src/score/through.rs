@@ -13,7 +13,8 @@ pub(super) fn reasons(terms: &Terms, story: &Story<'_>) -> Vec<String> {
     for due in &terms.via {
         let service = due.operation.split('.').next().unwrap_or_default();
         let mut told = BTreeSet::new();
-        let attempts = story.attempts.iter().map(|attempt| attempt.received).filter(|received| received.operation == due.operation);
+        let attempts =
+            story.attempts.iter().map(|attempt| attempt.received).filter(|received| received.operation == due.operation);
         let used = attempts.filter_map(|received| api_of(service, &received.method, &received.path));
         for api in used.filter(|api| !due.apis.iter().any(|name| name == api.name)) {
             if told.insert(api.name) {

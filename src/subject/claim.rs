@@ -44,7 +44,9 @@ pub(super) fn find(source: &ClaimSource, heard: &Heard<'_>) -> ClaimHeard {
         ClaimSource::ResultFile => file(),
         ClaimSource::LastLine => line(),
         ClaimSource::ExitStatus(statuses) => exit_status(statuses, heard.how),
-        ClaimSource::Patterns(patterns) => pattern(patterns, heard.stdout, hide).or_else(|| pattern(patterns, heard.stderr, hide)),
+        ClaimSource::Patterns(patterns) => {
+            pattern(patterns, heard.stdout, hide).or_else(|| pattern(patterns, heard.stderr, hide))
+        }
     }
     .unwrap_or_default()
 }
@@ -134,7 +136,9 @@ fn read(text: &str, from: &'static str, what: &str, hide: &Hide) -> ClaimHeard {
     };
     let outcome = match map.get("outcome") {
         Some(Value::String(word)) => word,
-        Some(other) => return nonsense(from, format!("`outcome` in {what} is `{}`, no text; {HELP}", shown(&hide.text(&other.to_string())))),
+        Some(other) => {
+            return nonsense(from, format!("`outcome` in {what} is `{}`, no text; {HELP}", shown(&hide.text(&other.to_string()))));
+        }
         None => return nonsense(from, format!("{what} has no `outcome`; {HELP}")),
     };
     let Some(said) = Said::named(outcome) else {

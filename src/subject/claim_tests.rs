@@ -16,7 +16,10 @@ fn from_file(write: impl FnOnce(&Path)) -> ClaimHeard {
     let folder = tempfile::tempdir().unwrap();
     let result = folder.path().join("result.json");
     write(&result);
-    find(&ClaimSource::ResultOrLastLine, &Heard { how: &How::Exited(0), result: &result, stdout: DONE, stderr: "", hide: &Hide::default() })
+    find(
+        &ClaimSource::ResultOrLastLine,
+        &Heard { how: &How::Exited(0), result: &result, stdout: DONE, stderr: "", hide: &Hide::default() },
+    )
 }
 
 #[test]
@@ -96,7 +99,9 @@ fn a_result_file_that_is_no_plain_file_is_not_read() {
 #[test]
 fn an_exit_status_says_what_is_listed() {
     let source = ClaimSource::ExitStatus(vec![(0, Said::Done), (3, Said::Unknown)]);
-    let claim = |how: How| find(&source, &Heard { how: &how, result: Path::new("/no"), stdout: DONE, stderr: "", hide: &Hide::default() });
+    let claim = |how: How| {
+        find(&source, &Heard { how: &how, result: Path::new("/no"), stdout: DONE, stderr: "", hide: &Hide::default() })
+    };
     assert_eq!(claim(How::Exited(3)).said, Some(Said::Unknown));
     assert!(claim(How::Exited(1)).problem.is_some_and(|problem| problem.contains("exit status 1")));
     assert_eq!(claim(How::Signalled(9)), ClaimHeard::default());
@@ -104,7 +109,10 @@ fn an_exit_status_says_what_is_listed() {
 
 #[test]
 fn what_was_said_before_the_time_was_up_is_no_claim() {
-    let claim = find(&ClaimSource::LastLine, &Heard { how: &How::TimeUp, result: Path::new("/no"), stdout: DONE, stderr: "", hide: &Hide::default() });
+    let claim = find(
+        &ClaimSource::LastLine,
+        &Heard { how: &How::TimeUp, result: Path::new("/no"), stdout: DONE, stderr: "", hide: &Hide::default() },
+    );
     assert_eq!(claim, ClaimHeard::default());
 }
 

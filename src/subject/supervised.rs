@@ -83,8 +83,7 @@ impl Supervised {
     async fn until_the_end(self, settings: Settings, start: Start, mut ordered: UnboundedReceiver<Ordered>) -> Ended {
         let (how, stdout, stderr, left) = self.follow(&start, &mut ordered).await;
         let hide = &start.hide;
-        let heard =
-            Heard { how: &how, result: &start.result, stdout: &stdout.text(), stderr: &stderr.text(), hide };
+        let heard = Heard { how: &how, result: &start.result, stdout: &stdout.text(), stderr: &stderr.text(), hide };
         let claim = claim::find(&settings.claim, &heard);
         let cut = stdout.cut + stderr.cut;
         let output =

@@ -31,7 +31,11 @@ impl Notes {
     }
 
     pub(super) fn unstartable(&self, caller: u32, start: u32, why: &str) {
-        self.note(notes::UNSTARTABLE, caller, Fields::new().with("start", i64::from(start)).with("error", why));
+        self.note(
+            notes::UNSTARTABLE,
+            caller,
+            Fields::new().with("start", i64::from(start)).with("error", self.ledger.redacted(why)),
+        );
     }
 
     pub(super) fn struck(&self, caller: u32, interrupt: usize, blow: Blow, attempt: u64) {
@@ -61,7 +65,7 @@ impl Notes {
             How::NoAnswer(_) => ("no-answer", None),
             How::TimeUp => ("time-up", None),
             How::OverLimit(what) => {
-                self.note(notes::OVER_LIMIT, caller, Fields::new().with("what", what.as_str()));
+                self.note(notes::OVER_LIMIT, caller, Fields::new().with("what", self.ledger.redacted(what)));
                 ("over-limit", None)
             }
             How::Unstartable(why) => return self.unstartable(caller, start, why),

@@ -100,7 +100,8 @@ fn a_service_file_outside_of_the_folder_is_not_shown() {
 #[test]
 fn a_service_file_in_the_folder_is_shown_with_its_line() {
     let desk = Desk::new();
-    desk.write("scenarios/naming.yaml", &naming("parts/mine.yaml")).write("scenarios/parts/mine.yaml", "service: tickets\noprations: {}\n");
+    desk.write("scenarios/naming.yaml", &naming("parts/mine.yaml"))
+        .write("scenarios/parts/mine.yaml", "service: tickets\noprations: {}\n");
     let called = desk.call(&["lint", "scenarios/naming.yaml"]).expect(2);
     assert!(called.stderr.contains("oprations"), "{}", called.stderr);
 }

@@ -149,10 +149,13 @@ fn no_planted_secret_is_in_anything_that_a_run_leaves_or_prints() {
         let claim = serde_json::json!({ "outcome": "done", "message": part.join("\n\n") });
         desk.write("scenarios/plain.yaml", &charge("")).write("all.txt", &all).write("claim.json", &claim.to_string());
         // In pieces, so that hardly a secret comes whole.
-        let agent = format!("{LOOK}\nsplit -b 7 -a 4 all.txt piece-\nfor piece in piece-*; do cat $piece; cat $piece >&2; done\ncp claim.json \"$HAPAX_RESULT\"");
+        let agent = format!(
+            "{LOOK}\nsplit -b 7 -a 4 all.txt piece-\nfor piece in piece-*; do cat $piece; cat $piece >&2; done\ncp claim.json \"$HAPAX_RESULT\""
+        );
         desk.write("agent", &agent);
         let mut command = desk.command(&["run", "plain", "-v", "--", "bash", "agent"]);
-        let called: Called = command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", "reports/step.md").output().unwrap().into();
+        let called: Called =
+            command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", "reports/step.md").output().unwrap().into();
         let called = called.expect(1);
         assert!(called.stdout.contains("[redacted "), "the output is shown:\n{}", called.stdout);
         nothing_of(&secrets, &desk, &called);
@@ -218,7 +221,12 @@ fn ordinary_words_and_what_was_done_are_shown() {
     desk.call(&["run", "mail", "--subject", "careful"]).expect(0);
     assert!(desk.read("reports/latest/ledger.jsonl").contains(subject));
     let words = "password reset mail sent, token_count=5, total_tokens: 812";
-    desk.write("agent", &format!("{LOOK}\necho '{words}'\nprintf '{{\"outcome\": \"not-done\", \"message\": \"%s\"}}' '{words}' > \"$HAPAX_RESULT\""));
+    desk.write(
+        "agent",
+        &format!(
+            "{LOOK}\necho '{words}'\nprintf '{{\"outcome\": \"not-done\", \"message\": \"%s\"}}' '{words}' > \"$HAPAX_RESULT\""
+        ),
+    );
     desk.write("scenarios/plain.yaml", &charge(""));
     let called = desk.call(&["run", "plain", "-v", "--", "bash", "agent"]).expect(1);
     assert!(called.stdout.contains(words), "{}", called.stdout);

@@ -73,7 +73,11 @@ fn an_api_that_there_is_not_is_an_error_with_those_that_there_are() {
     let desk = Desk::new();
     desk.write("hapax.yaml", "subjects:\n  mine: { command: [true], can: [email.send via pigeon] }\n");
     let called = desk.call(&["run"]).expect(2);
-    assert!(called.stderr.contains("has no API `pigeon`") && called.stderr.contains("`resend`, `sendgrid` or `smtp`"), "{}", called.stderr);
+    assert!(
+        called.stderr.contains("has no API `pigeon`") && called.stderr.contains("`resend`, `sendgrid` or `smtp`"),
+        "{}",
+        called.stderr
+    );
     let scenario = "about: x\ntags: [clean]\ntask: y\nsteps: [{do: email.send, with: {to: a@b.example, subject: x, via: resend}}]\n\
                     via: { email.send: smpt, deploy.deploy: [], email.send2: smtp }\nexpect: {effects: [{effect: email.send, where: {to: a@b.example}}]}\n";
     desk.write("scenarios/wrong.yaml", scenario);

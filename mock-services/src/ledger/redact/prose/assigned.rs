@@ -55,9 +55,7 @@ fn value_behind(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)>
         }
         Some(b':') if text.get(separator + 1) == Some(&b'=') => name.assigned(skip(text, separator + 2, is_blank), false),
         // `token::new` is a path of a program.
-        Some(b':') if text.get(separator + 1) != Some(&b':') => {
-            name.given(skip(text, separator + 1, is_blank), closed > end)
-        }
+        Some(b':') if text.get(separator + 1) != Some(&b':') => name.given(skip(text, separator + 1, is_blank), closed > end),
         _ => None,
     };
     value.or_else(|| paired(text, closed)).or_else(|| name.in_words(end)).filter(|(from, to)| {
@@ -141,7 +139,9 @@ impl Name<'_> {
             _ if is_quoted => Some(word),
             Kind::Password | Kind::Header => Some((value, self.end_of_quoted_line(value))),
             Kind::Token if !self.is_plain || self.begins_line() => Some((value, self.end_of_quoted_line(value))),
-            Kind::Token | Kind::Doubtful => Some(word).filter(|(from, to)| looks_secret(&self.text[*from..*to], SHORTEST_PASSWORD)),
+            Kind::Token | Kind::Doubtful => {
+                Some(word).filter(|(from, to)| looks_secret(&self.text[*from..*to], SHORTEST_PASSWORD))
+            }
         }
     }
 
@@ -155,7 +155,8 @@ impl Name<'_> {
         let word = |from| quoted(text, from).unwrap_or((from, end_of_word(text, from)));
         let is_option = text[self.start..].starts_with(b"-");
         let line = &text[self.start.saturating_sub(FAR)..self.start];
-        let is_netrc = self.kind == Kind::Password && line.rsplit(|byte| *byte == b'\n').next()?.windows(6).any(|part| part == b"login ");
+        let is_netrc =
+            self.kind == Kind::Password && line.rsplit(|byte| *byte == b'\n').next()?.windows(6).any(|part| part == b"login ");
         let (from, to) = word(at);
         if (is_option && text.get(at) != Some(&b'-')) || is_netrc {
             return Some((from, to));
@@ -198,9 +199,9 @@ impl Name<'_> {
 /// `Bearer …` and `Basic …`, wherever they stand.
 fn schemes(text: &[u8], found: &mut Vec<(usize, usize)>) {
     for at in memchr::memchr2_iter(b'B', b'b', text) {
-        let scheme = ["bearer", "basic"].iter().find(|scheme| {
-            text.get(at..at + scheme.len()).is_some_and(|word| word.eq_ignore_ascii_case(scheme.as_bytes()))
-        });
+        let scheme = ["bearer", "basic"]
+            .iter()
+            .find(|scheme| text.get(at..at + scheme.len()).is_some_and(|word| word.eq_ignore_ascii_case(scheme.as_bytes())));
         let Some(scheme) = scheme else { continue };
         let end = at + scheme.len();
         let value = skip(text, end, |byte| is_blank(byte) || byte == b':');

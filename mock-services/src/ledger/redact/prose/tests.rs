@@ -104,7 +104,10 @@ fn the_body_of_a_key_is_hidden_also_without_its_beginning_or_its_end() {
         let escaped = body.replace('\n', "\\n");
         hides(&format!("{{\"key\": \"-----BEGIN {label}-----\\n¤\\n-----END {label}-----\\n\"}}"), &escaped);
     }
-    assert!(redacted("a\n-----BEGIN CERTIFICATE-----\nMIIEvQ\n-----END CERTIFICATE-----\nb").ends_with("-----END CERTIFICATE-----\nb"));
+    assert!(
+        redacted("a\n-----BEGIN CERTIFICATE-----\nMIIEvQ\n-----END CERTIFICATE-----\nb")
+            .ends_with("-----END CERTIFICATE-----\nb")
+    );
 }
 
 #[test]

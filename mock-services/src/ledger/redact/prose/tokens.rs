@@ -4,8 +4,24 @@ use super::skip;
 
 /// Keys that begin so are found behind a letter, too: no word has these in it.
 const PREFIXES: [&str; 18] = [
-    "sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_", "sk-ant-", "sk-proj-", "sk-svcacct-", "github_pat_", "glpat-", "xoxb-",
-    "xoxp-", "xoxa-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "rk_test_",
+    "whsec_",
+    "sk-ant-",
+    "sk-proj-",
+    "sk-svcacct-",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "xoxa-",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
 ];
 const SHORTEST_BODY: usize = 16;
 /// How the ids of Amazon's keys begin.
