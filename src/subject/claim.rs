@@ -121,11 +121,10 @@ fn exit_status(statuses: &[(i32, Said)], how: &How) -> Option<ClaimHeard> {
 fn pattern(patterns: &[(String, Said)], text: &str, hide: &Hide) -> Option<ClaimHeard> {
     let places = patterns.iter().filter(|(wanted, _)| !wanted.is_empty());
     let found = places.filter_map(|(wanted, said)| text.rfind(wanted.as_str()).map(|at| (at + wanted.len(), wanted, said)));
-    let (_, wanted, said) = found.max_by_key(|(end, wanted, _)| (*end, wanted.len()))?;
-    let line = text.lines().rev().find(|line| line.contains(wanted.as_str())).unwrap_or(wanted);
-    // What the line shows can be the rest of a secret that began above it.
-    let start = (line.as_ptr() as usize).checked_sub(text.as_ptr() as usize).unwrap_or_default();
-    let line = start..(start + line.len()).min(text.len());
+    let (end, wanted, said) = found.max_by_key(|(end, wanted, _)| (*end, wanted.len()))?;
+    let start = text[..end - wanted.len()].rfind('\n').map_or(0, |at| at + 1);
+    // The whole text is looked at: what its line shows can be the rest of a secret that began above it.
+    let line = start..text[end..].find('\n').map_or(text.len(), |length| end + length);
     Some(heard(*said, "pattern", bounded(text, line, hide).trim().to_owned()))
 }
 
