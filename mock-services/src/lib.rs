@@ -1,5 +1,6 @@
 //! Payment, email, deploy and record services on real sockets that commit and then fail, with a ledger that is the truth.
 
+mod apis;
 mod clock;
 pub mod custom;
 pub mod deploy;
@@ -18,6 +19,7 @@ mod services;
 mod wire;
 pub mod yaml;
 
+pub use apis::{Api, api_of, apis};
 pub use clock::Clock;
 pub use engine::{Access, DoorOptions, Held, Listener, Moment, MomentKind};
 pub use services::{Builder, MockServices, ServiceOptions, StartError};

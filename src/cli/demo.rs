@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use super::ExitStatus;
 use super::live::{Detail, Live};
-use super::print::output;
+use super::print::output_words;
 use crate::demo;
 
 /// Show what a careless and a careful agent do to the same customer when things go wrong.
@@ -37,5 +37,5 @@ pub(super) fn run(args: &DemoArgs) -> Result<ExitStatus, String> {
     })?;
     live.finish();
     let status = if demo.is_whole() { ExitStatus::Success } else { ExitStatus::Unproven };
-    Ok(output(demo::render(&demo, &super::view(false)).as_bytes(), status))
+    Ok(output_words(&demo::render(&demo, &super::view(false)), status))
 }

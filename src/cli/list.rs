@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::ExitStatus;
 use super::print::{output, plural, refused};
+use crate::report::inert;
 use crate::scenario::{Case, load, table_md};
 
 /// Show cases, what they are about, and their tags.
@@ -47,7 +48,9 @@ pub(super) fn run(args: ListArgs) -> ExitStatus {
         (_, true) => out.write_all(table_md(&loaded.cases).as_bytes()),
         _ => as_text(&mut out, &loaded.cases),
     };
-    output(&out, ExitStatus::Success)
+    let text = String::from_utf8_lossy(&out);
+    let text = if args.json { inert::json(&text) } else { inert::text(&text) };
+    output(text.as_bytes(), ExitStatus::Success)
 }
 
 fn as_text(out: &mut impl Write, cases: &[Case]) -> io::Result<()> {

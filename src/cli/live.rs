@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mock_services::yaml::shown;
 
+use super::print::say;
 use crate::report::TrialReport;
 use crate::run::Happened;
 use crate::scenario::Case;
@@ -106,7 +107,7 @@ impl Live {
             more if more == NAMED + 1 => "more are counted here and told at the end; -v names each as it ends".to_owned(),
             _ => return,
         };
-        self.bar.suspend(|| eprintln!("{line}"));
+        self.bar.suspend(|| say(&line));
     }
 
     pub(super) fn finish(&self) {

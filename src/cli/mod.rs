@@ -22,7 +22,7 @@ mod supervise;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use anstream::{AutoStream, ColorChoice, eprintln};
+use anstream::{AutoStream, ColorChoice};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 use tokio::runtime::Runtime;
@@ -126,7 +126,7 @@ fn arguments() -> Cli {
 /// Prints why a verb could not do its work.
 fn told(outcome: Result<ExitStatus, String>) -> ExitStatus {
     outcome.unwrap_or_else(|advice| {
-        eprintln!("{advice}");
+        print::say(&advice);
         ExitStatus::Usage
     })
 }

@@ -5,11 +5,22 @@ use std::io::{self, IsTerminal, Write};
 use anstream::eprintln;
 
 use super::ExitStatus;
+use crate::report::inert;
 use crate::scenario::LoadError;
 
 /// A number and what is counted.
 pub(super) fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Writes words for people to standard error.
+pub(super) fn say(text: &str) {
+    eprintln!("{}", inert::text(text));
+}
+
+/// Writes words for people to standard output, and gives back the status as [`output`] does.
+pub(super) fn output_words(text: &str, status: ExitStatus) -> ExitStatus {
+    output(inert::text(text).as_bytes(), status)
 }
 
 /// Writes the output, and gives back the status: another where all went well but this. Whoever does not read on has seen enough.
@@ -27,6 +38,6 @@ pub(super) fn output(text: &[u8], status: ExitStatus) -> ExitStatus {
 /// Says why scenarios could not be loaded.
 pub(super) fn refused(error: &LoadError) -> ExitStatus {
     // Only terminals get colours; `NO_COLOR` is heeded behind it.
-    eprintln!("{}", error.advice(io::stderr().is_terminal()));
+    say(&error.advice(io::stderr().is_terminal()));
     ExitStatus::Usage
 }

@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 use anstream::{eprintln, stdout};
 use clap::{Subcommand, ValueEnum};
 
+use super::print::say;
 use super::{ExitStatus, view};
+use crate::report::inert;
 use crate::report::{self, SavedRun, StoreError};
 use crate::score::Result3;
 
@@ -134,7 +136,7 @@ pub(super) fn run(args: ReportArgs, rescore: Rescore) -> ExitStatus {
     match done {
         Ok(status) => status,
         Err(Failed::Told(advice)) => {
-            eprintln!("{advice}");
+            say(&advice);
             ExitStatus::Usage
         }
         // Whoever read the output has seen enough.
@@ -173,11 +175,11 @@ fn show(args: &ShowArgs, rescore: Rescore) -> Result<ExitStatus, Failed> {
             return Err(Failed::Told(format!("error: the run has no case with `{wanted}` in its id\nhelp: {help}")));
         }
         let text: String = cases.into_iter().map(|case| report::case_detail(case, &ledgers, &view)).collect();
-        print(&text)?;
+        print(&inert::text(&text))?;
         return Ok(status_of(report::result(&report)));
     }
     match args.format {
-        ShowFormat::Terminal => print(&report::run_summary(&report, &ledgers, &view)),
+        ShowFormat::Terminal => print(&inert::text(&report::run_summary(&report, &ledgers, &view))),
         ShowFormat::Markdown => print(&report::summary_md(&report, &ledgers, report::LARGEST_SUMMARY)),
         ShowFormat::Html => print(&report::page(&report, &ledgers)),
         ShowFormat::Junit => {
@@ -194,7 +196,7 @@ fn compare(args: &CompareArgs, rescore: Rescore) -> Result<ExitStatus, Failed> {
     let (old, new) = (read(&args.old, rescore)?, read(&args.new, rescore)?);
     let comparison = report::compare(&old.report, &new.report);
     match args.format {
-        CompareFormat::Terminal => print(&report::compare_text(&comparison, &view(false))),
+        CompareFormat::Terminal => print(&inert::text(&report::compare_text(&comparison, &view(false)))),
         CompareFormat::Markdown => print(&report::compare_md(&comparison)),
         CompareFormat::Html => print(&report::compare_page(&comparison)),
     }?;
@@ -204,7 +206,7 @@ fn compare(args: &CompareArgs, rescore: Rescore) -> Result<ExitStatus, Failed> {
 fn merge(args: &MergeArgs, rescore: Rescore) -> Result<ExitStatus, Failed> {
     let merged = report::merge_folders(&args.folders, &args.out, rescore)
         .map_err(|error| Failed::Told(format!("error: {error}\nhelp: {}", error.help())))?;
-    print(&report::run_summary(&merged.report, &merged.ledgers, &view(false)))?;
+    print(&inert::text(&report::run_summary(&merged.report, &merged.ledgers, &view(false))))?;
     Ok(status_of(report::result(&merged.report)))
 }
 

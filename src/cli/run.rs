@@ -346,14 +346,18 @@ fn finish(report: &Report, folder: &Folder, how: &HowArgs, measure: &Measure) ->
     let mut text = match how.format() {
         Format::Terminal => {
             let gap = if measured.is_empty() { "" } else { "\n" };
-            format!("{}{gap}{measured}", report::run_summary(report, ledgers, &view))
+            let text = format!("{}{gap}{measured}", report::run_summary(report, ledgers, &view));
+            report::inert::text(&text).into_owned()
         }
-        Format::Json => serde_json::to_string_pretty(report).map_err(|error| error.to_string())? + "\n",
+        Format::Json => {
+            let json = serde_json::to_string_pretty(report).map_err(|error| error.to_string())?;
+            report::inert::json(&json).into_owned() + "\n"
+        }
         Format::Jsonl => report::jsonl(report),
         Format::Tap => report::tap(report),
     };
     if how.format() != Format::Terminal {
-        eprint!("{measured}");
+        eprint!("{}", report::inert::text(&measured));
     }
     // The workflow of GitHub reads them from the output, and shows them at the lines of the scenarios.
     if how.format() == Format::Terminal && std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::ExitStatus;
 use super::live::{Detail, Live};
-use super::print::output;
+use super::print::output_words;
 use crate::run::{Options, Pace};
 use crate::selftest;
 
@@ -64,5 +64,5 @@ pub(super) fn run(args: &SelftestArgs) -> Result<ExitStatus, String> {
         (true, true) => ExitStatus::Unproven,
         (true, false) => ExitStatus::Success,
     };
-    Ok(output(selftest::render(&judged, args.table).as_bytes(), status))
+    Ok(output_words(&selftest::render(&judged, args.table), status))
 }

@@ -9,6 +9,8 @@ use mock_services::idempotency::Profile;
 use mock_services::ledger::Entry;
 
 use super::ExitStatus;
+use super::print::say;
+use crate::report::inert;
 use crate::serve::{Options, ServeError, Serving, show, summary};
 
 /// Start mock services that commit and then fail, and show what happens to them.
@@ -128,7 +130,7 @@ pub(super) fn run(args: ServeArgs) -> ExitStatus {
         // Whoever read the output has seen enough.
         Err(ServeError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitStatus::Success,
         Err(error) => {
-            eprintln!("{}", error.advice());
+            say(&error.advice());
             ExitStatus::Usage
         }
     }
@@ -156,12 +158,17 @@ async fn serve(options: Options, json: bool, quiet: bool) -> Result<(), ServeErr
     // What the end itself brought about.
     print(&mut out, &reader.next_entries(), json, quiet).map_err(ServeError::Output)?;
     let text = summary::render(&ended);
+    let text = inert::text(&text);
     if json { write!(anstream::stderr(), "{text}") } else { write!(out, "{text}") }.map_err(ServeError::Output)
 }
 
 fn print(out: &mut impl Write, entries: &[Entry], json: bool, quiet: bool) -> io::Result<()> {
     for entry in entries {
-        let line = if json { serde_json::to_string(entry).ok() } else { show::line(entry).filter(|_| !quiet) };
+        let line = if json {
+            serde_json::to_string(entry).ok().map(|line| inert::json(&line).into_owned())
+        } else {
+            show::line(entry).filter(|_| !quiet).map(|line| inert::text(&line).into_owned())
+        };
         if let Some(line) = line {
             writeln!(out, "{line}")?;
         }

@@ -50,3 +50,19 @@ fn what_is_laid_out_can_be_read_whatever_starts_the_agent() {
     let cases = crate::scenario::load_in(empty.path(), &["scenarios".to_owned()]).unwrap().cases;
     assert_eq!(cases.len(), 2);
 }
+
+/// Nobody owns the name in the registry: whoever registers it first would be run.
+#[test]
+fn no_shipped_workflow_installs_hapax_by_its_name() {
+    let shipped = [WORKFLOW, include_str!("../../examples/ci/github.yml"), include_str!("../../examples/ci/gitlab.yml")];
+    for workflow in shipped {
+        let installs = workflow.lines().filter(|line| line.contains("cargo install") || line.contains("cargo binstall"));
+        let mut count = 0;
+        for line in installs {
+            assert!(line.contains("cargo install --path .hapax --locked"), "{line}");
+            count += 1;
+        }
+        assert_eq!(count, 1, "it builds hapax once:\n{workflow}");
+        assert!(workflow.contains("Until there is a release, it is built from a checkout."), "it says why:\n{workflow}");
+    }
+}

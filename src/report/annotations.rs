@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::inert;
 use super::model::Report;
 use super::plain::case_headline;
 use super::tally::{result_of, worst_first};
@@ -32,7 +33,7 @@ pub fn annotations(report: &Report) -> String {
     for (file, at, result, message, more) in places.iter().take(SHOWN) {
         let (level, title) = if *result == Result3::Fail { ("error", "hapax: failed") } else { ("warning", "hapax: void") };
         let more = if *more == 0 { String::new() } else { format!("\nAnd {} of this scenario.", counted(*more, "more case")) };
-        let message = data(&format!("{}{more}", line(message, WORDS)));
+        let message = data(&inert::text(&format!("{}{more}", line(message, WORDS))));
         let _ = writeln!(out, "::{level} file={},line={at},title={}::{message}", property(&line(file, 300)), property(title));
     }
     out

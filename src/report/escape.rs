@@ -18,7 +18,7 @@ pub(crate) fn markdown(text: &str) -> String {
         }
     }
     // These make links of plain text.
-    out.replace("://", "&#58;//").replace("www.", "www&#46;")
+    out.replace("://", "&#58;//").replace("www.", "www&#46;").replace("::", COLONS)
 }
 
 /// Text as code, within a line.
@@ -35,6 +35,9 @@ pub(crate) fn pre(text: &str) -> String {
     format!("<pre>\n{}\n</pre>", lines.join("\n"))
 }
 
+/// Two colons, which at the beginning of a line would be a command to a runner of GitHub that prints the text.
+const COLONS: &str = "&#58;&#58;";
+
 fn html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -45,13 +48,13 @@ fn html(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             // Markdown reads on within a line of HTML.
-            '*' | '_' | '[' | ']' | '\\' | '~' | '$' => {
+            '*' | '_' | '[' | ']' | '\\' | '~' | '$' | '#' => {
                 let _ = write!(out, "&#{};", u32::from(character));
             }
             other => out.push(other),
         }
     }
-    out
+    out.replace("::", COLONS)
 }
 
 #[cfg(test)]
@@ -63,6 +66,14 @@ mod tests {
         assert_eq!(markdown("a|b *c* @me\nd"), "a&#124;b &#42;c&#42; <span>@</span>me d");
         assert_eq!(markdown("https://x.y www.z"), "https&#58;//x.y www&#46;z");
         assert_eq!(code("a|`<b>"), "<code>a&#124;&#96;&lt;b&gt;</code>");
+    }
+
+    #[test]
+    fn no_text_is_a_command_to_a_runner() {
+        let wrote = "::error::x\n ::debug::y ##[group]z ##vso[x]";
+        for written in [markdown(wrote), code(wrote), pre(wrote)] {
+            assert!(!written.contains("::") && !written.contains("##"), "{written}");
+        }
     }
 
     #[test]

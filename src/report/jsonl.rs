@@ -4,6 +4,7 @@
 use serde::Serialize;
 use serde_json::json;
 
+use super::inert;
 use super::model::Report;
 use super::tally::Tally;
 use crate::score::Verdict;
@@ -59,7 +60,7 @@ pub fn jsonl(report: &Report) -> String {
         out.push_str(&line);
         out.push('\n');
     }
-    out
+    inert::json(&out).into_owned()
 }
 
 #[cfg(test)]

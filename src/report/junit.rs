@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Property, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
+use super::inert;
 use super::model::{CaseReport, Output, Report, TrialReport};
 use super::plain::{case_headline, case_text, output_text};
 use super::store::Ledgers;
@@ -40,7 +41,7 @@ pub fn junit(report: &Report, ledgers: &Ledgers) -> Result<String, SerializeErro
         suite(&mut suites, scenario, report).add_test_case(test);
     }
     out.add_test_suites(suites);
-    out.to_string().map(without_skipped_in_all)
+    out.to_string().map(|xml| inert::markup(&without_skipped_in_all(xml)).into_owned())
 }
 
 /// The schema counts skipped tests in each suite, and knows no such count for all of them.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
+use super::inert;
 use super::model::{CaseReport, Report};
 use super::plain::case_headline;
 use super::tally::{count, outcome_of, result_of};
@@ -24,7 +25,7 @@ pub fn tap(report: &Report) -> String {
     }
     for (place, skipped) in report.skipped.iter().enumerate() {
         let number = report.cases.len() + place + 1;
-        let _ = writeln!(out, "ok {number} - {} # SKIP {}", description(&skipped.id), line(&skipped.why, 500));
+        let _ = writeln!(out, "ok {number} - {} # SKIP {}", description(&skipped.id), inert::text(&line(&skipped.why, 500)));
     }
     out
 }
@@ -46,7 +47,7 @@ fn push_block(out: &mut String, case: &CaseReport) {
     // JSON is YAML, and leaves no doubt about quotes.
     out.push_str("  ---\n");
     for (name, value) in rows {
-        let _ = writeln!(out, "  {name}: {value}");
+        let _ = writeln!(out, "  {name}: {}", inert::json(&value.to_string()));
     }
     out.push_str("  ...\n");
 }

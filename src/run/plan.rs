@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::time::silences;
 use super::{Identity, Options, RunError, identity};
 use crate::report::{PlanRecord, PlannedCase, Skipped, TrialReport};
-use crate::scenario::Case;
+use crate::scenario::{Case, beyond};
 use crate::subject::Subject;
 use crate::trial;
 
@@ -98,7 +98,7 @@ impl Plan {
             scenario: case.scenario.clone(),
             digest: identity::of_case(case),
             seeds: seeds.get(id.as_str()).into_iter().flat_map(BTreeMap::values).copied().collect(),
-            terms: trial::terms(case, subject, options.require_claim),
+            terms: trial::terms(case, subject, options.claims_optional),
         };
         PlanRecord {
             id: unique(),
@@ -176,21 +176,6 @@ impl fmt::Display for Partition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.part, self.of)
     }
-}
-
-/// The first operation that the case needs and the subject is not for; a subject that says nothing is for everything.
-fn beyond<'a>(case: &'a Case, can: &[String]) -> Option<&'a str> {
-    if can.is_empty() {
-        return None;
-    }
-    let works = std::iter::once(&case.work).chain(&case.each).chain(&case.turns);
-    let done = works.flat_map(|work| work.steps.iter().map(|step| step.operation.as_str()));
-    let due = case.terms.intents.iter().filter(|intent| intent.times > 0).map(|intent| intent.effect.as_str());
-    let within = |operation: &str| {
-        let service = operation.split('.').next().unwrap_or_default();
-        can.iter().any(|can| can == operation || can == service || can.strip_suffix(".*") == Some(service))
-    };
-    done.chain(due).find(|operation| !within(operation))
 }
 
 /// Whether every fault can do its work before the time is up.

@@ -56,6 +56,30 @@ fn a_case_that_needs_more_than_the_subject_can_is_skipped_and_shown() {
 }
 
 #[test]
+fn a_case_that_needs_another_api_is_skipped_and_shown() {
+    let mail = |more: &str, via: &str| {
+        let text = format!(
+            "about: A mail.\ntags: [email]\ntask: Send.\nsteps: [{{do: email.send, with: {{to: a@b.example, subject: x{via}}}}}]\n\
+             expect: {{effects: [{{effect: email.send, where: {{to: a@b.example}}}}]}}\n{more}"
+        );
+        read_scenario(&Source::new("a.yaml", text), "a").unwrap()
+    };
+    let mut subject = Subject::control("naive");
+    let skipped = |subject: &Subject, cases: Vec<Case>| {
+        Plan::new(cases, subject, &options(1)).unwrap().skipped.into_iter().map(|skipped| skipped.why).collect::<Vec<_>>()
+    };
+    subject.settings.can = vec!["email.send via resend".to_owned()];
+    let other = "needs email.send via smtp, which `can` of naive does not name";
+    assert_eq!(skipped(&subject, mail("via: {email.send: smtp}\n", "")), [other]);
+    assert_eq!(skipped(&subject, mail("", ", via: smtp")), [other]);
+    for (more, via) in [("", ""), ("", ", via: resend"), ("via: {email.send: [smtp, resend]}\n", "")] {
+        assert_eq!(skipped(&subject, mail(more, via)), [""; 0], "{more}{via}");
+    }
+    subject.settings.can = vec!["email".to_owned()];
+    assert_eq!(skipped(&subject, mail("via: {email.send: smtp}\n", "")), [""; 0], "it says nothing of APIs");
+}
+
+#[test]
 fn a_time_limit_shorter_than_a_fault_is_refused() {
     let slow = || cases("faults: [{on: payment.charge, reply: {hang: {release: 2s}}}]\n");
     let short = Options { time: Some(Duration::from_secs(1)), ..options(1) };

@@ -29,7 +29,7 @@ impl Folder {
         match self {
             Folder::Disk { base, folder } => {
                 let path = folder.join(path);
-                Ok(Source::new(plain(&path).display().to_string(), read_text(&base.join(&path))?))
+                disk_source(&base.join(folder), plain(&path).display().to_string(), &base.join(&path))
             }
             Folder::Shipped(folder) => {
                 let path = plain(&folder.join(path));
@@ -39,6 +39,18 @@ impl Folder {
             }
         }
     }
+}
+
+/// A file on the disk that a scenario in `folder` names, or the scenario itself. What is outside of the folder, a link that leads out
+/// of it included, may be any file of this machine: problems show none of its text.
+pub(super) fn disk_source(folder: &Path, name: String, path: &Path) -> Result<Source, String> {
+    let text = read_text(path)?;
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let is_inside = match (std::fs::canonicalize(folder), std::fs::canonicalize(path)) {
+        (Ok(folder), Ok(path)) => path.starts_with(folder),
+        _ => false,
+    };
+    Ok(if is_inside { Source::new(name, text) } else { Source::withheld(name, text) })
 }
 
 /// How a shipped file is called in messages.

@@ -6,7 +6,7 @@ use std::path::Path;
 use mock_services::yaml::{Problem, Problems, Source, Span, nearest, shown};
 
 use super::Case;
-use super::files::{Folder, read_text, shown_path};
+use super::files::{Folder, disk_source, shown_path};
 use super::find::{Found, OWN, Place, in_binary, on_disk};
 use super::read::{place_of, read_in};
 
@@ -195,9 +195,10 @@ fn read_one(base: &Path, found: &Found) -> Result<Vec<Case>, Problems> {
     match &found.place {
         Place::Disk(path) => {
             let name = path.display().to_string();
-            let text = read_text(&base.join(path)).map_err(|error| unreadable(&name, error))?;
             let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-            read_in(&Source::new(name, text), &found.name, &Folder::Disk { base: base.to_owned(), folder })
+            let source =
+                disk_source(&base.join(&folder), name.clone(), &base.join(path)).map_err(|error| unreadable(&name, error))?;
+            read_in(&source, &found.name, &Folder::Disk { base: base.to_owned(), folder })
         }
         Place::Shipped(path) => {
             let folder = Folder::Shipped(path.parent().unwrap_or(Path::new("")).to_owned());

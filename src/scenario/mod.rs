@@ -3,6 +3,7 @@
 mod addresses;
 mod after;
 mod callers;
+mod can;
 mod case;
 mod check;
 mod controls;
@@ -29,9 +30,11 @@ mod table;
 mod tasks;
 mod terms;
 mod times;
+mod via;
 mod words;
 mod work;
 
+pub(crate) use can::{beyond, line as can_line, split as split_can};
 pub use case::{
     Blow, CONTROLS, Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceKind, ServiceSetup, Step, Then, Work,
 };
@@ -41,4 +44,5 @@ pub use quick::Quick;
 pub use read::read_scenario;
 pub use schema::{schema, schema_text};
 pub use table::table_md;
-pub use terms::{Budget, Come, Intent, IntentList, OperationTerm, Planned, RecordDue, Said, TaskTerm, Terms};
+pub use terms::{Budget, Come, Intent, IntentList, OperationTerm, Planned, RecordDue, Said, TaskTerm, Terms, ViaDue};
+pub(crate) use via::unknown_api;

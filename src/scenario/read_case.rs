@@ -14,6 +14,7 @@ use super::interrupts::{Interrupts, PlacedInterrupt};
 use super::known::Known;
 use super::services::{Customs, default_setup, read_services};
 use super::tasks::tasks;
+use super::via::{check_via, read_via};
 use super::work::Works;
 use super::{Case, OperationTerm, Planned, ServiceSetup, Step, Terms, Then, Work};
 
@@ -39,7 +40,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     let (interrupts, turns, expect) = (map.optional("interrupts"), map.optional("turns"), map.required("expect"));
     // So were the controls.
     map.optional("controls");
-    let timeout = map.optional("timeout");
+    let (timeout, via_node) = (map.optional("timeout"), map.optional("via"));
     map.finish();
 
     let about = about.and_then(|node| read_about(reader, node));
@@ -71,6 +72,8 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     let steps: Vec<&Step> = all_work.flat_map(|work| &work.steps).collect();
     let meet = callers.door.as_ref().and_then(|door| door.meet.clone());
     let used = Used { steps: &steps, faults: &faults, interrupts: &interrupts, expected: &expected, meet: meet.as_deref() };
+    let via = via_node.map(|node| read_via(reader, &known, node)).unwrap_or_default();
+    check_via(reader, via_node, &via, &steps);
     let services = used.services(setups, &known);
     let operations = operations_of(&services, &known);
     check_faults(reader, &faults, &operations, &known, callers.count);
@@ -83,6 +86,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     let mut terms = terms(&expected, &faults, &interrupts, (&operations, &known), callers.count, callers.door.is_some());
     terms.turns = u32::try_from(turns.len()).unwrap_or(u32::MAX);
     terms.tasks = tasks(&work, &each_work, &turns, &terms.intents);
+    terms.via = via;
     Some(Case {
         id: String::new(),
         scenario: String::new(),
@@ -225,5 +229,7 @@ fn terms(
         door,
         operations: operations.iter().map(operation).collect(),
         fields: Vec::new(),
+        via: Vec::new(),
+        can: Vec::new(),
     }
 }

@@ -41,6 +41,10 @@ pub fn schema() -> Value {
                 object(CONTROLS.map(|control| (control, reference("control"))), &[]),
             ),
         ),
+        (
+            "via",
+            said("The API, or the list of APIs, through which an operation must be done for a case to prove something.", via()),
+        ),
         ("timeout", said("How long one start of the subject may take; 30s where nothing is said.", reference("duration"))),
     ];
     let mut schema = object(properties, &["about", "expect"]);
@@ -85,6 +89,14 @@ fn definitions() -> Value {
         "work": work,
         "control": control(),
     })
+}
+
+fn via() -> Value {
+    let known = Known::default();
+    let names: Vec<&str> =
+        known.services.iter().flat_map(|service| mock_services::apis(&service.name)).map(|api| api.name).collect();
+    let api = or_name(json!({ "enum": names }));
+    json!({ "type": "object", "additionalProperties": { "anyOf": [api, { "type": "array", "items": api, "minItems": 1 }] } })
 }
 
 fn matrix() -> Value {

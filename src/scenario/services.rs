@@ -117,8 +117,15 @@ fn read_custom(
     let Some(file) = map.optional("file") else { return Some(ServiceKind::Custom(tickets())) };
     let (source, custom) = customs.get(reader, file)?;
     if custom.name() != key.name {
-        let message = format!("`{}` declares the service `{}`, not `{}`", shown(source.name()), custom.name(), shown(&key.name));
-        reader.report_with_help(key.span, message, format!("write `{}:` here", custom.name()));
+        let (message, help) = if source.is_withheld() {
+            let message = format!("`{}` declares another service than `{}`", shown(source.name()), shown(&key.name));
+            (message, "write the name that the file gives its service".to_owned())
+        } else {
+            let message =
+                format!("`{}` declares the service `{}`, not `{}`", shown(source.name()), custom.name(), shown(&key.name));
+            (message, format!("write `{}:` here", custom.name()))
+        };
+        reader.report_with_help(key.span, message, help);
         return None;
     }
     known.add(KnownService::custom(&custom, &source));

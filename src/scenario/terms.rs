@@ -51,6 +51,21 @@ pub struct Terms {
     /// Where this subject keeps a field: the name in the scenario, and the name in its requests.
     #[serde(default)]
     pub fields: Vec<(String, String)>,
+    /// The APIs through which operations must be done: through any other one the case proves nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<ViaDue>,
+    /// What this subject says that it is for, as `can` in hapax.yaml has it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub can: Vec<String>,
+}
+
+/// The APIs through which an operation must be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViaDue {
+    /// The operation.
+    pub operation: String,
+    /// The names of the APIs; any of them will do.
+    pub apis: Vec<String>,
 }
 
 /// An effect that is due, and how often.
@@ -236,7 +251,7 @@ pub enum Come {
 
 impl Come {
     /// All of them.
-    pub const ALL: [Come; 16] = [
+    pub const ALL: [Come; 18] = [
         Come::Pass,
         Come::Void,
         Come::MissingClaim,

@@ -7,6 +7,7 @@ use mock_services::service::Operation;
 use mock_services::yaml::{Kind, Node, Reader, listed, nearest, shown};
 
 use super::known::Known;
+use super::via::read_api;
 use super::{Step, Work};
 
 /// How many steps, turns or callers' tasks a list can have.
@@ -77,6 +78,9 @@ impl Works<'_> {
                 let message = format!("{} takes no field `{}`", operation.name, shown(&key.name));
                 self.reader.report_with_help(key.span, message, help);
             }
+        }
+        if let Some(via) = with.and_then(|node| node.get("via")).filter(|_| step_fields(operation).contains(&"via")) {
+            read_api(self.reader, &operation.name, via);
         }
         Some(Step { operation: operation.name.to_string(), with: fields.unwrap_or_default() })
     }

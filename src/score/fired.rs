@@ -7,6 +7,7 @@ use mock_services::yaml::shown;
 
 use super::door;
 use super::story::Story;
+use super::through;
 use super::verdict::DoorFacts;
 use crate::scenario::Terms;
 use crate::trial::notes;
@@ -66,6 +67,7 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<
                 .to_owned(),
         );
     }
+    reasons.extend(through::reasons(terms, story));
     if let Some(facts) = door_facts {
         reasons.extend(door::failed(terms, facts, story));
     }

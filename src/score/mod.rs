@@ -22,6 +22,7 @@ mod retried;
 mod retries;
 pub mod stats;
 mod story;
+mod through;
 mod verdict;
 mod why;
 

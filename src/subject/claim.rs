@@ -2,13 +2,14 @@
 //! elsewhere is trusted to be short, whole or sensible.
 
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::Path;
 
 use mock_services::yaml::{nearest, shown};
 use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
 
-use super::{ClaimHeard, ClaimSource, How};
+use super::{ClaimHeard, ClaimSource, Hide, How};
 use crate::scenario::Said;
 
 /// The longest message that is kept, in bytes.
@@ -25,6 +26,8 @@ pub(super) struct Heard<'a> {
     pub(super) result: &'a Path,
     pub(super) stdout: &'a str,
     pub(super) stderr: &'a str,
+    /// Hides secrets in what is kept of it.
+    pub(super) hide: &'a Hide,
 }
 
 /// The claim, taken from where it should be.
@@ -33,21 +36,24 @@ pub(super) fn find(source: &ClaimSource, heard: &Heard<'_>) -> ClaimHeard {
         // It was cut off: what it said until then is no last word.
         return ClaimHeard::default();
     }
-    let file = || result_file(heard.result);
-    let line = || last_line(heard.stdout);
+    let hide = heard.hide;
+    let file = || result_file(heard.result, hide);
+    let line = || last_line(heard.stdout, hide);
     match source {
         ClaimSource::ResultOrLastLine => file().or_else(line),
         ClaimSource::ResultFile => file(),
         ClaimSource::LastLine => line(),
         ClaimSource::ExitStatus(statuses) => exit_status(statuses, heard.how),
-        ClaimSource::Patterns(patterns) => pattern(patterns, heard.stdout).or_else(|| pattern(patterns, heard.stderr)),
+        ClaimSource::Patterns(patterns) => {
+            pattern(patterns, heard.stdout, hide).or_else(|| pattern(patterns, heard.stderr, hide))
+        }
     }
     .unwrap_or_default()
 }
 
 /// The claim in the body of an answer.
-pub(super) fn in_answer(body: &str) -> ClaimHeard {
-    read(body.trim(), "answer", "the answer")
+pub(super) fn in_answer(body: &str, hide: &Hide) -> ClaimHeard {
+    read(body.trim(), "answer", "the answer", hide)
 }
 
 /// What is heard of an agent that took its task and never answered.
@@ -55,9 +61,9 @@ pub(super) fn without_answer(why: &str) -> ClaimHeard {
     nonsense("answer", format!("it gave no answer: {why}"))
 }
 
-fn result_file(path: &Path) -> Option<ClaimHeard> {
+fn result_file(path: &Path, hide: &Hide) -> Option<ClaimHeard> {
     match read_regular(path) {
-        Ok(text) => Some(read(text.trim(), "result-file", "the result file")),
+        Ok(text) => Some(read(text.trim(), "result-file", "the result file", hide)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => Some(nonsense("result-file", format!("the result file cannot be read: {error}"))),
     }
@@ -79,18 +85,18 @@ fn read_regular(path: &Path) -> io::Result<String> {
 }
 
 /// The last line that is a claim. A last line that only looks like one is a problem.
-fn last_line(stdout: &str) -> Option<ClaimHeard> {
+fn last_line(stdout: &str, hide: &Hide) -> Option<ClaimHeard> {
     let mut lines = stdout.lines().rev().map(|line| line.trim().trim_start_matches('\u{feff}')).filter(|line| !line.is_empty());
     let last = lines.next()?;
     let has_outcome = |line: &&str| line.starts_with('{') && object(line).is_ok_and(|map| map.contains_key("outcome"));
     // Behind it stands nothing that is a claim on a line of its own.
     if let Some(text) = over_lines(stdout) {
-        return Some(read(text, "last-line", "the end of the output"));
+        return Some(read(text, "last-line", "the end of the output", hide));
     }
     if let Some(line) = std::iter::once(last).chain(lines).find(has_outcome) {
-        return Some(read(line, "last-line", "the last line"));
+        return Some(read(line, "last-line", "the last line", hide));
     }
-    last.starts_with('{').then(|| read(last, "last-line", "the last line"))
+    last.starts_with('{').then(|| read(last, "last-line", "the last line", hide))
 }
 
 /// A claim that was printed for people, over several lines, at the very end.
@@ -112,22 +118,26 @@ fn exit_status(statuses: &[(i32, Said)], how: &How) -> Option<ClaimHeard> {
 }
 
 /// What the text says that occurs last; of those that end at the same place, the longest.
-fn pattern(patterns: &[(String, Said)], text: &str) -> Option<ClaimHeard> {
+fn pattern(patterns: &[(String, Said)], text: &str, hide: &Hide) -> Option<ClaimHeard> {
     let places = patterns.iter().filter(|(wanted, _)| !wanted.is_empty());
     let found = places.filter_map(|(wanted, said)| text.rfind(wanted.as_str()).map(|at| (at + wanted.len(), wanted, said)));
-    let (_, wanted, said) = found.max_by_key(|(end, wanted, _)| (*end, wanted.len()))?;
-    let line = text.lines().rev().find(|line| line.contains(wanted.as_str())).unwrap_or(wanted);
-    Some(heard(*said, "pattern", bounded(line.trim())))
+    let (end, wanted, said) = found.max_by_key(|(end, wanted, _)| (*end, wanted.len()))?;
+    let start = text[..end - wanted.len()].rfind('\n').map_or(0, |at| at + 1);
+    // The whole text is looked at: what its line shows can be the rest of a secret that began above it.
+    let line = start..text[end..].find('\n').map_or(text.len(), |length| end + length);
+    Some(heard(*said, "pattern", bounded(text, line, hide).trim().to_owned()))
 }
 
-fn read(text: &str, from: &'static str, what: &str) -> ClaimHeard {
+fn read(text: &str, from: &'static str, what: &str, hide: &Hide) -> ClaimHeard {
     let map = match object(text) {
         Ok(map) => map,
-        Err(why) => return nonsense(from, format!("{what} {why}; {HELP}")),
+        Err(why) => return nonsense(from, format!("{what} {}; {HELP}", why.told(text, hide))),
     };
     let outcome = match map.get("outcome") {
         Some(Value::String(word)) => word,
-        Some(other) => return nonsense(from, format!("`outcome` in {what} is `{}`, no text; {HELP}", shown(&other.to_string()))),
+        Some(other) => {
+            return nonsense(from, format!("`outcome` in {what} is `{}`, no text; {HELP}", shown(&hide.text(&other.to_string()))));
+        }
         None => return nonsense(from, format!("{what} has no `outcome`; {HELP}")),
     };
     let Some(said) = Said::named(outcome) else {
@@ -135,28 +145,50 @@ fn read(text: &str, from: &'static str, what: &str) -> ClaimHeard {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => HELP.to_owned(),
         };
-        return nonsense(from, format!("{what} says the outcome \"{}\", which is none; {help}", shown(outcome)));
+        return nonsense(from, format!("{what} says the outcome \"{}\", which is none; {help}", shown(&hide.text(outcome))));
     };
     let message = match map.get("message") {
-        Some(Value::String(message)) => bounded(message),
+        Some(Value::String(message)) => bounded(message, 0..message.len(), hide),
         Some(Value::Null) | None => String::new(),
-        Some(other) => bounded(&other.to_string()),
+        Some(other) => {
+            let message = other.to_string();
+            bounded(&message, 0..message.len(), hide)
+        }
     };
     heard(said, from, message)
 }
 
 const HELP: &str = "write {\"outcome\": \"done\" | \"not-done\" | \"unknown\", \"message\": \"...\"}";
 
-fn object(text: &str) -> Result<serde_json::Map<String, Value>, String> {
+/// Why a text is no claim.
+enum Unread {
+    Empty,
+    NoObject,
+    NoJson(serde_json::Error),
+}
+
+impl Unread {
+    /// The same in words. What the text holds is hidden before it is cut.
+    fn told(self, text: &str, hide: &Hide) -> String {
+        let shown = || shown(&hide.text(text));
+        match self {
+            Unread::Empty => "is empty".to_owned(),
+            Unread::NoObject => format!("is `{}`, no JSON object", shown()),
+            Unread::NoJson(error) => format!("is no JSON ({error}): `{}`", shown()),
+        }
+    }
+}
+
+fn object(text: &str) -> Result<serde_json::Map<String, Value>, Unread> {
     // Some editors and languages put this mark before every text.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.is_empty() {
-        return Err("is empty".to_owned());
+        return Err(Unread::Empty);
     }
     match serde_json::from_str(text) {
         Ok(Value::Object(map)) => Ok(map),
-        Ok(_) => Err(format!("is `{}`, no JSON object", shown(text))),
-        Err(error) => Err(format!("is no JSON ({error}): `{}`", shown(text))),
+        Ok(_) => Err(Unread::NoObject),
+        Err(error) => Err(Unread::NoJson(error)),
     }
 }
 
@@ -168,13 +200,12 @@ fn nonsense(from: &'static str, problem: String) -> ClaimHeard {
     ClaimHeard { said: None, message: String::new(), from: Some(from), problem: Some(problem) }
 }
 
-/// The text up to a bound.
-fn bounded(text: &str) -> String {
-    if text.len() <= MESSAGE {
-        return text.to_owned();
+/// A part of the text, up to a bound and without secrets. They are hidden before it is cut.
+fn bounded(text: &str, part: Range<usize>, hide: &Hide) -> String {
+    if part.len() <= MESSAGE {
+        return hide.part(text, part);
     }
-    let end = (0..=MESSAGE).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
-    format!("{}…", &text[..end])
+    format!("{}…", hide.part(text, part.start..part.start + MESSAGE))
 }
 
 #[cfg(test)]

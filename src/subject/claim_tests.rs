@@ -5,14 +5,21 @@ const DONE: &str = r#"{"outcome": "done", "message": "charged"}"#;
 
 fn from_output(source: &ClaimSource, stdout: &str, stderr: &str) -> ClaimHeard {
     let result = Path::new("/no/such/result");
-    find(source, &Heard { how: &How::Exited(0), result, stdout, stderr })
+    find(source, &Heard { how: &How::Exited(0), result, stdout, stderr, hide: &Hide::default() })
+}
+
+fn in_answer_of(body: &str) -> ClaimHeard {
+    in_answer(body, &Hide::default())
 }
 
 fn from_file(write: impl FnOnce(&Path)) -> ClaimHeard {
     let folder = tempfile::tempdir().unwrap();
     let result = folder.path().join("result.json");
     write(&result);
-    find(&ClaimSource::ResultOrLastLine, &Heard { how: &How::Exited(0), result: &result, stdout: DONE, stderr: "" })
+    find(
+        &ClaimSource::ResultOrLastLine,
+        &Heard { how: &How::Exited(0), result: &result, stdout: DONE, stderr: "", hide: &Hide::default() },
+    )
 }
 
 #[test]
@@ -43,7 +50,7 @@ fn a_byte_order_mark_is_no_part_of_a_claim() {
     let claim = from_file(|path| std::fs::write(path, "\u{feff}{\"outcome\": \"unknown\"}").unwrap());
     assert_eq!((claim.said, claim.from), (Some(Said::Unknown), Some("result-file")));
     assert_eq!(from_output(&ClaimSource::LastLine, &format!("\u{feff}{DONE}\n"), "").said, Some(Said::Done));
-    assert_eq!(in_answer(&format!("\u{feff}{DONE}")).said, Some(Said::Done));
+    assert_eq!(in_answer_of(&format!("\u{feff}{DONE}")).said, Some(Said::Done));
 }
 
 #[test]
@@ -61,7 +68,7 @@ fn nonsense_is_no_claim_and_says_what_is_wrong() {
     let told: Vec<String> = texts
         .iter()
         .map(|text| {
-            let claim = in_answer(text);
+            let claim = in_answer_of(text);
             assert_eq!((claim.said, claim.from), (None, Some("answer")));
             claim.problem.unwrap()
         })
@@ -92,7 +99,9 @@ fn a_result_file_that_is_no_plain_file_is_not_read() {
 #[test]
 fn an_exit_status_says_what_is_listed() {
     let source = ClaimSource::ExitStatus(vec![(0, Said::Done), (3, Said::Unknown)]);
-    let claim = |how: How| find(&source, &Heard { how: &how, result: Path::new("/no"), stdout: DONE, stderr: "" });
+    let claim = |how: How| {
+        find(&source, &Heard { how: &how, result: Path::new("/no"), stdout: DONE, stderr: "", hide: &Hide::default() })
+    };
     assert_eq!(claim(How::Exited(3)).said, Some(Said::Unknown));
     assert!(claim(How::Exited(1)).problem.is_some_and(|problem| problem.contains("exit status 1")));
     assert_eq!(claim(How::Signalled(9)), ClaimHeard::default());
@@ -100,7 +109,10 @@ fn an_exit_status_says_what_is_listed() {
 
 #[test]
 fn what_was_said_before_the_time_was_up_is_no_claim() {
-    let claim = find(&ClaimSource::LastLine, &Heard { how: &How::TimeUp, result: Path::new("/no"), stdout: DONE, stderr: "" });
+    let claim = find(
+        &ClaimSource::LastLine,
+        &Heard { how: &How::TimeUp, result: Path::new("/no"), stdout: DONE, stderr: "", hide: &Hide::default() },
+    );
     assert_eq!(claim, ClaimHeard::default());
 }
 
@@ -118,15 +130,15 @@ fn of_patterns_the_last_to_occur_counts() {
 
 #[test]
 fn a_message_is_bounded() {
-    let claim = in_answer(&format!("{{\"outcome\": \"done\", \"message\": \"{}\"}}", "é".repeat(5000)));
+    let claim = in_answer_of(&format!("{{\"outcome\": \"done\", \"message\": \"{}\"}}", "é".repeat(5000)));
     assert!(claim.said == Some(Said::Done) && claim.message.len() <= MESSAGE + '…'.len_utf8());
-    assert_eq!(in_answer(r#"{"outcome": "done", "message": {"a": 1}}"#).message, r#"{"a":1}"#);
+    assert_eq!(in_answer_of(r#"{"outcome": "done", "message": {"a": 1}}"#).message, r#"{"a":1}"#);
 }
 
 proptest! {
     #[test]
     fn no_output_makes_it_panic(stdout in "(.|\n|\\{\"outcome\")*") {
         let _ = from_output(&ClaimSource::ResultOrLastLine, &stdout, "");
-        let _ = in_answer(&stdout);
+        let _ = in_answer_of(&stdout);
     }
 }

@@ -24,7 +24,7 @@ subjects:
     env: { PAY_HOST: "${payment.host}" }
     pass: [OPENAI_API_KEY]
     fields: { order: metadata.order_id }
-    can: [payment.charge, seats.book]
+    can: [payment.charge, seats.book, email.send via resend, deploy via github]
     timeout: 90s
     grace: 500ms
     stdin: open
@@ -42,7 +42,7 @@ subjects:
     assert_eq!(shop.settings.env[0].1.fill(&[payment]).as_deref(), Some("127.0.0.1"));
     assert_eq!(shop.settings.pass, ["OPENAI_API_KEY"]);
     assert_eq!(shop.settings.fields, [("order".to_owned(), "metadata.order_id".to_owned())]);
-    assert_eq!(shop.settings.can, ["payment.charge", "seats.book"]);
+    assert_eq!(shop.settings.can, ["payment.charge", "seats.book", "email.send via resend", "deploy via github"]);
     assert_eq!((shop.settings.time, shop.settings.grace), (Some(Duration::from_secs(90)), Duration::from_millis(500)));
     assert_eq!((shop.settings.open_input, texts.settings.open_input), (true, false));
     assert_eq!(shop.settings.cancel, Signal::Term);
@@ -65,7 +65,7 @@ subjects:
     command: python agent.py | tee log
     env: { A: "${payment.ulr}", B: "${paymnt.url}", "C=": x, HAPAX_TASK: y, D: 5 }
     pass: [HAPAX_TOKEN, 7]
-    can: [payment.chrage, refunds]
+    can: [payment.chrage, refunds, email.send via pigeon, deploy.deploy via githup, records.put via rest]
     timeout: 0s
     grace: 5
     cancel: SIGKIL

@@ -13,7 +13,7 @@ use super::ClaimSource;
 use super::http_wire::Target;
 use super::template::Template;
 use super::words::split;
-use crate::scenario::Said;
+use crate::scenario::{Said, split_can, unknown_api};
 
 /// A program and its arguments: a list, or one text.
 pub(super) fn read_command(reader: &Reader, node: &Node) -> Option<Vec<String>> {
@@ -101,7 +101,12 @@ pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
     let shipped = shipped_operations();
     let mut operations = Vec::new();
     for node in reader.list(node).unwrap_or_default() {
-        let Some(name) = reader.text(node) else { continue };
+        let Some(entry) = reader.text(node) else { continue };
+        let (name, via) = split_can(entry);
+        if let Some((message, help)) = via.and_then(|via| unknown_api(name, via)) {
+            reader.report_with_help(node.span, message, help);
+            continue;
+        }
         let service = name.split_once('.').map(|(service, _)| format!("{service}."));
         let is_shipped = |prefix: &String| shipped.iter().any(|known| known.starts_with(prefix));
         let is_known = match &service {
@@ -111,7 +116,7 @@ pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
             None => is_shipped(&format!("{name}.")),
         };
         if is_known {
-            operations.push(name.to_owned());
+            operations.push(via.map_or_else(|| name.to_owned(), |via| format!("{name} via {via}")));
             continue;
         }
         let help = match nearest(name, shipped.iter().map(String::as_str)) {

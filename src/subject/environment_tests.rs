@@ -26,6 +26,7 @@ fn start() -> Start {
         proxy: "http://127.0.0.1:5000".to_owned(),
         limits: Limits::default(),
         before_stop: None,
+        hide: crate::subject::Hide::default(),
     }
 }
 

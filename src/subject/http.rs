@@ -45,7 +45,7 @@ async fn with_command(
                    case has several callers)";
         return unstartable(&start, format!("cannot start the agent at {}: {why}", target.authority));
     }
-    let (body, watch) = (body(&start), settings.watch);
+    let (body, watch, hide) = (body(&start), settings.watch, start.hide.clone());
     let before_stop = start.before_stop.clone();
     let running = supervised::start(command, settings, start);
     let handle = running.handle();
@@ -78,7 +78,7 @@ async fn with_command(
         }
     };
     match answered {
-        Ok((status, body)) => (ended.how, ended.claim) = (How::Answered(status), claim::in_answer(&body)),
+        Ok((status, body)) => (ended.how, ended.claim) = (How::Answered(status), claim::in_answer(&body, &hide)),
         Err(why) => (ended.how, ended.claim) = (How::NoAnswer(why.clone()), claim::without_answer(&why)),
     }
     ended
@@ -121,7 +121,7 @@ async fn already_running(target: Target, watch: Duration, start: Start, mut orde
     loop {
         tokio::select! {
             answered = &mut asking => return match answered {
-                Ok(Ok((status, body))) => Ended { claim: claim::in_answer(&body), ..end(&start, How::Answered(status)) },
+                Ok(Ok((status, body))) => Ended { claim: claim::in_answer(&body, &start.hide), ..end(&start, How::Answered(status)) },
                 Ok(Err(why)) => Ended { claim: claim::without_answer(&why), ..end(&start, How::NoAnswer(why)) },
                 Err(_) => end(&start, How::TimeUp),
             },

@@ -1,5 +1,6 @@
 //! How a subject is started and heard: any program, an agent that is already running, or a control. It knows no case and no verdict.
 
+mod captured;
 mod claim;
 mod clients;
 mod config;
@@ -20,6 +21,7 @@ mod sweep;
 mod template;
 pub(crate) mod words;
 
+pub use captured::Hide;
 pub(crate) use clients::client_variables;
 pub use config::{Config, ConfigError};
 pub use recorder::{Escape, Recorder};

@@ -69,6 +69,14 @@ impl Settings {
         passed.filter(|(_, value)| !value.is_empty()).collect()
     }
 
+    /// The variables that `env` sets to a text of its own. Templates are left out: the services' addresses and keys are no secrets of the
+    /// user.
+    #[must_use]
+    pub fn set_values(&self) -> Vec<(String, String)> {
+        let set = self.env.iter().filter_map(|(name, template)| Some((name.clone(), template.constant()?.to_owned())));
+        set.filter(|(_, value)| !value.is_empty()).collect()
+    }
+
     /// Where the program hapax is, or why it cannot be told.
     pub(super) fn hapax(&self) -> Result<PathBuf, String> {
         match &self.hapax {

@@ -37,6 +37,8 @@ pub struct Start {
     pub proxy: String,
     /// What it may use.
     pub limits: Limits,
+    /// Hides secrets in what it says.
+    pub hide: super::Hide,
     /// What is done before an agent that has answered, and that hapax started, is stopped.
     pub before_stop: Option<BeforeStop>,
 }

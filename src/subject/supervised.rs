@@ -9,6 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
+use super::captured::Captured;
 use super::claim::{self, Heard};
 use super::environment::environment;
 use super::running::{Landing, Ordered, Running};
@@ -53,8 +54,8 @@ pub(super) struct Supervised {
     waiting: Vec<(Blow, oneshot::Sender<Landing>)>,
 }
 
-/// What a supervisor told at its end: how, standard output, standard error, bytes cut out, processes left behind.
-type Told = (How, String, String, u64, usize);
+/// What a supervisor told at its end: how, standard output, standard error, processes left behind.
+type Told = (How, Captured, Captured, usize);
 
 impl Supervised {
     /// Starts a supervisor, or says why not.
@@ -80,9 +81,14 @@ impl Supervised {
     }
 
     async fn until_the_end(self, settings: Settings, start: Start, mut ordered: UnboundedReceiver<Ordered>) -> Ended {
-        let (how, stdout, stderr, cut, left) = self.follow(&start, &mut ordered).await;
-        let claim = claim::find(&settings.claim, &Heard { how: &how, result: &start.result, stdout: &stdout, stderr: &stderr });
-        Ended { how, claim, output: Output { caller: start.caller, start: start.start, stdout, stderr, cut }, left }
+        let (how, stdout, stderr, left) = self.follow(&start, &mut ordered).await;
+        let hide = &start.hide;
+        let heard = Heard { how: &how, result: &start.result, stdout: &stdout.text(), stderr: &stderr.text(), hide };
+        let claim = claim::find(&settings.claim, &heard);
+        let cut = stdout.cut + stderr.cut;
+        let output =
+            Output { caller: start.caller, start: start.start, stdout: stdout.with(hide), stderr: stderr.with(hide), cut };
+        Ended { how, claim, output, left }
     }
 
     /// Passes blows on until the supervisor tells that everything is gone.
@@ -98,11 +104,11 @@ impl Supervised {
                 line = self.answers.next_line() => match line.ok().flatten().and_then(|line| serde_json::from_str(&line).ok()) {
                     Some(Answer::Landed(blow)) => self.answered(blow, Landing::Landed),
                     Some(Answer::Missed(blow, why)) => self.answered(blow, Landing::Missed(why)),
-                    Some(Answer::Ended { how, stdout, stderr, cut, left }) => {
+                    Some(Answer::Ended { how, stdout, stderr, left }) => {
                         // It has nothing more to do, and is gone when this returns.
                         drop(self.input);
                         let _ = self.process.wait().await;
-                        return (how, stdout, stderr, cut, left);
+                        return (how, stdout, stderr, left);
                     }
                     None => return self.lost(start, None).await,
                 },
@@ -136,6 +142,6 @@ impl Supervised {
                  system must have memory for both"
             ))
         });
-        (how, String::new(), String::new(), 0, 0)
+        (how, Captured::default(), Captured::default(), 0)
     }
 }

@@ -40,6 +40,15 @@ pub struct TemplateError {
 }
 
 impl Template {
+    /// The text, where it has no holes.
+    #[must_use]
+    pub fn constant(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
     /// Reads a text; `$${` stands for `${`.
     ///
     /// # Errors

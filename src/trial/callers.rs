@@ -94,6 +94,7 @@ impl Caller<'_> {
             proxy: self.recorder.url(),
             limits: self.setup.limits,
             before_stop: Some(self.before_stop()),
+            hide: self.notes.hide(),
         }
     }
 

@@ -85,6 +85,7 @@ pub fn terms(case: &Case, subject: &Subject, claims_optional: bool) -> Terms {
     let mut terms = case.terms.clone();
     terms.claims_optional |= claims_optional;
     terms.fields.clone_from(&subject.settings.fields);
+    terms.can.clone_from(&subject.settings.can);
     terms
 }
 
@@ -107,7 +108,6 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
     };
     ledger.close();
     let terms = terms(case, subject, setup.claims_optional);
-    let output = output.into_iter().map(|output| shown(&ledger, output)).collect();
     Finished { entries: ledger.entries(), terms, output, took: began.elapsed(), late }
 }
 
@@ -179,11 +179,6 @@ fn listen(mut recorders: Vec<Recorder>, notes: &Notes) -> (Vec<Recorder>, Vec<Jo
     });
     let listening = listening.collect();
     (recorders, listening)
-}
-
-/// What a start wrote, without the secrets that the ledger hides.
-fn shown(ledger: &Ledger, output: Output) -> Output {
-    Output { stdout: ledger.redacted(&output.stdout), stderr: ledger.redacted(&output.stderr), ..output }
 }
 
 #[cfg(test)]

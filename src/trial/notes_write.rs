@@ -8,7 +8,7 @@ use mock_services::service::Fields;
 
 use super::notes;
 use crate::scenario::Blow;
-use crate::subject::{Ended, Escape, How, Start};
+use crate::subject::{Ended, Escape, Hide, How, Start};
 
 #[derive(Debug, Clone)]
 pub(super) struct Notes {
@@ -20,6 +20,11 @@ impl Notes {
         Notes { ledger }
     }
 
+    /// What hides secrets in what a subject says.
+    pub(super) fn hide(&self) -> Hide {
+        Hide::with(&self.ledger)
+    }
+
     pub(super) fn started(&self, given: &Start, turn: u32) {
         let turn = Some(i64::from(turn)).filter(|turn| *turn > 0);
         let fields = Fields::new().with("start", i64::from(given.start));
@@ -28,7 +33,11 @@ impl Notes {
     }
 
     pub(super) fn unstartable(&self, caller: u32, start: u32, why: &str) {
-        self.note(notes::UNSTARTABLE, caller, Fields::new().with("start", i64::from(start)).with("error", why));
+        self.note(
+            notes::UNSTARTABLE,
+            caller,
+            Fields::new().with("start", i64::from(start)).with("error", self.ledger.redacted(why)),
+        );
     }
 
     pub(super) fn struck(&self, caller: u32, interrupt: usize, blow: Blow, attempt: u64) {
@@ -68,7 +77,7 @@ impl Notes {
             How::NoAnswer(_) => ("no-answer", None),
             How::TimeUp => ("time-up", None),
             How::OverLimit(what) => {
-                self.note(notes::OVER_LIMIT, caller, Fields::new().with("what", what.as_str()));
+                self.note(notes::OVER_LIMIT, caller, Fields::new().with("what", self.ledger.redacted(what)));
                 ("over-limit", None)
             }
             How::Unstartable(why) => return self.unstartable(caller, start, why),

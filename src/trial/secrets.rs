@@ -1,4 +1,5 @@
-//! Which values of passed variables are kept out of the ledger and the report.
+//! Which values of a subject's variables are kept out of the ledger and the report: of those that are passed on, and of those that
+//! `env` in hapax.yaml sets.
 
 use mock_services::ledger::Ledger;
 
@@ -10,10 +11,10 @@ const TELLING: [&str; 9] = ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUT
 /// A value that is longer is hidden whatever its name.
 const LONG: usize = 20;
 
-/// Hides what is secret among the variables that are passed on. A word that the scenario itself uses is none: to hide `production`
+/// Hides what is secret among the variables of the user. A word that the scenario itself uses is none: to hide `production`
 /// would hide where something was deployed.
 pub(super) fn hide(ledger: &Ledger, case: &Case, subject: &Subject) {
-    for (name, value) in subject.settings.passed_values() {
+    for (name, value) in subject.settings.passed_values().into_iter().chain(subject.settings.set_values()) {
         if is_secret(&name, &value) && !occurs(case, &value) {
             ledger.hide_value(&value);
         }

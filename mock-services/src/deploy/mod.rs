@@ -39,6 +39,11 @@ enum Api {
 #[derive(Debug, Clone)]
 pub struct Effect(Change);
 
+/// The name of the API that has this path; `None` where none has it.
+pub(crate) fn api_name(path: &str) -> Option<&'static str> {
+    github::is_path(path).map(|is_github| if is_github { "github" } else { "plain" })
+}
+
 impl Deploy {
     /// A deploy service with these options.
     #[must_use]

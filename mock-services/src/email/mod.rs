@@ -66,11 +66,21 @@ enum Api {
 
 impl Api {
     fn of(request: &Request) -> Self {
-        match request.envelope() {
-            Some(_) => Api::Smtp,
-            None if request.path() == "/v3" || request.path().starts_with("/v3/") => Api::SendGrid,
-            None => Api::Resend,
+        match api_name(request.method(), request.path()) {
+            _ if request.envelope().is_some() => Api::Smtp,
+            "sendgrid" => Api::SendGrid,
+            _ => Api::Resend,
         }
+    }
+}
+
+/// The name of the API that a request is meant for.
+pub(crate) fn api_name(method: &str, path: &str) -> &'static str {
+    match path {
+        _ if method == Request::SMTP => "smtp",
+        "/v3" => "sendgrid",
+        path if path.starts_with("/v3/") => "sendgrid",
+        _ => "resend",
     }
 }
 

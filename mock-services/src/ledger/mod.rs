@@ -16,6 +16,7 @@ mod store;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -149,14 +150,19 @@ impl Ledger {
         self.inner.pages().hide(|redactor| redactor.hide_name(name));
     }
 
-    /// A text without what this ledger hides: for what is shown beside it.
+    /// A text without what this ledger hides, and without what free text gives away of secrets: for what a subject says.
     #[must_use]
     pub fn redacted(&self, text: &str) -> String {
-        let mut pages = self.inner.pages();
-        let mut members = serde_json::to_vec(&BTreeMap::from([("text", text)])).unwrap_or_default();
-        pages.redactor.redact(&mut members);
-        let members: Option<BTreeMap<String, String>> = serde_json::from_slice(&members).ok();
-        members.and_then(|mut members| members.remove("text")).unwrap_or_default()
+        self.redacted_part(text, 0..text.len())
+    }
+
+    /// A part of such a text, of which the rest is only looked at: a secret that lies across an end of the part is hidden as well. The
+    /// ends are moved back to where a character begins.
+    #[must_use]
+    pub fn redacted_part(&self, text: &str, part: Range<usize>) -> String {
+        let floor = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        let end = floor(part.end);
+        self.inner.pages().redactor.redacted_part(text, floor(part.start).min(end)..end)
     }
 
     /// Closes the ledger with an entry that counts all others.

@@ -25,6 +25,9 @@ pub struct Envelope {
 }
 
 impl Request {
+    /// The method of a message over SMTP.
+    pub(crate) const SMTP: &'static str = "DATA";
+
     /// A request with no headers and no body: `target` is the path with its query.
     #[must_use]
     pub fn new(method: &str, target: &str) -> Self {
@@ -52,7 +55,7 @@ impl Request {
     /// A message that came over SMTP.
     #[must_use]
     pub fn smtp(envelope: Envelope, message: Vec<u8>) -> Self {
-        Request { envelope: Some(envelope), body: message, ..Request::new("DATA", "smtp:") }
+        Request { envelope: Some(envelope), body: message, ..Request::new(Request::SMTP, "smtp:") }
     }
 
     /// Adds a header.

@@ -24,25 +24,46 @@ pub use words::{listed, nearest, shown};
 
 /// A text and the name under which problems speak of it. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source(Arc<(String, String)>);
+pub struct Source(Arc<Text>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Text {
+    name: String,
+    text: String,
+    /// Whether problems show none of the text.
+    withheld: bool,
+}
 
 impl Source {
     /// A text with its name: a path, or where else it came from.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Source(Arc::new((name.into(), text.into())))
+        Source(Arc::new(Text { name: name.into(), text: text.into(), withheld: false }))
+    }
+
+    /// A text of which problems show the name and the line, and nothing else: a file that the user did not choose, and that may
+    /// hold secrets.
+    #[must_use]
+    pub fn withheld(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Source(Arc::new(Text { name: name.into(), text: text.into(), withheld: true }))
+    }
+
+    /// Whether problems show none of its text.
+    #[must_use]
+    pub fn is_withheld(&self) -> bool {
+        self.0.withheld
     }
 
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.0.0
+        &self.0.name
     }
 
     /// The text.
     #[must_use]
     pub fn text(&self) -> &str {
-        &self.0.1
+        &self.0.text
     }
 }
 

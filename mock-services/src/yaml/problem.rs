@@ -57,6 +57,9 @@ impl Problem {
     /// The picture: the message, `file:line:column`, the line with a caret, the way out.
     #[must_use]
     pub fn render(&self, colour: bool) -> String {
+        if self.file.is_withheld() {
+            return self.render_withheld(colour);
+        }
         let (number, start, line) = self.line();
         let text = self.file.text();
         // What runs over several lines is shown by the first.
@@ -73,6 +76,18 @@ impl Problem {
         if let Some(help) = &help {
             group = group.element(Level::HELP.message(help));
         }
+        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        renderer.term_width(140).render(&[group])
+    }
+
+    /// The same without the line, the message and the help: each of them can quote the file.
+    fn render_withheld(&self, colour: bool) -> String {
+        let (line, column) = self.position();
+        let name = harmless(self.file.name());
+        let origin = annotate_snippets::Origin::path(&name).line(line).char_column(column);
+        let help = "nothing of this file is shown, because it is outside of the folder of the scenario that names it; put it into that \
+                    folder, and the error says what is wrong";
+        let group = Level::ERROR.primary_title("this file is not valid").element(origin).element(Level::HELP.message(help));
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         renderer.term_width(140).render(&[group])
     }

@@ -39,5 +39,5 @@ pub fn compare_page(comparison: &Comparison) -> String {
             }
         } }
     };
-    frame(Frame { title: "hapax: two runs", body, script: false }).into_string()
+    crate::report::inert::page(&frame(Frame { title: "hapax: two runs", body, script: false }).into_string()).into_owned()
 }

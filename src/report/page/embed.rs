@@ -3,6 +3,8 @@
 use maud::{Markup, PreEscaped};
 use serde::Serialize;
 
+use crate::report::inert;
+
 /// The data as JSON that may stand in a script element. Outside of strings JSON has none of the characters that are escaped here.
 pub(super) fn json_in_script(data: &impl Serialize) -> Markup {
     // Plain data written into memory cannot fail.
@@ -18,7 +20,7 @@ pub(super) fn json_in_script(data: &impl Serialize) -> Markup {
             other => out.push(other),
         }
     }
-    PreEscaped(out)
+    PreEscaped(inert::json(&out).into_owned())
 }
 
 #[cfg(test)]

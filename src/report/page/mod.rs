@@ -29,7 +29,8 @@ pub fn page(report: &Report, ledgers: &Ledgers) -> String {
         }
         script #data type="application/json" { (json_in_script(&data)) }
     };
-    frame(Frame { title: &format!("hapax: {}", super::text::line(&report.subject, 100)), body, script: true }).into_string()
+    let title = format!("hapax: {}", super::text::line(&report.subject, 100));
+    super::inert::page(&frame(Frame { title: &title, body, script: true }).into_string()).into_owned()
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use rustix::process::{Resource, Rlimit};
 pub(super) use land::BY_ITSELF;
 pub(super) use protocol::{Answer, Blow, Order};
 
+use super::captured::Captured;
 use super::{How, Limits};
 use outputs::Outputs;
 use watch::Watch;
@@ -37,7 +38,7 @@ pub fn supervise() -> io::Result<()> {
         Ok(subject) => subject,
         Err(why) => {
             let how = How::Unstartable(why);
-            return tell(&Answer::Ended { how, stdout: String::new(), stderr: String::new(), cut: 0, left: 0 });
+            return tell(&Answer::Ended { how, stdout: Captured::default(), stderr: Captured::default(), left: 0 });
         }
     };
     let outputs = Outputs::drain(&mut subject, order.limits.kept);
@@ -47,8 +48,8 @@ pub fn supervise() -> io::Result<()> {
     watch::listen(events.clone());
     watch::reap(events, Arc::clone(&ended));
     let (how, left) = watch.until_the_end(&received);
-    let (stdout, stderr, cut) = outputs.finish();
-    tell(&Answer::Ended { how, stdout, stderr, cut, left })
+    let (stdout, stderr) = outputs.finish();
+    tell(&Answer::Ended { how, stdout, stderr, left })
 }
 
 /// Makes this process the parent of all orphans below it and bounds what they all may use.

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::kept::Kept;
+use super::kept::{Kept, MARGIN};
+use crate::subject::captured::Captured;
 
 /// How long the rest is waited for when all processes are gone: someone else may hold a pipe open.
 const REST: Duration = Duration::from_secs(1);
@@ -29,20 +30,16 @@ impl Outputs {
         Outputs { stdout, stderr, open }
     }
 
-    /// What was kept of both when they have ended, and how many bytes were cut out.
-    pub(super) fn finish(self) -> (String, String, u64) {
+    /// What was kept of both when they have ended.
+    pub(super) fn finish(self) -> (Captured, Captured) {
         let _ = self.open.recv_timeout(REST);
-        let lock = |kept: &Mutex<Kept>| {
-            let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            (kept.text(), kept.cut())
-        };
-        let ((stdout, cut), (stderr, more)) = (lock(&self.stdout), lock(&self.stderr));
-        (stdout, stderr, cut + more)
+        let captured = |kept: &Mutex<Kept>| kept.lock().unwrap_or_else(PoisonError::into_inner).captured();
+        (captured(&self.stdout), captured(&self.stderr))
     }
 }
 
 fn drain<R: Read + Send + 'static>(pipe: Option<R>, most: usize, until: Sender<()>) -> Arc<Mutex<Kept>> {
-    let kept = Arc::new(Mutex::new(Kept::new(most)));
+    let kept = Arc::new(Mutex::new(Kept::new(most, MARGIN)));
     let shared = Arc::clone(&kept);
     thread::spawn(move || {
         let _open = until;

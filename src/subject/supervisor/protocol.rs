@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::subject::captured::Captured;
 use crate::subject::{How, Signal};
 
 /// The first line to a supervisor: what to start, and what it may use.
@@ -57,11 +58,9 @@ pub(in crate::subject) enum Answer {
         /// How it ended.
         how: How,
         /// What it wrote.
-        stdout: String,
+        stdout: Captured,
         /// What it wrote to its standard error.
-        stderr: String,
-        /// How many bytes of both were cut out.
-        cut: u64,
+        stderr: Captured,
         /// How many processes it left behind that did not end by themselves.
         left: usize,
     },

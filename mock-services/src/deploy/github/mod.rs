@@ -59,12 +59,18 @@ const PREFIX: [&str; 2] = ["api", "v3"];
 
 /// Whether the request is meant for GitHub's API: by its path or, where that is unknown, by what it wants back.
 pub(crate) fn is_addressed(request: &Request) -> bool {
-    let mut parts = request.path().split('/').filter(|part| !part.is_empty());
+    let wants_github = || request.header_value("accept").is_some_and(|accept| accept.contains("application/vnd.github"));
+    is_path(request.path()).unwrap_or_else(wants_github)
+}
+
+/// Whether a path is one of GitHub's API; `None` where neither API has it.
+pub(crate) fn is_path(path: &str) -> Option<bool> {
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
     match parts.next() {
-        Some("repos") => true,
-        Some("api") => parts.next() == Some("v3"),
-        Some("deployments" | "environments") => false,
-        _ => request.header_value("accept").is_some_and(|accept| accept.contains("application/vnd.github")),
+        Some("repos") => Some(true),
+        Some("api") => Some(parts.next() == Some("v3")),
+        Some("deployments" | "environments") => Some(false),
+        _ => None,
     }
 }
 

@@ -6,9 +6,11 @@ mod cards;
 mod keys;
 mod line;
 mod names;
+mod prose;
 mod view;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 
@@ -139,7 +141,7 @@ impl Redactor {
 
     /// Hides what must be hidden in a line of JSON.
     pub(crate) fn redact(&mut self, line: &mut Vec<u8>) {
-        let mut spans = self.spans(line);
+        let mut spans = self.spans(line, false);
         if spans.is_empty() {
             return;
         }
@@ -149,17 +151,46 @@ impl Redactor {
         let mut at = 0;
         for span in joined(spans) {
             line.extend_from_slice(&clear[at..span.from]);
-            let next = self.hidden.len() + 1;
-            let number = *self.hidden.entry(clear[span.from..span.to].to_vec()).or_insert(next);
-            let mark = if span.bare { format!("\"[redacted {number}]\"") } else { format!("[redacted {number}]") };
-            line.extend_from_slice(mark.as_bytes());
+            let mark = self.mark(&clear[span.from..span.to]);
+            line.extend_from_slice(if span.bare { format!("\"{mark}\"") } else { mark }.as_bytes());
             at = span.to;
         }
         line.extend_from_slice(&clear[at..]);
     }
 
-    /// All that must be hidden in a line.
-    fn spans(&self, line: &[u8]) -> Vec<Span> {
+    /// What stands in the place of a hidden value.
+    fn mark(&mut self, clear: &[u8]) -> String {
+        let next = self.hidden.len() + 1;
+        let number = *self.hidden.entry(clear.to_vec()).or_insert(next);
+        format!("[redacted {number}]")
+    }
+
+    /// A part of a free text, without what must be hidden. The whole text is looked at, so that a secret that begins before the part or
+    /// goes on behind it is hidden, too: only its mark is shown.
+    pub(crate) fn redacted_part(&mut self, text: &str, part: Range<usize>) -> String {
+        // Plain text written into memory cannot fail.
+        let line = serde_json::to_vec(&BTreeMap::from([("", text)])).unwrap_or_default();
+        // Where the text begins in the line, behind its empty name.
+        const START: usize = r#"{"":""#.len();
+        let place = |at: usize| START + serde_json::to_vec(&text[..at]).map_or(0, |json| json.len() - 2);
+        let (from, to) = (place(part.start), place(part.end));
+        let mut out = vec![b'"'];
+        let mut at = from;
+        for span in joined(self.spans(&line, true)) {
+            if span.to <= from || span.from >= to {
+                continue;
+            }
+            out.extend_from_slice(&line[at..span.from.max(at)]);
+            out.extend_from_slice(self.mark(&line[span.from..span.to]).as_bytes());
+            at = span.to;
+        }
+        out.extend_from_slice(&line[at.min(to)..to]);
+        out.push(b'"');
+        serde_json::from_slice(&out).unwrap_or_default()
+    }
+
+    /// All that must be hidden in a line; in `prose` also what free text gives away.
+    fn spans(&self, line: &[u8], is_prose: bool) -> Vec<Span> {
         let (mut spans, mut found) = (Vec::new(), Vec::new());
         let (mut is_named, mut depth, mut named_list) = (false, 0usize, None);
         for token in tokens(line) {
@@ -169,12 +200,12 @@ impl Redactor {
                     let text = View::of(line, from, to);
                     let text = text.resolved(false).unwrap_or(text);
                     is_named = self.hides(&String::from_utf8_lossy(&text.bytes));
-                    self.look_into(text, &mut found);
+                    self.look_into(text, is_prose, &mut found);
                 }
                 Token::Text(from, to) if was_named => found.push((from, to)),
                 Token::Text(from, to) => {
                     let text = View::of(line, from, to);
-                    self.look_into(text.resolved(false).unwrap_or(text), &mut found);
+                    self.look_into(text.resolved(false).unwrap_or(text), is_prose, &mut found);
                 }
                 Token::Bare(from, to) => {
                     // In part it would be no JSON any more.
@@ -199,14 +230,18 @@ impl Redactor {
     }
 
     /// Finds what must be hidden in a text, also behind the escapes that it holds itself.
-    fn look_into(&self, text: View, found: &mut Vec<(usize, usize)>) {
+    fn look_into(&self, text: View, is_prose: bool, found: &mut Vec<(usize, usize)>) {
         let (mut here, mut view) = (Vec::new(), text);
         for _ in 0..=DEEPEST_ESCAPE {
             let text = &view.bytes[..];
             here.extend(self.placed_secrets.find_iter(text).map(|secret| (secret.start(), secret.end())));
             here.extend(keys::find(text));
             cards::find(text, &mut here);
-            here.extend(self.placed_names.find_iter(text).filter_map(|name| names::value_of(text, name.start(), name.end())));
+            let values = self.placed_names.find_iter(text).filter_map(|name| names::value_of(text, name.start(), name.end()));
+            here.extend(values.filter(|(from, to)| !is_mark(&text[*from..*to])));
+            if is_prose {
+                prose::find(text, &mut here);
+            }
             found.extend(here.drain(..).map(|span| view.in_line(span)));
             match view.resolved(true) {
                 Some(deeper) => view = deeper,
@@ -214,6 +249,15 @@ impl Redactor {
             }
         }
     }
+}
+
+/// Whether a value was hidden before.
+fn is_mark(value: &[u8]) -> bool {
+    // Read as a parameter, the value ends at the blank before the number.
+    value.strip_prefix(b"[redacted").is_some_and(|rest| {
+        let number = rest.strip_prefix(b" ").and_then(|rest| rest.strip_suffix(b"]"));
+        rest.is_empty() || number.is_some_and(|number| number.iter().all(u8::is_ascii_digit))
+    })
 }
 
 /// The same, in their order, and one in the place of those that overlap.

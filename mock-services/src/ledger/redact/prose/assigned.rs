@@ -1,0 +1,213 @@
+//! Values that stand behind a name: `TOKEN=…`, `password: …`, `"secret": "…"`, `--api-key …`, `<password>…`.
+
+use super::names::{Kind, kind};
+use super::values::{end_of_line, end_of_word, is_no_secret, looks_secret, nested, quoted, yaml_block};
+use super::{is_blank, skip};
+
+/// So far back a line is looked at for its beginning.
+const FAR: usize = 200;
+/// A word of a sentence is at least so long to be taken for a password, and for a token.
+const SHORTEST_PASSWORD: usize = 6;
+const SHORTEST_TOKEN: usize = 16;
+
+/// Finds all of them.
+pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
+    let mut at = 0;
+    while at < text.len() {
+        if !in_name(text[at]) {
+            at += 1;
+            continue;
+        }
+        let end = skip(text, at, in_name);
+        // Behind a value that was found comes the next name.
+        at = match value_behind(text, at, end) {
+            Some((from, to)) => {
+                found.push((from, to));
+                to.max(end)
+            }
+            None => end,
+        };
+    }
+    schemes(text, found);
+}
+
+fn in_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
+}
+
+/// The value of the name between `start` and `end`.
+fn value_behind(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
+    let name = std::str::from_utf8(&text[start..end]).ok()?;
+    if matches!(name, "-u" | "--user" | "--proxy-user") {
+        return password_of_user(text, end);
+    }
+    let kind = kind(name).or_else(|| two_words(text, start, name))?;
+    if start.checked_sub(1).is_some_and(|before| text[before] == b'<') && text.get(end) == Some(&b'>') {
+        return Some((end + 1, skip(text, end + 1, |byte| byte != b'<')));
+    }
+    let name = Name { text, start, kind, is_plain: name.bytes().all(|byte| byte.is_ascii_lowercase()) };
+    let closed = closing(text, end);
+    let separator = skip(text, closed, is_blank);
+    let value = match text.get(separator) {
+        Some(b'=') => {
+            let behind = skip(text, separator, |byte| byte == b'=' || byte == b'>');
+            name.assigned(skip(text, behind, is_blank), closed > end)
+        }
+        Some(b':') if text.get(separator + 1) == Some(&b'=') => name.assigned(skip(text, separator + 2, is_blank), false),
+        // `token::new` is a path of a program.
+        Some(b':') if text.get(separator + 1) != Some(&b':') => name.given(skip(text, separator + 1, is_blank), closed > end),
+        _ => None,
+    };
+    value.or_else(|| paired(text, closed)).or_else(|| name.in_words(end)).filter(|(from, to)| {
+        let is_directory = text[start..end].eq_ignore_ascii_case(b"pwd") && text.get(*from) == Some(&b'/');
+        from < to && !is_directory && !is_no_secret(&text[*from..*to])
+    })
+}
+
+/// `API key`, `access key`.
+fn two_words(text: &[u8], start: usize, name: &str) -> Option<Kind> {
+    let before = text[start.saturating_sub(12)..start].trim_ascii_end();
+    let is = |word: &str| before.len() >= word.len() && before[before.len() - word.len()..].eq_ignore_ascii_case(word.as_bytes());
+    let is_key = name.eq_ignore_ascii_case("key") && start > 0 && is_blank(text[start - 1]);
+    (is_key && ["api", "access", "secret", "private", "signing", "auth"].iter().any(|word| is(word))).then_some(Kind::Token)
+}
+
+/// What comes behind the quote or the bracket that ends a name.
+fn closing(text: &[u8], end: usize) -> usize {
+    let quote = skip(text, end, |byte| byte == b'\\');
+    match text.get(quote) {
+        Some(b'"' | b'\'' | b'`') => quote + 1,
+        Some(b']' | b')') if quote == end => closing(text, end + 1),
+        _ => end,
+    }
+}
+
+/// `name: DB_PASSWORD`, and on the next line or behind a comma `value: …`.
+fn paired(text: &[u8], from: usize) -> Option<(usize, usize)> {
+    let at = skip(text, from, |byte| byte.is_ascii_whitespace() || b",\\\"'".contains(&byte));
+    if !text.get(at..at + 5)?.eq_ignore_ascii_case(b"value") {
+        return None;
+    }
+    let at = skip(text, closing(text, at + 5), is_blank);
+    let value = text.get(at).filter(|byte| b":=".contains(byte)).map(|_| skip(text, at + 1, is_blank))?;
+    quoted(text, value).or_else(|| Some((value, end_of_line(text, value))))
+}
+
+/// `curl -u user:password`.
+fn password_of_user(text: &[u8], end: usize) -> Option<(usize, usize)> {
+    let at = skip(text, end, |byte| is_blank(byte) || byte == b'=');
+    let (from, to) = quoted(text, at).unwrap_or((at, end_of_word(text, at)));
+    let colon = text[from..to].iter().position(|byte| *byte == b':')?;
+    Some((from + colon + 1, to))
+}
+
+/// A name that tells of a secret.
+struct Name<'t> {
+    text: &'t [u8],
+    start: usize,
+    kind: Kind,
+    /// Whether it is a word as sentences have it.
+    is_plain: bool,
+}
+
+impl Name<'_> {
+    /// The value behind `=`.
+    fn assigned(&self, value: usize, is_quoted: bool) -> Option<(usize, usize)> {
+        let whole = quoted(self.text, value).or_else(|| nested(self.text, value));
+        let number = skip(self.text, value, |byte| byte.is_ascii_digit());
+        if self.kind == Kind::Doubtful && number == end_of_word(self.text, value) {
+            return None;
+        }
+        whole.or_else(|| {
+            let goes_on = self.kind == Kind::Header || (!is_quoted && self.begins_line());
+            let end = if goes_on { self.end_of_quoted_line(value) } else { end_of_word(self.text, value) };
+            Some((value, end))
+        })
+    }
+
+    /// The value behind a colon.
+    fn given(&self, value: usize, is_quoted: bool) -> Option<(usize, usize)> {
+        if let Some(whole) = quoted(self.text, value).or_else(|| nested(self.text, value)) {
+            return Some(whole);
+        }
+        if let Some(block) = yaml_block(self.text, value, self.indent()) {
+            return Some(block);
+        }
+        // In JSON a bare value is a number or a word.
+        let word = (value, end_of_word(self.text, value));
+        match self.kind {
+            _ if is_quoted => Some(word),
+            Kind::Password | Kind::Header => Some((value, self.end_of_quoted_line(value))),
+            Kind::Token if !self.is_plain || self.begins_line() => Some((value, self.end_of_quoted_line(value))),
+            Kind::Token | Kind::Doubtful => {
+                Some(word).filter(|(from, to)| looks_secret(&self.text[*from..*to], SHORTEST_PASSWORD))
+            }
+        }
+    }
+
+    /// The value in a sentence or behind an option: `--password hunter2`, `the password is hunter2`.
+    fn in_words(&self, end: usize) -> Option<(usize, usize)> {
+        let text = self.text;
+        let mut at = skip(text, end, is_blank);
+        if at == end || self.kind == Kind::Doubtful {
+            return None;
+        }
+        let word = |from| quoted(text, from).unwrap_or((from, end_of_word(text, from)));
+        let is_option = text[self.start..].starts_with(b"-");
+        let line = &text[self.start.saturating_sub(FAR)..self.start];
+        let is_netrc =
+            self.kind == Kind::Password && line.rsplit(|byte| *byte == b'\n').next()?.windows(6).any(|part| part == b"login ");
+        let (from, to) = word(at);
+        if (is_option && text.get(at) != Some(&b'-')) || is_netrc {
+            return Some((from, to));
+        }
+        if matches!(&text[from..to], b"is" | b"was") {
+            at = skip(text, skip(text, to, is_blank), |byte| byte == b':');
+        }
+        let (from, mut to) = word(at);
+        while to > from && b".!?:".contains(&text[to - 1]) {
+            to -= 1;
+        }
+        let shortest = if self.kind == Kind::Password { SHORTEST_PASSWORD } else { SHORTEST_TOKEN };
+        let has_digit = text[from..to].iter().any(u8::is_ascii_digit);
+        (has_digit && looks_secret(&text[from..to], shortest)).then_some((from, to))
+    }
+
+    /// Whether nothing stands before it in its line but what stands before assignments.
+    fn begins_line(&self) -> bool {
+        let before = &self.text[self.start.saturating_sub(FAR)..self.start];
+        let line = before.rsplit(|byte| *byte == b'\n' || *byte == b'\r').next().unwrap_or_default();
+        let words = ["", "export", "set", "env", "declare -x", "-e", "-", "+", "+ export", "$env:", "setx"];
+        words.iter().any(|word| line.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
+    }
+
+    /// How far its line is indented.
+    fn indent(&self) -> usize {
+        let before = &self.text[self.start.saturating_sub(FAR)..self.start];
+        before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default().len()
+    }
+
+    /// The end of the line, or of the quotes in which name and value stand together: `-H "Authorization: …"`.
+    fn end_of_quoted_line(&self, from: usize) -> usize {
+        let line = end_of_line(self.text, from);
+        let quote = self.start.checked_sub(1).map(|before| self.text[before]).filter(|byte| b"\"'`".contains(byte));
+        let end = quote.and_then(|quote| self.text[from..line].iter().position(|byte| *byte == quote));
+        end.map_or(line, |length| from + length)
+    }
+}
+
+/// `Bearer …` and `Basic …`, wherever they stand.
+fn schemes(text: &[u8], found: &mut Vec<(usize, usize)>) {
+    for at in memchr::memchr2_iter(b'B', b'b', text) {
+        let scheme = ["bearer", "basic"]
+            .iter()
+            .find(|scheme| text.get(at..at + scheme.len()).is_some_and(|word| word.eq_ignore_ascii_case(scheme.as_bytes())));
+        let Some(scheme) = scheme else { continue };
+        let end = at + scheme.len();
+        let value = skip(text, end, |byte| is_blank(byte) || byte == b':');
+        let to = skip(text, value, |byte| byte.is_ascii_alphanumeric() || b"._~+/=-".contains(&byte));
+        if value > end && looks_secret(&text[value..to], 8) {
+            found.push((value, to));
+        }
+    }
+}

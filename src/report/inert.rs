@@ -1,0 +1,122 @@
+//! Keeps text of a subject from acting as a command of a CI system. The runners of GitHub and others read commands from whatever a step
+//! prints: `::name …::` at the beginning of a line, blanks before it included, and `##[name]`, `##vso[name]` or `##teamcity[name]`
+//! anywhere in it. Every format has its own way to write the same characters so that no runner finds them.
+
+use std::borrow::Cow;
+
+/// Text for a terminal, colors included: a backslash stands before what would begin a command.
+#[must_use]
+pub(crate) fn text(text: &str) -> Cow<'_, str> {
+    if !text.contains(':') && !text.contains('#') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    // .NET, in which GitHub's runner is written, ends a line at a carriage return, too.
+    for line in text.split_inclusive(['\n', '\r']) {
+        let start = beginning(line);
+        out.push_str(&line[..start]);
+        if begins_command(&line[start..]) {
+            out.push('\\');
+        }
+        push_hashes(&mut out, &line[start..], "\\[");
+    }
+    Cow::Owned(out)
+}
+
+/// JSON: the same value, written with an escape.
+#[must_use]
+pub(crate) fn json(json: &str) -> Cow<'_, str> {
+    if !json.contains("##") {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 8);
+    // Outside of its texts JSON has no such characters, and none of its lines begins within a text.
+    push_hashes(&mut out, json, "\\u005b");
+    Cow::Owned(out)
+}
+
+/// A page: the same characters, written as entities. Lines that begin with colons are left to its style sheet: no text of others is more
+/// than one line there.
+#[must_use]
+pub(crate) fn page(page: &str) -> Cow<'_, str> {
+    if !page.contains("##") {
+        return Cow::Borrowed(page);
+    }
+    let mut out = String::with_capacity(page.len() + 8);
+    push_hashes(&mut out, page, "&#91;");
+    Cow::Owned(out)
+}
+
+/// XML: the same characters, written as entities.
+#[must_use]
+pub(crate) fn markup(markup: &str) -> Cow<'_, str> {
+    if !markup.contains(':') && !markup.contains('#') {
+        return Cow::Borrowed(markup);
+    }
+    let mut out = String::with_capacity(markup.len() + 8);
+    for line in markup.split_inclusive(['\n', '\r']) {
+        let start = beginning(line);
+        out.push_str(&line[..start]);
+        let rest = &line[start..];
+        let is_command = begins_command(rest);
+        out.push_str(if is_command { "&#58;" } else { "" });
+        push_hashes(&mut out, &rest[usize::from(is_command)..], "&#91;");
+    }
+    Cow::Owned(out)
+}
+
+/// Where a line begins behind its blanks and colors.
+fn beginning(line: &str) -> usize {
+    let mut rest = line;
+    loop {
+        let trimmed = rest.trim_start();
+        match color(trimmed) {
+            0 => return line.len() - trimmed.len(),
+            length => rest = &trimmed[length..],
+        }
+    }
+}
+
+/// Whether two colons stand here, colors between them included.
+fn begins_command(text: &str) -> bool {
+    let behind = |text: &str| Some(text.strip_prefix(':')?.len()).map(|length| text.len() - length);
+    behind(text).is_some_and(|first| {
+        let mut rest = &text[first..];
+        while color(rest) > 0 {
+            rest = &rest[color(rest)..];
+        }
+        behind(rest).is_some()
+    })
+}
+
+/// How long the sequence is that begins here and sets a color; 0 where there is none.
+fn color(text: &str) -> usize {
+    let Some(sequence) = text.strip_prefix("\u{1b}[") else { return 0 };
+    sequence.find(|character: char| character.is_ascii_alphabetic()).map_or(0, |end| end + 3)
+}
+
+/// Adds the text, another bracket in the place of each that would make a command of the hashes before it.
+fn push_hashes(out: &mut String, text: &str, bracket: &str) {
+    let (mut hashes, mut in_word, mut rest) = (0, false, text);
+    while let Some(character) = rest.chars().next() {
+        // Colors are taken out on the way to a pipe.
+        let length = color(rest).max(character.len_utf8());
+        let (piece, behind) = rest.split_at(length);
+        rest = behind;
+        match character {
+            '[' if hashes >= 2 => out.push_str(bracket),
+            _ => out.push_str(piece),
+        }
+        match character {
+            '\u{1b}' if length > 1 => {}
+            '#' if !in_word => hashes += 1,
+            '#' => (hashes, in_word) = (1, false),
+            other if other.is_ascii_alphanumeric() && hashes >= 2 => in_word = true,
+            _ => (hashes, in_word) = (0, false),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "inert_tests.rs"]
+mod tests;

@@ -1,0 +1,64 @@
+//! `via`: the APIs through which operations must be done for a case to prove something. A lock that only one API knows stops no client of
+//! another one.
+
+use mock_services::yaml::{Kind, Node, Reader, listed, nearest, shown};
+
+use super::known::Known;
+use super::{Step, ViaDue};
+
+/// Reads `via`: an operation, and the API or the list of APIs through which it must be done.
+pub(super) fn read_via(reader: &Reader, known: &Known, node: &Node) -> Vec<ViaDue> {
+    let mut all = Vec::new();
+    for (key, node) in reader.entries(node).unwrap_or_default() {
+        let Some(operation) = known.named(reader, &key.name, key.span) else { continue };
+        let nodes = match &node.kind {
+            Kind::List(items) => items.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let apis: Vec<String> = nodes.iter().filter_map(|node| read_api(reader, &operation.name, node)).collect();
+        if nodes.is_empty() {
+            reader.report_with_help(node.span, "this list is empty", "name the APIs that will do, or leave the operation out");
+        }
+        all.push(ViaDue { operation: operation.name.to_string(), apis });
+    }
+    all
+}
+
+/// The name of an API of the service to which the operation belongs.
+pub(super) fn read_api(reader: &Reader, operation: &str, node: &Node) -> Option<String> {
+    let name = reader.text(node)?;
+    match unknown_api(operation, name) {
+        None => Some(name.to_owned()),
+        Some((message, help)) => {
+            reader.report_with_help(node.span, message, help);
+            None
+        }
+    }
+}
+
+/// What is wrong with the name of an API, and what would be right; `None` where the service of the operation has it.
+pub(crate) fn unknown_api(operation: &str, name: &str) -> Option<(String, String)> {
+    let service = operation.split('.').next().unwrap_or_default();
+    let names: Vec<&str> = mock_services::apis(service).iter().map(|api| api.name).collect();
+    if names.contains(&name) {
+        return None;
+    }
+    let help = match nearest(name, names.iter().copied()) {
+        _ if names.is_empty() => "it has a single API, which needs no name; leave `via` out".to_owned(),
+        Some(near) => format!("did you mean `{near}`? it can be {}", listed(names)),
+        None => format!("it can be {}", listed(names)),
+    };
+    Some((format!("the service `{service}` has no API `{}`", shown(name)), help))
+}
+
+/// Reports steps that say another API than `via` does: the controls would do them in vain.
+pub(super) fn check_via(reader: &Reader, node: Option<&Node>, via: &[ViaDue], steps: &[&Step]) {
+    let Some(node) = node else { return };
+    for due in via {
+        let others = steps.iter().filter(|step| step.operation == due.operation).filter_map(|step| step.with.get("via"));
+        if let Some(other) = others.map(ToString::to_string).find(|said| !due.apis.contains(said)) {
+            let message = format!("a step does {} via `{}`, which is not among these", due.operation, shown(&other));
+            reader.report_with_help(node.span, message, "name that API here, or let the steps use another one");
+        }
+    }
+}

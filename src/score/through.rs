@@ -1,0 +1,45 @@
+//! Through which API of a service the subject did what it did, where the case needs another one.
+
+use std::collections::BTreeSet;
+
+use mock_services::{Api, api_of, apis};
+
+use super::story::Story;
+use crate::scenario::{Terms, can_line};
+
+/// Why a trial proves nothing because of the APIs that the subject used, one sentence for each.
+pub(super) fn reasons(terms: &Terms, story: &Story<'_>) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for due in &terms.via {
+        let service = due.operation.split('.').next().unwrap_or_default();
+        let mut told = BTreeSet::new();
+        let attempts =
+            story.attempts.iter().map(|attempt| attempt.received).filter(|received| received.operation == due.operation);
+        let used = attempts.filter_map(|received| api_of(service, &received.method, &received.path));
+        for api in used.filter(|api| !due.apis.iter().any(|name| name == api.name)) {
+            if told.insert(api.name) {
+                reasons.push(sentence(&due.operation, api, &needed(service, &due.apis), &terms.can));
+            }
+        }
+    }
+    reasons
+}
+
+fn needed(service: &str, names: &[String]) -> String {
+    let titles = apis(service).iter().filter(|api| names.iter().any(|name| name == api.name)).map(|api| api.title);
+    titles.collect::<Vec<_>>().join(" or ")
+}
+
+fn sentence(operation: &str, used: &Api, needed: &str, can: &[String]) -> String {
+    let line = can_line(can, operation, used.name);
+    let keep = if can.is_empty() { ", with whatever else it does" } else { "" };
+    format!(
+        "the subject did {operation} through {}, {}; this case needs {needed}: to skip such cases, write `{line}` for the subject in \
+         hapax.yaml{keep}",
+        used.title, used.differs
+    )
+}
+
+#[cfg(test)]
+#[path = "through_tests.rs"]
+mod tests;
