@@ -11,8 +11,8 @@ use crate::scenario::{RecordDue, Terms};
 pub(super) struct Mismatch<'t> {
     /// What was due.
     pub(super) due: &'t RecordDue,
-    /// How it stands, as text; `None` where there is none.
-    pub(super) stands: Option<String>,
+    /// How it stands; `None` where there is none.
+    pub(super) stands: Option<Value>,
     /// The entries that changed it.
     pub(super) entries: Vec<u64>,
 }
@@ -49,7 +49,7 @@ fn mismatch<'t>(due: &'t RecordDue, effects: &[Effect<'_>]) -> Option<Mismatch<'
         (Some(have), Some(want)) => same(have, &want),
         _ => false,
     };
-    (!is_right).then(|| Mismatch { due, stands: stands.map(|value| value.to_string()), entries })
+    (!is_right).then(|| Mismatch { due, stands, entries })
 }
 
 /// A value as a field has it: what is neither text, whole number nor truth value is its JSON. `null` is none.

@@ -46,7 +46,7 @@ fn a_counter_is_the_sum_over_its_start() {
     assert_eq!(mismatches(&with(vec![due("hits", true, json!(15), json!(10))]), &story.effects), []);
     assert_eq!(mismatches(&with(vec![due("hits", true, json!(5), json!(null))]), &story.effects), []);
     let terms = with(vec![due("hits", true, json!(6), json!(null))]);
-    assert_eq!(mismatches(&terms, &story.effects)[0].stands.as_deref(), Some("5"));
+    assert_eq!(mismatches(&terms, &story.effects)[0].stands, Some(Value::Number(5)));
 }
 
 #[test]

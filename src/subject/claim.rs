@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
 
+use anstream::adapter::strip_str;
 use mock_services::yaml::{nearest, shown};
 use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
@@ -38,7 +39,7 @@ pub(super) fn find(source: &ClaimSource, heard: &Heard<'_>) -> ClaimHeard {
     }
     let hide = heard.hide;
     let file = || result_file(heard.result, hide);
-    let line = || last_line(heard.stdout, hide);
+    let line = || last_line(&readable(heard.stdout), hide);
     match source {
         ClaimSource::ResultOrLastLine => file().or_else(line),
         ClaimSource::ResultFile => file(),
@@ -81,19 +82,40 @@ fn read_regular(path: &Path) -> io::Result<String> {
     if bytes.len() as u64 > FILE {
         return Err(io::Error::other(format!("it is larger than {} KiB", FILE / 1024)));
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(decoded(&bytes))
 }
 
-/// The last line that is a claim. A last line that only looks like one is a problem.
+/// The text of these bytes: UTF-16 where every second byte is zero, as some shells write it, otherwise UTF-8.
+fn decoded(bytes: &[u8]) -> String {
+    let unmarked = bytes.strip_prefix(b"\xff\xfe").or_else(|| bytes.strip_prefix(b"\xfe\xff")).unwrap_or(bytes);
+    let units = |of: fn([u8; 2]) -> u16| unmarked.chunks_exact(2).map(|pair| of([pair[0], pair[1]])).collect::<Vec<u16>>();
+    match unmarked {
+        [_, 0, ..] => String::from_utf16_lossy(&units(u16::from_le_bytes)),
+        [0, _, ..] => String::from_utf16_lossy(&units(u16::from_be_bytes)),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// An output without what only a terminal understands: colors, and the zero bytes and broken mark of UTF-16. A carriage return ends a line, because
+/// a progress bar writes over what stood there.
+fn readable(output: &str) -> String {
+    let output = output.replace('\0', "");
+    strip_str(output.trim_start_matches('\u{fffd}')).to_string().replace("\r\n", "\n").replace('\r', "\n")
+}
+
+/// The last line that is a claim: a JSON object whose `outcome` is one of the words. Objects of other programs have an `outcome`, too, so only where
+/// there is no claim is the last object with a text for its outcome taken for an attempt at one, which is a problem.
 fn last_line(stdout: &str, hide: &Hide) -> Option<ClaimHeard> {
     let mut lines = stdout.lines().rev().map(|line| line.trim().trim_start_matches('\u{feff}')).filter(|line| !line.is_empty());
     let last = lines.next()?;
-    let has_outcome = |line: &&str| line.starts_with('{') && object(line).is_ok_and(|map| map.contains_key("outcome"));
+    let lines: Vec<&str> = std::iter::once(last).chain(lines).filter(|line| line.starts_with('{')).collect();
     // Behind it stands nothing that is a claim on a line of its own.
     if let Some(text) = over_lines(stdout) {
         return Some(read(text, "last-line", "the end of the output", hide));
     }
-    if let Some(line) = std::iter::once(last).chain(lines).find(has_outcome) {
+    let claims = |line: &&&str| outcome(line).is_some_and(|word| Said::named(&word).is_some());
+    let tries = |line: &&&str| outcome(line).is_some();
+    if let Some(line) = lines.iter().find(claims).or_else(|| lines.iter().find(tries)) {
         return Some(read(line, "last-line", "the last line", hide));
     }
     last.starts_with('{').then(|| read(last, "last-line", "the last line", hide))
@@ -106,7 +128,15 @@ fn over_lines(stdout: &str) -> Option<&str> {
     let is_first = |(at, _): &(usize, &str)| text[..*at].is_empty() || text[..*at].ends_with('\n');
     let begins = text.rmatch_indices("{\n").filter(is_first).take(MOST_BEGINNINGS);
     let mut texts = begins.filter(|_| text.ends_with('}')).map(|(at, _)| &text[at..]);
-    texts.find(|text| object(text).is_ok_and(|map| map.contains_key("outcome")))
+    texts.find(|text| outcome(text).is_some_and(|word| Said::named(&word).is_some()))
+}
+
+/// What an object says of its outcome, where that is a text.
+fn outcome(text: &str) -> Option<String> {
+    match object(text).ok()?.remove("outcome")? {
+        Value::String(word) => Some(word),
+        _ => None,
+    }
 }
 
 fn exit_status(statuses: &[(i32, Said)], how: &How) -> Option<ClaimHeard> {

@@ -34,6 +34,36 @@ fn the_last_line_that_is_a_claim_counts() {
 }
 
 #[test]
+fn an_outcome_of_something_else_hides_no_claim() {
+    let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "");
+    let charge = r#"{"id": "ch_1", "outcome": {"network_status": "approved_by_network"}}"#;
+    assert_eq!(claim(&format!("{DONE}\n{charge}\n")).said, Some(Said::Done));
+    assert_eq!(claim(&format!("{DONE}\n{{\n\"outcome\": null\n}}\n")).said, Some(Said::Done));
+    assert_eq!(claim(&format!("{DONE}\n{{\"outcome\": \"success\"}}\n")).said, Some(Said::Done));
+    // An object of another program is no attempt at a claim; a word that does not exist is.
+    assert_eq!(claim(&format!("{charge}\nbye\n")), ClaimHeard::default());
+    assert!(claim("{\"outcome\": \"success\"}\nbye\n").problem.is_some());
+}
+
+#[test]
+fn a_claim_is_found_behind_a_progress_bar_in_color_and_in_utf_16() {
+    let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "").said;
+    assert_eq!(claim(&format!("working 50 %\rworking 100 %\r{DONE}\r\nbye\r\n")), Some(Said::Done));
+    assert_eq!(claim(&format!("\u{1b}[32m{DONE}\u{1b}[0m\n")), Some(Said::Done));
+    for utf_16 in [u16::to_le_bytes, u16::to_be_bytes] {
+        let bytes: Vec<u8> = format!("\u{feff}hello\n{DONE}\n").encode_utf16().flat_map(utf_16).collect();
+        assert_eq!(claim(&String::from_utf8_lossy(&bytes)), Some(Said::Done));
+        let file = from_file(|path| std::fs::write(path, &bytes[14..]).unwrap());
+        assert_eq!((file.said, file.message.as_str()), (Some(Said::Done), "charged"));
+        let marked = from_file(|path| {
+            let bytes: Vec<u8> = "\u{feff}{\"outcome\": \"unknown\", \"message\": \"café\"}".encode_utf16().flat_map(utf_16).collect();
+            std::fs::write(path, bytes).unwrap();
+        });
+        assert_eq!((marked.said, marked.message.as_str()), (Some(Said::Unknown), "café"));
+    }
+}
+
+#[test]
 fn a_claim_that_was_printed_over_several_lines_counts() {
     let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "").said;
     let pretty = "{\n  \"outcome\": \"done\",\n  \"seen\": {\n    \"id\": 1\n  }\n}\n";

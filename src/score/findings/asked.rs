@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mock_services::service::Value;
 use mock_services::yaml::shown;
 
 use super::words::{count, gist, label, nouns, value};
@@ -96,12 +97,23 @@ pub(super) fn records(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let finding = |mismatch: &crate::score::records::Mismatch<'_>| {
         let due = mismatch.due;
         let what = if due.counter { "counter" } else { "record" };
-        let stands = mismatch.stands.as_ref().map_or_else(|| "is not there".to_owned(), |value| format!("is {}", shown(value)));
+        let stands = mismatch.stands.as_ref().map(ToString::to_string);
         let wanted = match &due.value {
-            serde_json::Value::Null => "it should not be there".to_owned(),
-            serde_json::Value::String(text) => format!("it should be {}", shown(text)),
-            other => format!("it should be {}", shown(&other.to_string())),
+            serde_json::Value::Null => None,
+            serde_json::Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
         };
+        // A store of JSON tells a text from a number, and then the two look alike.
+        let kind = |is_text: bool| match (stands == wanted, is_text) {
+            (false, _) => "",
+            (true, true) => "the text ",
+            (true, false) => "the number ",
+        };
+        let is_text = matches!(mismatch.stands, Some(Value::Text(_)));
+        let stands_words = stands.as_ref().map_or_else(|| "is not there".to_owned(), |value| format!("is {}{}", kind(is_text), shown(value)));
+        let wanted_words = wanted
+            .as_ref()
+            .map_or_else(|| "it should not be there".to_owned(), |value| format!("it should be {}{}", kind(due.value.is_string()), shown(value)));
         let changes = match mismatch.entries.len() {
             0 => "Nothing changed it.".to_owned(),
             1 => "It was changed once.".to_owned(),
@@ -115,7 +127,7 @@ pub(super) fn records(scene: &Scene<'_, '_>) -> Vec<Finding> {
         Finding {
             kind: FindingKind::Record,
             fails: !(scene.unstartable && mismatch.entries.is_empty()),
-            message: format!("The {what} {} {stands}; {wanted}. {changes}", shown(&due.key)),
+            message: format!("The {what} {} {stands_words}; {wanted_words}. {changes}", shown(&due.key)),
             remedy: remedy.to_owned(),
             entries: mismatch.entries.clone(),
         }
