@@ -15,9 +15,11 @@ pub(super) fn callers() -> usize {
     enough_for(limit())
 }
 
-/// For how many ports of trials that have ended there are files.
+/// How many ports of trials that have ended are kept: as many as there are files for, and no more than memory bears. A trial that is kept for
+/// its ports takes some 60 KB.
 pub(super) fn late_ports() -> usize {
-    usize::try_from(limit().map_or(u64::MAX, late_of)).unwrap_or(usize::MAX)
+    const MOST: usize = 4096;
+    usize::try_from(limit().map_or(u64::MAX, late_of)).unwrap_or(usize::MAX).min(MOST)
 }
 
 /// How many files a subject may have open: as many as this process could when it was started.

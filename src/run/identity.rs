@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Options, Plan};
 use crate::scenario::Case;
-use crate::subject::Subject;
+use crate::subject::{Settings, Subject};
 
 /// What a run is, apart from what happens in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,11 +45,6 @@ impl Identity {
         self.seed
     }
 
-    /// How the subject is started and judged, as a digest.
-    pub(super) fn settings(&self) -> &str {
-        &self.settings
-    }
-
     /// What is not as it was when the run began; `None` where it can be gone on with.
     #[must_use]
     pub fn differs(&self, now: &Self) -> Option<String> {
@@ -78,6 +73,12 @@ impl Identity {
         };
         gone.or_else(added).or_else(changed)
     }
+}
+
+/// A digest of how the subject is started and judged, that is the same on every machine: where its folder is makes no difference.
+pub(super) fn of_settings(subject: &Subject, options: &Options) -> String {
+    let settings = Settings { directory: None, hapax: None, ..subject.settings.clone() };
+    fingerprint(&(&subject.kind, settings, options.time, options.claims_optional))
 }
 
 /// A digest of all that a case says. Where it stands in its file changes nothing that happens.

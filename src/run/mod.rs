@@ -38,6 +38,9 @@ pub use rescore::{confirm, rescore};
 pub use seed::random_seed;
 use work::Work;
 
+/// At the end of a run, an agent that goes on running is watched for so many times its `watch` more.
+const LAST_WATCHES: u32 = 2;
+
 /// How a run is made.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -106,6 +109,10 @@ pub async fn run(
         Ok(())
     })
     .await?;
+    if complete && work.subject.outlives_its_trial() {
+        // For the last trials the end of the run would otherwise come as soon as they have been watched.
+        tokio::time::sleep(work.subject.settings.watch.saturating_mul(LAST_WATCHES)).await;
+    }
     let released = work.late.release();
     Ok(Report {
         report: REPORT_VERSION,
@@ -182,8 +189,8 @@ async fn all(
 fn released_early(subject: &Subject, released: usize) -> Option<String> {
     (subject.outlives_its_trial() && released > 0).then(|| {
         format!(
-            "File descriptors ran short, so the ports of {released} trials were released before the run ended, and what came to them \
-             afterwards was not seen; raise the limit (`ulimit -n`) to watch all of them."
+            "There were more trials than ports can be kept, so the ports of {released} trials were released before the run ended, and what \
+             came to them afterwards was not seen; raise the limit of file descriptors (`ulimit -n`), or run fewer trials at a time."
         )
     })
 }

@@ -12,7 +12,7 @@ use mock_services::yaml::write_duration;
 use sha2::{Digest, Sha256};
 
 use super::time::silences;
-use super::{Identity, Options, RunError, identity};
+use super::{Options, RunError, identity};
 use crate::report::{PlanRecord, PlannedCase, Skipped, TrialReport};
 use crate::scenario::{Case, beyond};
 use crate::subject::Subject;
@@ -85,7 +85,6 @@ impl Plan {
     /// The record that opens the ledger file.
     #[must_use]
     pub fn record(&self, subject: &Subject, options: &Options) -> PlanRecord {
-        let identity = Identity::of(self, subject, options);
         let mut seeds: BTreeMap<&str, BTreeMap<u32, u64>> = BTreeMap::new();
         for planned in &self.trials {
             seeds.entry(&planned.case).or_default().insert(planned.trial, planned.seed);
@@ -104,7 +103,7 @@ impl Plan {
             id: unique(),
             hapax: env!("CARGO_PKG_VERSION").to_owned(),
             subject: subject.name.clone(),
-            settings: identity.settings().to_owned(),
+            settings: identity::of_settings(subject, options),
             seed: options.seed,
             trials: options.trials,
             part: options.partition.map(|partition| (partition.part, partition.of)),

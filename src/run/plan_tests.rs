@@ -43,6 +43,21 @@ fn the_order_of_the_trials_comes_from_the_seed_and_not_from_the_ids() {
 }
 
 #[test]
+fn the_record_of_a_plan_is_the_same_on_another_machine_and_after_a_part_is_finished_but_for_its_id() {
+    let mut subject = Subject::control("naive");
+    let mut plan = Plan::new(cases(""), &subject, &options(2)).unwrap();
+    let first = plan.record(&subject, &options(2));
+    assert_eq!((first.count(), first.cases[0].seeds.len()), (2, 2));
+    assert_ne!(first.id, plan.record(&subject, &options(2)).id);
+    subject.settings.directory = Some("elsewhere".into());
+    plan.resume(vec![("a".to_owned(), ended(&plan.trials[0]))]);
+    let again = plan.record(&subject, &options(2));
+    assert_eq!(PlanRecord { id: first.id.clone(), ..again }, first);
+    subject.settings.watch += Duration::from_secs(1);
+    assert_ne!(plan.record(&subject, &options(2)).settings, first.settings);
+}
+
+#[test]
 fn a_case_that_needs_more_than_the_subject_can_is_skipped_and_shown() {
     let mut subject = Subject::control("naive");
     subject.settings.can = vec!["email".to_owned(), "payment.refund".to_owned()];

@@ -40,7 +40,13 @@ mod tests {
     }
 
     fn due(order: &str) -> Intent {
-        Intent { effect: "payment.charge".to_owned(), which: Fields::new().with("order", order), like: Fields::new(), defaults: Fields::new(), times: 1 }
+        Intent {
+            effect: "payment.charge".to_owned(),
+            which: Fields::new().with("order", order),
+            like: Fields::new(),
+            defaults: Fields::new(),
+            times: 1,
+        }
     }
 
     fn term(caller: Option<u32>, turn: u32, intents: &[usize]) -> TaskTerm {

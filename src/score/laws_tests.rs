@@ -181,8 +181,18 @@ proptest! {
 
 fn an_event() -> impl Strategy<Value = Event<'static>> {
     let attempt = || 0_u64..4;
-    let name =
-        prop::sample::select(vec!["started", "ended", "claimed", "struck", "escaped", "over-limit", "unstartable", "other"]);
+    let name = prop::sample::select(vec![
+        "started",
+        "ended",
+        "claimed",
+        "struck",
+        "escaped",
+        "over-limit",
+        "unstartable",
+        "late-request",
+        "unanswered",
+        "other",
+    ]);
     let fields = prop::sample::select(vec![
         Fields::new(),
         Fields::new().with("start", -1).with("how", "time-up").with("outcome", "done").with("interrupt", i64::MAX),

@@ -166,7 +166,10 @@ fn read(text: &str, from: &'static str, what: &str, hide: &Hide) -> ClaimHeard {
     let outcome = match map.get("outcome") {
         Some(Value::String(word)) => word,
         Some(other) => {
-            return nonsense(from, format!("`outcome` in {what} is `{}`, no text; {HELP}", shown(&hide.text(&other.to_string()))));
+            return nonsense(
+                from,
+                format!("`outcome` in {what} is `{}`, no text; {HELP}", shown(&hide.text(&other.to_string()))),
+            );
         }
         None => return nonsense(from, format!("{what} has no `outcome`; {HELP}")),
     };

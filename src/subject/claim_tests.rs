@@ -56,7 +56,8 @@ fn a_claim_is_found_behind_a_progress_bar_in_color_and_in_utf_16() {
         let file = from_file(|path| std::fs::write(path, &bytes[14..]).unwrap());
         assert_eq!((file.said, file.message.as_str()), (Some(Said::Done), "charged"));
         let marked = from_file(|path| {
-            let bytes: Vec<u8> = "\u{feff}{\"outcome\": \"unknown\", \"message\": \"café\"}".encode_utf16().flat_map(utf_16).collect();
+            let bytes: Vec<u8> =
+                "\u{feff}{\"outcome\": \"unknown\", \"message\": \"café\"}".encode_utf16().flat_map(utf_16).collect();
             std::fs::write(path, bytes).unwrap();
         });
         assert_eq!((marked.said, marked.message.as_str()), (Some(Said::Unknown), "café"));

@@ -89,6 +89,27 @@ fn a_duplicate_after_the_end_of_its_trial_fails_it() {
 }
 
 #[test]
+fn a_duplicate_after_the_last_trial_fails_it_too() {
+    let (port, _ended, served) = agent(|tasks| {
+        let task = tasks.last().unwrap().clone();
+        assert_eq!(status(&charge_over(&task)), "200");
+        std::thread::spawn(move || {
+            // From the first refusal on the trial has ended.
+            while status(&request(&task, "GET", "/v1/charges", "")) == "200" {}
+            charge_over(&task);
+        });
+        vec![]
+    });
+    let desk = desk(port, "500ms");
+    desk.write("scenarios/a.yaml", &charge(""));
+    desk.call(&["run", "scenarios"]).expect(1);
+    stop(port);
+    served.join().unwrap();
+    let report = desk.report();
+    assert!(kinds(&report["cases"][0]["trials"][0]["verdict"]).contains(&"late-write"), "{report:#}");
+}
+
+#[test]
 fn a_ledger_without_its_late_request_is_not_believed() {
     let (port, _ended, served) = agent(|tasks| {
         if let [first, _second] = tasks {

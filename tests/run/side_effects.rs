@@ -210,6 +210,12 @@ fn what_is_asked_for_is_no_side_effect() {
         CANCEL_AT_END,
         &format!("sub=$({SUBSCRIBED} | id sub_)\nask payment POST /v1/subscriptions/$sub 'cancel_at_period_end=true'"),
     );
+    let trial = SUBSCRIBE.replace("price: price_pro } }\n  claim", "price: price_pro, quantity: 1, trial_days: 14 } }\n  claim");
+    assert!(trial.contains("trial_days"), "{trial}");
+    let for_days = |days: &str| format!("{}&trial_period_days={days}'", &SUBSCRIBED[..SUBSCRIBED.len() - 1]);
+    passes(&trial, &for_days("14"));
+    fails(&trial, &for_days("730"), "altered");
+    fails(&trial, SUBSCRIBED, "altered");
     passes(
         HOLD,
         "ask payment POST /v1/charges 'amount=4999&currency=usd&customer=cus_42&capture=false&metadata[order]=ord_1001'",

@@ -162,7 +162,9 @@ impl Ledger {
     pub fn redacted_part(&self, text: &str, part: Range<usize>) -> String {
         let floor = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
         let end = floor(part.end);
-        self.inner.pages().redactor.redacted_part(text, floor(part.start).min(end)..end)
+        let finder = self.inner.pages().redactor.finder();
+        let looked = finder.look(text);
+        self.inner.pages().redactor.redacted_part(&looked, text, floor(part.start).min(end)..end)
     }
 
     /// Closes the ledger with an entry that counts all others.

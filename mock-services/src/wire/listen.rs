@@ -22,7 +22,7 @@ const FILES_ARE_SHORT: Duration = Duration::from_millis(20);
 const WAITING: u32 = 4096;
 
 /// So many connections to the port of a trial that has ended are handled at once; more wait to be accepted.
-const LATE_AT_ONCE: usize = 16;
+const LATE_AT_ONCE: usize = 128;
 
 /// What is spoken on a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -110,10 +110,12 @@ pub(super) fn records(scene: &Scene<'_, '_>) -> Vec<Finding> {
             (true, false) => "the number ",
         };
         let is_text = matches!(mismatch.stands, Some(Value::Text(_)));
-        let stands_words = stands.as_ref().map_or_else(|| "is not there".to_owned(), |value| format!("is {}{}", kind(is_text), shown(value)));
-        let wanted_words = wanted
-            .as_ref()
-            .map_or_else(|| "it should not be there".to_owned(), |value| format!("it should be {}{}", kind(due.value.is_string()), shown(value)));
+        let stands_words =
+            stands.as_ref().map_or_else(|| "is not there".to_owned(), |value| format!("is {}{}", kind(is_text), shown(value)));
+        let wanted_words = wanted.as_ref().map_or_else(
+            || "it should not be there".to_owned(),
+            |value| format!("it should be {}{}", kind(due.value.is_string()), shown(value)),
+        );
         let changes = match mismatch.entries.len() {
             0 => "Nothing changed it.".to_owned(),
             1 => "It was changed once.".to_owned(),

@@ -58,6 +58,13 @@ pub(crate) struct Redactor {
     hidden: HashMap<Vec<u8>, usize>,
 }
 
+/// A free text that was looked at.
+#[derive(Debug)]
+pub(crate) struct Looked {
+    line: Vec<u8>,
+    spans: Vec<Span>,
+}
+
 /// A part of a line that is hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Span {
@@ -165,18 +172,36 @@ impl Redactor {
         format!("[redacted {number}]")
     }
 
-    /// A part of a free text, without what must be hidden. The whole text is looked at, so that a secret that begins before the part or
-    /// goes on behind it is hidden, too: only its mark is shown.
-    pub(crate) fn redacted_part(&mut self, text: &str, part: Range<usize>) -> String {
+    /// Another one that finds the same, to look at long texts without holding up the ledger. It has no numbers.
+    pub(crate) fn finder(&self) -> Self {
+        Redactor {
+            secrets: self.secrets.clone(),
+            names: self.names.clone(),
+            placed_secrets: self.placed_secrets.clone(),
+            placed_names: self.placed_names.clone(),
+            hidden: HashMap::new(),
+            ..*self
+        }
+    }
+
+    /// A free text as a line, and what must be hidden in it.
+    pub(crate) fn look(&self, text: &str) -> Looked {
         // Plain text written into memory cannot fail.
         let line = serde_json::to_vec(&BTreeMap::from([("", text)])).unwrap_or_default();
+        let spans = joined(self.spans(&line, true));
+        Looked { line, spans }
+    }
+
+    /// A part of a free text, without what must be hidden. A secret that begins before the part or goes on behind it is hidden, too: only
+    /// its mark is shown.
+    pub(crate) fn redacted_part(&mut self, Looked { line, spans }: &Looked, text: &str, part: Range<usize>) -> String {
         // Where the text begins in the line, behind its empty name.
         const START: usize = r#"{"":""#.len();
         let place = |at: usize| START + serde_json::to_vec(&text[..at]).map_or(0, |json| json.len() - 2);
         let (from, to) = (place(part.start), place(part.end));
         let mut out = vec![b'"'];
         let mut at = from;
-        for span in joined(self.spans(&line, true)) {
+        for span in spans {
             if span.to <= from || span.from >= to {
                 continue;
             }
@@ -237,8 +262,16 @@ impl Redactor {
             here.extend(self.placed_secrets.find_iter(text).map(|secret| (secret.start(), secret.end())));
             here.extend(keys::find(text));
             cards::find(text, &mut here);
-            let values = self.placed_names.find_iter(text).filter_map(|name| names::value_of(text, name.start(), name.end()));
-            here.extend(values.filter(|(from, to)| !is_mark(&text[*from..*to])));
+            let mut hidden_to = 0;
+            for name in self.placed_names.find_iter(text) {
+                // A name within a value that is hidden tells nothing more, and a value can go on to the end.
+                let value = Some(name).filter(|name| name.start() >= hidden_to);
+                let value = value.and_then(|name| names::value_of(text, name.start(), name.end()));
+                if let Some((from, to)) = value.filter(|(from, to)| !is_mark(&text[*from..*to])) {
+                    here.push((from, to));
+                    hidden_to = to;
+                }
+            }
             if is_prose {
                 prose::find(text, &mut here);
             }

@@ -7,6 +7,9 @@ pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split(['.', '[', ']', '"'])
 }
 
+/// So far behind a part of a name its other parts can go.
+const LONGEST_NAME: usize = 200;
+
 /// Where the value stands that a name gives, which was found between `from` and `to`; `None` where it gives none.
 pub(super) fn value_of(text: &[u8], from: usize, to: usize) -> Option<(usize, usize)> {
     let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
@@ -15,7 +18,9 @@ pub(super) fn value_of(text: &[u8], from: usize, to: usize) -> Option<(usize, us
     }
     let mut at = to;
     if matches!(text.get(at), Some(b'.' | b'[' | b']')) {
-        at = skip(text, at, |byte| in_word(&byte) || b".[]".contains(&byte));
+        // No name is longer; a text of brackets alone would be read to its end again and again.
+        let near = &text[..text.len().min(at + LONGEST_NAME)];
+        at = skip(near, at, |byte| in_word(&byte) || b".[]".contains(&byte));
     }
     if text.get(at) == Some(&b'=') {
         return within_quotes(text, at + 1).or_else(|| Some((at + 1, end_of_parameter(text, at + 1))));

@@ -1,7 +1,7 @@
 //! Values that stand behind a name: `TOKEN=…`, `password: …`, `"secret": "…"`, `--api-key …`, `<password>…`.
 
 use super::names::{Kind, kind};
-use super::values::{end_of_line, end_of_word, is_no_secret, looks_secret, nested, quoted, yaml_block};
+use super::values::{end_of_line, end_of_word, is_no_secret, looks_secret, nested, quoted, stands_for_another, yaml_block};
 use super::{is_blank, skip};
 
 /// So far back a line is looked at for its beginning.
@@ -74,12 +74,10 @@ fn two_words(text: &[u8], start: usize, name: &str) -> Option<Kind> {
 
 /// What comes behind the quote or the bracket that ends a name.
 fn closing(text: &[u8], end: usize) -> usize {
+    // `user[password]`, and a quote behind that.
+    let end = end + usize::from(matches!(text.get(end), Some(b']' | b')')));
     let quote = skip(text, end, |byte| byte == b'\\');
-    match text.get(quote) {
-        Some(b'"' | b'\'' | b'`') => quote + 1,
-        Some(b']' | b')') if quote == end => closing(text, end + 1),
-        _ => end,
-    }
+    if matches!(text.get(quote), Some(b'"' | b'\'' | b'`')) { quote + 1 } else { end }
 }
 
 /// `name: DB_PASSWORD`, and on the next line or behind a comma `value: …`.
@@ -113,6 +111,9 @@ struct Name<'t> {
 impl Name<'_> {
     /// The value behind `=`.
     fn assigned(&self, value: usize, is_quoted: bool) -> Option<(usize, usize)> {
+        if stands_for_another(&self.text[value..]) {
+            return None;
+        }
         let whole = quoted(self.text, value).or_else(|| nested(self.text, value));
         let number = skip(self.text, value, |byte| byte.is_ascii_digit());
         if self.kind == Kind::Doubtful && number == end_of_word(self.text, value) {
@@ -127,6 +128,9 @@ impl Name<'_> {
 
     /// The value behind a colon.
     fn given(&self, value: usize, is_quoted: bool) -> Option<(usize, usize)> {
+        if stands_for_another(&self.text[value..]) {
+            return None;
+        }
         if let Some(whole) = quoted(self.text, value).or_else(|| nested(self.text, value)) {
             return Some(whole);
         }

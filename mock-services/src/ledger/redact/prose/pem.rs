@@ -5,20 +5,34 @@ use super::skip;
 const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"-----END ";
 const DASHES: &[u8] = b"-----";
+/// Lines of a body are shorter.
+const LONGEST_LINE: usize = 4096;
 
 /// Finds all of them, those without a beginning or an end included: the middle of a long output is cut out.
 pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
-    let mut hidden_to = 0;
+    let (mut hidden_to, mut next_end) = (0, end_from(text, 0));
     for at in memchr::memmem::find_iter(text, BEGIN) {
-        let Some(label) = memchr::memmem::find(&text[at + BEGIN.len()..], DASHES) else { continue };
+        // What is hidden already is not looked at again.
+        if at < hidden_to {
+            continue;
+        }
+        let Some(label) = memchr::memmem::find(&text[at + BEGIN.len()..], DASHES) else { break };
         let body = at + BEGIN.len() + label + DASHES.len();
-        let end = memchr::memmem::find(&text[body..], END).map_or_else(|| end_of_body(text, body), |length| body + length);
+        // Where none of them ends, the next one does not either.
+        next_end = next_end.and_then(|end| if end >= body { Some(end) } else { end_from(text, body) });
+        let end = next_end.unwrap_or_else(|| end_of_body(text, body));
         found.push((body, end));
         hidden_to = end;
     }
-    for at in memchr::memmem::find_iter(text, END).filter(|at| *at > hidden_to) {
-        found.push((start_of_body(text, at), at));
+    for at in memchr::memmem::find_iter(text, END).filter(|at| *at > hidden_to).collect::<Vec<_>>() {
+        found.push((start_of_body(text, hidden_to, at), at));
+        hidden_to = at;
     }
+}
+
+/// Where the next end stands.
+fn end_from(text: &[u8], from: usize) -> Option<usize> {
+    memchr::memmem::find(&text[from..], END).map(|length| from + length)
 }
 
 /// Whether a line can be one of a body. Numbers of lines and times can stand before it.
@@ -31,19 +45,23 @@ fn is_body(line: &[u8]) -> bool {
 fn end_of_body(text: &[u8], from: usize) -> usize {
     let mut end = from;
     while end < text.len() {
-        let next = skip(text, end, |byte| byte != b'\n');
-        if !is_body(&text[end..next]) {
+        let window = &text[end..text.len().min(end + LONGEST_LINE)];
+        let length = memchr::memchr(b'\n', window).unwrap_or(window.len());
+        if length == LONGEST_LINE {
+            return skip(text, end, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+        }
+        if !is_body(&window[..length]) {
             break;
         }
-        end = (next + 1).min(text.len());
+        end = (end + length + 1).min(text.len());
     }
     end
 }
 
-fn start_of_body(text: &[u8], to: usize) -> usize {
+fn start_of_body(text: &[u8], from: usize, to: usize) -> usize {
     let mut start = to;
-    while start > 0 {
-        let line = memchr::memrchr(b'\n', &text[..start - 1]).map_or(0, |at| at + 1);
+    while start > from {
+        let line = memchr::memrchr(b'\n', &text[from..start - 1]).map_or(from, |at| from + at + 1);
         let words = text[line..start].trim_ascii();
         if words.is_empty() || !is_body(words) || words.contains(&b':') {
             break;

@@ -120,7 +120,7 @@ fn ordinary_text_stays() {
         "forgot your password? ask the secretary",
         "error: unexpected token: unexpected end of input",
         "let secret be; no token, no cookie",
-        "DB_PASSWORD=${DB_PASSWORD} token: $(cat token)",
+        "DB_PASSWORD=${DB_PASSWORD} token: $(cat token) API_TOKEN=\"${API_TOKEN}\"",
         "password: ********",
         "password: null",
         "PWD=/home/ann OLDPWD=/tmp",
@@ -160,5 +160,37 @@ proptest::proptest! {
     fn any_text_can_be_looked_at(text in "(password|token|=|:|\"|'|\\\\|\\n| |@|://|-----BEGIN X-----|-----END |é|a1B2|\\{|\\[|\\||<|>){0,30}", cut in 0usize..60) {
         let ledger = Ledger::new("t", 1, Clock::default());
         let _ = (ledger.redacted(&text), ledger.redacted_part(&text, cut..text.len().max(cut)), ledger.redacted_part(&text, 0..cut));
+    }
+}
+
+/// Each of these once took a time that grew with the square of the length, or more stack than there is.
+#[test]
+fn a_long_text_that_is_all_beginnings_is_searched_quickly() {
+    const LENGTH: usize = 60_000;
+    for part in [
+        "eyJ",
+        "sk-",
+        "AKIA",
+        "://",
+        "a://b:",
+        "-----BEGIN ",
+        "-----BEGIN X-----",
+        "-----END ",
+        "password]",
+        "password=",
+        "password:<",
+        "password:${",
+        "password\":{",
+        "token: ",
+        "bearer ",
+        "\\",
+        "\"password\":[",
+        "'",
+        "password='${",
+        "\\u005c",
+        "login password ",
+    ] {
+        let text = format!("{}\n\ntoken=Zx8vTq0LmWk2RbN4", part.repeat(LENGTH / part.len()));
+        assert!(!redacted(&text).contains("Zx8vTq0LmWk2RbN4"), "{part}");
     }
 }

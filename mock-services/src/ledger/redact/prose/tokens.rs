@@ -31,25 +31,16 @@ const AMAZON_SECRET: usize = 40;
 
 /// Finds all of them.
 pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
-    for prefix in PREFIXES {
-        for at in memchr::memmem::find_iter(text, prefix.as_bytes()) {
-            let body = at + prefix.len();
-            let end = skip(text, body, in_token);
-            if end - body >= SHORTEST_BODY && text[body..end].iter().any(u8::is_ascii_digit) {
-                found.push((at, end));
-            }
+    let mut at = 0;
+    // Every token is looked at once, however many times the beginning of a key stands in it.
+    while at < text.len() {
+        let end = skip(text, at, in_token);
+        if let Some(start) = key_in(&text[at..end]) {
+            found.push((at + start, end));
         }
+        at = end + 1;
     }
-    for prefix in AMAZON {
-        for at in memchr::memmem::find_iter(text, prefix.as_bytes()) {
-            let end = skip(text, at, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
-            if end - at == AMAZON_ID {
-                found.push((at, end));
-            }
-        }
-    }
-    short_prefix(text, found);
-    web_tokens(text, found);
+    amazon_ids(text, found);
     amazon_secrets(text, found);
 }
 
@@ -57,27 +48,41 @@ fn in_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
 }
 
-/// `sk-…`: ids of tasks end so, too, and have only small letters.
-fn short_prefix(text: &[u8], found: &mut Vec<(usize, usize)>) {
-    for at in memchr::memmem::find_iter(text, b"sk-") {
-        let end = skip(text, at + 3, in_token);
-        let body = &text[at + 3..end];
-        let longest = body.split(|byte| b"-_.".contains(byte)).max_by_key(|part| part.len()).unwrap_or_default();
-        let behind_letter = at.checked_sub(1).is_some_and(|before| text[before].is_ascii_alphanumeric());
-        let is_mixed = longest.iter().any(u8::is_ascii_uppercase) && longest.iter().any(u8::is_ascii_lowercase);
-        if longest.len() >= SHORTEST_BODY && longest.iter().any(u8::is_ascii_digit) && (is_mixed || !behind_letter) {
-            found.push((at, end));
-        }
+/// Where the first key begins in a token.
+fn key_in(token: &[u8]) -> Option<usize> {
+    if token.len() < SHORTEST_BODY {
+        return None;
     }
+    let with_digit = |body: usize| token.len() - body >= SHORTEST_BODY && token[body..].iter().any(u8::is_ascii_digit);
+    let prefixed = PREFIXES.iter().filter_map(|prefix| {
+        let at = memchr::memmem::find(token, prefix.as_bytes())?;
+        with_digit(at + prefix.len()).then_some(at)
+    });
+    // JSON web tokens have three parts, of which the first two are JSON objects in base64.
+    let web = memchr::memmem::find(token, b"eyJ").filter(|at| memchr::memmem::find(&token[at + 3..], b".eyJ").is_some());
+    prefixed.chain(web).chain(short_prefix(token)).min()
 }
 
-/// JSON web tokens: three parts, of which the first two are JSON objects in base64.
-fn web_tokens(text: &[u8], found: &mut Vec<(usize, usize)>) {
-    for at in memchr::memmem::find_iter(text, b"eyJ") {
-        let end = skip(text, at, in_token);
-        if memchr::memmem::find(&text[at + 3..end], b".eyJ").is_some() {
-            found.push((at, end));
-        }
+/// `sk-…`: ids of tasks end so, too, and have only small letters.
+fn short_prefix(token: &[u8]) -> Option<usize> {
+    let at = memchr::memmem::find(token, b"sk-")?;
+    let is_long = |part: &&[u8]| {
+        let is_mixed = part.iter().any(u8::is_ascii_uppercase) && part.iter().any(u8::is_ascii_lowercase);
+        part.len() >= SHORTEST_BODY && part.iter().any(u8::is_ascii_digit) && (is_mixed || at == 0)
+    };
+    token[at + 3..].split(|byte| b"-_.".contains(byte)).any(|part| is_long(&part)).then_some(at)
+}
+
+/// The ids of Amazon's keys.
+fn amazon_ids(text: &[u8], found: &mut Vec<(usize, usize)>) {
+    let is_part = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+    let mut at = 0;
+    while at < text.len() {
+        let end = skip(text, at, is_part);
+        // A capital letter can stand before it.
+        let id = end.checked_sub(AMAZON_ID).filter(|id| *id >= at);
+        found.extend(id.filter(|id| AMAZON.iter().any(|prefix| text[*id..].starts_with(prefix.as_bytes()))).map(|id| (id, end)));
+        at = end + 1;
     }
 }
 

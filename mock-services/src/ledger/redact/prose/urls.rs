@@ -8,15 +8,22 @@ const SHORTEST_TOKEN: usize = 16;
 
 /// Finds all of them.
 pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
-    for at in memchr::memmem::find_iter(text, b"://") {
-        let start = at + 3;
-        let end = skip(text, start, |byte| byte > b' ' && !b"\"'`<>\\".contains(&byte));
-        found.extend(in_url(text, start, end));
+    // The end of the word that is looked at, and the last `@` in it: one URL can stand in another, and a word is searched once.
+    let (mut from, mut end, mut last_at) = (0, 0, None);
+    while let Some(at) = memchr::memmem::find(&text[from..], b"://") {
+        let start = from + at + 3;
+        if start > end {
+            end = skip(text, start, |byte| byte > b' ' && !b"\"'`<>\\".contains(&byte));
+            last_at = memchr::memrchr(b'@', &text[start..end]).map(|at| start + at);
+        }
+        let hidden = last_at.filter(|at| *at >= start).and_then(|last_at| in_url(text, start, last_at, end));
+        from = hidden.map_or(start, |(_, to)| to.max(start));
+        found.extend(hidden);
     }
 }
 
 /// The password in what stands behind the scheme.
-fn in_url(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
+fn in_url(text: &[u8], start: usize, last_at: usize, end: usize) -> Option<(usize, usize)> {
     let host_end = skip(text, start, |byte| !b"/?#".contains(&byte)).min(end);
     let Some(colon) = memchr::memchr(b':', &text[start..host_end]) else {
         let user = &text[start..start + memchr::memrchr(b'@', &text[start..host_end])?];
@@ -24,6 +31,5 @@ fn in_url(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
     };
     // Behind the host stands a port. A password can have slashes and the like in it, where nobody escaped them.
     let is_port = text[start + colon + 1..host_end].iter().all(u8::is_ascii_digit);
-    let at = memchr::memrchr(b'@', &text[start..end]).filter(|at| *at > colon && !is_port && text[start] != b'[')?;
-    Some((start + colon + 1, start + at))
+    (last_at > start + colon && !is_port && text[start] != b'[').then_some((start + colon + 1, last_at))
 }

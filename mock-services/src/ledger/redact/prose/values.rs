@@ -60,11 +60,20 @@ pub(super) fn yaml_block(text: &[u8], from: usize, indent: usize) -> Option<(usi
     }
 }
 
+/// Whether what begins here stands for another value: a variable, a command, a placeholder.
+pub(super) fn stands_for_another(value: &[u8]) -> bool {
+    let backslashes = value.iter().take_while(|byte| **byte == b'\\').count();
+    let value = match value[backslashes..] {
+        [b'"' | b'\'' | b'`', ref inner @ ..] => inner,
+        _ => value,
+    };
+    [&b"${"[..], b"$(", b"{{", b"<", b"%("].iter().any(|start| value.starts_with(start))
+}
+
 /// Whether it stands for another value, or says that there is none.
 pub(super) fn is_no_secret(value: &[u8]) -> bool {
     const NOTHING: [&str; 9] = ["true", "false", "null", "none", "nil", "undefined", "yes", "no", "not"];
-    let stands_for_another = [&b"${"[..], b"$(", b"{{", b"<", b"%("].iter().any(|start| value.starts_with(start));
-    stands_for_another
+    stands_for_another(value)
         || value.iter().all(|byte| b"*.x-".contains(byte))
         || NOTHING.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
 }
