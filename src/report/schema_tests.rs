@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::report::{Report, sample};
-use crate::scenario::{Budget, Come, IntentList, RecordDue, TaskTerm};
+use crate::scenario::{Budget, Come, IntentList, RecordDue, TaskTerm, ViaDue};
 use crate::score::{DoorFacts, FindingKind, Honesty, Outcome, Recovery, Result3, RetriedBy};
 
 fn schema() -> Value {
@@ -29,6 +29,8 @@ fn fullest() -> Report {
     case.terms.tasks = vec![TaskTerm { caller: Some(1), turn: 1, intents: vec![0] }];
     case.terms.interrupts = case.terms.faults.clone();
     case.terms.fields = vec![("order".to_owned(), "metadata.order_id".to_owned())];
+    case.terms.via = vec![ViaDue { operation: "email.send".to_owned(), apis: vec!["smtp".to_owned()] }];
+    case.terms.can = vec!["email.send via smtp".to_owned()];
     let verdict = &mut case.trials[0].verdict;
     verdict.door = Some(DoorFacts { met: vec![1], absent: vec![2], gave_up: vec![], late: vec![], spread_us: 9 });
     verdict.earlier_claims = verdict.claims.clone();

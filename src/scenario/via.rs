@@ -62,3 +62,36 @@ pub(super) fn check_via(reader: &Reader, node: Option<&Node>, via: &[ViaDue], st
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mock_services::deploy::Rollout;
+    use mock_services::fault::Reply;
+
+    use crate::scenario::{Case, ServiceKind, shipped};
+
+    fn needs<'c>(case: &'c Case, operation: &str) -> Vec<&'c str> {
+        let due = case.terms.via.iter().filter(|due| due.operation == operation);
+        due.flat_map(|due| &due.apis).map(String::as_str).collect()
+    }
+
+    #[test]
+    fn shipped_cases_that_only_one_api_can_meet_say_so() {
+        for case in shipped().unwrap() {
+            for setup in &case.services {
+                let ServiceKind::Deploy(options) = &setup.kind else { continue };
+                let is_locked = options.environments.iter().any(|environment| environment.locked_by.is_some());
+                // Locks, rollouts and queues: GitHub's API knows none of them.
+                if is_locked || options.rollout != Rollout::AtOnce || options.asynchronous.is_some() {
+                    assert_eq!(needs(&case, "deploy.deploy"), ["plain"], "{}", case.id);
+                }
+            }
+            // Codes that SMTP has, and HTTP has for other things or not at all.
+            let is_smtp =
+                |reply: &Reply| matches!(reply, Reply::Status(reply) if matches!(reply.status, 421 | 450..=459 | 550..=559));
+            if case.faults.iter().any(|fault| fault.trigger.on == "email.send" && is_smtp(&fault.reply)) {
+                assert_eq!(needs(&case, "email.send"), ["smtp"], "{}", case.id);
+            }
+        }
+    }
+}

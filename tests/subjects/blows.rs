@@ -37,16 +37,22 @@ async fn a_kill_that_finds_only_what_the_subject_left_behind_has_killed_nobody()
 #[tokio::test]
 async fn what_is_held_meets_the_next_blow_before_it_takes_another_step() {
     let rig = Rig::new();
-    // Two threads that write as fast as they can.
+    // Two threads that write as fast as they can, and more than can run at once.
     let script = r#"use threads; my $dir = $ENV{HAPAX_STATE_DIR};
-        sub run { my $name = shift; while (1) { open(my $file, ">>", "$dir/$name"); syswrite($file, "x\n"); close($file) } }
-        threads->create(\&run, "one"); run("two")"#;
+        sub run { my $name = shift; while (1) { open(my $file, ">>", "$dir/$name"); syswrite($file, "$$\n"); close($file) } }
+        threads->create(sub { 1 while 1 }) for 1 .. 20; threads->create(\&run, "one"); run("two")"#;
     for blow in ["kill", "stop", "cancel"] {
+        for name in ["one", "two"] {
+            let _ = std::fs::remove_file(rig.file(name));
+        }
         let running = program(&["perl", "-e", script]).start(rig.start()).await;
         rig.written("one").await;
-        rig.written("two").await;
+        let pid = rig.written("two").await.lines().next().unwrap().to_owned();
         let handle = running.handle();
         assert_eq!(handle.hold().await, Landing::Landed);
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+        let states: Vec<char> = threads.map(|thread| state(&format!("{pid}/task/{}", thread.file_name().display()))).collect();
+        assert!(states.len() == 22 && states.iter().all(|state| matches!(state, 'T' | 'D')), "{states:?}");
         let lengths = || ["one", "two"].map(|name| std::fs::metadata(rig.file(name)).unwrap().len());
         let before = lengths();
         let landing = match blow {
