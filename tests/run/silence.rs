@@ -51,6 +51,7 @@ fn a_client_without_a_timeout_makes_a_case_void_that_waits_for_it() {
     let why = verdict(&report, "silent")["void_because"].to_string();
     assert!(why.contains("the client's timeout was not reached within 3 s") && why.contains("client_timeout"), "{why}");
     assert!(stdout.contains("the client's timeout was not reached within 3 s"), "{stdout}");
+    assert!(stdout.contains("Give the client a timeout."), "{stdout}");
 }
 
 #[test]

@@ -28,9 +28,16 @@ pub(super) fn finding(scene: &Scene<'_, '_>) -> Option<Finding> {
             shown(first.operation()),
             passed(lasted),
         ),
-        remedy: "This shows a lost connection, not a timeout. To see what happens when the client's own timeout expires, run a case with \
+        remedy: match first.answer?.silence {
+            Some(SilenceEnd::Limit) => {
+                "Give the client a timeout. If it has one, set `client_timeout` in hapax.yaml to that time, so that the trial waits for it."
+            }
+            _ => {
+                "This shows a lost connection, not a timeout. To see what happens when the client's own timeout expires, run a case with \
                  `reply: {hang: until-timeout}`, and set `client_timeout` in hapax.yaml."
-            .to_owned(),
+            }
+        }
+        .to_owned(),
         entries: ended.iter().flat_map(|attempt| entries_of(attempt)).collect(),
     })
 }
