@@ -124,6 +124,8 @@ fn ordinary_text_stays() {
         "password: ********",
         "password: null",
         "PWD=/home/ann OLDPWD=/tmp",
+        "HAPAX_SHARED_DIR=/tmp/hapax-3CIwFo/0123456789abcdef/0123456789abcdef",
+        "open /Users/Ann42/projects/agents/lib/checkouts0/ failed",
         "pass: 3 fail: 0",
         "pass=12 fail=3",
         "PASS payment/lost-reply@keys=none,reply=drop1",

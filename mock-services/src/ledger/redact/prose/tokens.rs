@@ -86,7 +86,8 @@ fn amazon_ids(text: &[u8], found: &mut Vec<(usize, usize)>) {
     }
 }
 
-/// Forty characters of base64, small and capital letters and digits among them. The hash of a commit has no capitals.
+/// Forty characters of base64, small and capital letters and digits among them. The hash of a commit has no capitals; a piece of a path begins with a
+/// slash, or behind a dash, a dot or an underscore.
 fn amazon_secrets(text: &[u8], found: &mut Vec<(usize, usize)>) {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"/+".contains(&byte);
     let mut at = 0;
@@ -94,7 +95,13 @@ fn amazon_secrets(text: &[u8], found: &mut Vec<(usize, usize)>) {
         let end = skip(text, at, is_part);
         let word = &text[at..end];
         let has = |is: fn(&u8) -> bool| word.iter().any(is);
-        if word.len() == AMAZON_SECRET && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit) {
+        let in_path = word.starts_with(b"/") || at.checked_sub(1).is_some_and(|before| b"-._".contains(&text[before]));
+        if word.len() == AMAZON_SECRET
+            && !in_path
+            && has(u8::is_ascii_uppercase)
+            && has(u8::is_ascii_lowercase)
+            && has(u8::is_ascii_digit)
+        {
             found.push((at, end));
         }
         at = end + 1;
