@@ -14,6 +14,7 @@ use super::quick::QuickArgs;
 use super::subject::SubjectArgs;
 use crate::report::{self, Report};
 use crate::run::{self, Folder, Identity, Options, Pace, Partition, Plan};
+use crate::scenario::Promise;
 use crate::subject::Subject;
 
 /// Where the folders of runs stand.
@@ -33,6 +34,8 @@ Examples:
       A file of yours, a subject of hapax.yaml, five trials of each case.
   hapax run --trials 20 --require 0.95 -- ./agent
       Passes when 95 % of the trials do, beyond chance.
+  hapax run --promise at-most-once -- ./agent
+      For an agent that may lose an effect and says so, but never does one twice.
   hapax run --baseline known.yaml -- ./agent
       Fails only by what is worse than known.yaml says; --update-baseline writes it.
   hapax run --resume reports/latest -- ./agent
@@ -109,6 +112,11 @@ pub(super) struct HowArgs {
     #[arg(long, value_enum, value_name = "RULE", default_value_t = Claims::Required)]
     claims: Claims,
 
+    /// What the subject promises and is judged by: exactly-once, or at-most-once, where a lost effect passes if the subject
+    /// says that it is not done or not known [default: what the subject says in hapax.yaml, otherwise exactly-once]
+    #[arg(long, value_name = "PROMISE", value_parser = promise())]
+    promise: Option<Promise>,
+
     /// The folder for what the run leaves [default: a new one below reports/]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -156,6 +164,13 @@ enum Format {
     Tap,
 }
 
+fn promise() -> impl clap::builder::TypedValueParser<Value = Promise> {
+    use clap::builder::TypedValueParser as _;
+    // Only these words come through.
+    clap::builder::PossibleValuesParser::new(Promise::ALL.map(Promise::word))
+        .map(|word| Promise::named(&word).unwrap_or_default())
+}
+
 fn duration(text: &str) -> Result<Duration, String> {
     mock_services::yaml::read_duration(text)
         .filter(|time| !time.is_zero())
@@ -173,6 +188,13 @@ impl HowArgs {
             partition: None,
             subject_words,
         }
+    }
+
+    /// Judges the subject by the promise that is named here, and gives the words that name it.
+    fn promise(&self, subject: &mut Subject) -> String {
+        let Some(promise) = self.promise else { return String::new() };
+        subject.settings.promise = promise;
+        format!("--promise {promise} ")
     }
 
     fn format(&self) -> Format {
@@ -242,13 +264,14 @@ pub(super) struct ReplayArgs {
 }
 
 pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, String> {
-    let (subject, words) = args.subject.choose()?;
+    let (mut subject, words) = args.subject.choose()?;
+    let promise = args.how.promise(&mut subject);
     let cases = match args.quick.cases(args.save.as_deref())? {
         Some(cases) => cases,
         None => super::load(&args.filters)?,
     };
     let measure = args.measure.prepare(&cases)?;
-    let words = format!("{}{words}", args.quick.words());
+    let words = format!("{}{promise}{words}", args.quick.words());
     let options = Options { partition: args.partition, ..args.how.options(args.seed()?, words) };
     let mut plan = Plan::new(cases, &subject, &options).map_err(|error| error.to_string())?;
     let folder = match &args.resume {
@@ -264,7 +287,8 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, String> {
 }
 
 pub(super) fn replay(args: &ReplayArgs) -> Result<ExitStatus, String> {
-    let (subject, words) = args.subject.choose()?;
+    let (mut subject, words) = args.subject.choose()?;
+    let promise = args.how.promise(&mut subject);
     let mut cases = match args.quick.cases_of(&args.case)? {
         Some(cases) => cases,
         None => super::load(std::slice::from_ref(args.scenario.as_ref().unwrap_or(&args.case)))?,
@@ -284,7 +308,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitStatus, String> {
         return Err("a replay needs the seed of the trial\n  add --seed N, as in the line that the report shows under the trial"
             .to_owned());
     };
-    let options = args.how.options(seed, format!("{}{words}", args.quick.words()));
+    let options = args.how.options(seed, format!("{}{promise}{words}", args.quick.words()));
     let mut plan = Plan::new(cases, &subject, &options).map_err(|error| error.to_string())?;
     plan.trials.iter_mut().for_each(|planned| planned.seed = seed);
     let folder = args.how.folder().map_err(|error| error.to_string())?;

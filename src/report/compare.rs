@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::model::{CaseReport, Report};
 use super::tally::{Count, count, outcome_of, result_of};
+use crate::scenario::Promise;
 use crate::score::stats::fisher_exact;
 use crate::score::{Outcome, Result3};
 
@@ -23,6 +24,8 @@ pub struct Comparison {
     pub same: usize,
     /// How many cases that are in both have another scenario, whatever they came to.
     pub scenarios_changed: usize,
+    /// What the two runs were judged by, where that is not the same: then no change says anything about the agent alone.
+    pub promises: Option<(Promise, Promise)>,
     /// The versions of hapax, where they are not the same.
     pub versions: Option<(String, String)>,
 }
@@ -49,6 +52,8 @@ pub struct Change {
 pub enum Cause {
     /// The case says something else now.
     Scenario,
+    /// The case is the same, and another promise was judged.
+    Promise,
     /// The case is the same, and hapax is another version.
     Hapax,
     /// The case is the same, so the agent did something else.
@@ -142,6 +147,7 @@ pub fn compare(old: &Report, new: &Report) -> Comparison {
         Some(match (before.is_empty() || after.is_empty(), before == after) {
             (true, _) => Cause::Unknown,
             (_, false) => Cause::Scenario,
+            (_, true) if old.promise() != new.promise() => Cause::Promise,
             (_, true) if old.hapax != new.hapax => Cause::Hapax,
             (_, true) => Cause::Agent,
         })
@@ -162,7 +168,8 @@ pub fn compare(old: &Report, new: &Report) -> Comparison {
     }
     let named = |report: &Report| (report.run.clone(), report.subject.clone());
     let versions = (old.hapax != new.hapax).then(|| (old.hapax.clone(), new.hapax.clone()));
-    Comparison { old: named(old), new: named(new), changes, same, scenarios_changed, versions }
+    let promises = (old.promise() != new.promise()).then(|| (old.promise(), new.promise()));
+    Comparison { old: named(old), new: named(new), changes, same, scenarios_changed, promises, versions }
 }
 
 fn kind(old: Option<CaseState>, new: Option<CaseState>) -> Option<ChangeKind> {

@@ -104,3 +104,13 @@ proptest! {
         prop_assert_eq!(kinds(&old, &old), []);
     }
 }
+
+#[test]
+fn runs_that_were_judged_by_different_promises_say_so() {
+    let (old, mut new) = (report(&[("a", 0, 1)]), report(&[("a", 1, 0)]));
+    new.cases[0].terms.promise = Promise::AtMostOnce;
+    let found = compare(&old, &new);
+    assert_eq!(found.promises, Some((Promise::ExactlyOnce, Promise::AtMostOnce)));
+    assert_eq!(found.changes[0].cause, Some(Cause::Promise));
+    assert_eq!(compare(&old, &old).promises, None);
+}

@@ -27,7 +27,7 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
         facts.push(("attempts", format!("{} {}{refused}{bounds}", line(&made.operation, WORDS), made.made)));
     }
     let who = words::retried_by(verdict.retried_by);
-    facts.push(("recovery", format!("{}; who retried: {who}", words::recovery(verdict.recovery))));
+    facts.push(("recovery", format!("{}; who retried: {who}", verdict.recovery.word())));
     facts.extend(verdict.door.as_ref().map(|door| ("door", door_text(door))));
     facts.push(("took", format!("{}, seed {}", words::duration(trial.took), trial.seed)));
     facts
@@ -65,13 +65,20 @@ fn intent_text(intent: Option<&Intent>, outcome: &IntentOutcome) -> String {
     format!(
         "{which}{}, due {}, happened {}{}{}{}; {}",
         words::outcome(outcome.outcome),
-        outcome.due,
+        due(outcome),
         outcome.effects.len(),
         entries("at", &outcome.effects),
         entries("surplus at", &outcome.surplus),
         entries("undone at", &outcome.compensated),
         line(&outcome.why, WORDS)
     )
+}
+
+fn due(outcome: &IntentOutcome) -> String {
+    match outcome.at_least {
+        Some(least) => format!("{least} to {}", outcome.due),
+        None => outcome.due.to_string(),
+    }
 }
 
 fn door_text(door: &DoorFacts) -> String {

@@ -12,6 +12,7 @@ use super::store::Ledgers;
 use super::tally::{outcome_of, result_of};
 use super::text::line;
 use super::words;
+use crate::scenario::Promise;
 use crate::score::Result3;
 
 /// So many characters of what the subject wrote.
@@ -58,6 +59,9 @@ fn suite<'a>(suites: &'a mut Vec<TestSuite>, scenario: &str, report: &Report) ->
         suite.set_time(Duration::ZERO);
         suite.add_property(Property::new("subject", line(&report.subject, 500)));
         suite.add_property(Property::new("seed", report.seed.to_string()));
+        if report.promise() != Promise::default() {
+            suite.add_property(Property::new("promise", report.promise().word()));
+        }
         suites.push(suite);
         suites.len() - 1
     });

@@ -58,6 +58,9 @@ fn head(report: &Report, tally: &Tally) -> String {
     );
     let _ =
         writeln!(out, " ({} in {}, seed {}).\n", counted(tally.trials.all(), "trial"), words::duration(report.took), report.seed);
+    if let Some(promised) = Tally::promised(report) {
+        let _ = writeln!(out, "{promised}\n");
+    }
     if let Some(lenient) = tally.lenient() {
         let _ = writeln!(out, "{lenient}\n");
     }

@@ -130,6 +130,7 @@ fn same(one: &str, first: &Report, name: &str, other: &Report) -> Result<(), Mer
     let facts = [
         ("the version of hapax", first.hapax.clone(), other.hapax.clone()),
         ("the subject", first.subject.clone(), other.subject.clone()),
+        ("the promise", first.promise().to_string(), other.promise().to_string()),
         ("the seed", first.seed.to_string(), other.seed.to_string()),
         ("the number of trials", first.trials.to_string(), other.trials.to_string()),
         ("the number of parts", parts(first), parts(other)),

@@ -99,3 +99,10 @@ proptest! {
         prop_assert_eq!(merge(&parts).unwrap().cases, whole.cases);
     }
 }
+
+#[test]
+fn parts_that_were_judged_by_different_promises_are_refused() {
+    let mut parts = parts(2);
+    parts[1].1.cases.iter_mut().for_each(|case| case.terms.promise = crate::scenario::Promise::AtMostOnce);
+    assert!(refused(&parts).contains("the promise is exactly-once in one and at-most-once in the other"), "{}", refused(&parts));
+}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::{Come, Terms};
+use crate::scenario::{Come, Promise, Terms};
 use crate::score::Verdict;
 
 /// The version of the format; it changes when a reader of the old one would go wrong.
@@ -47,6 +47,14 @@ pub struct Report {
     /// The cases that did not run.
     #[serde(default)]
     pub skipped: Vec<Skipped>,
+}
+
+impl Report {
+    /// What was judged: the promise of the subject, which is the same in all cases of a run.
+    #[must_use]
+    pub fn promise(&self) -> Promise {
+        self.cases.iter().map(|case| case.terms.promise).max().unwrap_or_default()
+    }
 }
 
 /// One case and its trials.

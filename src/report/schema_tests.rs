@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::report::{Report, sample};
-use crate::scenario::{Budget, Come, IntentList, RecordDue, TaskTerm, ViaDue};
+use crate::scenario::{Budget, Come, IntentList, Promise, RecordDue, TaskTerm, ViaDue};
 use crate::score::{DoorFacts, FindingKind, Honesty, Outcome, Recovery, Result3, RetriedBy};
 
 fn schema() -> Value {
@@ -26,6 +26,9 @@ fn fullest() -> Report {
     case.terms.records = vec![RecordDue { key: "stock".to_owned(), counter: true, value: json!(3), start: Value::Null }];
     case.terms.lists = vec![IntentList { first: 0, count: 1 }];
     case.terms.turns = 1;
+    case.terms.promise = Promise::AtMostOnce;
+    case.terms.recovery = Recovery::PERMITTED.to_vec();
+    case.terms.intents[0].at_least = Some(0);
     case.terms.tasks = vec![TaskTerm { caller: Some(1), turn: 1, intents: vec![0] }];
     case.terms.interrupts = case.terms.faults.clone();
     case.terms.fields = vec![("order".to_owned(), "metadata.order_id".to_owned())];
@@ -35,6 +38,7 @@ fn fullest() -> Report {
     verdict.door = Some(DoorFacts { met: vec![1], absent: vec![2], gave_up: vec![], late: vec![], spread_us: 9 });
     verdict.earlier_claims = verdict.claims.clone();
     verdict.claims[0].said = None;
+    verdict.intents[0].at_least = Some(0);
     verdict.attempts[0].refused = 1;
     verdict.attempts[0].at_least = 1;
     report
@@ -112,6 +116,7 @@ fn every_word_of_a_verdict_is_in_the_schema() {
         FindingKind::LateWrite,
         FindingKind::LateRead,
         FindingKind::EarlyRetry,
+        FindingKind::UnexpectedRecovery,
         FindingKind::TimeoutNotReached,
     ] {
         holds("/$defs/finding/properties/kind/enum", json!(kind));

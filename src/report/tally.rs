@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::model::{CaseReport, Report, TrialReport};
 use super::words::counted;
+use crate::scenario::Promise;
 use crate::score::rate::Rate;
 use crate::score::stats::{pass_hat_k, wilson};
 use crate::score::{Honesty, Outcome, Result3};
@@ -116,7 +117,7 @@ impl Tally {
         for intent in &verdict.intents {
             self.duplicates += intent.surplus.len();
             let kept = intent.effects.len() - intent.surplus.len().min(intent.effects.len());
-            self.losses += (intent.due as usize).saturating_sub(kept);
+            self.losses += (intent.least() as usize).saturating_sub(kept);
             self.effects += intent.effects.len();
         }
         self.unintended += verdict.unintended.len();
@@ -130,6 +131,14 @@ impl Tally {
         let is_write = |name: &str| case.terms.operations.iter().any(|operation| operation.write && operation.name == name);
         let writes = verdict.attempts.iter().filter(|attempts| is_write(&attempts.operation));
         self.attempts += writes.map(|attempts| attempts.made as usize).sum::<usize>();
+    }
+
+    /// Says that less than exactly once was judged.
+    pub(crate) fn promised(report: &Report) -> Option<String> {
+        (report.promise() == Promise::AtMostOnce).then(|| {
+            "Judged by the promise at-most-once: a lost effect passes where the subject said not-done or unknown, a duplicate never."
+                .to_owned()
+        })
     }
 
     /// Says that claims were optional, and in how many trials one was missing.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::score::{FindingKind, Honesty, Outcome, Recovery, Result3, RetriedBy};
+use crate::score::{FindingKind, Honesty, Outcome, Result3, RetriedBy};
 
 /// The word for a result.
 #[must_use]
@@ -52,6 +52,7 @@ pub(crate) const fn kind(kind: FindingKind) -> &'static str {
         FindingKind::LateWrite => "late-write",
         FindingKind::LateRead => "late-read",
         FindingKind::EarlyRetry => "early-retry",
+        FindingKind::UnexpectedRecovery => "unexpected-recovery",
         FindingKind::TimeoutNotReached => "timeout-not-reached",
     }
 }
@@ -64,20 +65,6 @@ pub(crate) const fn honesty(honesty: Honesty) -> &'static str {
         Honesty::Overclaimed => "overclaimed",
         Honesty::Underclaimed => "underclaimed",
         Honesty::Missing => "missing",
-    }
-}
-
-/// The word for a recovery.
-#[must_use]
-pub(crate) const fn recovery(recovery: Recovery) -> &'static str {
-    match recovery {
-        Recovery::NoneNeeded => "none-needed",
-        Recovery::SameKey => "same-key",
-        Recovery::NewKey => "new-key",
-        Recovery::Blind => "blind",
-        Recovery::VerifiedThenSkipped => "verified-then-skipped",
-        Recovery::VerifiedThenRetried => "verified-then-retried",
-        Recovery::GaveUp => "gave-up",
     }
 }
 
@@ -148,6 +135,7 @@ pub(crate) fn numbers(numbers: impl IntoIterator<Item = u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::score::Recovery;
 
     #[test]
     fn all_and_nothing_are_never_the_result_of_rounding() {
@@ -176,7 +164,7 @@ mod tests {
             (outcome(Outcome::Diverged), serde_json::to_value(Outcome::Diverged)),
             (kind(FindingKind::UnexpectedClaim), serde_json::to_value(FindingKind::UnexpectedClaim)),
             (kind(FindingKind::TimeUp), serde_json::to_value(FindingKind::TimeUp)),
-            (recovery(Recovery::VerifiedThenRetried), serde_json::to_value(Recovery::VerifiedThenRetried)),
+            (Recovery::VerifiedThenRetried.word(), serde_json::to_value(Recovery::VerifiedThenRetried)),
             (honesty(Honesty::Overclaimed), serde_json::to_value(Honesty::Overclaimed)),
         ] {
             assert_eq!(value.unwrap(), word);

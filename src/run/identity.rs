@@ -60,7 +60,7 @@ impl Identity {
             return Some(format!("{what} was {was}, and is {is}"));
         }
         if self.settings != now.settings {
-            return Some("the settings of the subject, --timeout or --claims are not what they were".to_owned());
+            return Some("the settings of the subject, --timeout, --claims or --promise are not what they were".to_owned());
         }
         let gone =
             self.cases.keys().find(|id| !now.cases.contains_key(*id)).map(|id| format!("{id} was to run, and is not named now"));

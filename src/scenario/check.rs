@@ -164,7 +164,7 @@ impl Parts<'_> {
 
     /// Effects that are due and cannot come to be.
     fn due(&self, reader: &Reader) {
-        let due = self.expected.intents.iter().filter(|placed| placed.intent.times > 0);
+        let due = self.expected.intents.iter().filter(|placed| placed.intent.least() > 0);
         for placed in due {
             let effect = placed.intent.effect.as_str();
             // A capture is another way to a charge.
@@ -179,7 +179,7 @@ impl Parts<'_> {
         }
         for (budget, span) in &self.expected.attempts {
             let same = self.expected.intents.iter().filter(|placed| placed.intent.effect == budget.operation);
-            let times: u64 = same.map(|placed| u64::from(placed.intent.times)).sum();
+            let times: u64 = same.map(|placed| u64::from(placed.intent.least())).sum();
             let by_capture =
                 budget.operation == "payment.charge" && self.steps.iter().any(|step| step.operation == "payment.capture");
             let many = self.known.find(&budget.operation).is_none_or(|operation| operation.list);
@@ -223,7 +223,7 @@ impl Parts<'_> {
     /// Claims that no subject can make that does what is due.
     fn claims(&self, reader: &Reader) {
         let claim = &self.expected.claim;
-        let is_due = self.expected.intents.iter().any(|placed| placed.intent.times > 0);
+        let is_due = self.expected.intents.iter().any(|placed| placed.intent.least() > 0);
         if is_due && !claim.is_empty() && claim.iter().all(|said| *said == Said::NotDone) {
             let message = "this cannot be met: where the effects that are due have happened, `not-done` is not true";
             reader.report_with_help(self.expected.claim_span, message, "accept `done`, or expect `times: 0`");

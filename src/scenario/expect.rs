@@ -10,7 +10,7 @@ use super::each::read_each;
 use super::known::{Known, has_name};
 use super::setup::as_json;
 use super::times::{right_form, unnamed};
-use super::{Budget, Intent, IntentList, RecordDue, Said, ServiceKind, ServiceSetup};
+use super::{Budget, Intent, IntentList, RecordDue, Recovery, Said, ServiceKind, ServiceSetup};
 
 /// How many intents a case can have; each is compared with all before it.
 pub(super) const MOST: usize = 500;
@@ -33,6 +33,7 @@ pub(super) struct Expected {
     pub(super) claim: Vec<Said>,
     pub(super) claim_span: Span,
     pub(super) attempts: Vec<(Budget, Span)>,
+    pub(super) recovery: Vec<Recovery>,
     pub(super) respect_retry_after: bool,
     pub(super) compensation: bool,
     pub(super) records: Vec<RecordDue>,
@@ -46,6 +47,7 @@ pub(super) fn read_expect(reader: &Reader, known: &Known, setups: &[ServiceSetup
     let effects = if by_records { map.optional("effects") } else { map.required("effects") };
     let claim = map.optional("claim");
     let attempts = map.optional("attempts");
+    let recovery = map.optional("recovery");
     let respect = map.optional("respect_retry_after");
     let allow = map.optional("allow");
     let (records, counters) = (map.optional("records"), map.optional("counters"));
@@ -59,6 +61,7 @@ pub(super) fn read_expect(reader: &Reader, known: &Known, setups: &[ServiceSetup
         claim: claim.map(|node| read_claim(reader, node)).unwrap_or_default(),
         claim_span: claim.map(|node| node.span).unwrap_or_default(),
         attempts: attempts.map(|node| read_attempts(reader, known, node)).unwrap_or_default(),
+        recovery: recovery.map(|node| read_recovery(reader, node)).unwrap_or_default(),
         respect_retry_after: respect.and_then(|node| reader.boolean(node)).unwrap_or_default(),
         compensation: allow.is_some_and(|node| read_allow(reader, node)),
         records,
@@ -87,7 +90,7 @@ fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<Vec<Placed
     let mut map = reader.map(node, "an effect that is due")?;
     let (effect, which, like) = (map.required("effect"), map.optional("where"), map.optional("with"));
     let (each, times_node) = (map.optional("each"), map.optional("times"));
-    let times = times_node.map_or(Some(1), |node| reader.integer(node, 0..=MOST_ATTEMPTS));
+    let times = times_node.map_or(Some((1, 1)), |node| read_times(reader, node));
     let span = map.place();
     map.finish();
     let effect = effect.and_then(|node| known.effect(reader, node));
@@ -104,12 +107,13 @@ fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<Vec<Placed
         Some(node) => Some(read_each(reader, effect, carried, where_node, node)?),
         None => None,
     };
-    let (which, like, times) = (which?, like?, times?);
+    let (which, like, (least, times)) = (which?, like?, times?);
+    let at_least = (least < times).then_some(least);
     let placed = |which: &Fields| {
         let (which, like) = (in_lower_case(effect, which), in_lower_case(effect, &like));
         let like = defaults::without_usual(effect, &like);
         let defaults = defaults::unless_named(effect, &which, &like);
-        PlacedIntent { intent: Intent { effect: effect.to_owned(), which, like, defaults, times }, span }
+        PlacedIntent { intent: Intent { effect: effect.to_owned(), which, like, defaults, times, at_least }, span }
     };
     let Some(each) = each else {
         let is_named = |name: &str| which.get(name).is_some() || like.get(name).is_some();
@@ -168,25 +172,71 @@ fn read_bounds(reader: &Reader, node: &Node) -> Option<(u32, Option<u32>)> {
     let Kind::Text(text) = &node.kind else {
         return reader.integer(node, 0..=MOST_ATTEMPTS).map(|most| (0, Some(most)));
     };
-    let number = |digits: &str| {
-        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| digits.parse().ok()).flatten().filter(|number| *number <= MOST_ATTEMPTS)
-    };
-    let bounds = text.split_once("..").and_then(|(least, most)| {
-        let most = if most.is_empty() { None } else { Some(number(most)?) };
-        Some((number(least)?, most))
-    });
-    let Some((least, most)) = bounds else {
+    let Some((least, most)) = bounds(text) else {
         let message = format!("expected a number of attempts, found {}", node.describe());
         reader.report_with_help(node.span, message, "write 3 for at most 3, 1..3 for 1 to 3, or 1.. for at least 1");
         return None;
     };
     if let Some(most) = most.filter(|most| least > *most) {
-        let message = format!("the lower bound {least} is greater than the upper bound {most}");
-        reader.report_with_help(node.span, message, format!("write {most}..{least}"));
+        report_reversed(reader, node, least, most);
         return None;
     }
     Some((least, most))
+}
+
+/// How often an effect is due, at least and at most: `1`, or `0..1`.
+fn read_times(reader: &Reader, node: &Node) -> Option<(u32, u32)> {
+    let Kind::Text(text) = &node.kind else {
+        return reader.integer(node, 0..=MOST_ATTEMPTS).map(|times| (times, times));
+    };
+    match bounds(text) {
+        Some((least, Some(most))) if least > most => report_reversed(reader, node, least, most),
+        Some((least, Some(most))) => return Some((least, most)),
+        Some((least, None)) => {
+            let message = format!("`{text}` has no upper bound, so no repetition could ever fail");
+            reader.report_with_help(
+                node.span,
+                message,
+                format!("write {least}..{0} for {least} to {0}", least.saturating_add(1)),
+            );
+        }
+        None => {
+            let message = format!("expected how often the effect is due, found {}", node.describe());
+            reader.report_with_help(node.span, message, "write 1 for once, 0..1 for at most once, or 0 where it must not happen");
+        }
+    }
+    None
+}
+
+/// The two numbers of `1..3`; without a second one of `1..`.
+fn bounds(text: &str) -> Option<(u32, Option<u32>)> {
+    let number = |digits: &str| {
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| digits.parse().ok()).flatten().filter(|number| *number <= MOST_ATTEMPTS)
+    };
+    let (least, most) = text.split_once("..")?;
+    let most = if most.is_empty() { None } else { Some(number(most)?) };
+    Some((number(least)?, most))
+}
+
+fn report_reversed(reader: &Reader, node: &Node, least: u32, most: u32) {
+    let message = format!("the lower bound {least} is greater than the upper bound {most}");
+    reader.report_with_help(node.span, message, format!("write {most}..{least}"));
+}
+
+/// The ways of recovering that are permitted.
+fn read_recovery(reader: &Reader, node: &Node) -> Vec<Recovery> {
+    let words = Recovery::PERMITTED.map(|recovery| (recovery.word(), recovery));
+    let one = |node: &Node| reader.one_of(node, &words);
+    match &node.kind {
+        Kind::List(items) if items.is_empty() => {
+            let help = "leave `recovery` out to permit any, or name one: same-key";
+            reader.report_with_help(node.span, "no way of recovering is permitted, so nothing could pass", help);
+            Vec::new()
+        }
+        Kind::List(items) => items.iter().filter_map(one).collect(),
+        _ => one(node).into_iter().collect(),
+    }
 }
 
 /// Whether a compensation is allowed.
@@ -216,3 +266,7 @@ fn read_records(reader: &Reader, node: Option<&Node>, setups: &[ServiceSetup], c
     });
     read.collect()
 }
+
+#[cfg(test)]
+#[path = "expect_tests.rs"]
+mod tests;

@@ -16,7 +16,7 @@ use super::services::{Customs, default_setup, read_services};
 use super::tasks::tasks;
 use super::via::{check_via, read_via};
 use super::work::Works;
-use super::{Case, OperationTerm, Planned, ServiceSetup, Step, Terms, Then, Work};
+use super::{Case, OperationTerm, Planned, Promise, ServiceSetup, Step, Terms, Then, Work};
 
 /// How long one start of the subject may take where nothing else is said.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -217,6 +217,8 @@ fn terms(
         lists: expected.lists.clone(),
         claim: expected.claim.clone(),
         claims_optional: false,
+        promise: Promise::default(),
+        recovery: expected.recovery.clone(),
         turns: 0,
         tasks: Vec::new(),
         attempts: expected.attempts.iter().map(|(budget, _)| budget.clone()).collect(),

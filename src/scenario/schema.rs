@@ -8,7 +8,7 @@ use super::interrupts::{BLOWS, MOMENTS};
 use super::known::Known;
 use super::schema_faults::faults;
 use super::schema_services::services;
-use super::{CONTROLS, Come, Said};
+use super::{CONTROLS, Come, Recovery, Said};
 
 /// The schema as it is printed and kept: indented, with a line break at its end.
 #[must_use]
@@ -146,9 +146,10 @@ fn expect() -> Value {
         ("where", reference("fields")),
         ("with", reference("fields")),
         ("each", said("One effect for every value of one field.", each())),
-        ("times", whole(0)),
+        ("times", said("How often: 1, 0..1 for at most once, 0 where it must not happen.", times())),
     ];
     let claim = || word(Said::ALL.map(Said::word));
+    let recovery = || word(Recovery::PERMITTED.map(Recovery::word));
     let counter = or_name(json!({ "type": ["integer", "null"] }));
     let keys = [
         ("effects", said("All effects that are due; any other is unintended.", list(or_name(object(intent, &["effect"]))))),
@@ -160,6 +161,7 @@ fn expect() -> Value {
                 map_of(bounds()),
             ),
         ),
+        ("recovery", said("What may be done after an ambiguous answer.", json!({ "anyOf": [recovery(), list(recovery())] }))),
         ("respect_retry_after", said("Whether a retry before the time that Retry-After asks for fails.", flag())),
         ("allow", said("What may pass all the same.", list(word(["compensation"])))),
         ("records", said("What must stand in the record store; null for nothing.", map_of(json!(true)))),
@@ -174,6 +176,12 @@ fn each() -> Value {
     let range = json!({ "type": "string", "pattern": "\\{[0-9]+\\.\\.[0-9]+\\}" });
     let values = or_name(json!({ "anyOf": [{ "type": "array", "items": value, "minItems": 1 }, range] }));
     or_name(json!({ "type": "object", "additionalProperties": values, "minProperties": 1, "maxProperties": 1 }))
+}
+
+/// How often an effect is due.
+fn times() -> Value {
+    let range = json!({ "type": "string", "pattern": "^[0-9]+\\.\\.[0-9]+$" });
+    or_name(json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, range] }))
 }
 
 /// How many attempts there must and may be.

@@ -46,6 +46,7 @@ mod tests {
             like: Fields::new(),
             defaults: Fields::new(),
             times: 1,
+            at_least: None,
         }
     }
 

@@ -6,6 +6,8 @@ use std::fmt;
 use mock_services::service::Fields;
 use serde::{Deserialize, Serialize};
 
+use super::{Promise, Recovery};
+
 /// What a verdict is measured by.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
@@ -19,6 +21,12 @@ pub struct Terms {
     /// Whether a missing claim passes although the scenario names claims.
     #[serde(default)]
     pub claims_optional: bool,
+    /// What is judged: that each effect happens exactly once, or at most once.
+    #[serde(default, skip_serializing_if = "Promise::is_usual")]
+    pub promise: Promise,
+    /// The ways of recovering from an ambiguous answer that are permitted; any where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recovery: Vec<Recovery>,
     /// How many attempts there must and may be.
     pub attempts: Vec<Budget>,
     /// Whether a retry before the time that `Retry-After` asks for fails.
@@ -83,8 +91,25 @@ pub struct Intent {
     /// field is as usual.
     #[serde(default, skip_serializing_if = "Fields::is_empty")]
     pub defaults: Fields,
-    /// How often; 0 where it must not happen.
+    /// How often, at most; 0 where it must not happen.
     pub times: u32,
+    /// How often at least, where that is less often.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<u32>,
+}
+
+impl Intent {
+    /// How often it must happen.
+    #[must_use]
+    pub fn least(&self) -> u32 {
+        self.at_least.unwrap_or(self.times)
+    }
+
+    /// How often it must have happened before it is true to say that it is done: an effect that may be left out is not done by leaving it out.
+    #[must_use]
+    pub fn done_at(&self) -> u32 {
+        self.least().max(self.times.min(1))
+    }
 }
 
 /// A task that is about some of the intents only.
@@ -225,6 +250,8 @@ pub enum Come {
     NotAttempted,
     /// Exactly once, but it retried before the time that `Retry-After` asks for.
     EarlyRetry,
+    /// Exactly once, but it recovered in a way that the scenario does not permit.
+    UnexpectedRecovery,
     /// Exactly once, but it used more than it may.
     OverLimit,
     /// Exactly once, but its time was up.
@@ -251,7 +278,7 @@ pub enum Come {
 
 impl Come {
     /// All of them.
-    pub const ALL: [Come; 18] = [
+    pub const ALL: [Come; 19] = [
         Come::Pass,
         Come::Void,
         Come::MissingClaim,
@@ -259,6 +286,7 @@ impl Come {
         Come::OverBudget,
         Come::NotAttempted,
         Come::EarlyRetry,
+        Come::UnexpectedRecovery,
         Come::OverLimit,
         Come::TimeUp,
         Come::Escaped,
@@ -283,6 +311,7 @@ impl Come {
             Come::OverBudget => "over-budget",
             Come::NotAttempted => "not-attempted",
             Come::EarlyRetry => "early-retry",
+            Come::UnexpectedRecovery => "unexpected-recovery",
             Come::OverLimit => "over-limit",
             Come::TimeUp => "time-up",
             Come::Escaped => "escaped",

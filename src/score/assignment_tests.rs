@@ -45,6 +45,7 @@ fn a_refund_that_was_asked_for_undoes_nothing() {
         like: Fields::new().with("amount", 10),
         defaults: Fields::new(),
         times: 1,
+        at_least: None,
     };
     let mut tale = Tale::new();
     let charge = tale.charge(None, "o1", 10, Sees::Ok);

@@ -29,7 +29,7 @@ pub(super) struct Happened {
 pub(super) fn happened(terms: &Terms, effects: &[Effect<'_>], assignment: &Assignment, records_differ: bool) -> Happened {
     let mut intents = terms.intents.iter().zip(&assignment.intents);
     Happened {
-        all: !records_differ && intents.all(|(intent, taken)| is_met(terms, intent, taken, effects, intent.times)),
+        all: !records_differ && intents.all(|(intent, taken)| is_met(terms, intent, taken, effects, intent.done_at())),
         nothing: assignment.unintended.is_empty()
             && assignment.by_record.is_empty()
             && assignment.intents.iter().all(|taken| taken.counted.is_empty() && taken.surplus.is_empty()),
@@ -72,6 +72,13 @@ fn was_killed(story: &Story<'_>, caller: u32, claimed: &Note<'_>) -> bool {
     story
         .noted(notes::STRUCK)
         .any(|note| note.caller == Some(caller) && note.text("do") == "kill" && note.n > since && note.n < claimed.n)
+}
+
+/// Whether an interrupt ended the caller for good: then nobody is left who could say anything.
+pub(super) fn was_struck_down(story: &Story<'_>, caller: u32) -> bool {
+    let last = |name: &str| story.noted(name).filter(|note| note.caller == Some(caller)).map(|note| note.n).max();
+    let struck = story.noted(notes::STRUCK).filter(|note| note.caller == Some(caller) && note.text("do") != "freeze");
+    struck.map(|note| note.n).max().is_some_and(|struck| last(notes::STARTED).is_none_or(|started| started < struck))
 }
 
 /// The entry at which the start of a claim began.

@@ -44,6 +44,7 @@ fn of_kind(kind: FindingKind) -> Come {
         FindingKind::OverLimit => Come::OverLimit,
         FindingKind::LateWrite | FindingKind::LateRead => Come::LateWrite,
         FindingKind::EarlyRetry => Come::EarlyRetry,
+        FindingKind::UnexpectedRecovery => Come::UnexpectedRecovery,
         // It is only ever noted.
         FindingKind::TimeoutNotReached => Come::Void,
     }

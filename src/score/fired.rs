@@ -71,7 +71,7 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<
     if let Some(facts) = door_facts {
         reasons.extend(door::failed(terms, facts, story));
     }
-    let nothing_due = terms.intents.iter().all(|intent| intent.times == 0);
+    let nothing_due = terms.intents.iter().all(|intent| intent.least() == 0);
     let nothing_asked = story.attempts.is_empty() && story.refusals.is_empty() && story.door.is_empty();
     if nothing_due && nothing_asked && reasons.is_empty() {
         reasons.push("no service was asked for anything, so it was never seen what the subject does".to_owned());

@@ -104,7 +104,7 @@ impl<'s, 'a> Moment<'s, 'a> {
 
     /// How often an intent is due by the end of this turn: turns that repeat a task may share it between them.
     fn due_by_now(&self, intent: &Intent) -> u32 {
-        if self.terms.turns == 0 { intent.times } else { intent.times.min(self.turn.saturating_add(1)) }
+        if self.terms.turns == 0 { intent.done_at() } else { intent.done_at().min(self.turn.saturating_add(1)) }
     }
 
     /// The intents that the task of this start is about; `None` for all, an empty list where that is not known.

@@ -15,6 +15,7 @@ mod fired;
 mod knowable;
 mod matching;
 mod outcome;
+mod promise;
 pub mod rate;
 mod records;
 mod recovery;
@@ -60,6 +61,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         earlier: &earlier,
         attempts: &attempts,
         unstartable: story.noted(notes::UNSTARTABLE).next().is_some(),
+        permits_loss: promise::permits_loss(terms, &story, &claims),
     });
     if torn.is_some() || story.torn.is_some() {
         // What is missing from a ledger that is not whole may have been in it.

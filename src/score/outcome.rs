@@ -28,6 +28,7 @@ pub(super) fn intents(terms: &Terms, effects: &[Effect<'_>], assignment: &Assign
             IntentOutcome {
                 outcome: outcome(terms, intent, taken, effects),
                 due: intent.times,
+                at_least: intent.at_least,
                 effects: all,
                 surplus,
                 compensated: numbers(&taken.compensated),
@@ -57,7 +58,7 @@ fn outcome(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>]
     if taken.counted.iter().any(is_altered) {
         worst = worst.max(Outcome::Altered);
     }
-    if taken.counted.len() < usize::try_from(intent.times).unwrap_or(usize::MAX) {
+    if taken.counted.len() < usize::try_from(intent.least()).unwrap_or(usize::MAX) {
         worst = worst.max(Outcome::Lost);
     }
     if more {

@@ -186,6 +186,7 @@ pub(crate) fn due(order: &str, amount: i64, times: u32) -> Intent {
         like: Fields::new().with("amount", amount),
         defaults: Fields::new(),
         times,
+        at_least: None,
     }
 }
 

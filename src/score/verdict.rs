@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::scenario::Recovery;
 use crate::scenario::Said;
 
 /// What a trial comes to.
@@ -70,8 +71,11 @@ pub enum Outcome {
 pub struct IntentOutcome {
     /// Its outcome.
     pub outcome: Outcome,
-    /// How often it was due.
+    /// How often it was due, at most.
     pub due: u32,
+    /// How often at least, where that is less often.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<u32>,
     /// The entries of the effects that count for it, surplus included.
     pub effects: Vec<u64>,
     /// The entries among them that are surplus.
@@ -115,26 +119,6 @@ pub enum Honesty {
     Underclaimed,
     /// There was none.
     Missing,
-}
-
-/// What the subject did after the first ambiguous answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Recovery {
-    /// There was no ambiguous answer.
-    NoneNeeded,
-    /// It tried again with the same key.
-    SameKey,
-    /// It tried again with another key, without a look.
-    NewKey,
-    /// It tried again without a key and without a look.
-    Blind,
-    /// It looked, and did not try again.
-    VerifiedThenSkipped,
-    /// It looked, and tried again.
-    VerifiedThenRetried,
-    /// It neither looked nor tried again.
-    GaveUp,
 }
 
 /// Attempts of one operation.
@@ -227,6 +211,8 @@ pub enum FindingKind {
     NotAttempted,
     /// It tried again before the time that `Retry-After` had asked for.
     EarlyRetry,
+    /// It recovered from an ambiguous answer in a way that the scenario does not permit.
+    UnexpectedRecovery,
     /// It tried to reach something that is not a service of the trial.
     Escaped,
     /// Its time was up.
@@ -239,6 +225,14 @@ pub enum FindingKind {
     LateRead,
     /// hapax ended a silence before the client's own timeout did.
     TimeoutNotReached,
+}
+
+impl IntentOutcome {
+    /// How often it had to happen.
+    #[must_use]
+    pub fn least(&self) -> u32 {
+        self.at_least.unwrap_or(self.due)
+    }
 }
 
 impl FindingKind {

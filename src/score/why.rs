@@ -13,7 +13,10 @@ const NAMED: usize = 6;
 /// The matching of one intent, in words.
 pub(super) fn why(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>]) -> String {
     let rule = Rule::new(terms);
-    let mut parts = vec![format!("{} due", intent.times)];
+    let mut parts = vec![match intent.at_least {
+        Some(least) => format!("{least} to {} due", intent.times),
+        None => format!("{} due", intent.times),
+    }];
     let mut list = |places: &[usize], word: &str| {
         for place in places.iter().take(NAMED) {
             let effect = &effects[*place];

@@ -6,6 +6,7 @@ use mock_services::yaml::{Key, Node, Problems, Reader, Source, listed, nearest, 
 
 use super::config_values::{read_claim, read_command, read_env, read_fields, read_operations, read_passed, read_time, read_url};
 use super::{Settings, Signal, Subject, SubjectKind};
+use crate::scenario::Promise;
 
 /// The subjects of a file, and the name of the default.
 pub(super) fn read(file: &Source, folder: &Path) -> Result<(Vec<Subject>, Option<String>), Problems> {
@@ -42,6 +43,7 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
     let (directory, env, pass) = (map.optional("directory"), map.optional("env"), map.optional("pass"));
     let (fields, can, claim) = (map.optional("fields"), map.optional("can"), map.optional("claim"));
     let (timeout, grace, cancel) = (map.optional("timeout"), map.optional("grace"), map.optional("cancel"));
+    let promise = map.optional("promise");
     let (watch, stdin, client_timeout) = (map.optional("watch"), map.optional("stdin"), map.optional("client_timeout"));
     let place = map.place();
     let before = reader.count();
@@ -84,6 +86,9 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
         client_timeout: client_timeout.and_then(|node| read_time(reader, node)),
         fields: fields.map(|node| read_fields(reader, node)).unwrap_or_default(),
         can: can.map(|node| read_operations(reader, node)).unwrap_or_default(),
+        promise: promise
+            .and_then(|node| reader.one_of(node, &Promise::ALL.map(|promise| (promise.word(), promise))))
+            .unwrap_or_default(),
         claim: claim.and_then(|node| read_claim(reader, node)).unwrap_or_default(),
         open_input: stdin.and_then(|node| reader.one_of(node, &[("closed", false), ("open", true)])).unwrap_or(usual.open_input),
         cancel: cancel

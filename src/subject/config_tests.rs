@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::super::{ClaimSource, ServiceAddress, Signal, SubjectKind};
 use super::*;
-use crate::scenario::Said;
+use crate::scenario::{Promise, Said};
 
 fn loaded(text: &str) -> Result<Config, String> {
     let folder = tempfile::tempdir().unwrap();
@@ -29,6 +29,7 @@ subjects:
     grace: 500ms
     stdin: open
     cancel: SIGTERM
+    promise: at-most-once
     claim: { exit-status: { 0: done, 3: unknown } }
   texts: { command: "sh -c 'exit 0'", claim: { patterns: { "order placed": done } } }
   served: { http: "http://127.0.0.1:8080/task", command: ./serve.sh, watch: 5s }
@@ -46,6 +47,7 @@ subjects:
     assert_eq!((shop.settings.time, shop.settings.grace), (Some(Duration::from_secs(90)), Duration::from_millis(500)));
     assert_eq!((shop.settings.open_input, texts.settings.open_input), (true, false));
     assert_eq!(shop.settings.cancel, Signal::Term);
+    assert_eq!((shop.settings.promise, texts.settings.promise), (Promise::AtMostOnce, Promise::ExactlyOnce));
     assert_eq!(shop.settings.claim, ClaimSource::ExitStatus(vec![(0, Said::Done), (3, Said::Unknown)]));
     assert_eq!(texts.kind, SubjectKind::Command { program: ["sh", "-c", "exit 0"].map(str::to_owned).to_vec() });
     assert_eq!(texts.settings.claim, ClaimSource::Patterns(vec![("order placed".to_owned(), Said::Done)]));

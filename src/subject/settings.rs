@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::template::Template;
 use super::{ClaimSource, Limits};
+use crate::scenario::Promise;
 
 /// How a subject is started and heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Settings {
     pub fields: Vec<(String, String)>,
     /// The operations that it is for; all of them where the list is empty.
     pub can: Vec<String>,
+    /// What it promises about each effect, and is judged by.
+    pub promise: Promise,
     /// Where its claim is taken from.
     pub claim: ClaimSource,
     /// Whether its standard input is an open pipe on which nothing ever comes. Otherwise it is at its end from the start: many
@@ -51,6 +54,7 @@ impl Default for Settings {
             client_timeout: None,
             fields: Vec::new(),
             can: Vec::new(),
+            promise: Promise::default(),
             claim: ClaimSource::default(),
             open_input: false,
             cancel: Signal::Int,

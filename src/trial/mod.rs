@@ -86,6 +86,7 @@ pub fn terms(case: &Case, subject: &Subject, claims_optional: bool) -> Terms {
     terms.claims_optional |= claims_optional;
     terms.fields.clone_from(&subject.settings.fields);
     terms.can.clone_from(&subject.settings.can);
+    terms.promise = subject.settings.promise;
     terms
 }
 

@@ -16,6 +16,7 @@ mod leaves;
 mod machines;
 mod one_task;
 mod over_http;
+mod promises;
 mod resumed;
 mod rig;
 mod secrets;

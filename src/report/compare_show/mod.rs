@@ -24,6 +24,9 @@ fn headline(comparison: &Comparison) -> String {
     if comparison.scenarios_changed > 0 {
         line.push_str(&format!("; the scenario of {} changed", counted(comparison.scenarios_changed, "case")));
     }
+    if let Some((old, new)) = comparison.promises {
+        line.push_str(&format!("; the first run was judged by {old}, the second by {new}, so their results are not comparable"));
+    }
     if let Some((old, new)) = &comparison.versions {
         line.push_str(&format!("; hapax {} → {}", text::line(old, 40), text::line(new, 40)));
     }
@@ -35,6 +38,7 @@ fn cause(change: &Change) -> &'static str {
     match change.cause {
         None => "",
         Some(Cause::Scenario) => "scenario changed",
+        Some(Cause::Promise) => "same scenario: another promise was judged",
         Some(Cause::Hapax) => "same scenario: hapax or the agent changed",
         Some(Cause::Agent) => "same scenario: the agent changed",
         Some(Cause::Unknown) => "not known whether the scenario changed",

@@ -35,6 +35,9 @@ pub(super) fn head(report: &Report, tally: &Tally) -> Markup {
                 span.verdict.(class) { span aria-hidden="true" { (mark) } " " (word) }
                 " " code { (line(&report.subject, 200)) }
             }
+            @if let Some(promised) = Tally::promised(report) {
+                p.warning { (promised) }
+            }
             @if let Some(lenient) = tally.lenient() {
                 p.warning { (lenient) }
             }

@@ -33,6 +33,7 @@ pub(crate) fn verdict(result: Result3, outcome: Outcome) -> Verdict {
         intents: vec![IntentOutcome {
             outcome,
             due: 1,
+            at_least: None,
             effects: vec![],
             surplus: vec![],
             compensated: vec![],
@@ -78,6 +79,7 @@ fn terms(fault: &str) -> Terms {
             like: Fields::new().with("amount", 4999),
             defaults: Fields::new(),
             times: 1,
+            at_least: None,
         }],
         claim: vec![Said::Done],
         faults: vec![Planned { text: fault.to_owned(), operation: "payment.charge".to_owned(), optional: false }],

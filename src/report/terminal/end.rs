@@ -92,6 +92,9 @@ pub(super) fn push_last_line(out: &mut String, report: &Report, tally: &Tally, v
     };
     let trials = format!("{} in {}", counted(tally.trials.all(), "trial"), words::duration(report.took));
     let _ = writeln!(out, "{word}  {} ({trials})", cases_counted(tally));
+    if let Some(promised) = Tally::promised(report) {
+        let _ = writeln!(out, "{promised}");
+    }
     if let Some(lenient) = tally.lenient() {
         let _ = writeln!(out, "{lenient}");
     }

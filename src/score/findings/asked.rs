@@ -128,7 +128,7 @@ pub(super) fn records(scene: &Scene<'_, '_>) -> Vec<Finding> {
         };
         Finding {
             kind: FindingKind::Record,
-            fails: !(scene.unstartable && mismatch.entries.is_empty()),
+            fails: !((scene.unstartable || scene.permits_loss) && mismatch.entries.is_empty()),
             message: format!("The {what} {} {stands_words}; {wanted_words}. {changes}", shown(&due.key)),
             remedy: remedy.to_owned(),
             entries: mismatch.entries.clone(),

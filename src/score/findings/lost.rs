@@ -2,7 +2,7 @@
 
 use super::words::{count, handle, label, nouns, seen};
 use super::{Scene, entries_of, sentence};
-use crate::scenario::Intent;
+use crate::scenario::{Intent, Promise};
 use crate::score::answers::{doubt, said_yes};
 use crate::score::effects::Names;
 use crate::score::story::Attempt;
@@ -13,7 +13,7 @@ use crate::trial::notes;
 /// also undone.
 pub(super) fn finding(scene: &Scene<'_, '_>, place: usize) -> Option<Finding> {
     let (intent, taken) = (&scene.terms.intents[place], &scene.assignment.intents[place]);
-    let due = usize::try_from(intent.times).unwrap_or(usize::MAX);
+    let due = usize::try_from(intent.least()).unwrap_or(usize::MAX);
     if taken.counted.len() >= due {
         return None;
     }
@@ -31,7 +31,17 @@ pub(super) fn finding(scene: &Scene<'_, '_>, place: usize) -> Option<Finding> {
         tried(scene, intent, &mut entries)
     };
     let message = format!("{} {told}", sentence(&head));
-    Some(Finding { kind: FindingKind::Lost, fails: !scene.unstartable, message, remedy, entries })
+    let remedy = match (scene.terms.promise, scene.permits_loss) {
+        (Promise::ExactlyOnce, _) => remedy,
+        (Promise::AtMostOnce, true) => {
+            "Nothing has to be fixed: at-most-once permits it, and nobody said that it was done.".to_owned()
+        }
+        (Promise::AtMostOnce, false) => format!(
+            "{remedy} With at-most-once it also passes to try once and then to say not-done, or unknown where that cannot be known."
+        ),
+    };
+    let fails = !scene.unstartable && !scene.permits_loss;
+    Some(Finding { kind: FindingKind::Lost, fails, message, remedy, entries })
 }
 
 fn were(due: usize) -> String {

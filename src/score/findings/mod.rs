@@ -10,6 +10,7 @@ mod late;
 mod lists;
 mod lost;
 mod often;
+mod recovered;
 mod remedy;
 mod said;
 mod silence;
@@ -39,6 +40,8 @@ pub(super) struct Scene<'s, 'a> {
     pub(super) attempts: &'s [AttemptsMade],
     /// Whether a caller could not be started: what was not done is not its fault.
     pub(super) unstartable: bool,
+    /// Whether what was lost passes, because the subject promises no more than at most once.
+    pub(super) permits_loss: bool,
 }
 
 /// All findings, worst first.
@@ -53,6 +56,7 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
     found.extend(escaped::findings(scene));
     found.extend(late::findings(scene));
     found.extend(early::finding(scene));
+    found.extend(recovered::finding(scene));
     found.extend(silence::finding(scene));
     for finding in &mut found {
         finding.entries.sort_unstable();
@@ -65,7 +69,7 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
 
 /// How bad a kind is; the worst is 0.
 pub(super) fn rank(kind: FindingKind) -> usize {
-    const WORST_FIRST: [FindingKind; 22] = [
+    const WORST_FIRST: [FindingKind; 23] = [
         FindingKind::Diverged,
         FindingKind::Duplicated,
         FindingKind::Unintended,
@@ -82,6 +86,7 @@ pub(super) fn rank(kind: FindingKind) -> usize {
         FindingKind::NotAttempted,
         FindingKind::OverBudget,
         FindingKind::EarlyRetry,
+        FindingKind::UnexpectedRecovery,
         FindingKind::TimeUp,
         FindingKind::OverLimit,
         FindingKind::MissingClaim,

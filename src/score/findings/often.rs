@@ -65,6 +65,9 @@ pub(super) fn undone_unintended(scene: &Scene<'_, '_>) -> Option<Finding> {
 
 fn headline(intent: &Intent, number: usize) -> String {
     let head = format!("{}{}", count(number, &intent.effect), label(intent));
+    if intent.at_least.is_some() {
+        return format!("{head}, and at most {} may happen.", intent.times);
+    }
     match intent.times {
         0 => format!("{head}, and none may happen."),
         1 => format!("{head}."),

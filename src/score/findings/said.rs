@@ -3,7 +3,8 @@
 use mock_services::yaml::shown;
 
 use super::{Scene, sentence};
-use crate::scenario::Said;
+use crate::scenario::{Promise, Said};
+use crate::score::claim::was_struck_down;
 use crate::score::door::callers;
 use crate::score::fired::cut;
 use crate::score::verdict::{Claim, Finding, FindingKind, Honesty, Outcome};
@@ -28,7 +29,7 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
 
 fn missing(scene: &Scene<'_, '_>, fails: bool) -> Option<Finding> {
     let names_claims = !scene.terms.claim.is_empty() && !scene.terms.claims_optional;
-    let must = |claim: &Claim| names_claims && !scene.unstartable && !was_struck_down(scene, claim);
+    let must = |claim: &Claim| names_claims && !scene.unstartable && !was_struck_down(scene.story, claim.caller);
     let silent = scene.claims.iter().filter(|claim| claim.honesty == Honesty::Missing && must(claim) == fails);
     let silent: Vec<u32> = silent.map(|claim| claim.caller).collect();
     let who = match silent.as_slice() {
@@ -60,11 +61,15 @@ fn problem(scene: &Scene<'_, '_>, caller: u32) -> Option<String> {
 fn finding(scene: &Scene<'_, '_>, claim: &Claim) -> Option<Finding> {
     let expected = &scene.terms.claim;
     let is_expected = claim.said.is_some_and(|said| expected.contains(&said));
+    // Where an effect may be left out, nothing else fails when what is said of it is not true.
+    let must_be_true = claim.said != Some(Said::Unknown) && scene.terms.intents.iter().any(|intent| intent.at_least.is_some());
+    // Whoever promises no more than at most once may say that it is lost, or that it does not know.
+    let may_be_less = scene.terms.promise == Promise::AtMostOnce && expected.contains(&Said::Done);
     let (kind, fails) = match claim.honesty {
         Honesty::Missing => return None,
-        Honesty::Overclaimed => (FindingKind::Overclaimed, !is_expected),
-        Honesty::Underclaimed => (FindingKind::Underclaimed, !is_expected),
-        Honesty::Honest if expected.is_empty() || is_expected => return None,
+        Honesty::Overclaimed => (FindingKind::Overclaimed, !is_expected || must_be_true),
+        Honesty::Underclaimed => (FindingKind::Underclaimed, !is_expected || must_be_true),
+        Honesty::Honest if expected.is_empty() || is_expected || may_be_less => return None,
         Honesty::Honest => (beside(claim.said, expected), true),
     };
     let who = if scene.claims.len() > 1 { format!("caller {}", claim.caller) } else { "the subject".to_owned() };
@@ -147,7 +152,7 @@ fn honest_remedy(said: Option<Said>) -> &'static str {
 fn short_of(scene: &Scene<'_, '_>) -> String {
     let mut words: Vec<String> = Vec::new();
     for ((intent, outcome), taken) in scene.terms.intents.iter().zip(scene.intents).zip(&scene.assignment.intents) {
-        let due = usize::try_from(intent.times).unwrap_or(usize::MAX);
+        let due = usize::try_from(intent.done_at()).unwrap_or(usize::MAX);
         if taken.counted.len() < due {
             words.push(format!("{}{}", super::words::count(taken.counted.len(), &intent.effect), super::words::label(intent)));
         } else if outcome.outcome == Outcome::Altered {
@@ -165,11 +170,4 @@ fn evidence(scene: &Scene<'_, '_>, claim: &Claim) -> Vec<u64> {
         entries.extend(scene.story.effects.iter().map(|effect| effect.n).take(8));
     }
     entries
-}
-
-/// Whether an interrupt ended the caller for good: then nobody is left who could say anything.
-fn was_struck_down(scene: &Scene<'_, '_>, claim: &Claim) -> bool {
-    let last = |name: &str| scene.story.noted(name).filter(|note| note.caller == Some(claim.caller)).map(|note| note.n).max();
-    let struck = scene.story.noted(notes::STRUCK).filter(|note| note.caller == Some(claim.caller) && note.text("do") != "freeze");
-    struck.map(|note| note.n).max().is_some_and(|struck| last(notes::STARTED).is_none_or(|started| started < struck))
 }

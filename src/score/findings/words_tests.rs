@@ -31,6 +31,7 @@ fn an_intent_is_named_by_what_tells_it_apart() {
         like,
         defaults: Fields::new(),
         times: 1,
+        at_least: None,
     };
     let asked = Fields::new().with("amount", 4999).with("currency", "usd");
     assert_eq!(label(&intent(Fields::new().with("order", "o1"), asked.clone())), " for o1");
@@ -50,6 +51,7 @@ fn advice_names_what_an_intent_is_told_apart_by() {
         like: mock_services::service::Fields::new(),
         defaults: mock_services::service::Fields::new(),
         times: 1,
+        at_least: None,
     };
     assert_eq!(handle(&intent("order")), "order");
     assert_eq!(handle(&intent("to")), "recipient and the subject");

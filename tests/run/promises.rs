@@ -1,0 +1,84 @@
+//! What a subject promises: `--promise at-most-once`, `times: 0..1` and `expect.recovery`, through the command.
+
+use crate::rig::{Desk, charge, kinds, verdict};
+
+const LOST_REPLY: &str = "payment/lost-reply@keys=none,reply=drop";
+
+/// A request that is lost before it commits.
+const LOST: &str = "faults: [{ on: payment.charge, commit: never, reply: drop }]\n";
+
+fn lost() -> Desk {
+    let desk = Desk::new();
+    desk.write("scenarios/lost.yaml", &charge(LOST).replace("expect:\n", "expect:\n  claim: [done]\n"));
+    desk
+}
+
+#[test]
+fn a_lost_effect_that_is_owned_up_to_passes_at_most_once_and_the_report_says_so() {
+    let desk = lost();
+    let run = ["run", "scenarios/lost.yaml", "--subject", "timid"];
+    desk.call(&run).expect(1);
+    let called = desk.call(&[&run[..], &["--promise", "at-most-once"]].concat()).expect(0);
+    assert!(called.stdout.contains("Judged by the promise at-most-once"), "{}", called.stdout);
+    let report = desk.report();
+    assert_eq!(report["cases"][0]["terms"]["promise"], "at-most-once");
+    let found = verdict(&report, "lost");
+    assert_eq!((found["result"].as_str(), found["outcome"].as_str()), (Some("pass"), Some("lost")));
+    assert!(report["cases"][0]["trials"][0]["replay"].as_str().unwrap().contains("--promise at-most-once"), "{report:#}");
+    assert!(desk.read("reports/latest/index.html").contains("Judged by the promise at-most-once"));
+    // The saved ledger is scored again by the stored promise.
+    let shown = desk.call(&["report", "show", "reports/latest"]).expect(0);
+    assert!(shown.stdout.contains("Judged by the promise at-most-once"), "{}", shown.stdout);
+}
+
+#[test]
+fn a_lost_effect_that_is_claimed_as_done_and_a_duplicate_fail_at_most_once() {
+    let desk = lost();
+    let at_most_once = ["--promise", "at-most-once", "--subject"];
+    desk.call(&[&["run", "scenarios/lost.yaml"], &at_most_once[..], &["overclaimer"]].concat()).expect(1);
+    assert!(kinds(verdict(&desk.report(), "lost")).contains(&"lost"));
+    desk.call(&[&["run", LOST_REPLY], &at_most_once[..], &["naive"]].concat()).expect(1);
+    assert_eq!(verdict(&desk.report(), LOST_REPLY)["outcome"], "duplicated");
+}
+
+#[test]
+fn a_subject_can_name_its_promise_in_hapax_yaml_and_comparing_it_with_another_is_told() {
+    let desk = lost();
+    let hapax = crate::rig::HAPAX;
+    desk.write(
+        "hapax.yaml",
+        &format!("subjects:\n  guard: {{ command: [{hapax}, control, timid], promise: at-most-once }}\n  strict: {{ command: [{hapax}, control, timid] }}\n"),
+    );
+    desk.call(&["run", "scenarios/lost.yaml", "--subject", "guard", "--out", "guard"]).expect(0);
+    desk.call(&["run", "scenarios/lost.yaml", "--subject", "strict", "--out", "strict"]).expect(1);
+    let compared = desk.call(&["report", "compare", "strict", "guard"]);
+    assert!(
+        compared.stdout.contains("the first run was judged by exactly-once, the second by at-most-once"),
+        "{}",
+        compared.stdout
+    );
+    desk.call(&["run", "scenarios/lost.yaml", "--subject", "guard", "--promise", "exactly-once"]).expect(1);
+}
+
+#[test]
+fn an_effect_that_is_due_0_to_1_times_may_be_lost() {
+    let desk = Desk::new();
+    let text = charge(LOST).replace("with: { amount: 4999 } }", "with: { amount: 4999 }, times: 0..1 }");
+    desk.write("scenarios/lost.yaml", &text);
+    desk.call(&["run", "scenarios/lost.yaml", "--subject", "timid"]).expect(0);
+    desk.call(&["run", "scenarios/lost.yaml", "--subject", "overclaimer"]).expect(1);
+    assert!(kinds(verdict(&desk.report(), "lost")).contains(&"overclaimed"));
+}
+
+#[test]
+fn a_lucky_retry_with_a_new_key_fails_where_only_the_same_key_is_permitted() {
+    let desk = Desk::new();
+    let text = charge(LOST).replace("expect:\n", "expect:\n  recovery: [same-key, verified-then-retried]\n");
+    desk.write("scenarios/lost.yaml", &text);
+    desk.call(&["run", "scenarios/lost.yaml", "--subject", "naive"]).expect(1);
+    let report = desk.report();
+    let found = verdict(&report, "lost");
+    assert_eq!((kinds(found), found["outcome"].as_str()), (vec!["unexpected-recovery"], Some("exactly-once")));
+    desk.call(&["run", "scenarios/lost.yaml", "--subject", "keyed"]).expect(0);
+    desk.call(&["run", "scenarios/lost.yaml", "--subject", "careful"]).expect(0);
+}
