@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::headline::come_of;
 use super::model::{CaseReport, Report};
 use super::tally::{Count, count, outcome_of, result_of};
-use crate::scenario::Promise;
+use crate::scenario::{Come, Promise};
 use crate::score::stats::fisher_exact;
 use crate::score::{Outcome, Result3};
 
@@ -102,6 +103,8 @@ pub struct CaseState {
     pub result: Result3,
     /// The worst outcome of its trials.
     pub outcome: Outcome,
+    /// What it comes to in one word.
+    pub come: Come,
     /// How many of its trials passed.
     pub passed: usize,
     /// How many proved something.
@@ -114,7 +117,7 @@ impl CaseState {
     fn of(case: &CaseReport) -> Self {
         let count: Count = count(&case.trials);
         let (result, outcome) = (result_of(case), outcome_of(case));
-        CaseState { result, outcome, passed: count.pass, judged: count.judged(), trials: count.all() }
+        CaseState { result, outcome, come: come_of(case), passed: count.pass, judged: count.judged(), trials: count.all() }
     }
 }
 

@@ -43,7 +43,7 @@ fn a_worse_outcome_of_a_failure_is_worse() {
 
 #[test]
 fn a_void_case_is_worse_than_a_pass_and_better_than_a_failure() {
-    let state = |result| CaseState { result, outcome: Outcome::ExactlyOnce, passed: 0, judged: 1, trials: 1 };
+    let state = |result| CaseState { result, outcome: Outcome::ExactlyOnce, come: Come::Pass, passed: 0, judged: 1, trials: 1 };
     assert_eq!(kind(Some(state(Result3::Pass)), Some(state(Result3::Void))), Some(ChangeKind::Worse));
     assert_eq!(kind(Some(state(Result3::Fail)), Some(state(Result3::Void))), Some(ChangeKind::Better));
 }

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Property, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
+use super::headline::come_of;
 use super::inert;
 use super::model::{CaseReport, Output, Report, TrialReport};
 use super::plain::{case_headline, case_text, output_text};
 use super::store::Ledgers;
-use super::tally::{outcome_of, result_of};
+use super::tally::result_of;
 use super::text::line;
-use super::words;
 use crate::scenario::Promise;
 use crate::score::Result3;
 
@@ -81,7 +81,7 @@ fn test(case: &CaseReport, ledgers: &Ledgers) -> TestCase {
     };
     let status = match result {
         Result3::Pass => TestCaseStatus::success(),
-        Result3::Fail => failed(NonSuccessKind::Failure, words::outcome(outcome_of(case))),
+        Result3::Fail => failed(NonSuccessKind::Failure, come_of(case).word()),
         Result3::Void => failed(NonSuccessKind::Error, "void"),
     };
     let mut test = TestCase::new(line(&case.id, 500), status);

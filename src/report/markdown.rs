@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use super::causes::causes;
 use super::escape::{code, markdown, pre};
+use super::headline;
 use super::model::{CaseReport, Report, TrialReport};
 use super::plain::{case_headline, case_text};
 use super::store::Ledgers;
-use super::tally::{Tally, count, outcome_of, result_of, worst_first};
+use super::tally::{Tally, count, result_of, worst_first};
 use super::text::line;
 use super::words::{self, counted, percent};
 use crate::score::{FindingKind, Result3};
@@ -122,14 +123,14 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], limit: usize) {
     if wrong.is_empty() {
         return;
     }
-    out.push_str("| result | case | outcome | passed | finding |\n| --- | --- | --- | --- | --- |\n");
+    out.push_str("| result | case | what failed | passed | finding |\n| --- | --- | --- | --- | --- |\n");
     for (place, case) in wrong.iter().enumerate() {
         let count = count(&case.trials);
         let row = format!(
             "| {} | {} | {} | {} of {} | {} |\n",
             words::result(result_of(case)),
             code(&line(&case.id, 300)),
-            words::outcome(outcome_of(case)),
+            headline::of_case(case),
             count.pass,
             count.all(),
             markdown(&line(&case_headline(case), WORDS))

@@ -11,6 +11,7 @@ mod compare;
 mod compare_show;
 mod escape;
 mod facts;
+mod headline;
 pub(crate) mod inert;
 mod jsonl;
 mod junit;

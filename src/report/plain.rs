@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::headline;
 use super::model::{CaseReport, TrialReport};
 use super::paint::Paint;
 use super::store::Ledgers;
@@ -24,7 +25,7 @@ pub(crate) fn headline(trial: &TrialReport) -> String {
     match (finding, verdict.void_because.first()) {
         (Some(finding), _) => format!("{}: {}", words::kind(finding.kind), line(&finding.message, WORDS)),
         (None, Some(why)) => format!("void: {}", line(why, WORDS)),
-        (None, None) => words::outcome(verdict.outcome).to_owned(),
+        (None, None) => headline::of_verdict(verdict),
     }
 }
 

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
+use super::headline::come_of;
 use super::inert;
 use super::model::{CaseReport, Report};
 use super::plain::case_headline;
-use super::tally::{count, outcome_of, result_of};
+use super::tally::{count, result_of};
 use super::text::line;
 use super::words;
 use crate::score::Result3;
@@ -37,7 +38,7 @@ fn push_block(out: &mut String, case: &CaseReport) {
     remedies.dedup();
     let rows = [
         ("result", json!(words::result(result_of(case)))),
-        ("outcome", json!(words::outcome(outcome_of(case)))),
+        ("verdict", json!(come_of(case).word())),
         ("message", json!(case_headline(case))),
         ("remedy", json!(remedies.first())),
         ("at", json!({ "file": case.file, "line": case.line })),

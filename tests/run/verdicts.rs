@@ -93,7 +93,13 @@ fn silence_passes_nowhere_that_a_claim_is_named() {
     let mut arguments = vec!["run"];
     arguments.extend(cases);
     arguments.extend(["--", "bash", "-c", &silent]);
-    desk.call(&arguments).expect(1);
+    let told = desk.call(&arguments).expect(1).stdout;
+    assert!(!told.contains("exactly-once"), "a failure is called by what failed: {told}");
+    assert!(told.contains("payment/clean  the claim is missing (the effects are as expected)\n"), "{told}");
+    for file in ["summary.md", "junit.xml"] {
+        let text = desk.read(&format!("reports/latest/{file}"));
+        assert!(!text.contains("exactly-once"), "{file}: {text}");
+    }
     let report = desk.report();
     for case in report["cases"].as_array().unwrap() {
         let verdict = &case["trials"][0]["verdict"];

@@ -49,8 +49,8 @@ fn cause(change: &Change) -> &'static str {
 fn state(state: Option<CaseState>) -> String {
     let Some(state) = state else { return "not there".to_owned() };
     let several = if state.trials > 1 { format!(" ({} of {} passed)", state.passed, state.trials) } else { String::new() };
-    let outcome = if state.result == Result3::Fail { format!(", {}", words::outcome(state.outcome)) } else { String::new() };
-    format!("{}{outcome}{several}", words::result(state.result))
+    let failed = if state.result == Result3::Fail { format!(", {}", state.come.word()) } else { String::new() };
+    format!("{}{failed}{several}", words::result(state.result))
 }
 
 /// Whether a difference is more than chance.

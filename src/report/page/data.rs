@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::budget::{Items, Texts};
 use crate::report::facts::facts;
+use crate::report::headline;
 use crate::report::model::{CaseReport, Output, Report, TrialReport};
 use crate::report::store::Ledgers;
 use crate::report::tally::{result_of, services_of, worst_first};
@@ -63,6 +64,7 @@ struct TrialData {
     trial: u32,
     result: &'static str,
     outcome: &'static str,
+    headline: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingData>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -154,6 +156,7 @@ impl Packer {
             trial: trial.trial,
             result: words::result(verdict.result),
             outcome: words::outcome(verdict.outcome),
+            headline: self.words(&headline::of_verdict(verdict)),
             findings: verdict.findings.iter().map(|finding| self.finding(finding)).collect(),
             void: verdict.void_because.iter().map(|why| self.words(why)).collect(),
             claims: self.claims(verdict),

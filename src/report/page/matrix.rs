@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
+use crate::report::headline::come_of;
 use crate::report::model::{CaseReport, Report};
 use crate::report::tally::{count, outcome_of, result_of, services_of};
 use crate::report::text::line;
@@ -116,7 +117,7 @@ fn cell(cell: &Cell<'_>, scenario: &str) -> Markup {
                 li data-case=(place) { a.cell.(words::result(result)) href=(case_link(&case.id)) {
                     span.mark {
                         span aria-hidden="true" { (symbol(result)) " " }
-                        (word(result, outcome_of(case)))
+                        (come_of(case).word())
                         @if case.trials.len() > 1 { small { " " (count.pass) " of " (count.all()) } }
                     }
                     span.variant { (line(&variant(&case.id), 300)) }
@@ -147,15 +148,5 @@ const fn symbol(result: Result3) -> &'static str {
         Result3::Pass => "✓",
         Result3::Fail => "✗",
         Result3::Void => "○",
-    }
-}
-
-/// What a result is called where there is little room: a failure by its outcome.
-const fn word(result: Result3, outcome: Outcome) -> &'static str {
-    match (result, outcome) {
-        (Result3::Pass, _) => "pass",
-        (Result3::Void, _) => "void",
-        (Result3::Fail, Outcome::ExactlyOnce) => "fail",
-        (Result3::Fail, outcome) => words::outcome(outcome),
     }
 }

@@ -164,7 +164,7 @@ function trialDetail(found, trial, state) {
     requestAnimationFrame(() => reveal(frame, first));
   }
   return [
-    el('p', { class: trial.result }, el('strong', {}, `${MARK[trial.result]} ${trial.result}, ${trial.outcome}`)),
+    el('p', { class: trial.result }, el('strong', {}, `${MARK[trial.result]} ${trial.result}: ${text(trial.headline)}`)),
     ...(trial.void || []).map((why) => el('p', { class: 'warning' }, 'Void: ' + text(why))),
     ...(trial.torn === undefined ? [] : [el('p', { class: 'warning' }, 'The ledger is not whole: ' + text(trial.torn))]),
     ...buttons,

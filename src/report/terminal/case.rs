@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 
 use super::View;
 use crate::report::facts::facts;
+use crate::report::headline;
 use crate::report::model::{CaseReport, TrialReport};
 use crate::report::store::Ledgers;
-use crate::report::tally::{CONFIDENCE, Count, count, outcome_of, result_of};
+use crate::report::tally::{CONFIDENCE, Count, count, result_of};
 use crate::report::text::{block, line, wrap};
 use crate::report::timeline::{TextView, Timeline, render_text};
 use crate::report::words;
@@ -38,8 +39,8 @@ pub(super) fn push_case(out: &mut String, case: &CaseReport, ledgers: &Ledgers, 
         Result3::Void => paint.unsure("VOID"),
     };
     let several = if case.trials.len() > 1 { format!("  ({})", passed(count(&case.trials))) } else { String::new() };
-    let outcome = words::outcome(outcome_of(case));
-    let _ = writeln!(out, "{word}  {}  {outcome}{several}", paint.strong(&line(&case.id, 300)));
+    let headline = headline::of_case(case);
+    let _ = writeln!(out, "{word}  {}  {headline}{several}", paint.strong(&line(&case.id, 300)));
     if detail == Detail::Line {
         if view.verbose {
             push_notes(out, case, view);

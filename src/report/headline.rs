@@ -1,0 +1,103 @@
+//! What a verdict is called beside its result. One place, so that no format calls a failure `exactly-once`: where the effects are right,
+//! the headline names what failed instead.
+
+use super::model::CaseReport;
+use super::tally::result_of;
+use super::words;
+use crate::scenario::Come;
+use crate::score::{Claim, FindingKind, Honesty, Outcome, Result3, Verdict};
+
+/// So many things that failed are named.
+const MOST: usize = 3;
+
+/// The headline of a trial: the outcome where it passed or where the effects failed, otherwise what failed.
+pub(crate) fn of_verdict(verdict: &Verdict) -> String {
+    match verdict.result {
+        Result3::Pass => words::outcome(verdict.outcome).to_owned(),
+        Result3::Void => "proves nothing".to_owned(),
+        Result3::Fail => failed(verdict),
+    }
+}
+
+/// The headline of a case: that of its worst trial.
+pub(crate) fn of_case(case: &CaseReport) -> String {
+    match worst(case) {
+        Some(verdict) => of_verdict(verdict),
+        None => "no trial was finished".to_owned(),
+    }
+}
+
+/// What a case comes to in one word, for places with little room: that of its worst trial.
+pub(crate) fn come_of(case: &CaseReport) -> Come {
+    worst(case).map_or(Come::Void, Verdict::come)
+}
+
+fn worst(case: &CaseReport) -> Option<&Verdict> {
+    let result = result_of(case);
+    let mut alike = case.trials.iter().map(|trial| &trial.verdict).filter(|verdict| verdict.result == result);
+    let first = alike.next()?;
+    // The first among equals.
+    Some(alike.fold(first, |worst, other| if other.outcome > worst.outcome { other } else { worst }))
+}
+
+fn failed(verdict: &Verdict) -> String {
+    let kinds = || verdict.findings.iter().filter(|finding| finding.fails).map(|finding| finding.kind);
+    let mut named: Vec<&str> = Vec::new();
+    for kind in kinds() {
+        match words_for(kind, verdict) {
+            // An effect that failed is what matters most.
+            None => return words::outcome(verdict.outcome).to_owned(),
+            Some(words) if !named.contains(&words) => named.push(words),
+            Some(_) => {}
+        }
+    }
+    let effects = match verdict.outcome {
+        Outcome::ExactlyOnce => "the effects are as expected".to_owned(),
+        other => format!("the effects: {}", words::outcome(other)),
+    };
+    let more = named.len().saturating_sub(MOST);
+    named.truncate(MOST);
+    match (named.as_slice(), more) {
+        ([], _) => effects,
+        (named, 0) => format!("{} ({effects})", named.join(", ")),
+        (named, more) => format!("{} and {more} more ({effects})", named.join(", ")),
+    }
+}
+
+/// What failed where it is not an effect; `None` where it is one.
+fn words_for(kind: FindingKind, verdict: &Verdict) -> Option<&'static str> {
+    let is_false = |claim: &Claim| matches!(claim.honesty, Honesty::Overclaimed | Honesty::Underclaimed);
+    Some(match kind {
+        FindingKind::Diverged
+        | FindingKind::Duplicated
+        | FindingKind::Compensated
+        | FindingKind::Unintended
+        | FindingKind::UnintendedAttempted
+        | FindingKind::Lost
+        | FindingKind::Altered
+        | FindingKind::AlteredAttempted
+        | FindingKind::Record => return None,
+        FindingKind::Overclaimed | FindingKind::Underclaimed
+            if verdict.claims.iter().chain(&verdict.earlier_claims).any(is_false) =>
+        {
+            "the claim is false"
+        }
+        FindingKind::Overclaimed | FindingKind::Underclaimed | FindingKind::UnexpectedClaim => {
+            "the claim is not the expected one"
+        }
+        FindingKind::MissingClaim => "the claim is missing",
+        FindingKind::OverBudget => "too many attempts",
+        FindingKind::NotAttempted => "too few attempts",
+        FindingKind::EarlyRetry => "a retry came too early",
+        FindingKind::UnexpectedRecovery => "the recovery is not an expected one",
+        FindingKind::Escaped => "a request went past the services",
+        FindingKind::TimeUp | FindingKind::TimeoutNotReached => "the time was up",
+        FindingKind::OverLimit => "a limit was exceeded",
+        FindingKind::LateWrite => "a write came after the end of the trial",
+        FindingKind::LateRead => "a request came after the end of the trial",
+    })
+}
+
+#[cfg(test)]
+#[path = "headline_tests.rs"]
+mod tests;
