@@ -8,6 +8,7 @@ pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod score;
+mod scratch;
 pub mod selftest;
 pub mod serve;
 pub mod subject;

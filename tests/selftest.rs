@@ -32,3 +32,27 @@ controls: { naive: duplicated, careful: pass }
     assert!(stdout.contains("again: hapax replay mine --scenario mine.yaml --seed"), "{stdout}");
     assert!(stdout.contains("mine tests nothing: no control fails it"), "{stdout}");
 }
+
+#[test]
+fn a_scenario_over_an_own_service_is_named_as_unchecked_and_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = "service: seats\noperations:\n  book:\n    route: POST /seats\n    \
+               fields: { seat: body.seat, guest: body.guest }\n    effect: { identity: [seat], id: seat_ }\n";
+    std::fs::write(folder.path().join("seats.yaml"), own).unwrap();
+    let scenario = "\
+about: A booking whose reply is lost.
+tags: [mine]
+task: Book seat 12A for Ann.
+steps: [{ do: seats.book, with: { seat: 12A, guest: Ann } }]
+services: { seats: { file: seats.yaml } }
+faults: [{ on: seats.book, attempt: 1, commit: now, reply: drop }]
+expect: { effects: [{ effect: seats.book, where: { seat: 12A } }] }
+";
+    std::fs::write(folder.path().join("book.yaml"), scenario).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hapax"));
+    let output = command.args(["selftest", "book.yaml", "--quiet"]).current_dir(folder.path()).output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+    assert!(stdout.contains("book is not checked: it is over your own service `seats`"), "{stdout}");
+    assert!(stdout.contains("selftest: 1 scenario, 0 trials of controls: there was nothing to check"), "{stdout}");
+}

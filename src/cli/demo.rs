@@ -6,6 +6,7 @@ use super::ExitStatus;
 use super::live::{Detail, Live};
 use super::print::output_words;
 use crate::demo;
+use crate::scratch::Scratch;
 
 /// Show what a careless and a careful agent do to the same customer when things go wrong.
 ///
@@ -27,7 +28,7 @@ pub(super) struct DemoArgs {
 }
 
 pub(super) fn run(args: &DemoArgs) -> Result<ExitStatus, String> {
-    let scratch = tempfile::tempdir().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
+    let scratch = Scratch::new().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
     let is_watched = std::io::stderr().is_terminal() && !args.quiet;
     let mut live = Live::new(if is_watched { Detail::Progress } else { Detail::Quiet });
     let demo = super::runtime()?.block_on(async {

@@ -113,9 +113,7 @@ impl Measure {
 
 /// Whether nothing ran, although something was to.
 fn nothing_to_prove(report: &Report) -> bool {
-    // With many parts and few cases a part may have none: that is no fault of it.
-    let is_empty_part = report.partition.is_some() && report.skipped.is_empty();
-    report.cases.iter().all(|case| case.trials.is_empty()) && !is_empty_part
+    report.cases.iter().all(|case| case.trials.is_empty()) && !report.is_empty_part()
 }
 
 fn of_verdicts(report: &Report) -> ExitStatus {

@@ -361,8 +361,12 @@ fn finish(report: &Report, folder: &Folder, how: &HowArgs, measure: &Measure) ->
     // A folder that the user named is not among the others.
     if how.out.is_none() && folder.is_below(Path::new(REPORTS)) {
         // The run is complete without it, and its verdict must be heard.
-        if let Err(error) = folder.link_latest() {
-            eprintln!("warning: cannot let {REPORTS}/latest lead to this run: {error}\n  move away what is there");
+        match folder.link_latest() {
+            Ok(true) => {}
+            Ok(false) => eprintln!(
+                "note: {REPORTS}/latest was not made by hapax and is left as it is\n  rename it if it is to lead to the newest run"
+            ),
+            Err(error) => eprintln!("warning: cannot let {REPORTS}/latest lead to this run: {error}"),
         }
     }
     let view = super::view(how.verbose);

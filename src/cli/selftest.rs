@@ -6,6 +6,7 @@ use super::ExitStatus;
 use super::live::{Detail, Live};
 use super::print::output_words;
 use crate::run::{Options, Pace};
+use crate::scratch::Scratch;
 use crate::selftest;
 
 /// Check the scenarios themselves: run the controls, whose verdicts are known in advance, and compare.
@@ -18,7 +19,8 @@ Examples:
       One file, with what every control came to.
 
 A control that comes to something else than its scenario says, a scenario that no control fails (unless it is tagged
-`clean`), and one that `careful` does not pass are errors: exit status 1. When it is interrupted: 3.")]
+`clean`), and one that `careful` does not pass are errors: exit status 1. When it is interrupted: 3.
+A scenario over a service of your own is not checked, because no control knows how to use it; that is no error.")]
 pub(super) struct SelftestArgs {
     /// What to check: a file or folder, a tag, or any part of a case id [default: everything]
     #[arg(value_name = "FILTER")]
@@ -48,7 +50,7 @@ pub(super) struct SelftestArgs {
 pub(super) fn run(args: &SelftestArgs) -> Result<ExitStatus, String> {
     let cases = super::load(&args.filters)?;
     let options = Options { trials: 1, seed: args.seed, ..Options::default() };
-    let scratch = tempfile::tempdir().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
+    let scratch = Scratch::new().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
     let folder = args.out.as_deref().unwrap_or(scratch.path());
     // What fails here is what is meant to; only how far it is is of interest.
     let mut live = Live::new(if args.quiet { Detail::Quiet } else { Detail::Progress });

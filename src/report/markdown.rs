@@ -41,6 +41,9 @@ pub fn summary_md(report: &Report, ledgers: &Ledgers, most: usize) -> String {
 }
 
 fn head(report: &Report, tally: &Tally) -> String {
+    if let Some(empty) = words::empty_part(report) {
+        return format!("## hapax: empty part\n\n{empty}\n");
+    }
     let result = match tally.result() {
         Result3::Fail => "failed",
         Result3::Void => "void",

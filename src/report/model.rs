@@ -55,6 +55,12 @@ impl Report {
     pub fn promise(&self) -> Promise {
         self.cases.iter().map(|case| case.terms.promise).max().unwrap_or_default()
     }
+
+    /// Whether it is of a part of a partitioned run to which no case belongs: with many parts and few cases that is nobody's mistake.
+    #[must_use]
+    pub fn is_empty_part(&self) -> bool {
+        self.partition.is_some() && self.planned == 0 && self.cases.is_empty() && self.skipped.is_empty() && !self.interrupted
+    }
 }
 
 /// One case and its trials.

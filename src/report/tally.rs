@@ -62,7 +62,7 @@ pub(crate) struct Tally {
     pub(crate) pass_hat_k: Option<PassHatK>,
     /// How often one trial passes.
     pub(crate) rate: Rate,
-    /// Whether something that was to run did not: the run was cut off, or there was nothing to run.
+    /// Whether something that was to run did not: the run was cut off, or there was nothing to run in a run that is no empty part.
     pub(crate) unfinished: bool,
     /// How many trials were planned and were not run.
     pub(crate) not_run: u64,
@@ -94,7 +94,7 @@ impl Tally {
             effects: 0,
             pass_hat_k: pass_hat_k_of(report),
             rate: super::required::pass_rate(report),
-            unfinished: report.interrupted || report.cases.is_empty(),
+            unfinished: report.interrupted || (report.cases.is_empty() && !report.is_empty_part()),
             not_run: 0,
         };
         for case in &report.cases {

@@ -2,7 +2,16 @@
 
 use std::fmt::Write as _;
 
+use super::model::Report;
 use crate::score::{FindingKind, Honesty, Outcome, Result3, RetriedBy};
+
+/// That no case belongs to this part of a run; `None` where it is not an empty part.
+pub(crate) fn empty_part(report: &Report) -> Option<String> {
+    let (part, parts) = report.partition.filter(|_| report.is_empty_part())?;
+    Some(format!(
+        "Part {part} of {parts} has no cases: all cases of this selection belong to other parts. Nothing was run, and nothing failed."
+    ))
+}
 
 /// The word for a result.
 #[must_use]

@@ -100,8 +100,8 @@ impl Folder {
             io::ErrorKind::NotFound => none(),
             _ => failed(error.to_string()),
         })?;
-        let first = BufReader::new(journal).lines().next().transpose().map_err(|error| failed(error.to_string()))?;
-        let head: Head = first.and_then(|line| serde_json::from_str(&line).ok()).ok_or_else(none)?;
+        let first = lines(journal).next().transpose().map_err(|error| failed(error.to_string()))?;
+        let head: Head = first.and_then(|line| serde_json::from_slice(&line).ok()).ok_or_else(none)?;
         let seed = head.run.seed();
         match asked.filter(|asked| *asked != seed) {
             None => Ok(seed),
@@ -124,16 +124,16 @@ impl Folder {
             _ => told(error),
         })?;
         lock::take(&journal, path)?;
-        let mut lines = BufReader::new(&journal).lines();
-        let head = lines.next().transpose().map_err(told)?.and_then(|line| serde_json::from_str::<Head>(&line).ok());
+        let mut lines = lines(&journal);
+        let head = lines.next().transpose().map_err(told)?.and_then(|line| serde_json::from_slice::<Head>(&line).ok());
         let Head { began, run } = head.ok_or_else(none)?;
         if let Some(what) = run.differs(now) {
             return Err(RunError::OtherRun { path: path.to_owned(), what });
         }
         let (mut journaled, mut round, mut before) = (Told::new(), 1, Before { began: Some(began), took: 0 });
         for line in lines {
-            // A line may have been cut off: its trial is known by its ledger.
-            let Ok(line) = serde_json::from_str::<Line>(&line.map_err(told)?) else { continue };
+            // A line may have been cut off or damaged: its trial is known by its ledger, or runs again.
+            let Ok(line) = serde_json::from_slice::<Line>(&line.map_err(told)?) else { continue };
             round = round.max(line.round);
             before.took = before.took.max(line.took);
             journaled.insert((line.case, line.trial.trial), line.trial);
@@ -244,19 +244,40 @@ impl Folder {
         let _ = fs::remove_file(self.path.join(JOURNAL));
     }
 
-    /// Lets `latest` beside the folder lead to it.
+    /// Lets `latest` beside the folder lead to it; `false` where that name belongs to something that hapax did not make, which is left
+    /// as it is.
     ///
     /// # Errors
     /// When the link cannot be made.
-    pub fn link_latest(&self) -> io::Result<()> {
-        let Some(parent) = self.path.parent() else { return Ok(()) };
+    pub fn link_latest(&self) -> io::Result<bool> {
+        let Some(parent) = self.path.parent() else { return Ok(true) };
         let link = parent.join("latest");
+        if !is_free_or_own(&link) {
+            return Ok(false);
+        }
         // Made beside and renamed, so that there is a link at any time.
         let fresh = parent.join(format!(".latest-{}", std::process::id()));
         let _ = fs::remove_file(&fresh);
         std::os::unix::fs::symlink(self.name(), &fresh)?;
-        fs::rename(&fresh, &link).inspect_err(|_| _ = fs::remove_file(&fresh))
+        fs::rename(&fresh, &link).inspect_err(|_| _ = fs::remove_file(&fresh))?;
+        Ok(true)
     }
+}
+
+/// Whether there is nothing of this name, or a link to the folder beside it, as hapax makes them.
+fn is_free_or_own(link: &Path) -> bool {
+    match fs::symlink_metadata(link) {
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+        Ok(found) if found.is_symlink() => {
+            fs::read_link(link).is_ok_and(|target| target.parent().is_some_and(|parent| parent.as_os_str().is_empty()))
+        }
+        Ok(_) => false,
+    }
+}
+
+/// The lines of a journal. What was cut off in the middle of a write can be any bytes: such a line is a line that says nothing.
+fn lines(journal: impl io::Read) -> impl Iterator<Item = io::Result<Vec<u8>>> {
+    BufReader::new(journal).split(b'\n')
 }
 
 #[cfg(test)]

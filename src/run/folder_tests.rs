@@ -63,9 +63,43 @@ fn two_runs_in_one_second_have_folders_of_their_own() {
     let first = Folder::new_below(reports.path(), Timestamp::UNIX_EPOCH).unwrap();
     let second = Folder::new_below(reports.path(), Timestamp::UNIX_EPOCH).unwrap();
     assert_eq!((first.name().as_str(), second.name().as_str()), ("1970-01-01T00-00-00Z", "1970-01-01T00-00-00Z-2"));
-    first.link_latest().unwrap();
-    second.link_latest().unwrap();
+    assert!(first.link_latest().unwrap() && second.link_latest().unwrap());
     assert_eq!(fs::read_link(reports.path().join("latest")).unwrap(), Path::new(&second.name()));
+}
+
+#[test]
+fn what_hapax_did_not_make_is_not_replaced_by_the_link() {
+    let reports = tempfile::tempdir().unwrap();
+    let folder = Folder::new_below(reports.path(), Timestamp::UNIX_EPOCH).unwrap();
+    let latest = reports.path().join("latest");
+    fs::write(&latest, "mine").unwrap();
+    assert!(!folder.link_latest().unwrap());
+    assert_eq!(fs::read_to_string(&latest).unwrap(), "mine");
+    fs::remove_file(&latest).unwrap();
+    for elsewhere in ["../elsewhere", "/elsewhere"] {
+        std::os::unix::fs::symlink(elsewhere, &latest).unwrap();
+        assert!(!folder.link_latest().unwrap(), "{elsewhere}");
+        assert_eq!(fs::read_link(&latest).unwrap(), Path::new(elsewhere));
+        fs::remove_file(&latest).unwrap();
+    }
+    assert!(folder.link_latest().unwrap());
+}
+
+#[test]
+fn bytes_that_are_no_text_cost_no_more_than_their_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let (begun, ledger) = begun(&folder.path().join("run"));
+    closed("a#1", 1, &ledger);
+    begun.keep("a", &trial(1), 3).unwrap();
+    let path = begun.path().to_owned();
+    drop(begun);
+    let journal = path.join(JOURNAL);
+    let mut bytes = fs::read(&journal).unwrap();
+    bytes.extend(b"{\"case\":\"a\",\xff\xfe");
+    fs::write(&journal, bytes).unwrap();
+    assert_eq!(Folder::seed_of(&path, None).unwrap(), Identity::default().seed());
+    let (_, finished) = resume(&path).unwrap();
+    assert_eq!(finished, [("a".to_owned(), trial(1))]);
 }
 
 #[test]

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mock_services::ledger::LedgerFile;
-use tempfile::TempDir;
 
 use super::late::LateTrials;
 use super::time::Times;
@@ -12,6 +11,7 @@ use super::{Options, Planned, RunError, files, millis};
 use crate::report::TrialReport;
 use crate::scenario::Case;
 use crate::score::score;
+use crate::scratch::Scratch;
 use crate::subject::words::quoted;
 use crate::subject::{Limits, Subject};
 use crate::trial::{self, Names, Setup};
@@ -21,12 +21,12 @@ pub(super) struct Work {
     pub(super) subject: Subject,
     pub(super) options: Options,
     pub(super) late: LateTrials,
-    states: TempDir,
+    states: Scratch,
 }
 
 impl Work {
     pub(super) fn new(subject: Subject, options: Options) -> Result<Arc<Self>, RunError> {
-        let states = tempfile::Builder::new().prefix("hapax-").tempdir().map_err(RunError::States)?;
+        let states = Scratch::new().map_err(RunError::States)?;
         Ok(Arc::new(Work { subject, options, late: LateTrials::default(), states }))
     }
 

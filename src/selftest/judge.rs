@@ -1,8 +1,8 @@
 //! Compares what the controls came to with what the scenarios say. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{CAREFUL, expected};
+use super::{CAREFUL, expected, own_service};
 use crate::report::{Report, TrialReport};
 use crate::scenario::{Case, Come};
 
@@ -15,6 +15,8 @@ pub struct Judged {
     pub wrong: Vec<Wrong>,
     /// How many scenarios there are.
     pub scenarios: usize,
+    /// Scenarios that no control can do, with the service of the user's own that each is over. They are not run.
+    pub unknown: Vec<(String, String)>,
     /// Whether it was interrupted: then only of what was run something is said.
     pub interrupted: bool,
 }
@@ -57,8 +59,9 @@ pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> Judged {
         }
     }
     let interrupted = reports.iter().any(|(_, report)| report.interrupted);
-    let mut judged = Judged { rows: Vec::new(), wrong: Vec::new(), scenarios: 0, interrupted };
-    for case in cases {
+    let mut judged =
+        Judged { rows: Vec::new(), wrong: Vec::new(), scenarios: 0, unknown: unknown_to_controls(cases), interrupted };
+    for case in cases.iter().filter(|case| own_service(case).is_none()) {
         for (control, _) in reports {
             let Some(expected) = expected(case, control) else { continue };
             let trial = trials.get(&(case.id.as_str(), control)).copied();
@@ -79,11 +82,18 @@ pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> Judged {
     for (scenario, of_scenario) in scenarios {
         let is_clean = of_scenario.iter().any(|case| case.tags.iter().any(|tag| tag == "clean"));
         let fails = |row: &Row| of_scenario.iter().any(|case| case.id == row.case) && row.came.is_some_and(is_failure);
-        if !is_clean && !interrupted && !judged.rows.iter().any(fails) {
+        let is_known = of_scenario.iter().any(|case| own_service(case).is_none());
+        if is_known && !is_clean && !interrupted && !judged.rows.iter().any(fails) {
             judged.wrong.push(Wrong::NothingFails(scenario.to_owned()));
         }
     }
     judged
+}
+
+fn unknown_to_controls(cases: &[Case]) -> Vec<(String, String)> {
+    let found: BTreeSet<(&str, &str)> =
+        cases.iter().filter_map(|case| Some((case.scenario.as_str(), own_service(case)?))).collect();
+    found.into_iter().map(|(scenario, service)| (scenario.to_owned(), service.to_owned())).collect()
 }
 
 fn by_scenario(cases: &[Case]) -> BTreeMap<&str, Vec<&Case>> {

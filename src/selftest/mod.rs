@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 
 use crate::run::{self, Folder, Happened, Options, Pace, Plan, RunError};
-use crate::scenario::Case;
+use crate::scenario::{Case, ServiceKind};
 use crate::subject::Subject;
 
 pub use judge::{Judged, Row, Wrong, judge};
@@ -37,7 +37,8 @@ pub async fn run(
     let runs = controls(cases).into_iter().map(|control| {
         let (stop, on) = (stop.clone(), &on);
         async move {
-            let mine = cases.iter().filter(|case| expected(case, control).is_some()).cloned().collect();
+            let is_mine = |case: &&Case| expected(case, control).is_some() && own_service(case).is_none();
+            let mine = cases.iter().filter(is_mine).cloned().collect();
             let subject = Subject::control(control);
             let options = Options { subject_words: format!("--subject {control}"), ..options.clone() };
             let plan = Plan::new(mine, &subject, &options)?;
@@ -64,6 +65,21 @@ fn controls(cases: &[Case]) -> Vec<&str> {
     names.sort_unstable();
     names.dedup();
     names
+}
+
+/// The service of the user's own that the case is about, where there is one: no control knows how to use it.
+fn own_service(case: &Case) -> Option<&str> {
+    let works = || std::iter::once(&case.work).chain(&case.each).chain(&case.turns);
+    let done = works().flat_map(|work| &work.steps).map(|step| step.operation.as_str());
+    let due = case.terms.intents.iter().filter(|intent| intent.times > 0).map(|intent| intent.effect.as_str());
+    let used: Vec<&str> = done.chain(due).filter_map(|operation| operation.split('.').next()).collect();
+    let own = case.services.iter().filter(|service| is_own(&service.kind)).map(|service| service.name.as_str());
+    own.into_iter().find(|name| used.contains(name))
+}
+
+/// Whether it is none of those that hapax ships.
+fn is_own(service: &ServiceKind) -> bool {
+    matches!(service, ServiceKind::Custom(file) if file.text() != mock_services::custom::TICKETS)
 }
 
 /// What a control is to come to in a case; `None` where it is not run there.

@@ -36,9 +36,17 @@ pub fn render(judged: &Judged, table: bool) -> String {
             }
         };
     }
+    for (scenario, service) in &judged.unknown {
+        let _ = writeln!(
+            text,
+            "{scenario} is not checked: it is over your own service `{service}`, and no control knows how to use it\n  \
+             check it with subjects of your own: one that must pass and one that must fail (`hapax run {scenario} -- ...`)"
+        );
+    }
     let done = judged.rows.iter().filter(|row| row.came.is_some()).count();
     let result = match judged.wrong.len() {
         0 if judged.interrupted => format!("interrupted when {done} were done, which came out as expected"),
+        0 if judged.rows.is_empty() && !judged.unknown.is_empty() => "there was nothing to check".to_owned(),
         0 => "all as expected".to_owned(),
         1 => "1 thing is wrong".to_owned(),
         many => format!("{many} things are wrong"),

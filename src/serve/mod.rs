@@ -4,6 +4,7 @@ mod admin;
 mod banner;
 mod error;
 mod options;
+mod ranges;
 pub mod show;
 pub mod summary;
 

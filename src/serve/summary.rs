@@ -6,7 +6,11 @@ use std::fmt::Write;
 use mock_services::ledger::{Entry, Event};
 use mock_services::service::{Fields, Operation};
 
+use super::ranges::{grouped, ranges};
 use super::{Ended, show};
+
+/// So many groups are listed; those that were committed more than once come before the others.
+const LISTED: usize = 40;
 
 /// Effects that are the same by the fields that identify them.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,7 +21,7 @@ pub struct Group {
     pub identity: Fields,
     /// How often it was committed.
     pub times: usize,
-    /// The attempts that caused it; 0 is what the world did by itself.
+    /// The attempts that caused it, sorted; 0 is what the world did by itself.
     pub attempts: Vec<u64>,
 }
 
@@ -34,9 +38,11 @@ pub fn groups(entries: &[Entry], operations: &[Operation]) -> Vec<Group> {
             groups.push(Group { effect: effect.to_string(), identity, times: 0, attempts: Vec::new() });
         }
         groups[place].times += 1;
-        if !groups[place].attempts.contains(attempt) {
-            groups[place].attempts.push(*attempt);
-        }
+        groups[place].attempts.push(*attempt);
+    }
+    for group in &mut groups {
+        group.attempts.sort_unstable();
+        group.attempts.dedup();
     }
     groups
 }
@@ -62,30 +68,57 @@ pub fn render(ended: &Ended) -> String {
     } else {
         text.push_str("Committed:\n");
     }
-    let width = groups.iter().map(|group| group.effect.len()).max().unwrap_or_default();
-    for group in &groups {
-        let times = if group.times == 1 { "once".to_owned() } else { format!("{} times", group.times) };
-        let attempts: Vec<String> = group.attempts.iter().map(u64::to_string).collect();
+    let listed = listed(&groups);
+    let width = listed.iter().map(|group| group.effect.len()).max().unwrap_or_default();
+    for group in &listed {
+        let times = if group.times == 1 { "once".to_owned() } else { format!("{} times", grouped(group.times)) };
         let by = match group.attempts.as_slice() {
             [0] => "by itself".to_owned(),
-            [_] => format!("by attempt {}", attempts[0]),
-            _ => format!("by attempts {}", attempts.join(", ")),
+            [attempt] => format!("by attempt {attempt}"),
+            attempts => format!("by attempts {}", ranges(attempts)),
         };
         let _ = writeln!(text, "  {:<width$}  {times:<9}{}  {by}", group.effect, show::fields(&group.identity));
     }
+    text.push_str(&unlisted(&groups, &listed));
     text.push_str(&counts(&ended.entries));
     for fired in &ended.fired {
         let what = match fired.attempts.as_slice() {
             [] if fired.seen == 0 => "did not fire: no such attempt came".to_owned(),
             [] => format!("did not fire: {} attempts fitted, none was meant", fired.seen),
+            [attempt] => format!("fired on attempt {attempt}"),
             attempts => {
-                let attempts: Vec<String> = attempts.iter().map(u64::to_string).collect();
-                format!("fired on attempt {}", attempts.join(", "))
+                let mut attempts = attempts.to_vec();
+                attempts.sort_unstable();
+                format!("fired on attempts {}", ranges(&attempts))
             }
         };
         let _ = writeln!(text, "Fault {}: {what}", fired.fault);
     }
     text
+}
+
+/// The groups that are shown, in their order.
+fn listed(groups: &[Group]) -> Vec<&Group> {
+    let mut places: Vec<usize> = (0..groups.len()).collect();
+    places.sort_by_key(|place| groups[*place].times == 1);
+    places.truncate(LISTED);
+    places.sort_unstable();
+    places.into_iter().map(|place| &groups[place]).collect()
+}
+
+/// What is not shown, in numbers.
+fn unlisted(groups: &[Group], listed: &[&Group]) -> String {
+    let more = groups.len() - listed.len();
+    if more == 0 {
+        return String::new();
+    }
+    let (all, shown) =
+        (groups.iter().filter(|group| group.times > 1).count(), listed.iter().filter(|group| group.times > 1).count());
+    let how = match all - shown {
+        0 => "each committed once".to_owned(),
+        several => format!("{} of them committed more than once", grouped(several)),
+    };
+    format!("  and {} more, {how}; the ledger has all of them (--ledger FILE)\n", grouped(more))
 }
 
 fn counts(entries: &[Entry]) -> String {
@@ -100,10 +133,47 @@ fn counts(entries: &[Entry]) -> String {
             _ => {}
         }
     }
-    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let counted = |count: usize, what: &str| format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" });
     let keys = match keys.len() {
         0 => "without a key".to_owned(),
         count => format!("with {}", counted(count, "different key")),
     };
     format!("{} {keys}; {} refused.\n", counted(attempts, "attempt"), counted(refused, "request"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(commits: impl Iterator<Item = (u64, String)>) -> Ended {
+        let entry = |(attempt, order): (u64, String)| Entry {
+            n: attempt,
+            at: 0,
+            wall: 0,
+            event: Event::Committed {
+                attempt,
+                effect: "tickets.open".into(),
+                id: "t".into(),
+                fields: std::borrow::Cow::Owned(Fields::new().with("order", order)),
+                how: mock_services::ledger::How::Now,
+            },
+        };
+        let operations = vec![Operation::write("tickets.open", &[], &["order"])];
+        Ended { entries: commits.map(entry).collect(), fired: Vec::new(), operations }
+    }
+
+    #[test]
+    fn many_attempts_are_one_range_with_a_count() {
+        let text = render(&ended((1..=195_481).map(|attempt| (attempt, "1".to_owned()))));
+        assert!(text.contains("195,481 times") && text.contains("by attempts 1-195481 (195,481)\n"), "{text}");
+        assert!(text.len() < 400, "{text}");
+    }
+
+    #[test]
+    fn of_many_effects_those_that_were_repeated_are_listed() {
+        let text = render(&ended((1..=1_000).map(|attempt| (attempt, (attempt % 999).to_string()))));
+        assert!(text.contains("2 times    order=1  by attempts 1, 1000"), "{text}");
+        assert!(text.contains("and 959 more, each committed once"), "{text}");
+        assert!(text.lines().count() < 50, "{text}");
+    }
 }

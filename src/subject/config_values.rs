@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use mock_services::MockServices;
+use mock_services::custom::{Custom, TICKETS};
 use mock_services::deploy::Deploy;
 use mock_services::email::Email;
 use mock_services::payment::Payment;
 use mock_services::records::Records;
-use mock_services::yaml::{Kind, Node, Reader, nearest, shown};
+use mock_services::yaml::{Kind, Node, Reader, Source, nearest, shown};
 
 use super::ClaimSource;
 use super::http_wire::Target;
@@ -121,11 +122,19 @@ pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
         }
         let help = match nearest(name, shipped.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
+            None if is_name(name) => {
+                format!("for all operations of a service of your own write `{name}.*`; otherwise name one: payment.charge")
+            }
             None => "name a service and what it does: payment.charge".to_owned(),
         };
         reader.report_with_help(node.span, format!("there is no operation `{}`", shown(name)), help);
     }
     operations
+}
+
+/// Whether a text can be the name of a service.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
 fn shipped_operations() -> Vec<String> {
@@ -134,6 +143,10 @@ fn shipped_operations() -> Vec<String> {
         .service(Email::default(), Default::default())
         .service(Deploy::default(), Default::default())
         .service(Records::default(), Default::default());
+    let services = match Custom::from_source(&Source::new("tickets.yaml", TICKETS)) {
+        Ok(tickets) => services.service(tickets, Default::default()),
+        Err(_) => services,
+    };
     services.operations().iter().map(|operation| operation.name.to_string()).collect()
 }
 

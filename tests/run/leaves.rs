@@ -94,6 +94,17 @@ fn a_subject_of_hapax_yaml_is_skipped_where_it_cannot() {
 }
 
 #[test]
+fn a_subject_that_is_for_tickets_runs_their_cases_and_no_others() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    desk.write("hapax.yaml", "subjects:\n  helper:\n    command: [\"true\"]\n    can: [tickets]\n");
+    desk.call(&["run", "scenarios/plain.yaml", "tickets/lost-reply"]).expect(1);
+    let report = desk.report();
+    assert_eq!((&report["skipped"][0]["id"], report["skipped"].as_array().unwrap().len()), (&"plain".into(), 1));
+    assert!(report["cases"].as_array().unwrap().iter().all(|case| case["scenario"] == "tickets/lost-reply"));
+}
+
+#[test]
 fn several_trials_have_seeds_of_their_own() {
     let desk = Desk::new();
     desk.call(&["run", CASE, "--subject", "careful", "--trials", "3"]).expect(0);
@@ -124,11 +135,17 @@ fn a_file_where_the_reports_should_be_is_told_at_once() {
 }
 
 #[test]
-fn a_folder_in_the_place_of_the_link_keeps_no_verdict_back() {
+fn a_file_or_folder_of_the_user_in_the_place_of_the_link_is_left_alone() {
+    let desk = Desk::new();
+    desk.write("reports/latest", "my notes");
+    let called = desk.call(&["run", CASE, "--subject", "naive"]).expect(1);
+    assert!(called.stderr.contains("note: reports/latest was not made by hapax and is left as it is"), "{}", called.stderr);
+    assert_eq!(desk.read("reports/latest"), "my notes");
+
     let desk = Desk::new();
     desk.write("reports/latest/kept.txt", "from elsewhere");
     let called = desk.call(&["run", CASE, "--subject", "naive"]).expect(1);
-    assert!(called.stderr.contains("warning: cannot let reports/latest lead to this run"), "{}", called.stderr);
+    assert!(called.stderr.contains("note: reports/latest was not made by hapax"), "{}", called.stderr);
     assert!(called.stdout.contains("1 of 1 case failed") && called.stderr.contains("written to "), "{}", called.stdout);
     let names = std::fs::read_dir(desk.path().join("reports")).unwrap();
     assert_eq!(names.count(), 2, "no link is left halfway");

@@ -107,6 +107,24 @@ fn a_run_that_was_killed_goes_on_too() {
 }
 
 #[test]
+fn a_damaged_line_at_the_end_of_the_journal_does_not_cost_the_run() {
+    let desk = interrupted(Signal::KILL);
+    let mut folders = std::fs::read_dir(desk.path().join("reports")).unwrap();
+    let folder = folders.next().unwrap().unwrap().path();
+    let journal = folder.join("trials.jsonl");
+    let mut bytes = std::fs::read(&journal).unwrap();
+    // What a machine that lost its power leaves: the last line in part, then bytes that are no text.
+    bytes.truncate(bytes.len() - 20);
+    bytes.extend([0xff, 0x00, 0xfe]);
+    std::fs::write(&journal, bytes).unwrap();
+    desk.call(&resume(folder.to_str().unwrap())).expect(1);
+    let whole = whole(&desk);
+    assert_eq!(ran(&desk), ran(&whole), "what its ledger bears out did not run again");
+    let ids = |report: &Value| report["cases"].as_array().unwrap().iter().map(|case| case["id"].clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&desk.report()), ids(&whole.report()));
+}
+
+#[test]
 fn an_interrupted_run_says_how_to_go_on_with_it() {
     let desk = desk();
     let called = desk.call(&["run", "scenarios/c.yaml", "--trials", "2", "-j", "1", "--fail-fast", "--", "true"]).expect(1);

@@ -175,11 +175,24 @@ fn seeds(report: &Value) -> Vec<&Value> {
 }
 
 #[test]
-fn a_part_that_has_no_case_is_no_failure() {
+fn a_part_that_has_no_case_says_so_and_is_no_failure() {
     let desk = desk();
+    let mut empty = 0;
     for part in ["1/3", "2/3", "3/3"] {
-        call(&desk, &["scenarios/idle.yaml", "--seed", "7", "--partition", part]).expect(0);
+        let called = call(&desk, &["scenarios/idle.yaml", "--seed", "7", "--partition", part]).expect(0);
+        let is_empty = desk.report()["cases"].as_array().unwrap().is_empty();
+        let said = format!("EMPTY  Part {} of 3 has no cases", &part[..1]);
+        assert_eq!(called.stdout.contains(&said), is_empty, "{}", called.stdout);
+        assert!(!called.stdout.contains("VOID"), "{}", called.stdout);
+        if is_empty {
+            empty += 1;
+            let summary = desk.read("reports/latest/summary.md");
+            assert!(summary.contains("empty part") && !summary.contains("void"), "{summary}");
+            let shown = desk.call(&["report", "show", "reports/latest"]).expect(0).stdout;
+            assert!(shown.contains(&said) && !shown.contains("VOID"), "{shown}");
+        }
     }
+    assert_eq!(empty, 2);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Subjects that cheat, and honest ones with bad luck: the first must not pass, and the others must not fail.
 
+use std::process::Stdio;
+
 use crate::rig::{Desk, charge, kinds, verdict};
 
 /// A charge in plain bash, as `charge ORDER`; it says what was answered.
@@ -12,6 +14,27 @@ charge() {
     cat <&3
 }
 "#;
+
+#[test]
+fn the_temporary_folder_of_a_run_that_was_killed_is_removed_by_the_next_start() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge("")).write("temporary/hapax-mine/kept.txt", "not made by hapax");
+    let temporary = desk.path().join("temporary");
+    let agent = "echo $$ > started; exec sleep 1000";
+    let mut command = desk.command(&["run", "scenarios/plain.yaml", "--", "sh", "-c", agent]);
+    let mut run = command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !std::fs::read_to_string(desk.path().join("started")).is_ok_and(|text| text.ends_with('\n')) {
+        std::thread::yield_now();
+    }
+    let folders = || std::fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    assert_eq!(folders().len(), 2, "{:?}", folders());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_eq!(folders().len(), 2, "a process that is killed removes nothing");
+    let next = desk.command(&["run", "scenarios/plain.yaml", "--", "true"]).env("TMPDIR", &temporary).output().unwrap();
+    assert_eq!(next.status.code(), Some(1));
+    assert_eq!(folders(), ["hapax-mine"], "what hapax did not make is left alone");
+}
 
 #[test]
 fn what_a_daemon_does_after_the_end_of_its_subject_is_seen() {

@@ -19,6 +19,7 @@ const CASES: usize = 6;
 /// The head of the page.
 pub(super) fn head(report: &Report, tally: &Tally) -> Markup {
     let (class, mark, word) = match tally.result() {
+        _ if report.is_empty_part() => ("void", "○", "empty"),
         Result3::Pass => ("pass", "✓", "passed"),
         Result3::Fail => ("fail", "✗", "failed"),
         Result3::Void => ("void", "○", "void"),
@@ -44,7 +45,9 @@ pub(super) fn head(report: &Report, tally: &Tally) -> Markup {
             @for text in tally.partial(report).iter().chain(&report.notes) {
                 p.warning { (line(text, 500)) }
             }
-            @if let Some((part, parts)) = report.partition {
+            @if let Some(empty) = words::empty_part(report) {
+                p.warning { (empty) }
+            } @else if let Some((part, parts)) = report.partition {
                 p.warning { "This is part " (part) " of " (parts) " of a run." }
             }
             dl.numbers { @for (name, value, more) in numbers(report, tally) {

@@ -84,6 +84,10 @@ pub(super) fn push_causes(out: &mut String, report: &Report, view: &View) {
 }
 
 pub(super) fn push_last_line(out: &mut String, report: &Report, tally: &Tally, view: &View) {
+    if let Some(text) = words::empty_part(report) {
+        let _ = writeln!(out, "{}  {text}", view.paint().faint("EMPTY"));
+        return;
+    }
     let (paint, result) = (view.paint(), tally.result());
     let word = match result {
         Result3::Fail => paint.bad("FAILED"),

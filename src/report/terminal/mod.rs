@@ -57,7 +57,9 @@ pub fn run_summary(report: &Report, ledgers: &Ledgers, view: &View) -> String {
         });
     }
     end::push_skipped(&mut out, report, view);
-    end::push_numbers(&mut out, report, &Tally::of(report), view);
+    if !report.is_empty_part() {
+        end::push_numbers(&mut out, report, &Tally::of(report), view);
+    }
     end::push_causes(&mut out, report, view);
     end::push_last_line(&mut out, report, &Tally::of(report), view);
     out
