@@ -5,6 +5,7 @@ mod clock;
 pub mod custom;
 pub mod deploy;
 pub mod email;
+mod endpoints;
 mod engine;
 pub mod fault;
 pub mod idempotency;

@@ -4,6 +4,7 @@
 mod labels;
 mod records;
 
+use mock_services::deploy::short_ref;
 use mock_services::service::{Fields, Value};
 
 use crate::scenario::{Intent, Terms};
@@ -97,7 +98,7 @@ impl<'t> Rule<'t> {
 
     fn compare<'f>(self, intent: &Intent, name: &str, wanted: &Value, fields: &'f Fields) -> Compared<'f> {
         match self.names().value(fields, name) {
-            Some(have) if is_as(have, wanted) => Compared::Same,
+            Some(have) if is_as(have, wanted) || is_same_ref(&intent.effect, name, have, wanted) => Compared::Same,
             Some(have) => Compared::Different(Found::Value(have)),
             None if self.is_natural(&intent.effect, name) => Compared::Different(Found::Missing),
             None => match mention(wanted, self.other_values(intent, name), fields) {
@@ -143,6 +144,12 @@ enum Compared<'f> {
 fn is_as(have: &Value, wanted: &Value) -> bool {
     let is_several = matches!(have, Value::List(members) if members.len() != 1) && !matches!(wanted, Value::List(_));
     !is_several && have.meets(wanted)
+}
+
+/// Whether both name the same branch or tag: `refs/tags/v1.4.2` is `v1.4.2`.
+fn is_same_ref(effect: &str, name: &str, have: &Value, wanted: &Value) -> bool {
+    let (Value::Text(have), Value::Text(wanted)) = (have, wanted) else { return false };
+    effect.starts_with("deploy.") && matches!(name, "version" | "ref") && short_ref(have) == short_ref(wanted)
 }
 
 #[cfg(test)]

@@ -127,3 +127,23 @@ fn what_is_not_as_usual_contradicts_where_nobody_asks_for_it() {
     assert_eq!(differing(Fields::new().with("quantity", 100).with("trial_days", 730)), ["quantity", "trial_days"]);
     assert_eq!(differing(Fields::new().with("quantity", vec!["1".to_owned(), "1".to_owned()])), ["quantity"]);
 }
+
+#[test]
+fn a_branch_or_a_tag_is_the_same_under_its_short_name_and_its_whole_one() {
+    let deploy = |version: &str| Intent {
+        effect: "deploy.deploy".to_owned(),
+        which: Fields::new().with("environment", "production"),
+        like: Fields::new().with("version", version),
+        defaults: Fields::new(),
+        ..due("o1", 10, 1)
+    };
+    let agrees = |wanted: &str, have: &str| {
+        let fields = Fields::new().with("environment", "production").with("version", have);
+        fit(&deploy(wanted), "deploy.deploy", &fields, &terms([])).is_some_and(|fit| fit.agrees)
+    };
+    assert!(agrees("v1.4.2", "refs/tags/v1.4.2") && agrees("refs/tags/v1.4.2", "v1.4.2") && agrees("main", "heads/main"));
+    assert!(agrees("refs/heads/main", "refs/heads/main"));
+    for (wanted, have) in [("v1.4.2", "refs/tags/v1.4.3"), ("v1.4.2", "refs/v1.4.2"), ("v1.4.2", "refs/tags/")] {
+        assert!(!agrees(wanted, have), "{have}");
+    }
+}

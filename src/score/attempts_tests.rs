@@ -21,6 +21,8 @@ fn refuse(tale: &mut Tale, operation: &'static str) {
         caller: 1,
         connection: 1,
         key: None,
+        reason: None,
+        unsupported: None,
     });
 }
 

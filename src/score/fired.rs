@@ -6,7 +6,6 @@ use mock_services::ledger::SilenceEnd;
 use mock_services::yaml::shown;
 
 use super::door;
-use super::outside;
 use super::story::Story;
 use super::through;
 use super::verdict::DoorFacts;
@@ -22,6 +21,14 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<
     for note in story.noted(notes::UNSTARTABLE) {
         let who = note.caller.map_or_else(|| "the subject".to_owned(), |caller| format!("caller {caller}"));
         reasons.push(format!("{who} could not be started: {}", cut(&note.text("error"))));
+    }
+    let lacking: BTreeSet<&str> = story.refusals.iter().filter_map(|refusal| refusal.unsupported).collect();
+    for what in lacking {
+        reasons.push(format!(
+            "hapax does not have {} yet, and the subject asked for it: open an issue that names it, serve it from a service that you \
+             declare (docs/your-own-service.md), or let the subject do without it in this test",
+            cut(what)
+        ));
     }
     for (place, fault) in terms.faults.iter().enumerate() {
         if !fault.optional && !story.fired.contains(&place) {
@@ -69,7 +76,6 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<
         );
     }
     reasons.extend(through::reasons(terms, story));
-    reasons.extend(outside::void_reasons(terms, story));
     if let Some(facts) = door_facts {
         reasons.extend(door::failed(terms, facts, story));
     }

@@ -1,8 +1,9 @@
+use mock_services::ledger::Event;
 use mock_services::service::Fields;
 
 use crate::scenario::{Come, Planned, Said, Terms};
 use crate::score::testing::{Sees, Tale, due, planned, terms};
-use crate::score::{Outcome, Result3, score};
+use crate::score::{FindingKind, Outcome, Result3, score};
 use crate::trial::notes;
 
 fn with_fault(optional: bool) -> Terms {
@@ -87,4 +88,66 @@ fn a_subject_that_could_not_be_started_is_void_though_nothing_was_done() {
     tale.charge(None, "o1", 10, Sees::Ok);
     tale.charge(None, "o1", 10, Sees::Ok);
     assert_eq!(score(&required, &tale.end(), None).result, Result3::Fail);
+}
+
+/// A request for something that the real service has and hapax does not.
+fn lacks(tale: &mut Tale, what: &'static str) -> u64 {
+    tale.add(Event::Refused {
+        service: "payment".into(),
+        operation: None,
+        method: "POST".into(),
+        path: "/v1/invoices".into(),
+        status: 501,
+        caller: 1,
+        connection: 1,
+        key: None,
+        reason: Some(format!("hapax does not have {what} yet.").into()),
+        unsupported: Some(what.into()),
+    })
+}
+
+#[test]
+fn what_hapax_lacks_makes_a_trial_void_and_not_the_subjects_fault() {
+    let required = Terms { claim: vec![Said::Done], ..terms([due("o1", 10, 1)]) };
+    let mut tale = Tale::new();
+    lacks(&mut tale, "POST /v1/invoices");
+    lacks(&mut tale, "POST /v1/invoices");
+    tale.claims(1, Said::NotDone);
+    let verdict = score(&required, &tale.end(), None);
+    assert_eq!((verdict.result, verdict.outcome), (Result3::Void, Outcome::Lost));
+    insta::assert_snapshot!(verdict.void_because.join("\n"), @"hapax does not have POST /v1/invoices yet, and the subject asked for it: open an issue that names it, serve it from a service that you declare (docs/your-own-service.md), or let the subject do without it in this test");
+    let lost = verdict.findings.iter().find(|finding| finding.kind == FindingKind::Lost).unwrap();
+    insta::assert_snapshot!(lost.message, @"No charge for o1, and 1 was due. The service refused POST /v1/invoices: 501 hapax does not have POST /v1/invoices yet (entry 3).");
+    insta::assert_snapshot!(lost.remedy, @"This is not the subject's mistake: hapax does not have POST /v1/invoices yet.");
+    assert!(verdict.findings.iter().all(|finding| !finding.fails));
+}
+
+#[test]
+fn what_surely_happened_is_a_failure_whatever_hapax_lacks() {
+    let mut tale = one_charge();
+    lacks(&mut tale, "GET /v1/events");
+    assert_eq!(score(&terms([due("o1", 10, 1)]), &tale.clone().end(), None).result, Result3::Void);
+    tale.charge(None, "o1", 10, Sees::Ok);
+    let verdict = score(&terms([due("o1", 10, 1)]), &tale.end(), None);
+    assert_eq!((verdict.result, verdict.outcome), (Result3::Fail, Outcome::Duplicated));
+}
+
+#[test]
+fn a_refusal_is_told_with_its_reason() {
+    let mut tale = Tale::new();
+    tale.add(Event::Refused {
+        service: "payment".into(),
+        operation: None,
+        method: "POST".into(),
+        path: "/v1/charges".into(),
+        status: 400,
+        caller: 1,
+        connection: 1,
+        key: None,
+        reason: Some("Missing required param: amount.".into()),
+        unsupported: None,
+    });
+    let verdict = score(&terms([due("o1", 10, 1)]), &tale.end(), None);
+    assert_eq!(verdict.result, Result3::Fail);
+    insta::assert_snapshot!(verdict.findings[0].message, @"No charge for o1, and 1 was due. The service refused POST /v1/charges: 400 Missing required param: amount (entry 2).");
 }

@@ -79,9 +79,15 @@ pub(super) struct Refusal<'a> {
     pub(super) n: u64,
     pub(super) service: &'a str,
     pub(super) operation: Option<&'a str>,
+    pub(super) method: &'a str,
+    pub(super) path: &'a str,
     pub(super) status: u16,
     pub(super) caller: u32,
     pub(super) key: Option<&'a str>,
+    /// Why, in the words that the caller was told.
+    pub(super) reason: Option<&'a str>,
+    /// What the real service has and hapax does not, where that is why.
+    pub(super) unsupported: Option<&'a str>,
 }
 
 /// Something that happened to the subject.
@@ -204,6 +210,11 @@ impl<'a> Story<'a> {
         self.places.get(&number).and_then(|place| self.attempts.get(*place))
     }
 
+    /// Whether something was asked for that the real service has and hapax does not.
+    pub(super) fn lacks_something(&self) -> bool {
+        self.refusals.iter().any(|refusal| refusal.unsupported.is_some())
+    }
+
     /// The notes of this name.
     pub(super) fn noted(&self, name: &str) -> impl Iterator<Item = &Note<'a>> {
         self.notes.iter().filter(move |note| note.name == name)
@@ -243,14 +254,20 @@ impl<'a> Story<'a> {
                     attempt.unsent = Some((n, at));
                 }
             }
-            Event::Refused { service, operation, status, caller, key, .. } => self.refusals.push(Refusal {
-                n,
-                service,
-                operation: operation.as_deref(),
-                status: *status,
-                caller: *caller,
-                key: key.as_deref(),
-            }),
+            Event::Refused { service, operation, method, path, status, caller, key, reason, unsupported, .. } => {
+                self.refusals.push(Refusal {
+                    n,
+                    service,
+                    operation: operation.as_deref(),
+                    method,
+                    path,
+                    status: *status,
+                    caller: *caller,
+                    key: key.as_deref(),
+                    reason: reason.as_deref(),
+                    unsupported: unsupported.as_deref(),
+                });
+            }
             Event::Door { caller, what } => self.door.push(DoorNote { n, at, caller: *caller, what: *what }),
             Event::Noted { name, caller, fields } => self.take_note(at, Note { n, name, caller: *caller, fields }),
             Event::Opened { .. } | Event::Received(_) | Event::Lapsed { .. } | Event::Closed { .. } | Event::End { .. } => {}

@@ -5,8 +5,12 @@ use mock_services::ledger::{AtDoor, ClosedBy, Entry, Event, How, SilenceEnd};
 use mock_services::service::Fields;
 use mock_services::yaml::shown;
 
+use crate::report::text::line as one_line;
+
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
+/// At most so many characters of a reason are shown.
+const REASON: usize = 200;
 const FAINT: Style = Style::new().dimmed();
 
 /// The line of an entry; `None` for entries that only machines need.
@@ -21,9 +25,10 @@ pub fn line(entry: &Entry) -> Option<String> {
             let who = format!("attempt {}  caller {caller}  {}{fields}{key}{replay}", received.attempt, received.operation);
             (Style::new(), "received", who)
         }
-        Event::Refused { service, method, path, status, caller, .. } => {
+        Event::Refused { service, method, path, status, caller, reason, .. } => {
             let request = if method.is_empty() { "unreadable".to_owned() } else { format!("{} {}", shown(method), shown(path)) };
-            (FAINT, "refused", format!("{service}  caller {caller}  {request}  {status}"))
+            let reason = reason.as_ref().map(|reason| format!("  {}", one_line(reason, REASON))).unwrap_or_default();
+            (FAINT, "refused", format!("{service}  caller {caller}  {request}  {status}{reason}"))
         }
         Event::Fault { attempt, commit, reply, fault } => {
             (BAD, "fault", format!("attempt {attempt}  fault {}: commit {commit}, reply {reply}", fault + 1))

@@ -17,6 +17,7 @@ mod resolve;
 mod route;
 mod template;
 
+use crate::endpoints;
 use crate::idempotency::{Idempotency, Profile};
 use crate::service::{Answer, Context, Decision, EffectFacts, Fields, Operation, Recognised, Request, Service};
 use crate::yaml::{Node, Problems, Source};
@@ -107,8 +108,13 @@ impl Custom {
             Found::OtherMethods(methods) => {
                 Err(self.refuse(405, "this method is not allowed here").with_header("Allow", methods.join(", ")))
             }
-            Found::Nothing => Err(self.refuse(404, "there is nothing under this path")),
+            Found::Nothing => Err(self.nowhere(request)),
         }
+    }
+
+    fn nowhere(&self, request: &Request) -> Answer {
+        let said = endpoints::no_such_endpoint(&self.name, "what its file declares", request.method(), request.path());
+        self.refuse(404, said)
     }
 
     fn values(&self, rule: &Rule, request: &Request, segments: &[String]) -> Result<Vec<(String, Node)>, Answer> {
@@ -188,6 +194,11 @@ impl Service for Custom {
 
     fn failure(&self, status: u16, _request: &Request, _context: &Context) -> Answer {
         Failure::of(status).answer(self.errors.as_ref())
+    }
+
+    fn no_endpoint(&self, request: &Request, _context: &Context) -> Option<Answer> {
+        let found = route::find(self.rules.iter().map(|rule| &rule.route), request.method(), &request.segments());
+        matches!(found, Found::Nothing).then(|| self.nowhere(request))
     }
 
     fn unauthorized(&self, _request: &Request, _context: &Context) -> Answer {

@@ -1,6 +1,7 @@
 //! What faults and the ledger may know: the operations, the fields of a request and the facts of an effect.
 
 use super::deployment::Wanted;
+use super::short_ref;
 use super::state::{Change, State};
 use crate::service::{EffectFacts, Fields, Operation, Value};
 
@@ -51,7 +52,9 @@ pub(crate) fn operations() -> Vec<Operation> {
 
 /// The fields of what is wanted that the ledger and conditions may name.
 pub(crate) fn wanted_fields(wanted: &Wanted) -> Fields {
-    let mut fields = Fields::new().with("environment", wanted.environment.as_str()).with("version", wanted.version.as_str());
+    // To git a tag is the same under its short name and under its whole one.
+    let version = if wanted.source.is_some() { short_ref(&wanted.version) } else { &wanted.version };
+    let mut fields = Fields::new().with("environment", wanted.environment.as_str()).with("version", version);
     if let Some(source) = &wanted.source {
         fields.set("ref", wanted.version.as_str());
         fields.set("sha", source.sha.as_str());

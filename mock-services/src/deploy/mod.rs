@@ -44,6 +44,13 @@ pub(crate) fn api_name(path: &str) -> Option<&'static str> {
     github::is_path(path).map(|is_github| if is_github { "github" } else { "plain" })
 }
 
+/// The name of a branch or a tag, however much of its path is written: `v1.4.2` of `refs/tags/v1.4.2`.
+#[must_use]
+pub fn short_ref(name: &str) -> &str {
+    let stems = ["refs/heads/", "refs/tags/", "heads/", "tags/"];
+    stems.iter().find_map(|stem| name.strip_prefix(stem)).filter(|rest| !rest.is_empty()).unwrap_or(name)
+}
+
 impl Deploy {
     /// A deploy service with these options.
     #[must_use]
@@ -127,6 +134,10 @@ impl Service for Deploy {
 
     fn failure(&self, status: u16, request: &Request, context: &Context) -> Answer {
         if github::is_addressed(request) { github::failure(status, request, context) } else { plain::failure(status) }
+    }
+
+    fn no_endpoint(&self, request: &Request, _context: &Context) -> Option<Answer> {
+        if github::is_addressed(request) { github::nowhere(request) } else { plain::nowhere(request) }
     }
 
     fn unauthorized(&self, request: &Request, _context: &Context) -> Answer {

@@ -215,6 +215,14 @@ impl Service for Email {
         }
     }
 
+    fn no_endpoint(&self, request: &Request, _context: &Context) -> Option<Answer> {
+        match Api::of(request) {
+            Api::Resend => resend::nowhere(request),
+            Api::SendGrid => sendgrid::nowhere(request),
+            Api::Smtp => None,
+        }
+    }
+
     fn unauthorized(&self, request: &Request, _context: &Context) -> Answer {
         match Api::of(request) {
             Api::Resend => resend::unauthorized(request),

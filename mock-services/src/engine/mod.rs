@@ -9,6 +9,7 @@ mod job;
 mod late;
 mod moments;
 mod pause;
+mod reason;
 mod reply;
 mod still;
 mod strike;
@@ -173,6 +174,8 @@ impl<S: Service> Engine<S> {
             caller: origin.caller,
             connection: origin.connection,
             key: None,
+            reason: None,
+            unsupported: None,
         });
     }
 
@@ -211,7 +214,9 @@ impl<S: Service> Engine<S> {
         let context = self.context(origin, number);
         // Over SMTP the session has asked for the secret before it took the message.
         if request.envelope().is_none() && !self.admits(request.credential().as_deref()) {
-            let answer = service.unauthorized(&request, &context);
+            // Whoever asks the wrong service has a key for another one, and must not be sent to look for the mistake there.
+            let answer = service.no_endpoint(&request, &context);
+            let answer = answer.unwrap_or_else(|| service.unauthorized(&request, &context));
             return self.turned_away(&request, origin, &context, answer).await;
         }
         let recognised = match service.recognise(&request, &context) {
@@ -406,6 +411,7 @@ impl<S: Service> Engine<S> {
         mut answer: Answer,
     ) -> Delivery<'static> {
         let service = self.service();
+        let reason = reason::reason(&answer);
         service.dress(&mut answer, request, context);
         self.ledger().append(&Event::Refused {
             service: Cow::Borrowed(service.name()),
@@ -416,6 +422,8 @@ impl<S: Service> Engine<S> {
             caller: origin.caller,
             connection: origin.connection,
             key: job::shown_key(request, service.key_header(), self.idempotency.profile),
+            reason: reason.map(Cow::Owned),
+            unsupported: answer.lacks().map(Cow::Borrowed),
         });
         Delivery { answer, manner: Manner::Whole, ticket: None }
     }

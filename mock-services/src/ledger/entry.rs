@@ -59,6 +59,12 @@ pub enum Event<'a> {
         /// The idempotency key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Cow<'a, str>>,
+        /// Why, in the words that the caller was told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<Cow<'a, str>>,
+        /// What the real service has and this one does not, where that is why: `POST /v1/invoices`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unsupported: Option<Cow<'a, str>>,
     },
     /// A fault was put on an attempt.
     Fault {

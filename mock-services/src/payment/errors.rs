@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::answers;
 use super::effects::Change;
 use super::objects::{Intent, PaymentMethod};
+use crate::endpoints;
 use crate::service::{Answer, Context};
 
 /// A refusal before it is an answer.
@@ -20,6 +21,8 @@ pub(crate) struct Problem {
     begun: bool,
     /// What the service remembers of it.
     traces: Vec<Change>,
+    /// What Stripe has and the service does not, where that is why.
+    unsupported: Option<String>,
     body: Body,
 }
 
@@ -62,6 +65,7 @@ impl Problem {
             status,
             begun: false,
             traces: Vec::new(),
+            unsupported: None,
             body: Body { message: message.into(), r#type: kind, ..Body::default() },
         }
     }
@@ -107,6 +111,12 @@ impl Problem {
         self.begun
     }
 
+    /// Something that Stripe has and the service does not; `what` names it: `POST /v1/invoices`.
+    pub(crate) fn lacking(status: u16, kind: &'static str, what: String) -> Self {
+        let problem = Problem::new(status, kind, endpoints::lacking(&what));
+        Problem { unsupported: Some(what), ..problem }
+    }
+
     /// Why the bank declined.
     pub(crate) fn decline_code(mut self, code: Option<&'static str>) -> Self {
         self.body.decline_code = code;
@@ -143,7 +153,12 @@ impl Problem {
             self.body.request_log_url =
                 Some(format!("https://dashboard.stripe.com/test/logs/{id}?t={}", context.now.as_second()));
         }
-        answers::json(self.status, &Envelope { error: &self.body })
+        let answer = answers::json(self.status, &Envelope { error: &self.body });
+        match self.unsupported {
+            // Stripe's clients would repeat a 501, and it would not help them.
+            Some(what) => answer.unsupported(&what).with_header("Stripe-Should-Retry", "false"),
+            None => answer,
+        }
     }
 }
 
@@ -168,6 +183,19 @@ pub(crate) fn unknown_url(method: &str, path: &str) -> Refused {
          https://support.stripe.com/."
     );
     Box::new(Problem::invalid(message).status(404))
+}
+
+/// The path is not one of Stripe's at all: whoever asks wants another service.
+pub(crate) fn foreign_url(method: &str, path: &str) -> Refused {
+    let refused = unknown_url(method, path);
+    let said = endpoints::no_such_endpoint("payment", "Stripe's API", method, path);
+    let message = format!("{} ({said})", refused.body.message);
+    Box::new(Problem::invalid(message).status(404))
+}
+
+/// An endpoint that Stripe has and the service does not.
+pub(crate) fn lacking_endpoint(endpoint: String) -> Refused {
+    Box::new(Problem::lacking(501, "api_error", endpoint))
 }
 
 /// A body that is no form.

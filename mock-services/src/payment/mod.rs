@@ -120,6 +120,10 @@ impl Service for Payment {
         failures::failure(status, context)
     }
 
+    fn no_endpoint(&self, request: &Request, context: &Context) -> Option<Answer> {
+        route::nowhere(request).map(|problem| problem.answer(context))
+    }
+
     fn unauthorized(&self, request: &Request, context: &Context) -> Answer {
         failures::unauthorized(request, context)
     }

@@ -1,11 +1,17 @@
 //! Which call a method and a path stand for.
 
+use std::sync::LazyLock;
+
 use super::calls::{Call, charge, customer, intent, intent_steps, read, refund, search, subscription, unsubscribe};
-use super::errors::{Refused, unknown_url};
+use super::errors::{Refused, foreign_url, lacking_endpoint, unknown_url};
 use super::objects::{Charge, Customer, Intent, Refund, Subscription};
 use super::operations::Op;
 use super::params::Params;
+use crate::endpoints::{Endpoints, Known};
 use crate::service::{Fields, Request, percent_decoded};
+
+/// All that Stripe has.
+static STRIPE: LazyLock<Endpoints> = LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
 
 /// A call with its operation and the fields of its request.
 pub(crate) struct Routed {
@@ -16,7 +22,7 @@ pub(crate) struct Routed {
 
 /// Reads a request.
 pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
-    let unknown = || unknown_url(request.method(), request.path());
+    let unknown = || unknown(request);
     let mut parts = request.path().strip_prefix("/v1/").ok_or_else(unknown)?.split('/');
     let path = (parts.next().unwrap_or_default(), parts.next(), parts.next());
     // An empty part is a trailing slash, or an id that was left out.
@@ -94,4 +100,20 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
         _ => return Err(unknown()),
     };
     Ok(Routed { operation, fields, call })
+}
+
+/// The refusal of a request that no call stands for.
+fn unknown(request: &Request) -> Refused {
+    let (method, path) = (request.method(), request.path());
+    match STRIPE.find(method, path) {
+        Known::Endpoint(endpoint) => lacking_endpoint(endpoint),
+        Known::OtherMethods => unknown_url(method, path),
+        Known::Nothing => nowhere(request).unwrap_or_else(|| unknown_url(method, path)),
+    }
+}
+
+/// The refusal of a request for a path that Stripe does not have. One that only has an empty part too much is meant for Stripe.
+pub(crate) fn nowhere(request: &Request) -> Option<Refused> {
+    let is_known = STRIPE.has_path(request.path().trim_end_matches('/'));
+    (!is_known).then(|| foreign_url(request.method(), request.path()))
 }

@@ -103,6 +103,10 @@ impl Service for Records {
         problem::failure(status)
     }
 
+    fn no_endpoint(&self, request: &Request, _context: &Context) -> Option<Answer> {
+        route::nowhere(request)
+    }
+
     fn unauthorized(&self, _request: &Request, _context: &Context) -> Answer {
         problem::unauthorized()
     }

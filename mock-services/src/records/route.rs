@@ -6,6 +6,7 @@ use super::condition::Conditions;
 use super::number::first_inexact;
 use super::problem;
 use super::state::plain;
+use crate::endpoints;
 use crate::service::{Answer, Fields, Operation, Request};
 
 /// How long a key can be, in bytes.
@@ -93,8 +94,21 @@ pub(crate) fn route(request: &Request, require_if_match: bool) -> Result<(usize,
         (_, ["records"] | ["counters"] | ["counters", _]) => return Err(problem::method_not_allowed("GET")),
         (_, ["records", _]) => return Err(problem::method_not_allowed("DELETE, GET, PUT")),
         (_, ["counters", _, "increment"]) => return Err(problem::method_not_allowed("POST")),
-        _ => return Err(problem::not_found("There is nothing at this address.")),
+        _ => return Err(no_endpoint(request)),
     })
+}
+
+/// The refusal of a request for a path that the store does not have.
+pub(crate) fn nowhere(request: &Request) -> Option<Answer> {
+    let segments = request.segments();
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let is_known =
+        matches!(segments.as_slice(), ["records" | "counters"] | ["records" | "counters", _] | ["counters", _, "increment"]);
+    (!is_known).then(|| no_endpoint(request))
+}
+
+fn no_endpoint(request: &Request) -> Answer {
+    problem::not_found(&endpoints::no_such_endpoint("records", "an API of its own", request.method(), request.path()))
 }
 
 fn key(name: &str) -> Result<String, Answer> {

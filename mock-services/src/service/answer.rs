@@ -18,6 +18,7 @@ pub struct Answer {
     /// The body; empty while it is put off.
     pub body: Vec<u8>,
     put_off: Option<Arc<dyn Write>>,
+    unsupported: Option<Arc<str>>,
 }
 
 /// Something that can write itself as a body, the same every time.
@@ -47,7 +48,7 @@ impl Answer {
     /// An answer with no body.
     #[must_use]
     pub fn empty(status: u16) -> Self {
-        Answer { status, headers: Vec::new(), body: Vec::new(), put_off: None }
+        Answer { status, headers: Vec::new(), body: Vec::new(), put_off: None, unsupported: None }
     }
 
     /// A body without headers: a reply over SMTP.
@@ -69,10 +70,9 @@ impl Answer {
     #[must_use]
     pub fn text(status: u16, kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
         Answer {
-            status,
             headers: vec![("Content-Type".into(), CompactString::const_new(kind))],
             body: body.into(),
-            put_off: None,
+            ..Answer::empty(status)
         }
     }
 
@@ -103,13 +103,27 @@ impl Answer {
     pub(crate) fn with_room(&self) -> Self {
         let mut headers = Vec::with_capacity(self.headers.len() + 1);
         headers.extend_from_slice(&self.headers);
-        Answer { status: self.status, headers, body: self.body.clone(), put_off: self.put_off.clone() }
+        let (put_off, unsupported) = (self.put_off.clone(), self.unsupported.clone());
+        Answer { status: self.status, headers, body: self.body.clone(), put_off, unsupported }
     }
 
     /// Gives it another body.
     pub fn set_body(&mut self, body: Vec<u8>) {
         self.put_off = None;
         self.body = body;
+    }
+
+    /// The same answer, given because the real service has this and the one here does not: `POST /v1/invoices`.
+    #[must_use]
+    pub fn unsupported(mut self, what: &str) -> Self {
+        self.unsupported = Some(what.into());
+        self
+    }
+
+    /// What the real service has and the one here does not, where that is why it is given.
+    #[must_use]
+    pub fn lacks(&self) -> Option<&str> {
+        self.unsupported.as_deref()
     }
 
     /// Adds a header behind the others.

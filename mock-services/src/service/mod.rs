@@ -60,6 +60,12 @@ pub trait Service: Send + Sync + 'static {
     /// What the real service answers when it fails with this status. `request` tells over which of its APIs it was asked.
     fn failure(&self, status: u16, request: &Request, context: &Context) -> Answer;
 
+    /// The answer to a request for a path that the service does not have, whatever its method and whoever asks: a client of something else that
+    /// was pointed here. `None` where it has the path.
+    fn no_endpoint(&self, _request: &Request, _context: &Context) -> Option<Answer> {
+        None
+    }
+
     /// The true answer to a request without a valid key.
     fn unauthorized(&self, request: &Request, context: &Context) -> Answer;
 

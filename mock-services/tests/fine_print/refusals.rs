@@ -95,9 +95,16 @@ async fn the_secret_of_one_service_opens_no_other() {
     let world = World::start(everything(1), &[]).await.unwrap();
     let names: Vec<String> = world.services.names().map(str::to_owned).collect();
     for name in &names {
+        let path = match name.as_str() {
+            "payment" => "/v1/charges",
+            "email" => "/emails",
+            "deploy" => "/deployments",
+            "records" => "/records",
+            _ => "/tickets",
+        };
         for other in names.iter().filter(|other| *other != name) {
             let secret = world.services.key(other).unwrap();
-            assert_eq!(world.send(name, &Ask::get("/").secret(secret)).await.status(), Some(401), "{other} at {name}");
+            assert_eq!(world.send(name, &Ask::get(path).secret(secret)).await.status(), Some(401), "{other} at {name}");
         }
     }
 }
@@ -114,4 +121,81 @@ async fn a_refusal_names_the_operation_where_it_was_understood_so_far() {
     };
     let found: Vec<_> = events(world.ledger()).iter().filter_map(of).collect();
     assert_eq!(found, [(Some("payment.charge".to_owned()), Some("k1".to_owned()), 400, 1)]);
+}
+
+/// What the ledger says of refusals: status, reason, and what hapax lacks.
+fn reasons(world: &World) -> Vec<(u16, String, Option<String>)> {
+    let of = |event: &Event<'_>| match event {
+        Event::Refused { status, reason, unsupported, .. } => {
+            Some((*status, reason.as_deref().unwrap_or_default().to_owned(), unsupported.as_deref().map(str::to_owned)))
+        }
+        _ => None,
+    };
+    events(world.ledger()).iter().filter_map(of).collect()
+}
+
+#[tokio::test]
+async fn a_refusal_carries_the_reason_that_its_caller_was_told() {
+    let world = World::start(everything(1), &[]).await.unwrap();
+    world.send("payment", &Ask::form("/v1/charges", "currency=usd&customer=cus_42")).await;
+    world.send("payment", &charge("o1").secret("sk_test_another_secret")).await;
+    world.send("email", &Ask::json("POST", "/emails", &serde_json::json!({"from": "a@example.com"}))).await;
+    world.send("records", &Ask::json("PUT", "/records/a", &serde_json::json!({}))).await;
+    let said = reasons(&world);
+    assert_eq!(said[0], (400, "Missing required param: amount.".to_owned(), None));
+    assert_eq!(said[1].0, 401);
+    assert!(said[1].1.starts_with("Invalid API Key provided: ") && !said[1].1.contains("another"), "{said:?}");
+    assert_eq!(said[2].0, 422);
+    assert!(!said[2].1.is_empty() && !said[3].1.is_empty(), "{said:?}");
+}
+
+#[tokio::test]
+async fn what_the_real_api_has_and_the_service_does_not_is_unsupported() {
+    let json = |method: &'static str, target: &str| Ask::json(method, target, &serde_json::json!({}));
+    for (service, ask, lacks) in [
+        ("payment", Ask::form("/v1/invoices", "customer=cus_42"), "POST /v1/invoices"),
+        ("payment", Ask::form("/v1/invoices/in_123/pay", ""), "POST /v1/invoices/{id}/pay"),
+        ("payment", Ask::get("/v1/events?limit=3"), "GET /v1/events"),
+        ("payment", Ask::form("/v1/checkout/sessions", ""), "POST /v1/checkout/sessions"),
+        ("deploy", Ask::get("/user"), "GET /user"),
+        ("deploy", json("POST", "/repos/octo/shop/releases"), "POST /repos/{id}/{id}/releases"),
+        ("deploy", Ask::get("/api/v3/repos/octo/shop/git/ref/heads/main"), "GET /repos/{id}/{id}/git/ref/{path}"),
+        ("deploy", json("POST", "/graphql"), "POST /graphql"),
+        ("email", json("POST", "/domains"), "POST /domains"),
+        ("email", Ask::get("/emails/receiving"), "GET /emails/receiving"),
+        ("email", Ask::get("/v3/templates"), "GET /v3/templates"),
+    ] {
+        let world = World::start(everything(1), &[]).await.unwrap();
+        let ask = ask.header("User-Agent", "test");
+        let seen = world.send(service, &ask).await;
+        assert_eq!(seen.status(), Some(501), "{lacks}: {}", seen.text());
+        let said = format!("hapax does not have {lacks} yet.");
+        assert!(seen.text().contains(&said), "{}", seen.text());
+        let [(501, reason, Some(unsupported))] = &reasons(&world)[..] else { panic!("{:?}", reasons(&world)) };
+        assert!(reason.starts_with(&said) && unsupported == lacks, "{reason} {unsupported}");
+        // Who has no key is told so first: the path is right.
+        let unknown = world.send(service, &ask.clone().secret("nobody")).await;
+        assert_eq!(unknown.status(), Some(401), "{lacks}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_of_something_else_is_told_that_there_is_no_such_endpoint_whatever_its_key() {
+    let world = World::start(everything(1), &[]).await.unwrap();
+    let names: Vec<String> = world.services.names().map(str::to_owned).collect();
+    for name in &names {
+        let ask = Ask::json("POST", "/v1/chat/completions", &serde_json::json!({"model": "m"})).header("User-Agent", "test");
+        for ask in [ask.clone(), ask.secret("sk-of-another-vendor")] {
+            let seen = world.send(name, &ask).await;
+            assert_eq!(seen.status(), Some(404), "{name}: {}", seen.text());
+            let said = format!("no such endpoint: this is the {name} service of hapax");
+            let text = seen.text();
+            assert!(text.contains(&said) && text.contains("POST /v1/chat/completions"), "{text}");
+        }
+    }
+    assert!(
+        reasons(&world)
+            .iter()
+            .all(|(status, reason, lacks)| { *status == 404 && reason.contains("no such endpoint") && lacks.is_none() })
+    );
 }

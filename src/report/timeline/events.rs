@@ -43,11 +43,10 @@ pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
             let label = format!("attempt {} {}", received.attempt, line(&received.operation, VALUE));
             Drawn::with(Shape::Request, label, detail.join("  "))
         }
-        Event::Refused { method, path, status, .. } if method.is_empty() => {
-            Drawn::with(Shape::Refused, format!("refused with {status}"), format!("unreadable {}", line(path, VALUE)))
-        }
-        Event::Refused { method, path, status, .. } => {
-            let detail = format!("{} {}", line(method, VALUE), line(path, VALUE));
+        Event::Refused { method, path, status, reason, .. } => {
+            let method = if method.is_empty() { "unreadable".to_owned() } else { line(method, VALUE) };
+            let reason = reason.as_ref().map(|reason| format!(": {}", line(reason, WORDS))).unwrap_or_default();
+            let detail = format!("{method} {}{reason}", line(path, VALUE));
             Drawn::with(Shape::Refused, format!("refused with {status}"), detail)
         }
         Event::Fault { commit, reply, .. } => Drawn::new(Shape::Fault, format!("fault: commit {commit}, reply {reply}")),
@@ -143,14 +142,6 @@ fn noted(name: &str, about: &Fields) -> Option<Drawn> {
         }
         notes::MISSED => Drawn::with(Shape::Note, format!("interrupt without effect: {}", field("do")), field("why")),
         notes::ESCAPED => Drawn::new(Shape::Note, format!("tried to reach {}:{}", field("host"), field("port"))),
-        notes::PROXIED => Drawn::new(Shape::Note, format!("asked the proxy for {}, which NO_PROXY names", field("service"))),
-        notes::ALLOWED => {
-            Drawn::new(Shape::Note, format!("reached {}:{}, which is allowed: {}", field("host"), field("port"), requests(about)))
-        }
-        notes::IGNORED => Drawn::new(
-            Shape::Note,
-            format!("was refused {}:{}, which is ignored: {}", field("host"), field("port"), requests(about)),
-        ),
         notes::OVER_LIMIT => Drawn::new(Shape::Note, format!("used more than it may: {}", field("what"))),
         notes::UNANSWERED => Drawn::new(Shape::Note, format!("requests not answered at the end: {}", field("requests"))),
         notes::STILL_SENDING => Drawn::new(Shape::Note, "was still sending a request at the end"),
@@ -162,13 +153,6 @@ fn noted(name: &str, about: &Fields) -> Option<Drawn> {
         }
         other => Drawn::with(Shape::Note, line(other, VALUE), fields(about)),
     }
-}
-
-fn requests(about: &Fields) -> String {
-    let number = |name: &str| about.get(name).map(ToString::to_string);
-    let requests =
-        number("requests").filter(|count| count != "1").map_or("1 request".to_owned(), |count| format!("{count} requests"));
-    number("failed").map_or(requests.clone(), |failed| format!("{requests}, {failed} of them failed"))
 }
 
 fn quoted(words: &str) -> String {

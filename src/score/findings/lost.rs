@@ -1,11 +1,14 @@
 //! Less often than due: what was tried, and what became of it.
 
+use mock_services::yaml::shown;
+
 use super::words::{count, handle, label, nouns, seen};
 use super::{Scene, entries_of, sentence};
 use crate::scenario::{Intent, Promise};
 use crate::score::answers::{doubt, said_yes};
 use crate::score::effects::Names;
-use crate::score::story::Attempt;
+use crate::score::fired::cut;
+use crate::score::story::{Attempt, Refusal};
 use crate::score::verdict::{Finding, FindingKind};
 use crate::trial::notes;
 
@@ -88,7 +91,11 @@ fn untried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (S
     });
     if let Some(refusal) = refused {
         entries.push(refusal.n);
-        let told = format!("The service refused the request with {} (entry {}).", refusal.status, refusal.n);
+        let told = format!("The service refused {} (entry {}).", refused_words(refusal), refusal.n);
+        if let Some(what) = refusal.unsupported {
+            let remedy = format!("This is not the subject's mistake: hapax does not have {} yet.", cut(what));
+            return (told, remedy);
+        }
         return (told, "Look at what the service says is wrong with the request, and send one that it accepts.".to_owned());
     }
     if scene.unstartable {
@@ -103,6 +110,20 @@ fn untried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (S
     }
     let told = "No attempt was made.".to_owned();
     (told, "Do what the task asks for: doing nothing out of fear fails as well as doing it twice.".to_owned())
+}
+
+/// A refusal in words: `POST /v1/charges: 400 Missing required param: amount.`
+fn refused_words(refusal: &Refusal<'_>) -> String {
+    let Refusal { method, path, status, .. } = refusal;
+    let what = if method.is_empty() {
+        "a request that it could not read".to_owned()
+    } else {
+        format!("{} {}", shown(method), shown(path))
+    };
+    match refusal.reason {
+        Some(reason) => format!("{what}: {status} {}", cut(reason).trim_end_matches('.')),
+        None => format!("{what} with {status}"),
+    }
 }
 
 /// Whether an attempt was one at this intent: what it asked for contradicts nothing.

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::deploy::body::{Body, Flaw};
+use crate::endpoints;
 use crate::service::{Answer, Context, Request};
 
 pub(crate) const DOCS: &str = "https://docs.github.com/rest";
@@ -73,6 +74,17 @@ fn validation_failed(errors: Errors<'_>, docs: &str) -> Answer {
 
 pub(crate) fn not_found(docs: &str) -> Answer {
     failed(404, "Not Found", docs)
+}
+
+/// An endpoint that GitHub has and the service does not.
+pub(crate) fn lacking(endpoint: &str) -> Answer {
+    failed(501, &endpoints::lacking(endpoint), DOCS).unsupported(endpoint)
+}
+
+/// The path is not one of GitHub's at all: whoever asks wants another service.
+pub(crate) fn no_endpoint(method: &str, path: &str) -> Answer {
+    let said = endpoints::no_such_endpoint("deploy", "GitHub's API and one of its own", method, path);
+    failed(404, &format!("Not Found ({said})"), DOCS)
 }
 
 pub(crate) fn no_ref(name: &str) -> Answer {

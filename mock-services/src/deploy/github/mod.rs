@@ -11,8 +11,11 @@ mod people;
 mod read;
 mod repository;
 
+use std::sync::LazyLock;
+
 use super::deployment::Wanted;
 use super::facts::operation;
+use crate::endpoints::{Endpoints, Known};
 use crate::service::{Answer, Fields, Recognised, Request};
 pub(crate) use decide::decide;
 pub(crate) use dress::dress;
@@ -57,10 +60,36 @@ pub(crate) enum What {
 
 const PREFIX: [&str; 2] = ["api", "v3"];
 
+/// All that GitHub has.
+static GITHUB: LazyLock<Endpoints> = LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
+
 /// Whether the request is meant for GitHub's API: by its path or, where that is unknown, by what it wants back.
 pub(crate) fn is_addressed(request: &Request) -> bool {
     let wants_github = || request.header_value("accept").is_some_and(|accept| accept.contains("application/vnd.github"));
-    is_path(request.path()).unwrap_or_else(wants_github)
+    is_path(request.path()).unwrap_or_else(|| wants_github() || (request.path() != "/" && GITHUB.has_path(request.path())))
+}
+
+/// The path as it is without the prefix of an Enterprise server.
+fn bare_path(request: &Request) -> &str {
+    let path = request.path();
+    // GraphQL has a prefix of its own there.
+    path.strip_prefix("/api/v3").or_else(|| path.strip_prefix("/api").filter(|rest| *rest == "/graphql")).unwrap_or(path)
+}
+
+/// The refusal of a request that no call stands for.
+fn unknown(request: &Request) -> Answer {
+    match GITHUB.find(request.method(), bare_path(request)) {
+        Known::Endpoint(endpoint) => errors::lacking(&endpoint),
+        Known::OtherMethods => errors::not_found(errors::DOCS),
+        Known::Nothing => nowhere(request).unwrap_or_else(|| errors::not_found(errors::DOCS)),
+    }
+}
+
+/// The refusal of a request for a path that GitHub does not have.
+pub(crate) fn nowhere(request: &Request) -> Option<Answer> {
+    let is_known = || GITHUB.has_path(bare_path(request).trim_end_matches('/'));
+    let is_here = is_path(request.path()) == Some(true) || request.path() == "/";
+    (!is_here && !is_known()).then(|| errors::no_endpoint(request.method(), request.path()))
 }
 
 /// Whether a path is one of GitHub's API; `None` where neither API has it.
@@ -68,7 +97,7 @@ pub(crate) fn is_path(path: &str) -> Option<bool> {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     match parts.next() {
         Some("repos") => Some(true),
-        Some("api") => Some(parts.next() == Some("v3")),
+        Some("api") => Some(matches!(parts.next(), Some("v3" | "graphql"))),
         Some("deployments" | "environments") => Some(false),
         _ => None,
     }
@@ -84,7 +113,7 @@ pub(crate) fn recognise(request: &Request) -> Result<Recognised<Call>, Answer> {
         Some(path) => (request.base_url() + "/api/v3", path),
         None => (request.base_url(), segments.as_slice()),
     };
-    let ["repos", owner, repo, rest @ ..] = path else { return Err(errors::not_found(errors::DOCS)) };
+    let ["repos", owner, repo, rest @ ..] = path else { return Err(unknown(request)) };
     if !is_name(owner) || !is_name(repo) {
         return Err(errors::not_found(errors::DOCS));
     }
@@ -127,7 +156,7 @@ fn route(request: &Request, place: &Place, fields: Fields, rest: &[&str]) -> Res
             let (number, status) = (number(id)?, self::number(status)?);
             (operation::STATUSES, of(number), What::Status(number, status))
         }
-        _ => return Err(errors::not_found(errors::DOCS)),
+        _ => return Err(unknown(request)),
     })
 }
 

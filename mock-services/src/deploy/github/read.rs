@@ -6,6 +6,7 @@ use super::{Place, errors};
 use crate::deploy::body::Body;
 use crate::deploy::deployment::{Deployment, Record, Source, Wanted};
 use crate::deploy::facts::metadata_of;
+use crate::deploy::short_ref;
 use crate::service::{Answer, Fields, Request};
 
 /// The states that a status can have.
@@ -136,8 +137,8 @@ fn sha(place: &Place, version: &str) -> String {
     if version.len() == 40 && version.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return version.to_ascii_lowercase();
     }
-    let short = ["refs/heads/", "refs/tags/", "heads/", "tags/"].iter().find_map(|stem| version.strip_prefix(stem));
+    let short = short_ref(version);
     let repository = format!("{}/{}", place.owner, place.repo).to_ascii_lowercase();
-    let digest = Sha256::new().chain_update(repository).chain_update([0]).chain_update(short.unwrap_or(version)).finalize();
+    let digest = Sha256::new().chain_update(repository).chain_update([0]).chain_update(short).finalize();
     digest.iter().take(20).map(|byte| format!("{byte:02x}")).collect()
 }

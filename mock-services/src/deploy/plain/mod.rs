@@ -9,6 +9,7 @@ mod views;
 
 use super::deployment::Wanted;
 use super::facts::{operation, wanted_fields};
+use crate::endpoints;
 use crate::service::{Answer, Context, Fields, Recognised, Request};
 pub(crate) use decide::decide;
 pub(crate) use problem::{failure, unauthorized};
@@ -82,8 +83,24 @@ fn route(request: &Request, segments: &[&str]) -> Result<(usize, Fields, What), 
         (_, ["deployments"]) => return Err(problem::method_not_allowed("GET, POST")),
         (_, ["deployments", _] | ["environments"] | ["environments", _]) => return Err(problem::method_not_allowed("GET")),
         (_, ["environments", _, "lock"]) => return Err(problem::method_not_allowed("DELETE, PUT")),
-        _ => return Err(problem::not_found("There is nothing at this address.")),
+        _ => return Err(no_endpoint(request)),
     })
+}
+
+/// The refusal of a request for a path that the API does not have.
+pub(crate) fn nowhere(request: &Request) -> Option<Answer> {
+    let segments = request.segments();
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let is_known = matches!(
+        segments.as_slice(),
+        ["deployments" | "environments"] | ["deployments" | "environments", _] | ["environments", _, "lock"]
+    );
+    (!is_known).then(|| no_endpoint(request))
+}
+
+fn no_endpoint(request: &Request) -> Answer {
+    let api = "GitHub's API and one of its own";
+    problem::not_found(&endpoints::no_such_endpoint("deploy", api, request.method(), request.path()))
 }
 
 /// Adds what the service sends with every answer.

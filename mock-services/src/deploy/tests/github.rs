@@ -248,3 +248,13 @@ fn a_read_that_shows_what_the_caller_knows_is_not_repeated() {
     let changed = world.send(&get(&tag));
     assert!(changed.status == 200 && changed.header("ETag") != Some(tag.as_str()));
 }
+
+#[test]
+fn a_tag_is_the_same_version_under_its_whole_name() {
+    let mut world = world();
+    let deployment = created(&mut world, &json!({"ref": "refs/tags/v1.4.2", "required_contexts": []}));
+    assert_eq!(deployment["ref"], "refs/tags/v1.4.2");
+    let fields = &world.effects[0].fields;
+    let field = |name: &str| fields.get(name).map(ToString::to_string).unwrap_or_default();
+    assert_eq!((field("version"), field("ref")), ("v1.4.2".to_owned(), "refs/tags/v1.4.2".to_owned()));
+}

@@ -252,7 +252,7 @@ mod any_request {
             body in prop::collection::vec(any::<u8>(), 0..64),
         ) {
             let answer = world().send(&Request::new(method, &format!("{target}{rest}")).header("User-Agent", "tests").body(body));
-            prop_assert!((200..500).contains(&answer.status));
+            prop_assert!((200..500).contains(&answer.status) || answer.lacks().is_some());
         }
 
         #[test]

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::endpoints;
 use crate::service::{Answer, Request};
 
 #[derive(Serialize)]
@@ -41,6 +42,18 @@ struct Said {
 /// No such endpoint.
 pub(super) fn no_endpoint() -> Answer {
     error(404, "not_found", "The requested endpoint does not exist.")
+}
+
+/// The path is not one of Resend's at all: whoever asks wants another service.
+pub(super) fn no_such_endpoint(request: &Request) -> Answer {
+    let api = "Resend's API, SendGrid's and SMTP";
+    let said = endpoints::no_such_endpoint("email", api, request.method(), request.path());
+    error(404, "not_found", &format!("The requested endpoint does not exist. ({said})"))
+}
+
+/// An endpoint that Resend has and the service does not.
+pub(super) fn lacking(endpoint: &str) -> Answer {
+    error(501, "application_error", &endpoints::lacking(endpoint)).unsupported(endpoint)
 }
 
 /// No such mail.

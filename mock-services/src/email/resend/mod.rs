@@ -4,10 +4,13 @@ mod error;
 mod read;
 mod send;
 
+use std::sync::LazyLock;
+
 use serde::Serialize;
 
 use crate::email::mailbox::Message;
 use crate::email::{Api, Asked, Call, Outgoing};
+use crate::endpoints::{Endpoints, Known};
 use crate::service::{Answer, Context, Recognised, Request};
 
 pub(super) use error::{failure, unauthorized};
@@ -39,7 +42,7 @@ pub(super) fn recognise(request: &Request) -> Result<Recognised<Call>, Answer> {
             let page = Page::parse(request)?;
             Ok(Call::list(page.fields(), Asked::ResendList(page)))
         }
-        ("GET", ["emails", id]) if *id != "batch" => {
+        ("GET", ["emails", id]) if !matches!(*id, "batch" | "metrics" | "receiving") => {
             read::check_id(id)?;
             Ok(Call::get(id, Asked::ResendGet((*id).to_owned())))
         }
@@ -47,9 +50,26 @@ pub(super) fn recognise(request: &Request) -> Result<Recognised<Call>, Answer> {
             read::check_id(id)?;
             Err(error::invalid("The email is not scheduled."))
         }
-        (_, ["emails"] | ["emails", _] | ["emails", _, "cancel"]) => Err(error::no_method()),
-        _ => Err(error::no_endpoint()),
+        (_, ["emails", "batch"]) => Err(error::no_method()),
+        _ => Err(unknown(request)),
     }
+}
+
+/// All that Resend has.
+static RESEND: LazyLock<Endpoints> = LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
+
+/// The refusal of a request that no call stands for.
+fn unknown(request: &Request) -> Answer {
+    match RESEND.find(request.method(), request.path().trim_end_matches('/')) {
+        Known::Endpoint(endpoint) => error::lacking(&endpoint),
+        Known::OtherMethods => error::no_method(),
+        Known::Nothing => error::no_such_endpoint(request),
+    }
+}
+
+/// The refusal of a request for a path that Resend does not have.
+pub(super) fn nowhere(request: &Request) -> Option<Answer> {
+    (!RESEND.has_path(request.path().trim_end_matches('/'))).then(|| error::no_such_endpoint(request))
 }
 
 #[derive(Serialize)]

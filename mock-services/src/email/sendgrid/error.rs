@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::endpoints;
 use crate::service::{Answer, Request};
 
 const HELP: &str = "http://sendgrid.com/docs/API_Reference/Web_API_v3/Mail/errors.html#";
@@ -50,6 +51,18 @@ pub(super) fn problem(status: u16, message: &str) -> Answer {
 /// One thing, as all other endpoints say it.
 pub(super) fn general(status: u16, field: Option<&str>, message: &str) -> Answer {
     Answer::json(status, &Body { errors: vec![General { field, message }] })
+}
+
+/// The path is not one of SendGrid's at all: whoever asks wants another service.
+pub(super) fn no_such_endpoint(request: &Request) -> Answer {
+    let api = "SendGrid's API, Resend's and SMTP";
+    let said = endpoints::no_such_endpoint("email", api, request.method(), request.path());
+    general(404, None, &format!("not found ({said})"))
+}
+
+/// An endpoint that SendGrid has and the service does not.
+pub(super) fn lacking(endpoint: &str) -> Answer {
+    general(501, None, &endpoints::lacking(endpoint)).unsupported(endpoint)
 }
 
 /// What SendGrid answers when it fails with this status. A gateway's errors come from the server before it.

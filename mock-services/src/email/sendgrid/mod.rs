@@ -7,8 +7,11 @@ mod send;
 #[cfg(test)]
 mod tests;
 
+use std::sync::LazyLock;
+
 use crate::email::mailbox::Message;
 use crate::email::{Api, Asked, Call, Outgoing};
+use crate::endpoints::{Endpoints, Known};
 use crate::service::{Answer, Context, Recognised, Request};
 
 pub(super) use error::{failure, unauthorized};
@@ -29,8 +32,25 @@ pub(super) fn recognise(request: &Request, context: &Context) -> Result<Recognis
         }
         ("GET", ["v3", "messages", id]) => Ok(Call::get(id, Asked::SendGridGet((*id).to_owned()))),
         (_, ["v3", "mail", "send"] | ["v3", "messages"] | ["v3", "messages", _]) => Err(failure(405)),
-        _ => Err(failure(404)),
+        _ => Err(unknown(request)),
     }
+}
+
+/// All that SendGrid has.
+static SENDGRID: LazyLock<Endpoints> = LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
+
+/// The refusal of a request that no call stands for.
+fn unknown(request: &Request) -> Answer {
+    match SENDGRID.find(request.method(), request.path().trim_end_matches('/')) {
+        Known::Endpoint(endpoint) => error::lacking(&endpoint),
+        Known::OtherMethods => failure(405),
+        Known::Nothing => error::no_such_endpoint(request),
+    }
+}
+
+/// The refusal of a request for a path that SendGrid does not have.
+pub(super) fn nowhere(request: &Request) -> Option<Answer> {
+    (!SENDGRID.has_path(request.path().trim_end_matches('/'))).then(|| error::no_such_endpoint(request))
 }
 
 /// What the sender is told: nothing but an id, and in the sandbox not even that.
