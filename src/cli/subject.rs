@@ -7,7 +7,7 @@ use mock_services::yaml::{listed, nearest, shown};
 
 use crate::scenario::CONTROLS;
 use crate::subject::words::quoted;
-use crate::subject::{Config, Subject};
+use crate::subject::{Config, HostError, HostPattern, Subject};
 
 /// Who is tested.
 #[derive(clap::Args)]
@@ -24,9 +24,32 @@ pub(super) struct SubjectArgs {
     #[arg(long = "env", value_name = "NAME")]
     env: Vec<String>,
 
+    /// Let the subject reach this host, which is not part of the trial; can be given more than once
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = allowed)]
+    allow: Vec<Host>,
+
+    /// Refuse requests to these hosts without a finding: *.sentry.io; can be given more than once
+    #[arg(long, value_name = "PATTERN", value_parser = ignored)]
+    ignore: Vec<Host>,
+
     /// The command that starts the subject, behind `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
+}
+
+/// A host as it was written, and what it means.
+#[derive(Clone)]
+struct Host {
+    text: String,
+    pattern: HostPattern,
+}
+
+fn allowed(text: &str) -> Result<Host, HostError> {
+    Ok(Host { text: text.to_owned(), pattern: HostPattern::allowed(text)? })
+}
+
+fn ignored(text: &str) -> Result<Host, HostError> {
+    Ok(Host { text: text.to_owned(), pattern: HostPattern::ignored(text)? })
 }
 
 /// How to say who is tested.
@@ -53,8 +76,13 @@ impl SubjectArgs {
             eprintln!("warning: --env {name}: no such variable is set here, so the subject will not see it", name = shown(name));
         }
         subject.settings.pass.extend(self.env.iter().cloned());
-        let passed = self.env.iter().map(|name| format!("--env {} ", quoted(name))).collect::<String>();
-        Ok((subject, format!("{passed}{words}")))
+        subject.settings.hosts.allow.extend(self.allow.iter().map(|host| host.pattern.clone()));
+        subject.settings.hosts.ignore.extend(self.ignore.iter().map(|host| host.pattern.clone()));
+        let passed = self.env.iter().map(|name| format!("--env {} ", quoted(name)));
+        let allowed = self.allow.iter().map(|host| format!("--allow {} ", quoted(&host.text)));
+        let ignored = self.ignore.iter().map(|host| format!("--ignore {} ", quoted(&host.text)));
+        let options = passed.chain(allowed).chain(ignored).collect::<String>();
+        Ok((subject, format!("{options}{words}")))
     }
 
     fn named(&self) -> Result<Subject, String> {

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::report::{Report, sample};
 use crate::scenario::{Budget, Come, IntentList, Promise, RecordDue, TaskTerm, ViaDue};
-use crate::score::{DoorFacts, FindingKind, Honesty, Outcome, Recovery, Result3, RetriedBy};
+use crate::score::{DoorFacts, FindingKind, Honesty, HostRequests, HostTreatment, Outcome, Recovery, Result3, RetriedBy};
 
 fn schema() -> Value {
     serde_json::from_str(REPORT_SCHEMA).unwrap()
@@ -36,6 +36,8 @@ fn fullest() -> Report {
     case.terms.can = vec!["email.send via smtp".to_owned()];
     let verdict = &mut case.trials[0].verdict;
     verdict.door = Some(DoorFacts { met: vec![1], absent: vec![2], gave_up: vec![], late: vec![], spread_us: 9 });
+    let host = HostRequests { host: "a".to_owned(), port: 443, treatment: HostTreatment::Allowed, requests: 2, failed: 1 };
+    verdict.hosts = vec![host.clone(), HostRequests { treatment: HostTreatment::Ignored, failed: 0, ..host }];
     verdict.earlier_claims = verdict.claims.clone();
     verdict.claims[0].said = None;
     verdict.intents[0].at_least = Some(0);

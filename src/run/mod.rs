@@ -7,6 +7,7 @@ mod folder;
 mod identity;
 mod late;
 mod lock;
+mod outside;
 mod pace;
 mod plan;
 mod rescore;
@@ -114,6 +115,9 @@ pub async fn run(
         tokio::time::sleep(work.subject.settings.watch.saturating_mul(LAST_WATCHES)).await;
     }
     let released = work.late.release();
+    let cases = case_reports(&plan.cases, done, &work);
+    let mut notes = outside::notes(&cases);
+    notes.extend(released_early(&work.subject, released));
     Ok(Report {
         report: REPORT_VERSION,
         hapax: env!("CARGO_PKG_VERSION").to_owned(),
@@ -125,11 +129,11 @@ pub async fn run(
         trials: work.options.trials,
         interrupted: !complete,
         partition: work.options.partition.map(|partition| (partition.part, partition.of)),
-        cases: case_reports(&plan.cases, done, &work),
+        cases,
         skipped: plan.skipped,
         digest: plan.digest,
         planned: record.count(),
-        notes: released_early(&work.subject, released).into_iter().collect(),
+        notes,
     })
 }
 

@@ -6,6 +6,7 @@ use mock_services::ledger::SilenceEnd;
 use mock_services::yaml::shown;
 
 use super::door;
+use super::outside;
 use super::story::Story;
 use super::through;
 use super::verdict::DoorFacts;
@@ -76,6 +77,7 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<
         );
     }
     reasons.extend(through::reasons(terms, story));
+    reasons.extend(outside::void_reasons(terms, story));
     if let Some(facts) = door_facts {
         reasons.extend(door::failed(terms, facts, story));
     }

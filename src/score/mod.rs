@@ -15,6 +15,7 @@ mod fired;
 mod knowable;
 mod matching;
 mod outcome;
+mod outside;
 mod promise;
 pub mod rate;
 mod records;
@@ -34,7 +35,8 @@ use crate::trial::notes;
 use findings::Scene;
 use story::Story;
 pub use verdict::{
-    AttemptsMade, Claim, DoorFacts, Finding, FindingKind, Honesty, IntentOutcome, Outcome, Recovery, Result3, RetriedBy, Verdict,
+    AttemptsMade, Claim, DoorFacts, Finding, FindingKind, Honesty, HostRequests, HostTreatment, IntentOutcome, Outcome, Recovery,
+    Result3, RetriedBy, Verdict,
 };
 
 /// What a trial comes to: its ledger, measured by the terms of its case. `torn` says what is wrong with a ledger that is not whole.
@@ -72,6 +74,11 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         let is_excused = |kind: FindingKind| kind.is_absence() || kind == FindingKind::TimeUp;
         findings.iter_mut().filter(|finding| is_excused(finding.kind)).for_each(|finding| finding.fails = false);
     }
+    let lied = findings.iter().any(|finding| finding.kind == FindingKind::Overclaimed);
+    if outside::was_kept_away(&story) && !lied {
+        // What was not done is not its fault.
+        findings.iter_mut().filter(|finding| finding.kind.is_absence()).for_each(|finding| finding.fails = false);
+    }
     let void_because = fired::void_reasons(terms, &story, door.as_ref(), torn);
     let result = if findings.iter().any(|finding| finding.fails) {
         Result3::Fail
@@ -92,6 +99,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         findings,
         void_because,
         door,
+        hosts: outside::hosts(&story),
         intents,
     }
 }

@@ -34,6 +34,40 @@ pub struct Verdict {
     /// What happened at the door, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub door: Option<DoorFacts>,
+    /// Requests to hosts outside of the trial that are allowed or ignored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostRequests>,
+}
+
+/// Requests to a host outside of the trial that is allowed or ignored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostRequests {
+    /// The host.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// What became of them.
+    pub treatment: HostTreatment,
+    /// How many there were, over all callers.
+    pub requests: u64,
+    /// How many of them were to be forwarded, and the host could not be reached.
+    #[serde(default, skip_serializing_if = "is_none_of_them")]
+    pub failed: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_none_of_them(number: &u64) -> bool {
+    *number == 0
+}
+
+/// What became of requests to a host outside of the trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostTreatment {
+    /// They were forwarded.
+    Allowed,
+    /// They were refused without a finding.
+    Ignored,
 }
 
 /// The three things that a trial can come to.

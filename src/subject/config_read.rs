@@ -4,8 +4,10 @@ use std::path::Path;
 
 use mock_services::yaml::{Key, Node, Problems, Reader, Source, listed, nearest, parse, shown};
 
-use super::config_values::{read_claim, read_command, read_env, read_fields, read_operations, read_passed, read_time, read_url};
-use super::{Settings, Signal, Subject, SubjectKind};
+use super::config_values::{
+    read_claim, read_command, read_env, read_fields, read_hosts, read_operations, read_passed, read_time, read_url,
+};
+use super::{HostPattern, Hosts, Settings, Signal, Subject, SubjectKind};
 use crate::scenario::Promise;
 
 /// The subjects of a file, and the name of the default.
@@ -19,7 +21,12 @@ pub(super) fn read(file: &Source, folder: &Path) -> Result<(Vec<Subject>, Option
 fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>, Option<String>)> {
     let mut map = reader.map(tree, "a file of subjects")?;
     let (subjects, default) = (map.required("subjects"), map.optional("default"));
+    let (allow, ignore) = (map.optional("allow"), map.optional("ignore"));
     map.finish();
+    let for_all = Hosts {
+        allow: allow.map(|node| read_hosts(reader, node, HostPattern::allowed)).unwrap_or_default(),
+        ignore: ignore.map(|node| read_hosts(reader, node, HostPattern::ignored)).unwrap_or_default(),
+    };
     let entries = reader.entries(subjects?)?;
     if entries.is_empty() {
         reader.report_with_help(tree.span, "there is no subject here", "name one: agent: {command: python agent.py}");
@@ -33,7 +40,11 @@ fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>
         };
         reader.report_with_help(node.span, format!("there is no subject `{}`", shown(name)), help);
     }
-    let subjects = entries.iter().filter_map(|(key, node)| read_subject(reader, key, node, folder)).collect();
+    let mut subjects: Vec<Subject> = entries.iter().filter_map(|(key, node)| read_subject(reader, key, node, folder)).collect();
+    for subject in &mut subjects {
+        subject.settings.hosts.allow.extend(for_all.allow.iter().cloned());
+        subject.settings.hosts.ignore.extend(for_all.ignore.iter().cloned());
+    }
     Some((subjects, default.map(|(_, name)| name.to_owned())))
 }
 
@@ -45,6 +56,7 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
     let (timeout, grace, cancel) = (map.optional("timeout"), map.optional("grace"), map.optional("cancel"));
     let promise = map.optional("promise");
     let (watch, stdin, client_timeout) = (map.optional("watch"), map.optional("stdin"), map.optional("client_timeout"));
+    let (allow, ignore) = (map.optional("allow"), map.optional("ignore"));
     let place = map.place();
     let before = reader.count();
     map.finish();
@@ -96,6 +108,10 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
             .unwrap_or(usual.cancel),
         grace: grace.and_then(|node| reader.duration(node)).unwrap_or(usual.grace),
         watch: watch.and_then(|node| reader.duration(node)).unwrap_or(usual.watch),
+        hosts: Hosts {
+            allow: allow.map(|node| read_hosts(reader, node, HostPattern::allowed)).unwrap_or_default(),
+            ignore: ignore.map(|node| read_hosts(reader, node, HostPattern::ignored)).unwrap_or_default(),
+        },
         hapax: None,
     };
     Some(Subject { name: key.name.clone(), kind: kind?, settings })

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::super::{ClaimSource, ServiceAddress, Signal, SubjectKind};
+use super::super::{ClaimSource, ServiceAddress, Signal, SubjectKind, Treatment};
 use super::*;
 use crate::scenario::{Promise, Said};
 
@@ -17,6 +17,7 @@ fn everything_that_can_be_said_of_a_subject_is_read() {
     let config = loaded(
         r#"
 default: shop
+allow: [api.openai.com]
 subjects:
   shop:
     command: [python, agent.py]
@@ -28,6 +29,8 @@ subjects:
     timeout: 90s
     grace: 500ms
     stdin: open
+    allow: ["localhost:11434"]
+    ignore: ["*.sentry.io"]
     cancel: SIGTERM
     promise: at-most-once
     claim: { exit-status: { 0: done, 3: unknown } }
@@ -47,6 +50,11 @@ subjects:
     assert_eq!((shop.settings.time, shop.settings.grace), (Some(Duration::from_secs(90)), Duration::from_millis(500)));
     assert_eq!((shop.settings.open_input, texts.settings.open_input), (true, false));
     assert_eq!(shop.settings.cancel, Signal::Term);
+    let treated = |subject: &Subject, host: &str, port| subject.settings.hosts.treatment(host, port);
+    assert_eq!(treated(shop, "localhost", 11434), Treatment::Allowed);
+    assert_eq!(treated(shop, "o1.sentry.io", 443), Treatment::Ignored);
+    assert_eq!(treated(texts, "o1.sentry.io", 443), Treatment::Refused);
+    assert!([shop, texts].iter().all(|subject| treated(subject, "api.openai.com", 443) == Treatment::Allowed));
     assert_eq!((shop.settings.promise, texts.settings.promise), (Promise::AtMostOnce, Promise::ExactlyOnce));
     assert_eq!(shop.settings.claim, ClaimSource::ExitStatus(vec![(0, Said::Done), (3, Said::Unknown)]));
     assert_eq!(texts.kind, SubjectKind::Command { program: ["sh", "-c", "exit 0"].map(str::to_owned).to_vec() });
@@ -77,6 +85,7 @@ subjects:
   five: { command: a, claim: {}, watch: 5s, stdin: opne }
   six: 6
   seven: { http: "http://127.0.0.1:8080/", stdin: open }
+  eight: { command: a, allow: ["*", "https://api.openai.com/v1"], ignore: ["*", "*.stripe.com", 7] }
 "#,
     )
     .unwrap_err();

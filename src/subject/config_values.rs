@@ -10,10 +10,10 @@ use mock_services::payment::Payment;
 use mock_services::records::Records;
 use mock_services::yaml::{Kind, Node, Reader, Source, nearest, shown};
 
-use super::ClaimSource;
 use super::http_wire::Target;
 use super::template::Template;
 use super::words::split;
+use super::{ClaimSource, HostError, HostPattern};
 use crate::scenario::{Said, split_can, unknown_api};
 
 /// A program and its arguments: a list, or one text.
@@ -71,6 +71,19 @@ pub(super) fn read_passed(reader: &Reader, node: &Node) -> Vec<String> {
         }
     }
     names
+}
+
+/// Hosts outside of a trial.
+pub(super) fn read_hosts(reader: &Reader, node: &Node, parse: fn(&str) -> Result<HostPattern, HostError>) -> Vec<HostPattern> {
+    let mut hosts = Vec::new();
+    for node in reader.list(node).unwrap_or_default() {
+        match reader.text(node).map(parse) {
+            Some(Ok(host)) => hosts.push(host),
+            Some(Err(HostError { message, help })) => reader.report_with_help(node.span, message, help),
+            None => {}
+        }
+    }
+    hosts
 }
 
 /// What is wrong with the name of a variable.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::template::Template;
-use super::{ClaimSource, Limits};
+use super::{ClaimSource, Hosts, Limits};
 use crate::scenario::Promise;
 
 /// How a subject is started and heard.
@@ -39,6 +39,8 @@ pub struct Settings {
     pub grace: Duration,
     /// How long an agent over HTTP is watched after its answer: it may go on in the background.
     pub watch: Duration,
+    /// The hosts outside of a trial that it may reach, and those that are refused without a finding.
+    pub hosts: Hosts,
     /// The program hapax, which supervises subjects and holds the controls; the running one where there is none. A program that
     /// uses hapax as a library has to name it.
     pub hapax: Option<PathBuf>,
@@ -60,6 +62,7 @@ impl Default for Settings {
             cancel: Signal::Int,
             grace: Limits::default().grace,
             watch: Duration::from_secs(1),
+            hosts: Hosts::default(),
             hapax: None,
         }
     }

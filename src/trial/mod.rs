@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 
 use crate::report::Output;
 use crate::scenario::{Case, Terms};
-use crate::subject::{Limits, Recorder, Subject};
+use crate::subject::{Limits, Noticed, OwnPort, Recorder, Subject};
 use callers::Caller;
 use dirs::Dirs;
 use interrupts::Striker;
@@ -126,10 +126,24 @@ async fn prepare(
         builder.longest_silence(setup.longest_silence).seed(setup.seed).clock(clock).ledger(ledger.clone()).start().await;
     let services = services.map_err(|error| format!("the services did not start: {error}"))?;
     let mut recorders = Vec::new();
+    let own = own_ports(&services, case.callers);
     for _ in 0..case.callers {
-        recorders.push(Recorder::start().await.map_err(|error| format!("the recorder did not start: {error}"))?);
+        let recorder = Recorder::start(subject.settings.hosts.clone(), own.clone()).await;
+        recorders.push(recorder.map_err(|error| format!("the recorder did not start: {error}"))?);
     }
     Ok((services, recorders, dirs))
+}
+
+/// The ports of the services, for all callers.
+fn own_ports(services: &MockServices, callers: u32) -> Vec<OwnPort> {
+    let port = |address: &str| address.rsplit(':').next().and_then(|port| port.parse().ok());
+    let mut own = Vec::new();
+    for (name, caller) in services.names().flat_map(|name| (1..=callers).map(move |caller| (name, caller))) {
+        let addresses = [services.url(name, caller), services.smtp_address(name, caller).map(|address| address.to_string())];
+        let ports = addresses.iter().flatten().filter_map(|address| port(address));
+        own.extend(ports.map(|port| OwnPort { port, service: name.to_owned() }));
+    }
+    own
 }
 
 async fn act(
@@ -155,6 +169,9 @@ async fn act(
     let mut output: Vec<Output> = join_all(callers).await.into_iter().flatten().collect();
     output.sort_by_key(|output| (output.caller, output.start));
     striker.end();
+    for (caller, recorder) in (1..).zip(&recorders) {
+        recorder.passed().iter().for_each(|passed| notes.passed(caller, passed));
+    }
     // With the recorders the last word of each is said.
     drop(recorders);
     join_all(listening).await;
@@ -173,8 +190,11 @@ fn listen(mut recorders: Vec<Recorder>, notes: &Notes) -> (Vec<Recorder>, Vec<Jo
     let listening = (1..).zip(&mut recorders).filter_map(|(caller, recorder)| {
         let (mut escapes, notes) = (recorder.events()?, notes.clone());
         Some(tokio::spawn(async move {
-            while let Some(escape) = escapes.recv().await {
-                notes.escaped(caller, &escape);
+            while let Some(noticed) = escapes.recv().await {
+                match noticed {
+                    Noticed::Escaped(escape) => notes.escaped(caller, &escape),
+                    Noticed::Proxied(escape, service) => notes.proxied(caller, &escape, &service),
+                }
             }
         }))
     });

@@ -18,6 +18,13 @@ pub const STRUCK: &str = "struck";
 pub const MISSED: &str = "missed";
 /// The subject tried to reach something else than the services. Fields: `host`, `port`.
 pub const ESCAPED: &str = "escaped";
+/// A client asked the proxy for a service of the trial, although `NO_PROXY` names its address. Fields: `host`, `port`, `service`.
+pub const PROXIED: &str = "proxied";
+/// Requests to a host that is allowed, counted at the end of the trial. Fields: `host`, `port`, `requests`, and where the host could not be
+/// reached `failed` (how often).
+pub const ALLOWED: &str = "allowed";
+/// Requests to a host that is ignored, which were refused, counted at the end of the trial. Fields: `host`, `port`, `requests`.
+pub const IGNORED: &str = "ignored";
 /// The subject used more than it may. Fields: `what` (in words).
 pub const OVER_LIMIT: &str = "over-limit";
 /// Requests of a caller had not been answered when the trial ended, or when the time was over for which an agent over HTTP is watched. Fields:

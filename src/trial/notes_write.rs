@@ -8,7 +8,7 @@ use mock_services::service::Fields;
 
 use super::notes;
 use crate::scenario::Blow;
-use crate::subject::{Ended, Escape, Hide, How, Start};
+use crate::subject::{Ended, Escape, Hide, How, Passed, Start, Treatment};
 
 #[derive(Debug, Clone)]
 pub(super) struct Notes {
@@ -51,6 +51,20 @@ impl Notes {
     pub(super) fn escaped(&self, caller: u32, escape: &Escape) {
         let fields = Fields::new().with("host", escape.host.as_str()).with("port", i64::from(escape.port));
         self.note(notes::ESCAPED, caller, fields);
+    }
+
+    pub(super) fn proxied(&self, caller: u32, escape: &Escape, service: &str) {
+        let fields = Fields::new().with("host", escape.host.as_str()).with("port", i64::from(escape.port));
+        self.note(notes::PROXIED, caller, fields.with("service", service));
+    }
+
+    /// The requests to a host that is allowed or ignored.
+    pub(super) fn passed(&self, caller: u32, passed: &Passed) {
+        let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        let name = if passed.treatment == Treatment::Allowed { notes::ALLOWED } else { notes::IGNORED };
+        let fields = Fields::new().with("host", passed.host.as_str()).with("port", i64::from(passed.port));
+        let failed = Some(passed.failed).filter(|failed| *failed > 0).map(count);
+        self.note(name, caller, fields.with("requests", count(passed.requests)).with_some("failed", failed));
     }
 
     /// The connections of a caller that were cut off.

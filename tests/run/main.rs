@@ -7,6 +7,7 @@ mod believed;
 mod demo;
 mod given;
 mod help;
+mod hosts;
 mod init;
 mod injection;
 mod interrupted;

@@ -54,6 +54,7 @@ pub(crate) fn verdict(result: Result3, outcome: Outcome) -> Verdict {
         findings: vec![],
         void_because: vec![],
         door: None,
+        hosts: Vec::new(),
     }
 }
 

@@ -142,6 +142,14 @@ fn noted(name: &str, about: &Fields) -> Option<Drawn> {
         }
         notes::MISSED => Drawn::with(Shape::Note, format!("interrupt without effect: {}", field("do")), field("why")),
         notes::ESCAPED => Drawn::new(Shape::Note, format!("tried to reach {}:{}", field("host"), field("port"))),
+        notes::PROXIED => Drawn::new(Shape::Note, format!("asked the proxy for {}, which NO_PROXY names", field("service"))),
+        notes::ALLOWED => {
+            Drawn::new(Shape::Note, format!("reached {}:{}, which is allowed: {}", field("host"), field("port"), requests(about)))
+        }
+        notes::IGNORED => Drawn::new(
+            Shape::Note,
+            format!("was refused {}:{}, which is ignored: {}", field("host"), field("port"), requests(about)),
+        ),
         notes::OVER_LIMIT => Drawn::new(Shape::Note, format!("used more than it may: {}", field("what"))),
         notes::UNANSWERED => Drawn::new(Shape::Note, format!("requests not answered at the end: {}", field("requests"))),
         notes::STILL_SENDING => Drawn::new(Shape::Note, "was still sending a request at the end"),
@@ -153,6 +161,13 @@ fn noted(name: &str, about: &Fields) -> Option<Drawn> {
         }
         other => Drawn::with(Shape::Note, line(other, VALUE), fields(about)),
     }
+}
+
+fn requests(about: &Fields) -> String {
+    let number = |name: &str| about.get(name).map(ToString::to_string);
+    let requests =
+        number("requests").filter(|count| count != "1").map_or("1 request".to_owned(), |count| format!("{count} requests"));
+    number("failed").map_or(requests.clone(), |failed| format!("{requests}, {failed} of them failed"))
 }
 
 fn quoted(words: &str) -> String {

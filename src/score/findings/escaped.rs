@@ -1,15 +1,27 @@
-//! Requests to the world outside: which host, and the setting that would have led to the mock.
+//! Requests to the world outside: which host, and what to do about it. It names no variable that the subject was not given.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mock_services::yaml::shown;
 
 use super::Scene;
+use crate::scenario::Terms;
+use crate::score::story::service_of;
 use crate::score::verdict::{Finding, FindingKind};
+use crate::subject::hosts::{is_loopback, service_for};
 use crate::trial::notes;
 
 /// So many hosts have a finding of their own.
 const MOST_HOSTS: usize = 8;
+
+/// Domains of language models, and the variable that has the key of each.
+const MODELS: [(&str, &str); 5] = [
+    ("openai.com", "OPENAI_API_KEY"),
+    ("anthropic.com", "ANTHROPIC_API_KEY"),
+    ("mistral.ai", "MISTRAL_API_KEY"),
+    ("groq.com", "GROQ_API_KEY"),
+    ("openrouter.ai", "OPENROUTER_API_KEY"),
+];
 
 /// The findings of all that tried to leave, one for each host.
 pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
@@ -17,51 +29,95 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
     for note in scene.story.noted(notes::ESCAPED) {
         hosts.entry((note.text("host").to_ascii_lowercase(), note.text("port"))).or_default().push(note.n);
     }
+    let services = services(scene.terms);
     let more = hosts.len().saturating_sub(MOST_HOSTS);
     let mut found: Vec<Finding> =
-        hosts.into_iter().take(MOST_HOSTS).map(|((host, port), entries)| finding(&host, &port, entries)).collect();
+        hosts.into_iter().take(MOST_HOSTS).map(|((host, port), entries)| finding(&host, &port, &services, entries)).collect();
     if let Some(last) = found.last_mut().filter(|_| more > 0) {
         last.message.push_str(&format!(" There were {more} more hosts."));
     }
     found
 }
 
-fn finding(host: &str, port: &str, entries: Vec<u64>) -> Finding {
-    let port = if port.is_empty() { String::new() } else { format!(":{}", shown(port)) };
+/// The services of a case, for each of which the subject is given an address.
+pub(in crate::score) fn services(terms: &Terms) -> BTreeSet<&str> {
+    terms.operations.iter().map(|operation| service_of(&operation.name)).collect()
+}
+
+fn finding(host: &str, port: &str, services: &BTreeSet<&str>, entries: Vec<u64>) -> Finding {
+    let with_port = if port.is_empty() { String::new() } else { format!(":{}", shown(port)) };
     let times = if entries.len() == 1 { "once".to_owned() } else { format!("{} times", entries.len()) };
+    let through = if is_loopback(host) { " through the proxy" } else { "" };
     Finding {
         kind: FindingKind::Escaped,
         fails: true,
         message: format!(
-            "The subject tried {times} to reach {}{port}, which is no service of the trial. Nothing was let out.",
+            "The subject tried {times} to reach {}{with_port}{through}, which is no service of the trial. Nothing was let out.",
             shown(host)
         ),
-        remedy: setting(host),
+        remedy: advice(host, port, services),
         entries,
     }
 }
 
-/// The setting that would have pointed a client of this host at the mock.
-fn setting(host: &str) -> String {
-    let is = |name: &str| host == name || host.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'));
-    let advice = if is("stripe.com") {
-        "Set the client's base address to HAPAX_PAYMENT_URL (Python: `stripe.api_base`; Node: `host`, `port` and `protocol`); Stripe's clients read no variable for it."
-    } else if is("resend.com") {
-        "Let RESEND_API_URL (Python) or RESEND_BASE_URL (Node) reach the client; both are set to the mock. Or give it HAPAX_EMAIL_URL."
-    } else if is("sendgrid.com") {
-        "Give the client HAPAX_EMAIL_URL (Python: `host=`; Node: `client.setDefaultRequest(\"baseUrl\", …)` after `setApiKey`)."
-    } else if is("github.com") {
-        "Give the client GITHUB_API_URL, which is set to the mock (PyGithub: `base_url=`; octokit: `baseUrl`)."
-    } else if is("openai.com") {
-        "Let OPENAI_BASE_URL, which is set to the mock, reach the client, or give it as its base address."
-    } else if is("anthropic.com") {
-        "Let ANTHROPIC_BASE_URL, which is set to the mock, reach the client, or give it as its base address."
-    } else if host.starts_with("smtp.") || host.starts_with("mail.") {
-        "Send mail through the server that HAPAX_SMTP_URL names."
+/// What to do about requests to this host.
+fn advice(host: &str, port: &str, services: &BTreeSet<&str>) -> String {
+    let name = shown(host);
+    let is = |domain: &str| host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
+    if is_loopback(host) {
+        let place = if port.is_empty() { name } else { format!("{name}:{}", shown(port)) };
+        return format!(
+            "NO_PROXY names this address, and the client ignores it: let the client honor NO_PROXY, or let the proxy forward with `allow: \
+             [\"{place}\"]` in hapax.yaml or `--allow {place}`."
+        );
+    }
+    if let Some(service) = service_for(host) {
+        if services.contains(service) {
+            return setting(host).to_owned();
+        }
+        return format!(
+            "This case has no service `{service}`, so nothing stands for {name}: leave the request out where the task does not ask for it, \
+             or let it reach the real {name} with `allow: [{name}]` in hapax.yaml or `--allow {name}`."
+        );
+    }
+    if let Some((_, key)) = MODELS.iter().find(|(domain, _)| is(domain) && !services.contains("model")) {
+        return format!(
+            "hapax has no service that stands for a language model: let the subject reach the real one with `allow: [{name}]` in hapax.yaml or \
+             `--allow {name}`, and pass its key on with `pass: [{key}]` or `--env {key}`."
+        );
+    }
+    if services.contains("email") && (host.starts_with("smtp.") || host.starts_with("mail.")) {
+        return "Send mail through the server that HAPAX_SMTP_URL names.".to_owned();
+    }
+    let variables: Vec<String> =
+        services.iter().map(|service| format!("HAPAX_{}_URL", service.to_uppercase().replace('-', "_"))).collect();
+    let addresses = if variables.is_empty() {
+        String::new()
     } else {
-        "Point the client at the service that stands for this host: its address is in HAPAX_<SERVICE>_URL, and `env` in hapax.yaml can put it into any variable that the client reads."
+        format!(" If a service of the trial stands for this host, give the client its address: {}.", shown(&variables.join(", ")))
     };
-    advice.to_owned()
+    format!(
+        "If the subject needs this host, let it through with `allow: [{name}]` in hapax.yaml or `--allow {name}`; if it does not (telemetry, for \
+         example), refuse it without a finding with `ignore: [{name}]` or `--ignore {name}`.{addresses}"
+    )
+}
+
+/// The setting that would have pointed a client of this real API at the service that stands for it.
+fn setting(host: &str) -> &'static str {
+    match host {
+        "api.stripe.com" => {
+            "Set the client's base address to HAPAX_PAYMENT_URL (Python: `stripe.api_base`; Node: `host`, `port` and `protocol`); Stripe's clients read no variable for it."
+        }
+        "api.resend.com" => {
+            "Let RESEND_API_URL (Python) or RESEND_BASE_URL (Node) reach the client; both are set to the mock. Or give it HAPAX_EMAIL_URL."
+        }
+        "api.github.com" => {
+            "Give the client GITHUB_API_URL, which is set to the mock (PyGithub: `base_url=`; octokit: `baseUrl`)."
+        }
+        _ => {
+            "Give the client HAPAX_EMAIL_URL (Python: `host=`; Node: `client.setDefaultRequest(\"baseUrl\", …)` after `setApiKey`)."
+        }
+    }
 }
 
 #[cfg(test)]

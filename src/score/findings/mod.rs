@@ -5,7 +5,7 @@ mod asked;
 mod attempted;
 mod early;
 mod ends;
-mod escaped;
+pub(super) mod escaped;
 mod late;
 mod lists;
 mod lost;

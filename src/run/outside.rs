@@ -1,0 +1,42 @@
+//! What a report says of hosts outside of the trials that were allowed or ignored. Pure.
+
+use std::collections::BTreeMap;
+
+use mock_services::yaml::shown;
+
+use crate::report::CaseReport;
+use crate::score::HostTreatment;
+
+/// So many hosts of a kind are named.
+const NAMED: usize = 8;
+
+/// One note for the hosts that were allowed, and one for those that were ignored.
+pub(super) fn notes(cases: &[CaseReport]) -> Vec<String> {
+    [HostTreatment::Allowed, HostTreatment::Ignored].into_iter().filter_map(|treatment| note(cases, treatment)).collect()
+}
+
+fn note(cases: &[CaseReport], treatment: HostTreatment) -> Option<String> {
+    // Requests, those that failed, and trials, by host and port.
+    let mut hosts: BTreeMap<(&str, u16), (u64, u64, u64)> = BTreeMap::new();
+    let verdicts = cases.iter().flat_map(|case| &case.trials).map(|trial| &trial.verdict);
+    for host in verdicts.flat_map(|verdict| &verdict.hosts).filter(|host| host.treatment == treatment) {
+        let (requests, failed, trials) = hosts.entry((&host.host, host.port)).or_default();
+        (*requests, *failed, *trials) = (*requests + host.requests, *failed + host.failed, *trials + 1);
+    }
+    if hosts.is_empty() {
+        return None;
+    }
+    let counted = |number: u64, word: &str| format!("{number} {word}{}", if number == 1 { "" } else { "s" });
+    let told = hosts.iter().take(NAMED).map(|((host, port), (requests, failed, trials))| {
+        let failed = if *failed > 0 { format!(", {failed} of them failed") } else { String::new() };
+        format!("{}:{port} ({} in {}{failed})", shown(host), counted(*requests, "request"), counted(*trials, "trial"))
+    });
+    let mut told = told.collect::<Vec<_>>().join(", ");
+    if hosts.len() > NAMED {
+        told.push_str(&format!(" and {} more hosts", hosts.len() - NAMED));
+    }
+    Some(match treatment {
+        HostTreatment::Allowed => format!("Allowed hosts were reached: {told}; what was done there is not in the ledger."),
+        HostTreatment::Ignored => format!("Ignored hosts were refused: {told}."),
+    })
+}

@@ -1,0 +1,105 @@
+//! Forwards what a subject sends to an allowed host: a tunnel for CONNECT, one request for each connection otherwise. What it forwards ends with
+//! the trial, because the recorder owns its task.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::{AsyncWriteExt, copy_bidirectional};
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
+
+use super::hosts::is_here;
+use super::recorder::{Escape, OwnPort};
+
+/// How long it may take to find and to reach the host.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Connects to an allowed host, or says why it cannot be reached.
+pub(super) async fn connect(wanted: &Escape, own: &[OwnPort]) -> Result<TcpStream, String> {
+    let reaching = async {
+        let found: Vec<SocketAddr> = lookup_host((wanted.host.as_str(), wanted.port)).await?.collect();
+        // A name for this machine must not lead to a service of the trial past its own address.
+        if found.iter().any(|address| is_here(address.ip()) && own.iter().any(|own| own.port == address.port())) {
+            return Err(io::Error::other("it is a service of this trial, which the proxy does not forward to"));
+        }
+        TcpStream::connect(found.as_slice()).await
+    };
+    match timeout(CONNECT, reaching).await {
+        Ok(reached) => reached.map_err(|error| error.to_string()),
+        Err(_) => Err(format!("it took more than {} s", CONNECT.as_secs())),
+    }
+}
+
+/// Hands over what was read so far, and then everything that either side sends, until both have ended.
+pub(super) async fn forward(mut client: TcpStream, mut host: TcpStream, wanted: &Escape, read: &[u8]) -> io::Result<()> {
+    if wanted.method == "CONNECT" {
+        let body = head_end(read).map_or(&[][..], |end| &read[end..]);
+        client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+        host.write_all(body).await?;
+    } else {
+        host.write_all(&for_the_host(read)).await?;
+    }
+    copy_bidirectional(&mut client, &mut host).await.map(|_| ())
+}
+
+/// Where the head of a request ends.
+pub(super) fn head_end(read: &[u8]) -> Option<usize> {
+    read.windows(4).position(|end| end == b"\r\n\r\n").map(|at| at + 4)
+}
+
+/// A request as its host expects it: with the path alone, without what is meant for a proxy, and as the last one on its connection, because
+/// the next can be for another host.
+fn for_the_host(read: &[u8]) -> Vec<u8> {
+    let end = head_end(read).unwrap_or(read.len());
+    let head = String::from_utf8_lossy(&read[..end]);
+    let mut lines = head.trim_end_matches("\r\n").split("\r\n");
+    let mut words = lines.next().unwrap_or_default().splitn(3, ' ');
+    let (method, target, version) =
+        (words.next().unwrap_or_default(), words.next().unwrap_or_default(), words.next().unwrap_or("HTTP/1.1"));
+    let path = match target.split_once("://").map(|(_, rest)| rest) {
+        None => target.to_owned(),
+        Some(rest) => match rest.find(['/', '?']).map(|at| &rest[at..]) {
+            Some(path) if path.starts_with('/') => path.to_owned(),
+            Some(query) => format!("/{query}"),
+            None => "/".to_owned(),
+        },
+    };
+    let lines: Vec<&str> = lines.collect();
+    let name = |line: &str| line.split(':').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let upgrades = lines.iter().any(|line| name(line) == "upgrade");
+    let mut out = format!("{method} {path} {version}\r\n");
+    for line in lines {
+        let name = name(line);
+        if !(name.starts_with("proxy-") || !upgrades && matches!(name.as_str(), "connection" | "keep-alive")) {
+            out.push_str(line);
+            out.push_str("\r\n");
+        }
+    }
+    out.push_str(if upgrades { "\r\n" } else { "Connection: close\r\n\r\n" });
+    let mut out = out.into_bytes();
+    out.extend(&read[end..]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_handed_on_as_its_host_expects_it() {
+        let told = |read: &str| String::from_utf8(for_the_host(read.as_bytes())).unwrap();
+        assert_eq!(
+            told(
+                "POST http://u:p@a.example:81/v1?x=1 HTTP/1.1\r\nHost: a.example:81\r\nProxy-Authorization: Basic x\r\nProxy-Connection: \
+                 keep-alive\r\nConnection: keep-alive\r\nContent-Length: 4\r\n\r\nbody"
+            ),
+            "POST /v1?x=1 HTTP/1.1\r\nHost: a.example:81\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody"
+        );
+        assert!(told("GET http://a.example HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("GET / HTTP/1.1\r\n"));
+        assert!(told("GET http://a.example?q=/ HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("GET /?q=/ HTTP/1.1\r\n"));
+        assert!(told("GET /x HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("GET /x HTTP/1.1\r\n"));
+        let upgrade = "GET http://a/ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+        assert_eq!(told(upgrade), upgrade.replace("http://a/ws", "/ws"));
+    }
+}

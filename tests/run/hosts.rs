@@ -1,0 +1,111 @@
+//! Hosts outside of a trial: allowed, ignored, and all others.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use crate::rig::{Desk, WRITES, charge, kinds, verdict};
+
+/// Asks the proxy for a host, and gives its answer: `proxy REQUEST-LINE`.
+const PROXY: &str = r#"proxy() {
+  exec 4<>"/dev/tcp/127.0.0.1/${HTTP_PROXY##*:}"
+  printf '%s HTTP/1.1\r\nHost: x\r\n\r\n' "$1" >&4
+  cat <&4
+  exec 4>&-
+}
+"#;
+
+/// A subject that does its task and asks for these hosts.
+fn agent(asks: &str) -> String {
+    format!(
+        "{WRITES}{PROXY}charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001&source=tok_visa' >/dev/null\n{asks}\n\
+         echo '{{\"outcome\": \"done\"}}'"
+    )
+}
+
+/// A host that answers each connection with a few words, for as long as the test runs.
+fn host() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut line in listener.incoming().flatten() {
+            let mut read = [0; 4096];
+            let _ = line.read(&mut read);
+            let _ = line.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nthe model says yes");
+        }
+    });
+    port
+}
+
+#[test]
+fn an_allowed_host_is_reached_and_an_ignored_one_is_refused_and_both_are_noted() {
+    let port = host();
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    // Without the answer of the allowed host, and with one of the ignored host, it does not get to its claim.
+    let asks = format!(
+        "proxy 'GET http://localhost:{port}/v1/models' | grep -q 'the model says yes' || exit 3\n\
+         proxy 'CONNECT o1.ingest.sentry.io:443' | grep -q 403 || exit 4"
+    );
+    desk.write("agent.sh", &agent(&asks));
+    let allow = format!("localhost:{port}");
+    let flags = ["run", "plain", "--allow", &allow, "--ignore", "*.sentry.io", "--", "bash", "agent.sh"];
+    let called = desk.call(&flags).expect(0);
+    assert!(
+        called.stdout.contains(&format!("Allowed hosts were reached: localhost:{port} (1 request in 1 trial)")),
+        "{}",
+        called.stdout
+    );
+    assert!(
+        called.stdout.contains("Ignored hosts were refused: o1.ingest.sentry.io:443 (1 request in 1 trial)"),
+        "{}",
+        called.stdout
+    );
+    let report = desk.report();
+    assert_eq!(verdict(&report, "plain")["hosts"].as_array().unwrap().len(), 2);
+    let replay = report["cases"][0]["trials"][0]["replay"].as_str().unwrap();
+    assert!(replay.contains(&format!("--allow {allow} --ignore '*.sentry.io' -- bash agent.sh")), "{replay}");
+
+    // The same from hapax.yaml, once for all subjects and once for one.
+    desk.write(
+        "hapax.yaml",
+        &format!("allow: [\"{allow}\"]\nsubjects:\n  shop: {{ command: bash agent.sh, ignore: [\"*.sentry.io\"] }}\n"),
+    );
+    desk.call(&["run", "plain"]).expect(0);
+}
+
+#[test]
+fn every_other_host_is_still_a_finding_with_true_advice() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    desk.write("agent.sh", &agent("proxy 'CONNECT api.openai.com:443' >/dev/null"));
+    desk.call(&["run", "plain", "--ignore", "*.sentry.io", "--", "bash", "agent.sh"]).expect(1);
+    let report = desk.report();
+    assert_eq!(kinds(verdict(&report, "plain")), ["escaped"]);
+    let remedy = verdict(&report, "plain")["findings"][0]["remedy"].as_str().unwrap();
+    assert!(remedy.contains("--allow api.openai.com") && !remedy.contains("OPENAI_BASE_URL"), "{remedy}");
+}
+
+#[test]
+fn a_client_that_ignores_no_proxy_is_told_so_and_the_trial_is_void() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    let agent = format!(
+        "{PROXY}proxy \"POST $HAPAX_PAYMENT_URL/v1/charges\" | grep -q NO_PROXY || exit 3\necho '{{\"outcome\": \"not-done\"}}'"
+    );
+    desk.write("agent.sh", &agent);
+    let called = desk.call(&["run", "plain", "--", "bash", "agent.sh"]).expect(3);
+    assert!(called.stdout.contains("NO_PROXY"), "{}", called.stdout);
+    assert!(!kinds(verdict(&desk.report(), "plain")).contains(&"escaped"));
+}
+
+#[test]
+fn what_would_turn_the_net_off_is_refused_before_anything_runs() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    for (flag, value) in
+        [("--allow", "*"), ("--ignore", "*"), ("--ignore", "*.stripe.com"), ("--allow", "https://api.openai.com")]
+    {
+        let called = desk.call(&["run", "plain", flag, value, "--", "true"]).expect(2);
+        assert!(called.stderr.contains(value), "{}", called.stderr);
+    }
+}
