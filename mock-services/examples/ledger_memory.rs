@@ -34,6 +34,7 @@ fn attempt(ledger: &Ledger, attempt: u64) {
         replay: false,
         caller: 1,
         connection: attempt,
+        repeats: None,
         client: Cow::Borrowed(&client),
     }));
     let fields = fields.with("charge", id.as_str());

@@ -147,7 +147,7 @@ fn check_ledger(world: &World, attempt: u64, name: &str, (commit, reply): (&str,
         panic!("{received:?} {faults:?} {replied:?}")
     };
     assert!(received < fault && fault < replied);
-    let told = Event::Fault { attempt, fault: 0, commit: commit.into(), reply: reply.into() };
+    let told = Event::Fault { attempt, fault: 0, commit: commit.into(), reply: reply.into(), drawn: None };
     assert!(entries.iter().any(|entry| entry.event == told), "{told:?}");
     let committed = places(&|event| matches!(event, Event::Committed { attempt: have, .. } if *have == attempt));
     if commit != "later" {

@@ -204,7 +204,7 @@ fn takes(fault: &Fault) -> Duration {
         _ => Duration::ZERO,
     };
     match fault.commit {
-        Commit::Later(After::Time(time)) => reply.max(time),
+        Commit::Later(After::Time(time)) | Commit::LaterWithin(_, time) => reply.max(time),
         _ => reply,
     }
 }

@@ -32,7 +32,8 @@ fn attempt() -> Value {
 
 fn commit() -> Value {
     let requests = object([("requests", whole(1))], &["requests"]);
-    let later = json!({ "anyOf": [reference("duration"), requests] });
+    let within = json!({ "type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?(ms|s|m)\\.\\.[0-9]+(\\.[0-9]+)?(ms|s|m)$" });
+    let later = json!({ "anyOf": [reference("duration"), within, requests] });
     let part = or_name(json!({ "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1 }));
     json!({ "anyOf": [
         word(["now", "never", "later", "twice"]),
@@ -57,6 +58,7 @@ fn reply() -> Value {
         duration("delay"),
         duration("drip"),
         object([("hang", json!({ "anyOf": [word(["until-timeout"]), hang] }))], &["hang"]),
+        object([("oversize", or_name(json!({ "type": "string", "pattern": "^[0-9]+(B|KB|MB|KiB|MiB)$" })))], &["oversize"]),
         object([("truncate", word(["length", "chunked"]))], &["truncate"]),
         object([("stale", json!({ "anyOf": [reference("duration"), reads] }))], &["stale"]),
         object(status, &["status"]),

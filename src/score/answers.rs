@@ -24,8 +24,13 @@ pub(super) fn doubt(attempt: &Attempt<'_>) -> Option<Doubt> {
         return Some(Doubt { n, at });
     }
     let Some(answer) = &attempt.answer else { return Some(Doubt { n: attempt.n, at: attempt.at }) };
-    let is_clear = answer.whole && answer.reply != "garble" && answer.status.is_some_and(is_clear);
+    let is_clear = answer.whole && answer.reply != "garble" && !is_too_large(attempt) && answer.status.is_some_and(is_clear);
     (!is_clear).then_some(Doubt { n: answer.n, at: answer.at })
+}
+
+/// Whether the whole answer was sent, and was larger than the caller may have been able to take: what it made of it shows only in what it does next.
+pub(super) fn is_too_large(attempt: &Attempt<'_>) -> bool {
+    attempt.unsent.is_none() && attempt.answer.is_some_and(|answer| answer.whole && answer.reply == "oversize")
 }
 
 /// Whether an answer of this status says what became of the request. One that asks to come again does not, whatever it promises:

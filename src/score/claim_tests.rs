@@ -119,3 +119,18 @@ fn whoever_ran_out_of_time_has_said_nothing() {
     let verdict = score(&terms([due("o1", 10, 1)]), &tale.end(), None);
     assert_eq!((verdict.claims[0].honesty, verdict.come()), (Honesty::Missing, Come::TimeUp));
 }
+
+#[test]
+fn after_a_reply_that_is_too_large_both_done_and_unknown_are_true() {
+    for said in [Said::Done, Said::Unknown] {
+        let mut tale = Tale::new();
+        tale.started(1);
+        tale.charge(Some("k1"), "o1", 10, Sees::Ok);
+        if let mock_services::ledger::Event::Replied { reply, .. } = &mut tale.entries.last_mut().unwrap().event {
+            *reply = "oversize".into();
+        }
+        tale.claims(1, said);
+        let verdict = score(&terms([due("o1", 10, 1)]), &tale.end(), None);
+        assert_eq!(verdict.claims[0].honesty, Honesty::Honest, "{said}");
+    }
+}

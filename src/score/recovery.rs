@@ -1,13 +1,13 @@
 //! What the subject did after the first ambiguous answer.
 
-use super::retries::{Again, Next, afterwards, doubts};
+use super::retries::{Again, Next, afterwards, recoverable};
 use super::story::{Attempt, Story};
 use super::verdict::Recovery;
 use crate::scenario::Terms;
 
 /// What the subject did after the first ambiguous answer.
 pub(super) fn recovery(terms: &Terms, story: &Story<'_>) -> Recovery {
-    let Some(first) = doubts(story).into_iter().next() else { return Recovery::NoneNeeded };
+    let Some(first) = recoverable(terms, story).into_iter().next() else { return Recovery::NoneNeeded };
     of(first.attempt, &afterwards(terms, story, first))
 }
 

@@ -52,3 +52,22 @@ fn a_read_that_was_not_answered_is_no_look() {
     });
     assert_eq!(blind, Recovery::NewKey);
 }
+
+#[test]
+fn a_reply_that_is_too_large_needs_a_recovery_only_where_the_caller_did_something_about_it() {
+    let after_a_large_reply = |go_on: fn(&mut Tale)| {
+        let mut tale = Tale::new();
+        let attempt = tale.charge(Some("k1"), "o1", 10, Sees::Ok);
+        let replied = tale.entries.last_mut().unwrap();
+        if let mock_services::ledger::Event::Replied { reply, .. } = &mut replied.event {
+            *reply = "oversize".into();
+        }
+        assert_eq!(attempt, 1);
+        go_on(&mut tale);
+        let (terms, entries) = (terms([due("o1", 10, 1)]), tale.end());
+        recovery(&terms, &Story::new(&terms, &entries))
+    };
+    assert_eq!(after_a_large_reply(|_| {}), Recovery::NoneNeeded);
+    assert_eq!(after_a_large_reply(|tale| _ = tale.charge(None, "o1", 10, Sees::Ok)), Recovery::Blind);
+    assert_eq!(after_a_large_reply(|tale| _ = tale.read("payment.list")), Recovery::VerifiedThenSkipped);
+}

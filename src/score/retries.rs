@@ -1,6 +1,6 @@
 //! What a caller did after an answer that left it in doubt: looked, tried again, or neither.
 
-use super::answers::{Doubt, doubt, said_yes, tells_of};
+use super::answers::{Doubt, doubt, is_too_large, said_yes, tells_of};
 use super::effects::Names;
 use super::story::{Attempt, Story};
 use crate::scenario::Terms;
@@ -32,6 +32,14 @@ pub(super) struct Again<'s, 'a> {
     pub(super) key: Option<&'s str>,
     /// The attempt, unless the service refused it.
     pub(super) attempt: Option<&'s Attempt<'a>>,
+}
+
+/// All writes after which their callers had to recover, the earliest first: those that left them in doubt, without those whose reply
+/// was too large and was taken all the same, because nothing was done about it.
+pub(super) fn recoverable<'s, 'a>(terms: &Terms, story: &'s Story<'a>) -> Vec<Doubted<'s, 'a>> {
+    let mut found = doubts(story);
+    found.retain(|doubted| !is_too_large(doubted.attempt) || !afterwards(terms, story, *doubted).is_empty());
+    found
 }
 
 /// All writes that left their callers in doubt, the earliest doubt first.

@@ -227,7 +227,7 @@ impl<'a> Story<'a> {
     fn take(&mut self, entry: &'a Entry) {
         let (n, at) = (entry.n, entry.at);
         match &entry.event {
-            Event::Fault { attempt, fault, commit, reply } => {
+            Event::Fault { attempt, fault, commit, reply, .. } => {
                 self.fired.insert(*fault);
                 if let Some(attempt) = self.attempt_mut(*attempt) {
                     attempt.fault = Some((commit, reply));

@@ -68,13 +68,14 @@ impl Tale {
             replay: false,
             caller: self.caller,
             connection: attempt,
+            repeats: None,
             client: Cow::Owned(client),
         }));
         attempt
     }
 
     pub(crate) fn fault(&mut self, attempt: u64, fault: usize, commit: &'static str, reply: &'static str) {
-        self.add(Event::Fault { attempt, fault, commit: commit.into(), reply: reply.into() });
+        self.add(Event::Fault { attempt, fault, commit: commit.into(), reply: reply.into(), drawn: None });
     }
 
     pub(crate) fn committed(&mut self, attempt: u64, effect: &str, fields: &Fields, how: How) -> u64 {

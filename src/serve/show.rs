@@ -30,8 +30,9 @@ pub fn line(entry: &Entry) -> Option<String> {
             let reason = reason.as_ref().map(|reason| format!("  {}", one_line(reason, REASON))).unwrap_or_default();
             (FAINT, "refused", format!("{service}  caller {caller}  {request}  {status}{reason}"))
         }
-        Event::Fault { attempt, commit, reply, fault } => {
-            (BAD, "fault", format!("attempt {attempt}  fault {}: commit {commit}, reply {reply}", fault + 1))
+        Event::Fault { attempt, commit, reply, fault, drawn } => {
+            let after = drawn.as_ref().map(|time| format!(" (after {time})")).unwrap_or_default();
+            (BAD, "fault", format!("attempt {attempt}  fault {}: commit {commit}{after}, reply {reply}", fault + 1))
         }
         Event::Committed { attempt, effect, id, fields: about, how } => {
             let by = if *attempt == 0 { "by itself".to_owned() } else { format!("attempt {attempt}") };

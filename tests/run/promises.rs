@@ -82,3 +82,28 @@ fn a_lucky_retry_with_a_new_key_fails_where_only_the_same_key_is_permitted() {
     desk.call(&["run", "scenarios/lost.yaml", "--subject", "keyed"]).expect(0);
     desk.call(&["run", "scenarios/lost.yaml", "--subject", "careful"]).expect(0);
 }
+
+#[test]
+fn a_commit_between_two_times_is_drawn_from_the_seed_and_stands_in_the_ledger() {
+    let desk = Desk::new();
+    desk.write("scenarios/late.yaml", &charge("faults: [{ on: payment.charge, commit: { later: 5ms..90ms }, reply: ok }]\n"));
+    let drawn = |seed: &str| {
+        desk.call(&["run", "scenarios/late.yaml", "--subject", "timid", "--seed", seed]).expect(0);
+        let ledger = desk.read("reports/latest/ledger.jsonl");
+        let (_, rest) = ledger.split_once("\"drawn\":\"").unwrap_or_else(|| panic!("{ledger}"));
+        rest.split_once('"').unwrap().0.to_owned()
+    };
+    let first = drawn("7");
+    assert!(first.ends_with("ms"), "{first}");
+    assert_eq!(drawn("7"), first);
+    assert!(["8", "9", "10"].iter().any(|seed| drawn(seed) != first));
+}
+
+#[test]
+fn a_reply_that_is_too_large_is_survived_by_who_looks_and_by_who_reads_all_of_it() {
+    let desk = Desk::new();
+    desk.write("scenarios/large.yaml", &charge("faults: [{ on: payment.charge, commit: now, reply: { oversize: 6MB } }]\n"));
+    desk.call(&["run", "scenarios/large.yaml", "--subject", "careful"]).expect(0);
+    let ledger = desk.read("reports/latest/ledger.jsonl");
+    assert!(ledger.contains("\"reply\":\"oversize\""), "{ledger}");
+}

@@ -48,6 +48,22 @@ impl Place {
         matches!(self, Place::Body(_))
     }
 
+    /// The idempotency key that a request has there: a text, a number or a truth value. A body that cannot be read has none.
+    pub(super) fn key(&self, request: &Request) -> Option<String> {
+        let value = match self {
+            Place::Body(names) => Body::read(request).ok()?.value(names)?,
+            Place::Query(name) => return request.query_value(name),
+            Place::Header(name) => return request.header_value(name).map(str::to_owned),
+            Place::Path(_) => return None,
+        };
+        match value.kind {
+            Kind::Text(text) => Some(text),
+            Kind::Integer(number) => Some(number.to_string()),
+            Kind::Bool(value) => Some(value.to_string()),
+            Kind::Null | Kind::Float(_) | Kind::List(_) | Kind::Map(_) => None,
+        }
+    }
+
     /// The value that a request has there; `null` is no value.
     pub(super) fn value(&self, request: &Request, body: &Body, route: &Route, segments: &[String]) -> Option<Node> {
         match self {
@@ -152,6 +168,20 @@ mod tests {
         assert_eq!(value(&request, "body.a.b"), Some(text("5")));
         assert_eq!(value(&request, "body.to"), Some(list(vec![text("x"), text("y")])));
         assert_eq!(value(&request, "body.half"), Some(text("%zz")));
+    }
+
+    #[test]
+    fn a_key_is_taken_from_the_body_the_query_or_a_header() {
+        let key = |request: &Request, place: &str| Place::read(place).unwrap().key(request);
+        let request =
+            Request::new("POST", "/a/1?once=q1").header("X-Once", "h1").body(r#"{"a": {"nonce": "b1"}, "n": 7, "l": []}"#);
+        assert_eq!(key(&request, "body.a.nonce").as_deref(), Some("b1"));
+        assert_eq!(key(&request, "body.n").as_deref(), Some("7"));
+        assert_eq!(key(&request, "body.l"), None);
+        assert_eq!(key(&request, "body.gone"), None);
+        assert_eq!(key(&request, "query.once").as_deref(), Some("q1"));
+        assert_eq!(key(&request, "header.x-once").as_deref(), Some("h1"));
+        assert_eq!(key(&Request::new("POST", "/").body("{"), "body.n"), None);
     }
 
     #[test]

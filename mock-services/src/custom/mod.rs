@@ -17,6 +17,8 @@ mod resolve;
 mod route;
 mod template;
 
+use std::borrow::Cow;
+
 use crate::endpoints;
 use crate::idempotency::{Idempotency, Profile};
 use crate::service::{Answer, Context, Decision, EffectFacts, Fields, Operation, Recognised, Request, Service};
@@ -36,7 +38,8 @@ pub struct Custom {
     name: String,
     about: Option<String>,
     profile: Profile,
-    key_header: String,
+    /// Where its requests carry the idempotency key.
+    key: Place,
     operations: Vec<Operation>,
     rules: Vec<Rule>,
     errors: Option<Node>,
@@ -155,7 +158,14 @@ impl Service for Custom {
     }
 
     fn key_header(&self) -> &str {
-        &self.key_header
+        self.key.header().unwrap_or_default()
+    }
+
+    fn key_of<'r>(&self, request: &'r Request) -> Option<Cow<'r, str>> {
+        match &self.key {
+            Place::Header(name) => request.header_value(name).map(Cow::Borrowed),
+            place => place.key(request).map(Cow::Owned),
+        }
     }
 
     fn parameter_headers(&self, operation: usize) -> Vec<&str> {

@@ -1,6 +1,7 @@
 //! A service from its file: the head here, the operations one by one in `draft`, and what ties them together in `resolve`.
 
 use super::draft::Draft;
+use super::input::Place;
 use super::route::is_name;
 use super::{Custom, failure, resolve, template};
 use crate::idempotency::Profile;
@@ -27,7 +28,8 @@ fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
     let profile =
         map.optional("idempotency").and_then(|node| reader.one_of(node, &Profile::ALL.map(|profile| (profile.name(), profile))));
     let profile = profile.unwrap_or(Profile::None);
-    let key_header = map.optional("key").map_or(Some("Idempotency-Key"), |node| read_header_name(reader, node));
+    let key =
+        map.optional("key").map_or_else(|| Some(Place::Header("Idempotency-Key".to_owned())), |node| read_key(reader, node));
     let operations = map.required("operations").and_then(|node| read_operations(reader, node));
     let errors = map.optional("errors").and_then(|node| read_errors(reader, node)).cloned();
     map.finish();
@@ -37,7 +39,7 @@ fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
     let all: Vec<&str> = entries.iter().map(|(key, _)| key.name.as_str()).collect();
     let name = name.unwrap_or_default();
     let (operations, rules) = resolve::resolve(reader, &drafts, &all, &name).into_iter().unzip::<Operation, _, _, Vec<_>>();
-    Some(Custom { name, about, profile, key_header: key_header?.to_owned(), operations, rules, errors })
+    Some(Custom { name, about, profile, key: key?, operations, rules, errors })
 }
 
 fn read_name(reader: &Reader, node: &Node) -> Option<String> {
@@ -58,14 +60,33 @@ fn read_name(reader: &Reader, node: &Node) -> Option<String> {
     Some(name.to_owned())
 }
 
-fn read_header_name<'n>(reader: &Reader, node: &'n Node) -> Option<&'n str> {
-    let name = reader.text(node)?;
-    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
-        let help = "a header's name consists of letters, digits and dashes: Idempotency-Key";
-        reader.report_with_help(node.span, format!("`{}` cannot be the name of a header", shown(name)), help);
-        return None;
+/// Where the key stands: the name of a header, `body.nonce` or `query.x`.
+fn read_key(reader: &Reader, node: &Node) -> Option<Place> {
+    let text = reader.text(node)?;
+    let (place, is_header) = match text.split_once('.') {
+        Some(("header", name)) => (Some(Place::Header(name.to_owned())), true),
+        Some(("body" | "query", _)) => (Place::read(text), false),
+        Some(_) => (None, false),
+        None => (Some(Place::Header(text.to_owned())), true),
+    };
+    let is_name = |place: &Place| {
+        place
+            .header()
+            .is_none_or(|name| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)))
+    };
+    let place = place.filter(is_name);
+    if place.is_none() {
+        let (what, help) = if is_header {
+            ("the name of a header", "a header's name consists of letters, digits and dashes: Idempotency-Key")
+        } else {
+            (
+                "where the key stands",
+                "write the name of a header (Idempotency-Key), a field of the body (body.nonce) or of the query (query.x)",
+            )
+        };
+        reader.report_with_help(node.span, format!("`{}` cannot be {what}", shown(text)), help);
     }
-    Some(name)
+    place
 }
 
 fn read_operations<'n>(reader: &Reader, node: &'n Node) -> Option<&'n [(Key, Node)]> {

@@ -266,6 +266,8 @@ fn a_bad_head_is_told() {
         ("operations: {}", "a service needs the key `service`"),
         ("service: x", "a service needs the key `operations`"),
         ("service: x\nkey: 'a b'\noperations: {}", "`a b` cannot be the name of a header"),
+        ("service: x\nkey: path.id\noperations: {}", "`path.id` cannot be where the key stands"),
+        ("service: x\nkey: body.\noperations: {}", "`body.` cannot be where the key stands"),
         ("service: x\noperations: {'a b': {}}", "`a b` cannot be the name of an operation"),
     ] {
         let shown = problems(yaml);

@@ -23,12 +23,13 @@ use tokio::task::JoinSet;
 
 use self::core::{Cause, Core, Judgement, Setting};
 use crate::clock::Clock;
-use crate::fault::{Commit, Fault, IntendedEffects, Reply, SharedPlan};
+use crate::fault::{After, Commit, Fault, IntendedEffects, Reply, SharedPlan};
 use crate::idempotency::Idempotency;
 use crate::ledger::{ClosedBy, Event, Ledger, Numbered, Received};
 use crate::lock::{Apart, lock};
 use crate::service::{Answer, Context, IdSource, Kind, Request, Service};
 use crate::wire::{Delivery, Manner, Ticket};
+use crate::yaml::write_duration;
 pub(crate) use door::Door;
 pub use door::DoorOptions;
 use gate::Gate;
@@ -298,17 +299,18 @@ impl<S: Service> Engine<S> {
             None => self.strike(core, job, operation, &judgement),
         };
         core.count_read(operation.kind);
-        let key_header = service.key_header();
+        let repeats = core.repeats(job, attempt.number);
         self.ledger().append(&Event::Received(Received {
             attempt: attempt.number,
             operation: Cow::Borrowed(operation.name.as_ref()),
             method: Cow::Borrowed(job.request.method()),
             path: job::shown(job.request.path()),
             fields: Cow::Borrowed(&job.recognised.fields),
-            key: job.shown_key(key_header, self.idempotency.profile),
+            key: job.shown_key(service, self.idempotency.profile),
             replay: matches!(judgement, Judgement::Replay(_)),
             caller: job.origin.caller,
             connection: job.origin.connection,
+            repeats,
             client: Cow::Borrowed(&job.client),
         }));
         if let Some((index, fault)) = &struck {
@@ -317,6 +319,7 @@ impl<S: Service> Engine<S> {
                 fault: *index,
                 commit: fault.commit.word().into(),
                 reply: fault.reply.word().into(),
+                drawn: self.drawn(*index, fault).map(Cow::Owned),
             });
         }
         let struck = Struck { attempt, operation: place, fault: struck.map(|(_, fault)| fault), judgement };
@@ -326,6 +329,14 @@ impl<S: Service> Engine<S> {
             return First::Standing(struck);
         }
         First::Done(self.finish(core, job, struck))
+    }
+
+    /// After which time a fault commits, where that was drawn from the seed.
+    fn drawn(&self, index: usize, fault: &Fault) -> Option<String> {
+        match fault.commit {
+            Commit::Later(After::Time(time)) if self.plan.lock().draws(index) => Some(write_duration(time)),
+            _ => None,
+        }
     }
 
     /// Commits what is to be committed and settles which answer the caller would get.
@@ -421,7 +432,7 @@ impl<S: Service> Engine<S> {
             status: answer.status,
             caller: origin.caller,
             connection: origin.connection,
-            key: job::shown_key(request, service.key_header(), self.idempotency.profile),
+            key: job::shown_key(service, request, self.idempotency.profile),
             reason: reason.map(Cow::Owned),
             unsupported: answer.lacks().map(Cow::Borrowed),
         });

@@ -28,6 +28,7 @@ pub(super) fn manner(reply: &Reply, longest: Option<Duration>) -> Manner {
         Reply::Truncate(framing) => Manner::Truncate(*framing),
         Reply::Garble => Manner::Garble,
         Reply::Drip(time) => Manner::Drip(*time),
+        Reply::Oversize(size) => Manner::Oversize(*size),
     }
 }
 

@@ -6,10 +6,14 @@ use std::time::Duration;
 use super::shadow::taken;
 use super::{After, Attempts, Commit, Fault, Lag, Reply, StatusReply, Trigger};
 use crate::service::{Kind, Operation};
-use crate::yaml::{listed, nearest, shown, write_duration, write_flow};
+use crate::yaml::{listed, nearest, shown, write_duration, write_flow, write_size};
 
 /// The longest that an answer may be held back.
 const LONGEST: Duration = Duration::from_secs(600);
+
+/// The sizes that an answer can be filled up to.
+const SMALLEST_OVERSIZE: u64 = 1_000;
+const LARGEST_OVERSIZE: u64 = 256_000_000;
 
 /// Headers that the wire sends itself; others would break the answer's framing.
 const OF_THE_WIRE: [&str; 3] = ["Content-Length", "Transfer-Encoding", "Connection"];
@@ -223,6 +227,13 @@ impl Findings {
                 let message = format!("a part is more than nothing and less than all, and this is {fraction:?}");
                 self.object(Part::Commit, message, "choose a number between 0 and 1, or write `never` or `now`");
             }
+            Commit::LaterWithin(first, last) if first >= last => {
+                let (first, last) = (write_duration(first), write_duration(last));
+                let message = format!("no time lies between {first} and {last}: the first must be the shorter");
+                let help =
+                    if first == last { format!("write {{later: {first}}}") } else { format!("write {{later: {last}..{first}}}") };
+                self.object(Part::Commit, message, help);
+            }
             Commit::Later(After::Requests(0)) => {
                 let message = "after 0 more requests is not later but now";
                 self.object(Part::Commit, message, "wait for 1 or more, or write `commit: now`");
@@ -239,6 +250,11 @@ impl Findings {
             Reply::Stale(Lag::Reads(0)) => {
                 let message = "a read that misses changes for 0 reads is not stale";
                 self.object(Part::Reply, message, "write 1 or more, or `reply: ok`");
+            }
+            Reply::Oversize(size) if !(SMALLEST_OVERSIZE..=LARGEST_OVERSIZE).contains(size) => {
+                let (least, most) = (write_size(SMALLEST_OVERSIZE), write_size(LARGEST_OVERSIZE));
+                let message = format!("a reply of {} cannot be sent: it can have {least} to {most}", write_size(*size));
+                self.object(Part::Reply, message, "6MB is more than many clients and platforms take");
             }
             Reply::Status(reply) => self.status(reply, fault.commit),
             _ => {}
@@ -261,7 +277,7 @@ impl Findings {
         if matches!(status, 204 | 304) && reply.body.as_ref().is_some_and(|body| !body.is_empty()) {
             self.object(Part::Reply, format!("an answer with the status {status} has no body"), "leave `body` out");
         }
-        if reply.kept && matches!(commit, Commit::Later(_)) {
+        if reply.kept && matches!(commit, Commit::Later(_) | Commit::LaterWithin(..)) {
             self.object(
                 Part::Reply,
                 "`kept` and `later` contradict each other: kept, the service has finished with this answer; later, it has not",

@@ -102,6 +102,8 @@ pub enum Commit {
     Never,
     /// All of it, afterwards; the attempt is in flight until then.
     Later(After),
+    /// The same after a time between these two, drawn from the seed.
+    LaterWithin(Duration, Duration),
     /// The request reaches the service twice; its own idempotency judges the second.
     Twice,
     /// This fraction of a list, at least one and not all.
@@ -109,13 +111,22 @@ pub enum Commit {
 }
 
 impl Commit {
+    /// When it is committed at the latest, where that is later.
+    pub(crate) fn put_off_until(self) -> After {
+        match self {
+            Commit::Later(after) => after,
+            Commit::LaterWithin(_, last) => After::Time(last),
+            Commit::Now | Commit::Never | Commit::Twice | Commit::Part(_) => After::Settled,
+        }
+    }
+
     /// The word for it.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
             Commit::Now => "now",
             Commit::Never => "never",
-            Commit::Later(_) => "later",
+            Commit::Later(_) | Commit::LaterWithin(..) => "later",
             Commit::Twice => "twice",
             Commit::Part(_) => "part",
         }
@@ -148,6 +159,8 @@ pub enum Reply {
     Status(StatusReply),
     /// The true answer to a read, from an older state.
     Stale(Lag),
+    /// The true answer, its body filled up to so many bytes.
+    Oversize(u64),
 }
 
 impl Reply {
@@ -165,6 +178,7 @@ impl Reply {
             Reply::Drip(_) => "drip",
             Reply::Status(_) => "status",
             Reply::Stale(_) => "stale",
+            Reply::Oversize(_) => "oversize",
         }
     }
 }

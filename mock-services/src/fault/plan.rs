@@ -1,7 +1,12 @@
 //! The faults of a trial, counted as attempts come: which fires on this one, and which have fired.
 
-use crate::fault::Fault;
+use std::time::Duration;
+
+use crate::fault::{After, Commit, Fault};
 use crate::service::{Fields, mix};
+
+/// Makes the draw of a time differ from that of a chance.
+const LATER: u64 = 0x6c61_7465_7200;
 
 /// The armed faults with their counters. Whoever holds it counts one attempt at a time.
 #[derive(Debug, Default)]
@@ -89,7 +94,7 @@ impl Plan {
             armed.seen += 1;
             if struck.is_none() && armed.is_due(seed, index) && can(&armed.fault) {
                 armed.fired.push(attempt.id);
-                struck = Some((index, armed.fault.clone()));
+                struck = Some((index, armed.drawn(seed, index)));
             }
         }
         struck
@@ -129,6 +134,11 @@ impl Plan {
         }
     }
 
+    /// Whether the time at which this fault commits is drawn from the seed.
+    pub(crate) fn draws(&self, index: usize) -> bool {
+        self.armed.get(index).is_some_and(|armed| matches!(armed.fault.commit, Commit::LaterWithin(..)))
+    }
+
     /// Whether nothing is armed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -150,6 +160,20 @@ impl Armed {
         trigger.attempts.include(self.seen) && trigger.chance.is_none_or(|chance| drawn(seed, index, self.seen) < chance)
     }
 
+    /// The fault for the attempt that it has seen last, with everything drawn that is left to the seed.
+    fn drawn(&self, seed: u64, index: usize) -> Fault {
+        let mut fault = self.fault.clone();
+        if let Commit::LaterWithin(first, last) = fault.commit {
+            // Another seed than that of the chance, so that the two have nothing to do with each other.
+            let share = drawn(mix(seed ^ LATER), index, self.seen);
+            let (first, last) = (first.as_millis(), last.as_millis());
+            let millis = first + (share * (last.saturating_sub(first) + 1) as f64) as u128;
+            let time = Duration::from_millis(u64::try_from(millis.min(last)).unwrap_or(u64::MAX));
+            fault.commit = Commit::Later(After::Time(time));
+        }
+        fault
+    }
+
     fn fits(&self, attempt: &Attempt<'_>) -> bool {
         let trigger = &self.fault.trigger;
         trigger.on == attempt.operation
@@ -169,7 +193,7 @@ fn drawn(seed: u64, fault: usize, count: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::{Attempts, Commit, Reply, Trigger};
+    use crate::fault::{Attempts, Reply, Trigger};
     use proptest::prelude::*;
 
     fn fault(on: &str, attempts: Attempts) -> Fault {
@@ -252,6 +276,26 @@ mod tests {
             let expected = attempts.min(u64::from(last)).saturating_sub(u64::from(first) - 1);
             prop_assert_eq!(plan.fired()[0].attempts.len() as u64, expected);
         }
+    }
+
+    #[test]
+    fn a_time_between_two_is_drawn_from_the_seed_and_lies_between_them() {
+        let (first, last) = (Duration::from_secs(1), Duration::from_secs(5));
+        let mut within = fault("payment.charge", Attempts::Every);
+        within.commit = Commit::LaterWithin(first, last);
+        let drawn = |seed| -> Vec<Duration> {
+            let mut plan = Plan::new(seed, vec![within.clone()]);
+            let struck = (1..=50).filter_map(|id| plan.strike(&attempt(id, 1, &Fields::new()), |_| true));
+            let time = |(_, fault): (usize, Fault)| match fault.commit {
+                Commit::Later(After::Time(time)) => time,
+                other => panic!("{other:?}"),
+            };
+            struck.map(time).collect()
+        };
+        assert_eq!(drawn(7), drawn(7));
+        assert_ne!(drawn(7), drawn(8));
+        assert!(drawn(7).iter().all(|time| (first..=last).contains(time)), "{:?}", drawn(7));
+        assert!(drawn(7).iter().any(|time| *time < first * 2) && drawn(7).iter().any(|time| *time > first * 4), "{:?}", drawn(7));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::read_reply::read_reply;
 use super::{After, Attempts, Commit, Fault, Objection, Part, Reply, Trigger, check, check_all};
 use crate::service::{Fields, Operation, Value};
-use crate::yaml::{Kind, Node, Problems, Reader, Source, Span, parse, shown};
+use crate::yaml::{Kind, Node, Problems, Reader, Source, Span, parse, read_duration, shown};
 
 /// What `where` says to include attempts whose effects nobody intends.
 pub(super) const ANY: &str = "any";
@@ -288,6 +288,15 @@ fn read_later(reader: &Reader, node: &Node) -> Option<Commit> {
             let help = format!("write {{later: {{requests: {number}}}}} or {{later: {number}s}}");
             reader.report_with_help(node.span, "`later` needs to know what is counted: requests or seconds", help);
             return None;
+        }
+        Kind::Text(text) if text.contains("..") => {
+            let within = text.split_once("..").and_then(|(first, last)| Some((read_duration(first)?, read_duration(last)?)));
+            let Some((first, last)) = within else {
+                let message = format!("expected two durations, found {}", node.describe());
+                reader.report_with_help(node.span, message, "write both with their unit: {later: 1s..5s}");
+                return None;
+            };
+            return Some(Commit::LaterWithin(first, last));
         }
         _ => After::Time(reader.duration(node)?),
     };

@@ -1,7 +1,7 @@
 //! The `reply` of a fault from YAML.
 
 use super::{DEFAULT_DRIP, DEFAULT_RELEASE, Framing, Lag, Reply, StatusReply};
-use crate::yaml::{Kind, Node, Reader, listed, shown};
+use crate::yaml::{Kind, Node, Reader, listed, read_size, shown};
 
 /// The word for a silence that lasts until the caller leaves.
 pub(super) const UNTIL_TIMEOUT: &str = "until-timeout";
@@ -21,10 +21,11 @@ const WORDS: [(&str, Reply); 7] = [
 pub(super) fn read_reply(reader: &Reader, node: &Node) -> Option<Reply> {
     match &node.kind {
         Kind::Map(_) => read_map(reader, node),
-        Kind::Text(text) if matches!(text.as_str(), "delay" | "status" | "stale") => {
+        Kind::Text(text) if matches!(text.as_str(), "delay" | "status" | "stale" | "oversize") => {
             let example = match text.as_str() {
                 "delay" => "{delay: 800ms}",
                 "status" => "{status: 503}",
+                "oversize" => "{oversize: 6MB}",
                 _ => "{stale: {reads: 1}} or {stale: 2s}",
             };
             reader.report_with_help(node.span, format!("`{text}` needs a value"), format!("write {example}"));
@@ -49,9 +50,10 @@ fn read_map(reader: &Reader, node: &Node) -> Option<Reply> {
     let truncate = map.optional("truncate").map(|node| ("truncate", node));
     let drip = map.optional("drip").map(|node| ("drip", node));
     let stale = map.optional("stale").map(|node| ("stale", node));
+    let oversize = map.optional("oversize").map(|node| ("oversize", node));
     map.optional("status");
     let before = reader.count();
-    let given: Vec<(&str, &Node)> = [delay, hang, truncate, drip, stale].into_iter().flatten().collect();
+    let given: Vec<(&str, &Node)> = [delay, hang, truncate, drip, stale, oversize].into_iter().flatten().collect();
     map.finish();
     match given.as_slice() {
         [] if reader.count() == before => {
@@ -67,6 +69,7 @@ fn read_map(reader: &Reader, node: &Node) -> Option<Reply> {
                 reader.one_of(node, &framings).map(Reply::Truncate)
             }
             "drip" => reader.duration(node).map(Reply::Drip),
+            "oversize" => read_oversize(reader, node),
             _ => read_stale(reader, node),
         },
         several => {
@@ -93,6 +96,15 @@ fn read_hang(reader: &Reader, node: &Node) -> Option<Reply> {
     let release = map.required("release");
     map.finish();
     reader.duration(release?).map(|release| Reply::Hang { release: Some(release) })
+}
+
+fn read_oversize(reader: &Reader, node: &Node) -> Option<Reply> {
+    let size = node.as_text().and_then(read_size);
+    if size.is_none() {
+        let help = "write it as a whole number with the unit KB, MB, KiB or MiB: {oversize: 6MB}";
+        reader.report_with_help(node.span, format!("expected a size, found {}", node.describe()), help);
+    }
+    size.map(Reply::Oversize)
 }
 
 fn read_stale(reader: &Reader, node: &Node) -> Option<Reply> {

@@ -269,7 +269,7 @@ fn a_malformed_reply_is_told() {
     told(
         "reply: {headers: {a: b}}",
         "`reply` has no key `headers`",
-        "it can have `delay`, `hang`, `truncate`, `drip`, `stale` or `status`",
+        "it can have `delay`, `hang`, `truncate`, `drip`, `stale`, `oversize` or `status`",
     );
     told("reply: {status: \"503\"}", "expected a whole number, found the text \"503\"", "");
     told("reply: {status: 503, headers: {a: [1]}}", "expected a text for `a`, found a list", "");
@@ -313,5 +313,28 @@ proptest! {
     #[test]
     fn no_fault_makes_it_panic(inside in "(on|commit|reply|where|attempt|x): [\\[\\]{}a-z0-9:., -]{0,30}(, (commit|reply): [\\[\\]{}a-z0-9:., -]{0,20})?") {
         let _ = read(&format!("- {{{inside}}}")).map_err(|problems| problems.to_string());
+    }
+}
+
+#[test]
+fn a_commit_can_come_between_two_times_and_a_reply_can_be_too_large() {
+    let fault = one("- {on: payment.charge, commit: {later: 1s..5s}, reply: {oversize: 6MB}}");
+    assert_eq!(fault.commit, Commit::LaterWithin(Duration::from_secs(1), Duration::from_secs(5)));
+    assert_eq!(fault.reply, Reply::Oversize(6_000_000));
+    assert_eq!(fault.to_string(), "payment.charge#1 commit={later: 1s..5s} reply={oversize: 6MB}");
+    told(
+        "commit: {later: 1..5s}",
+        "expected two durations, found the text \"1..5s\"",
+        "write both with their unit: {later: 1s..5s}",
+    );
+    told("commit: {later: 5s..1s}", "no time lies between 5s and 1s: the first must be the shorter", "write {later: 1s..5s}");
+    told("commit: {later: 2s..2s}", "no time lies between 2s and 2s: the first must be the shorter", "write {later: 2s}");
+    let size = "write it as a whole number with the unit KB, MB, KiB or MiB: {oversize: 6MB}";
+    told("reply: {oversize: 6}", "expected a size, found the whole number 6", size);
+    told("reply: {oversize: huge}", "expected a size, found the text \"huge\"", size);
+    told("reply: oversize", "`oversize` needs a value", "write {oversize: 6MB}");
+    for size in ["999B", "257MB"] {
+        let shown = problems(&format!("- {{on: payment.charge, reply: {{oversize: {size}}}}}"));
+        assert!(shown.contains(&format!("a reply of {size} cannot be sent: it can have 1KB to 256MB")), "{shown}");
     }
 }

@@ -8,7 +8,7 @@ use super::read::ANY;
 use super::read_reply::UNTIL_TIMEOUT;
 use super::{After, Attempts, Commit, Fault, Framing, Lag, Reply, StatusReply};
 use crate::service::{Fields, Value};
-use crate::yaml::{Key, Kind, Node, Span, write_duration, write_field_name, write_flow};
+use crate::yaml::{Key, Kind, Node, Span, write_duration, write_field_name, write_flow, write_size};
 
 fn bare(kind: Kind) -> Node {
     Node::new(kind, Span::default())
@@ -108,6 +108,9 @@ impl Commit {
             Commit::Later(After::Settled) => text("later"),
             Commit::Later(After::Time(time)) => map([("later", text(write_duration(time)))]),
             Commit::Later(After::Requests(requests)) => map([("later", map([("requests", number(requests))]))]),
+            Commit::LaterWithin(first, last) => {
+                map([("later", text(format!("{}..{}", write_duration(first), write_duration(last))))])
+            }
             Commit::Part(fraction) => map([("part", bare(Kind::Float(fraction)))]),
         }
     }
@@ -128,6 +131,7 @@ impl Reply {
             Reply::Drip(time) => map([("drip", text(write_duration(*time)))]),
             Reply::Stale(Lag::Reads(reads)) => map([("stale", map([("reads", number(*reads))]))]),
             Reply::Stale(Lag::Time(time)) => map([("stale", text(write_duration(*time)))]),
+            Reply::Oversize(size) => map([("oversize", text(write_size(*size)))]),
             Reply::Status(reply) => reply.node(),
         }
     }

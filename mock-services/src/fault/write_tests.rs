@@ -37,6 +37,7 @@ fn commits() -> impl Strategy<Value = Commit> {
         Just(Commit::Later(After::Settled)),
         any::<u32>().prop_map(|requests| Commit::Later(After::Requests(requests))),
         times().prop_map(|time| Commit::Later(After::Time(time))),
+        (times(), times()).prop_map(|(first, last)| Commit::LaterWithin(first, last)),
         (0.0f64..=1.0).prop_map(Commit::Part),
     ]
 }
@@ -56,6 +57,7 @@ fn replies() -> impl Strategy<Value = Reply> {
         Just(Reply::Drop),
         Just(Reply::Reset),
         Just(Reply::Garble),
+        any::<u64>().prop_map(Reply::Oversize),
         Just(Reply::Truncate(Framing::Length)),
         Just(Reply::Truncate(Framing::Chunked)),
         times().prop_map(Reply::Delay),

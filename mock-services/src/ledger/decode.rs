@@ -106,6 +106,7 @@ mod tests {
                 replay,
                 caller,
                 connection,
+                repeats: None,
                 client: Cow::Owned(Fields::new()),
             })
         });

@@ -76,6 +76,9 @@ pub enum Event<'a> {
         commit: Cow<'a, str>,
         /// What the caller sees.
         reply: Cow<'a, str>,
+        /// After which time it is committed, where that was drawn from the seed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drawn: Option<Cow<'a, str>>,
     },
     /// An effect was committed.
     Committed {
@@ -219,6 +222,9 @@ pub struct Received<'a> {
     pub caller: u32,
     /// Over which connection.
     pub connection: u64,
+    /// The first attempt with the very same bytes: method, target and body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u64>,
     /// The headers that tell the client and its retry count.
     #[serde(default, skip_serializing_if = "no_fields")]
     pub client: Cow<'a, Fields>,

@@ -265,6 +265,7 @@ mod tests {
             replay: false,
             caller: 1,
             connection: 1,
+            repeats: None,
             client: Cow::Owned(client),
         })
     }

@@ -84,7 +84,11 @@ impl Parts {
     }
 
     fn take_received(&mut self, received: &Received<'_>) {
-        let Received { attempt, operation, method, path, fields, key, replay, caller, connection, client } = received;
+        let Received { attempt, operation, method, path, fields, key, replay, caller, connection, repeats, client } = received;
+        // The few that repeat another are kept as JSON.
+        if repeats.is_some() {
+            return;
+        }
         self.shape.extend_from_slice(&[RECEIVED, u8::from(key.is_some()), u8::from(*replay)]);
         self.numbers(&[*attempt, u64::from(*caller), *connection]);
         self.word(operation);

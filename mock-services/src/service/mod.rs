@@ -90,9 +90,14 @@ pub trait Service: Send + Sync + 'static {
         true
     }
 
-    /// The header that carries the idempotency key.
+    /// The header that carries the idempotency key; empty where it stands elsewhere.
     fn key_header(&self) -> &str {
         "idempotency-key"
+    }
+
+    /// The idempotency key of a request, as it was sent.
+    fn key_of<'r>(&self, request: &'r Request) -> Option<Cow<'r, str>> {
+        request.header_value(self.key_header()).map(Cow::Borrowed)
     }
 
     /// The headers in which requests of this operation have parameters: a key stands for their values, too.

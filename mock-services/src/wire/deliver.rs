@@ -26,6 +26,19 @@ pub(super) struct Encoded {
     pub(super) body_at: usize,
     /// How much of it is sent when it is truncated.
     pub(super) cut: usize,
+    /// What fills it up where it is too large.
+    pub(super) filler: Filler,
+}
+
+/// What fills an answer up. It is never all in memory.
+#[derive(Debug, Default)]
+pub(super) struct Filler {
+    /// A piece of it, sent over and over.
+    pub(super) piece: Vec<u8>,
+    /// How many bytes there are in all.
+    pub(super) total: u64,
+    /// Whether it comes before the answer, and not behind it.
+    pub(super) first: bool,
 }
 
 /// Sends the answer, or does not, and says how the connection ends where it does. The reply is written down before its last byte leaves,
@@ -48,6 +61,7 @@ pub(super) async fn deliver<L: Line>(
         Manner::Reset => noted(Some(End::Reset), 0, ticket),
         Manner::Hang(release) => hang(line, unread, release, ticket).await,
         Manner::Truncate(_) => ends(write_last(line, &all[..encoded.cut], 0, false, ticket).await),
+        Manner::Oversize(_) => oversize(line, encoded, ticket).await,
         Manner::Drip(time) => drip(line, unread, encoded, time, ticket).await,
     }
 }
@@ -164,6 +178,30 @@ async fn drip<L: Line>(
         left = write(line, piece, &mut count).await;
     }
     left
+}
+
+/// Sends the answer and what fills it up, piece by piece. A caller that closes the connection before the end has had a part of it.
+async fn oversize<L: Line>(line: &mut L, encoded: &Encoded, ticket: Option<&Ticket<'_>>) -> Option<End> {
+    let Filler { piece, total, first } = &encoded.filler;
+    if *total == 0 || piece.is_empty() {
+        return write_last(line, &encoded.bytes, 0, true, ticket).await;
+    }
+    let mut count = 0;
+    if !first && let Some(end) = write(line, &encoded.bytes, &mut count).await {
+        return noted(Some(end), count, ticket);
+    }
+    let mut left = *total;
+    while left > 0 {
+        let length = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
+        left -= length as u64;
+        if left == 0 && !first {
+            return write_last(line, &piece[..length], count, true, ticket).await;
+        }
+        if let Some(end) = write(line, &piece[..length], &mut count).await {
+            return noted(Some(end), count, ticket);
+        }
+    }
+    write_last(line, &encoded.bytes, count, true, ticket).await
 }
 
 /// Waits for the time, unless the caller leaves before.

@@ -65,6 +65,8 @@ pub(crate) enum Manner {
     Garble,
     /// The body in small pieces over this time.
     Drip(Duration),
+    /// As they are, with the body filled up to so many bytes.
+    Oversize(u64),
 }
 
 /// The duty to write one reply into the ledger. One that is given up, because the service is stopped, writes that nothing was sent.

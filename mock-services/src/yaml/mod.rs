@@ -7,6 +7,7 @@ mod map;
 mod problem;
 mod reader;
 mod scalar;
+mod size;
 mod tree;
 mod words;
 
@@ -18,6 +19,7 @@ pub use flow::{write_field_name, write_flow};
 pub use map::Map;
 pub use problem::{Problem, Problems};
 pub use reader::Reader;
+pub use size::{read_size, write_size};
 pub(crate) use tree::parse_part;
 pub use tree::{MAX_BYTES, MAX_DEPTH, MAX_NODES, parse};
 pub use words::{listed, nearest, shown};

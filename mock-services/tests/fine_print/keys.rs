@@ -186,3 +186,42 @@ async fn a_key_belongs_to_the_service_and_not_to_the_caller() {
     let other = world.send_as(2, "payment", &charge("o1").key("k1")).await;
     assert_eq!((other.body(), world.count()), (first.body(), 1));
 }
+
+#[tokio::test]
+async fn a_service_can_have_its_key_in_the_body_or_in_the_query() {
+    for (place, path, first, other) in [
+        (
+            "body.nonce",
+            "/notes",
+            serde_json::json!({"text": "x", "nonce": "n1"}),
+            serde_json::json!({"text": "x", "nonce": "n2"}),
+        ),
+        ("query.once", "/notes?once=n1", serde_json::json!({"text": "x"}), serde_json::json!({"text": "x"})),
+    ] {
+        let file = format!(
+            "service: notes\nidempotency: stripe\nkey: {place}\noperations:\n  add:\n    route: POST /notes\n    \
+             effect: {{ identity: [text] }}\n    fields: {{ text: body.text }}\n"
+        );
+        let notes = Custom::from_source(&Source::new("notes.yaml", file)).unwrap_or_else(|problems| panic!("{problems}"));
+        let world = World::start(MockServices::builder().service(notes, ServiceOptions::default()), &[]).await.unwrap();
+        let made = world.send("notes", &Ask::json("POST", path, &first)).await;
+        // A header says nothing here.
+        let again = world.send("notes", &Ask::json("POST", path, &first).key("other")).await;
+        assert_eq!((again.body(), world.count()), (made.body(), 1), "{place}");
+        world.send("notes", &Ask::json("POST", &path.replace("n1", "n2"), &other)).await;
+        assert_eq!(world.count(), 2, "{place}: another key is another request");
+        let attempts = received(world.ledger());
+        let keys: Vec<Option<&str>> = attempts.iter().map(|received| received.key.as_deref()).collect();
+        assert_eq!(keys, [Some("n1"), Some("n1"), Some("n2")], "{place}");
+    }
+}
+
+#[tokio::test]
+async fn the_ledger_says_which_attempt_has_the_same_bytes() {
+    let world = World::with(&[]).await;
+    for (order, key) in [("o1", "k1"), ("o2", "k2"), ("o1", "k3"), ("o1", "k1")] {
+        world.send("payment", &charge(order).key(key)).await;
+    }
+    let repeats: Vec<Option<u64>> = received(world.ledger()).iter().map(|received| received.repeats).collect();
+    assert_eq!(repeats, [None, None, Some(1), Some(1)]);
+}

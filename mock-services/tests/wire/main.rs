@@ -10,6 +10,7 @@ mod faults;
 mod http;
 mod late;
 mod moments;
+mod oversize;
 mod smtp;
 mod starttls;
 mod stop;

@@ -185,3 +185,14 @@ fn base64(text: &str) -> String {
     }
     encoded
 }
+
+#[tokio::test]
+async fn an_oversized_reply_is_one_of_many_lines() {
+    let (services, mut line) = struck("{oversize: 100KB}").await;
+    let answer = reply(&mut line).await;
+    assert!(answer.len() >= 100_000 && answer.lines().all(|line| line.starts_with("250")), "{}", answer.len());
+    assert!(answer.lines().last().unwrap().starts_with("250 2.0.0 Ok: queued as "));
+    let told = replied(&services, 1).await;
+    assert_eq!((told.whole, told.bytes), (true, answer.len() as u64));
+    assert!(say(&mut line, "NOOP").await.starts_with("250 "));
+}

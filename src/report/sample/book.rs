@@ -58,13 +58,14 @@ impl Book {
             replay: false,
             caller,
             connection: self.attempts,
+            repeats: None,
             client: Cow::Owned(Fields::new()),
         };
         (self.attempts, self.add(later, Event::Received(received)))
     }
 
     pub(crate) fn fault(&mut self, attempt: u64, commit: &'static str, reply: &'static str) -> u64 {
-        self.add(0, Event::Fault { attempt, fault: 0, commit: Cow::Borrowed(commit), reply: Cow::Borrowed(reply) })
+        self.add(0, Event::Fault { attempt, fault: 0, commit: Cow::Borrowed(commit), reply: Cow::Borrowed(reply), drawn: None })
     }
 
     pub(crate) fn committed(&mut self, attempt: u64, effect: &str, id: &str, fields: Fields) -> u64 {

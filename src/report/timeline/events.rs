@@ -49,7 +49,10 @@ pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
             let detail = format!("{method} {}{reason}", line(path, VALUE));
             Drawn::with(Shape::Refused, format!("refused with {status}"), detail)
         }
-        Event::Fault { commit, reply, .. } => Drawn::new(Shape::Fault, format!("fault: commit {commit}, reply {reply}")),
+        Event::Fault { commit, reply, drawn, .. } => {
+            let after = drawn.as_ref().map(|time| format!(" (after {time})")).unwrap_or_default();
+            Drawn::new(Shape::Fault, format!("fault: commit {commit}{after}, reply {reply}"))
+        }
         Event::Committed { effect, id, fields: about, how, .. } => {
             let label = format!("committed {}{}", line(effect, VALUE), how_words(*how));
             Drawn::with(Shape::Commit, label, format!("{}  {}", line(id, VALUE), fields(about)))
@@ -74,6 +77,10 @@ pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
 
 fn replied(reply: &str, status: Option<u16>, whole: bool, bytes: u64, replay: bool) -> Option<Drawn> {
     let status = status.map_or_else(String::new, |status| status.to_string());
+    if reply == "oversize" {
+        let end = if whole { "" } else { ", until the caller closed the connection" };
+        return Drawn::with(Shape::BrokenReply, format!("answered {status}, too large{end}"), format!("{bytes} bytes"));
+    }
     if whole && reply != "garble" {
         let again = if replay { " (the answer of before, under this key)" } else { "" };
         return Drawn::with(Shape::Reply, format!("answered {status}{again}"), format!("{bytes} bytes"));

@@ -7,7 +7,7 @@ use super::{Scene, entries_of};
 use crate::scenario::Recovery;
 use crate::score::claim::was_struck_down;
 use crate::score::recovery::of;
-use crate::score::retries::{Doubted, Next, afterwards, doubts};
+use crate::score::retries::{Doubted, Next, afterwards, recoverable};
 use crate::score::verdict::{Finding, FindingKind};
 
 /// Doubts beyond this many are not looked at.
@@ -26,7 +26,8 @@ pub(super) fn finding(scene: &Scene<'_, '_>) -> Option<Finding> {
         let is_over = how == Recovery::GaveUp && was_struck_down(scene.story, doubted.attempt.caller());
         !permitted.contains(&how) && !is_over
     };
-    let wrong: Vec<Doubted<'_, '_>> = doubts(scene.story).into_iter().take(MOST_DOUBTS).filter(is_wrong).collect();
+    let wrong: Vec<Doubted<'_, '_>> =
+        recoverable(scene.terms, scene.story).into_iter().take(MOST_DOUBTS).filter(is_wrong).collect();
     let first = *wrong.first()?;
     let how = recovered(first);
     let words: Vec<&str> = permitted.iter().map(|recovery| recovery.word()).collect();

@@ -165,6 +165,8 @@ pub(super) fn seen(attempt: &Attempt<'_>) -> String {
         ("reset", _) => "the connection was reset".to_owned(),
         ("hang", _) => "no answer came".to_owned(),
         ("truncate", _) => "the answer was cut short".to_owned(),
+        ("oversize", Some(status)) if answer.whole => format!("it was answered {status} with a body that is too large"),
+        ("oversize", _) => "the answer was too large, and the caller closed the connection".to_owned(),
         ("garble", _) => "the answer could not be read".to_owned(),
         (_, Some(status)) if answer.whole => format!("it was answered {status}"),
         _ => "the answer did not arrive in whole".to_owned(),

@@ -61,13 +61,13 @@ impl<S: Service> Core<S> {
                     self.keep(job, kept);
                 }
             }
-            Commit::Later(after) => {
+            Commit::Later(_) | Commit::LaterWithin(..) => {
                 if let Some(keyed) = &job.keyed {
                     let age = self.age();
                     self.keys.in_flight(keyed, age);
                 }
                 let decided = effects.into_iter().chain(afterwards.into_iter().map(|(_, effect)| effect)).collect();
-                self.put_off(after, cause, Late::Request { job: Arc::clone(job), decided });
+                self.put_off(commit.put_off_until(), cause, Late::Request { job: Arc::clone(job), decided });
             }
             Commit::Part(fraction) => {
                 committed = true;
@@ -100,13 +100,13 @@ impl<S: Service> Core<S> {
                     self.keep(job, kept);
                 }
             }
-            Commit::Later(after) => {
+            Commit::Later(_) | Commit::LaterWithin(..) => {
                 if let Some(keyed) = &job.keyed {
                     let age = self.age();
                     self.keys.in_flight(keyed, age);
                 }
                 let key = Some((Arc::clone(job), answer.clone()));
-                self.put_off(after, cause, Late::Effects { effects, how: How::Later, key });
+                self.put_off(commit.put_off_until(), cause, Late::Effects { effects, how: How::Later, key });
             }
             Commit::Part(fraction) => {
                 committed = true;

@@ -21,6 +21,9 @@ use crate::idempotency::{Age, Found, Idempotency, KeyRefusal, KeyStore};
 use crate::ledger::{Event, How, Ledger};
 use crate::service::{Accepted, Answer, Context, Decision, EffectFacts, IdSource, Kind, Refusal, Service};
 
+/// The bytes of so many writes are remembered. A trial has far fewer, and a service that runs for long must not grow.
+const MOST_SENT: usize = 4_096;
+
 /// What is the same for all that happens in one engine.
 pub(super) struct Setting<S> {
     pub(super) service: S,
@@ -41,6 +44,8 @@ pub(super) struct Core<S: Service> {
     keys: KeyStore<S::Effect>,
     /// What requests with these keys turned out to be, where that is not what requests usually are: so are their replays.
     turned_out: HashMap<String, TurnedOut>,
+    /// The first attempts with the bytes of the latest writes.
+    sent: HashMap<u64, u64>,
     /// The time of day, taken when somebody takes the core: all that is done in one go happens at one time.
     now: Timestamp,
     requests: u64,
@@ -115,6 +120,7 @@ impl<S: Service> Core<S> {
             history: Vec::new(),
             keys: KeyStore::new(idempotency),
             turned_out: HashMap::new(),
+            sent: HashMap::new(),
             now: setting.clock.wall(),
             requests: 0,
             reads: 0,
@@ -141,6 +147,16 @@ impl<S: Service> Core<S> {
     /// Counts a request that has come.
     pub(super) fn count(&mut self) {
         self.requests += 1;
+    }
+
+    /// The first attempt with the bytes of this one, where it is not this one.
+    pub(super) fn repeats(&mut self, job: &Job<S>, attempt: u64) -> Option<u64> {
+        let bytes = job.bytes?;
+        if self.sent.len() >= MOST_SENT {
+            self.sent.clear();
+        }
+        let first = *self.sent.entry(bytes).or_insert(attempt);
+        (first != attempt).then_some(first)
     }
 
     /// Counts a read; stale reads lag behind by so many of them.

@@ -7,7 +7,10 @@ use jiff::Timestamp;
 use crate::fault::Framing;
 use crate::service::Answer;
 use crate::wire::Manner;
-use crate::wire::deliver::Encoded;
+use crate::wire::deliver::{Encoded, Filler};
+
+/// So much of what fills an answer up is sent at a time.
+const PIECE: usize = 64 * 1024;
 
 /// What the bytes depend on beside the answer.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +24,8 @@ pub(super) struct Frame {
 /// Encodes an answer with its body, ready to be sent in the given manner, into a buffer that may have been used before.
 pub(super) fn encode(answer: &Answer, body: &[u8], frame: Frame, manner: Manner, mut bytes: Vec<u8>) -> Encoded {
     let chunked = manner == Manner::Truncate(Framing::Chunked);
+    let bodiless = matches!(answer.status, 100..=199 | 204 | 304);
+    let filler = if bodiless || frame.head_only { Filler::default() } else { filler(body, manner) };
     bytes.clear();
     bytes.reserve(1024 + body.len());
     bytes.extend_from_slice(b"HTTP/1.1 ");
@@ -35,12 +40,11 @@ pub(super) fn encode(answer: &Answer, body: &[u8], frame: Frame, manner: Manner,
         bytes.extend_from_slice(b": ");
         bytes.extend_from_slice(value.as_bytes());
     }
-    let bodiless = matches!(answer.status, 100..=199 | 204 | 304);
     if chunked && !bodiless {
         bytes.extend_from_slice(b"\r\nTransfer-Encoding: chunked");
     } else if !bodiless {
         bytes.extend_from_slice(b"\r\nContent-Length: ");
-        push_number(&mut bytes, body.len() as u64);
+        push_number(&mut bytes, body.len() as u64 + filler.total);
     }
     let connection: &[u8] = if frame.keep_alive { b"keep-alive" } else { b"close" };
     bytes.extend_from_slice(b"\r\nConnection: ");
@@ -49,7 +53,7 @@ pub(super) fn encode(answer: &Answer, body: &[u8], frame: Frame, manner: Manner,
     let body_at = bytes.len();
     if bodiless || frame.head_only || body.is_empty() {
         // With no body to cut, the head is: the caller must see an answer that is not whole.
-        return Encoded { cut: body_at / 2, bytes, body_at };
+        return Encoded { cut: body_at / 2, bytes, body_at, filler };
     }
     let half = body.len() / 2;
     if chunked {
@@ -57,10 +61,21 @@ pub(super) fn encode(answer: &Answer, body: &[u8], frame: Frame, manner: Manner,
         let data_at = bytes.len();
         bytes.extend_from_slice(body);
         bytes.extend_from_slice(b"\r\n0\r\n\r\n");
-        return Encoded { cut: data_at + half, bytes, body_at };
+        return Encoded { cut: data_at + half, bytes, body_at, filler };
     }
     bytes.extend_from_slice(body);
-    Encoded { cut: body_at + half, bytes, body_at }
+    Encoded { cut: body_at + half, bytes, body_at, filler }
+}
+
+/// Blanks behind the body: JSON stays JSON, and text stays text.
+fn filler(body: &[u8], manner: Manner) -> Filler {
+    match manner {
+        Manner::Oversize(size) => {
+            let total = size.saturating_sub(body.len() as u64);
+            Filler { piece: vec![b' '; PIECE.min(usize::try_from(total).unwrap_or(PIECE))], total, first: false }
+        }
+        _ => Filler::default(),
+    }
 }
 
 fn push_number(bytes: &mut Vec<u8>, number: u64) {
@@ -191,6 +206,17 @@ mod tests {
     fn an_answer_without_a_body_is_cut_in_its_head() {
         let encoded = encode(&Answer::empty(202), frame(), Manner::Truncate(Framing::Length));
         assert!(encoded.cut > 0 && encoded.cut < encoded.body_at);
+    }
+
+    #[test]
+    fn an_oversized_answer_declares_all_of_it_and_holds_little_of_it() {
+        let large = encode(&Answer::json(200, &"x"), frame(), Manner::Oversize(256_000_000));
+        assert!(text(&large, large.bytes.len()).contains("Content-Length: 256000000\r\n"));
+        assert!(text(&large, large.bytes.len()).ends_with("\r\n\r\n\"x\""));
+        assert_eq!((large.filler.total, large.filler.piece.len()), (256_000_000 - 3, PIECE));
+        let head = encode(&Answer::json(200, &"x"), Frame { head_only: true, ..frame() }, Manner::Oversize(2_000));
+        assert_eq!(head.filler.total, 0);
+        assert_eq!(encode(&Answer::empty(204), frame(), Manner::Oversize(2_000)).filler.total, 0);
     }
 
     #[test]

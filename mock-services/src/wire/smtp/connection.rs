@@ -14,7 +14,7 @@ use crate::engine::{Engine, Gone, Origin};
 use crate::service::{Envelope, Request, Service};
 use crate::wire::activity::{Attached, Doing};
 use crate::wire::close::{End, Line, left, speaks};
-use crate::wire::deliver::{Encoded, deliver};
+use crate::wire::deliver::{Encoded, Filler, deliver};
 use crate::wire::garble::garble;
 use crate::wire::open::Open;
 use crate::wire::{Limits, Manner, tls};
@@ -191,7 +191,8 @@ impl<S: Service> Conversation<S> {
             garble(&mut line);
             bytes.splice(..end, line);
         }
-        let encoded = Encoded { cut: bytes.len() / 2, bytes, body_at: 0 };
+        let filler = filler(delivery.answer.status, bytes.len(), delivery.manner);
+        let encoded = Encoded { cut: bytes.len() / 2, bytes, body_at: 0, filler };
         match deliver(line, buffer, &encoded, delivery.manner, delivery.ticket.as_ref()).await {
             Some(end) => Some(Then::Ends(end)),
             None => {
@@ -200,4 +201,14 @@ impl<S: Service> Conversation<S> {
             }
         }
     }
+}
+
+/// Continued lines before the reply, as many as bring it to the size.
+fn filler(code: u16, length: usize, manner: Manner) -> Filler {
+    const WIDTH: usize = 80;
+    let Manner::Oversize(size) = manner else { return Filler::default() };
+    let line = format!("{code:03}-{:width$}\r\n", "", width = WIDTH - 6);
+    let lines = size.saturating_sub(length as u64).div_ceil(WIDTH as u64);
+    // Whole lines in each piece, so that the last piece ends with one.
+    Filler { piece: line.repeat(512).into_bytes(), total: lines * WIDTH as u64, first: true }
 }
