@@ -12,10 +12,10 @@ use super::measure::{Measure, MeasureArgs};
 use super::print::output;
 use super::quick::QuickArgs;
 use super::subject::SubjectArgs;
-use crate::report::{self, Report};
+use crate::report::{self, Report, SmokeProblem};
 use crate::run::{self, Folder, Identity, Options, Pace, Partition, Plan};
 use crate::scenario::Promise;
-use crate::subject::Subject;
+use crate::subject::{Subject, SubjectKind};
 
 /// Where the folders of runs stand.
 const REPORTS: &str = "reports";
@@ -83,6 +83,10 @@ pub(super) struct RunArgs {
     /// Go on with the interrupted run in this folder: what is finished is not run again
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
     resume: Option<PathBuf>,
+
+    /// Begin at once, without the smoke trial: one case without faults, which finds out whether the subject runs at all
+    #[arg(long, env = "HAPAX_NO_SMOKE", hide_env_values = true, value_parser = clap::builder::FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
+    no_smoke: bool,
 }
 
 /// How a run is made and shown.
@@ -274,6 +278,9 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, String> {
     let words = format!("{}{promise}{words}", args.quick.words());
     let options = Options { partition: args.partition, ..args.how.options(args.seed()?, words) };
     let mut plan = Plan::new(cases, &subject, &options).map_err(|error| error.to_string())?;
+    if let Some(status) = smoke(args, &plan, &subject, &options)? {
+        return Ok(status);
+    }
     let folder = match &args.resume {
         None => args.how.folder(),
         Some(path) => Folder::resume(path, &Identity::of(&plan, &subject, &options), &plan.record(&subject, &options)).map(
@@ -284,6 +291,37 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, String> {
         ),
     };
     go(plan, subject, options, &args.how, &folder.map_err(|error| error.to_string())?, &measure)
+}
+
+/// Runs the smoke trial, and gives a status where nothing else is to be run.
+fn smoke(args: &RunArgs, plan: &Plan, subject: &Subject, options: &Options) -> Result<Option<ExitStatus>, String> {
+    let is_known_to_run = matches!(subject.kind, SubjectKind::Control(_)) || args.resume.is_some();
+    if args.no_smoke || is_known_to_run {
+        return Ok(None);
+    }
+    let Some(case) = run::smoke_case(plan) else { return Ok(None) };
+    if args.how.detail() >= Detail::Normal {
+        super::print::say(&format!("smoke trial: {case} without faults"));
+    }
+    let failure = super::runtime()?.block_on(async {
+        let stop = super::stop_signal()?;
+        tokio::select! {
+            failure = run::smoke(plan, subject, options) => failure.map_err(|error| error.to_string()),
+            () = stop => Err("interrupted in the smoke trial; nothing else was run".to_owned()),
+        }
+    })?;
+    let Some(failure) = failure else { return Ok(None) };
+    let text = report::smoke_text(&failure, &super::view(false));
+    let status = match failure.problem {
+        SmokeProblem::CannotStart(_) => ExitStatus::Usage,
+        SmokeProblem::Crashed(_) | SmokeProblem::ReachedNoService(_) => ExitStatus::Failed,
+    };
+    // Whoever asked for a report in a certain form must not be given another.
+    if status == ExitStatus::Usage || args.how.format() != Format::Terminal {
+        super::print::say(text.trim_end());
+        return Ok(Some(status));
+    }
+    Ok(Some(super::print::output_words(&text, status)))
 }
 
 pub(super) fn replay(args: &ReplayArgs) -> Result<ExitStatus, String> {

@@ -22,6 +22,76 @@ fn the_command_is_guessed_from_what_is_there() {
 }
 
 #[test]
+fn what_the_project_itself_uses_runs_the_agent() {
+    let command = |files: &[(&str, &str)]| guess(folder(files).path()).command.join(" ");
+    let tsx = r#"{"devDependencies": {"tsx": "^4"}}"#;
+    assert_eq!(command(&[("agent.ts", ""), ("package.json", tsx)]), "npx --no-install tsx agent.ts");
+    assert_eq!(command(&[("agent.py", ""), ("uv.lock", "")]), "uv run agent.py");
+    assert_eq!(command(&[("agent.py", ""), (".venv/bin/python", "")]), ".venv/bin/python agent.py");
+    let start = r#"{"scripts": {"start": "node x.js"}}"#;
+    assert_eq!(command(&[("package.json", start), ("index.js", "")]), "npm start --silent");
+    assert_eq!(command(&[("package.json", start), ("pnpm-lock.yaml", "")]), "pnpm --silent start");
+    let project =
+        "[project]\nname = \"billing\"\n\n[project.scripts]\n# what starts it\nbilling-agent = \"billing:main\"\n[tool.x]\n";
+    assert_eq!(command(&[("pyproject.toml", project)]), "billing-agent");
+    assert_eq!(command(&[("pyproject.toml", project), ("uv.lock", "")]), "uv run billing-agent");
+    assert_eq!(command(&[("pyproject.toml", project), (".venv/bin/billing-agent", "")]), ".venv/bin/billing-agent");
+    assert_eq!(command(&[("pyproject.toml", "[project.scripts]\n[other]\nx = 1\n"), ("main.py", "")]), "python3 main.py");
+}
+
+#[test]
+fn the_workflow_goes_to_the_root_of_the_repository_with_what_the_agent_needs() {
+    let repository = folder(&[
+        (".git/config", "[remote \"origin\"]\n\turl = git@example.com:a/b.git\n"),
+        ("bots/billing/agent.py", ""),
+        ("bots/billing/requirements.txt", ""),
+    ]);
+    let below = repository.path().join("bots/billing");
+    let wrote = lay_out(&below, &guess(&below)).unwrap();
+    assert!(wrote.contains(&Wrote::New("../../.github/workflows/hapax.yml".to_owned())), "{wrote:?}");
+    let workflow = fs::read_to_string(repository.path().join(".github/workflows/hapax.yml")).unwrap();
+    for line in [
+        "working-directory: bots/billing",
+        "uses: actions/setup-python@v6",
+        "run: pip install -r requirements.txt",
+        "path: bots/billing/hapax-report",
+    ] {
+        assert!(workflow.contains(line), "{line}\n{workflow}");
+    }
+    assert!(["@SETUP@", "@DIRECTORY@", "@PREFIX@"].iter().all(|place| !workflow.contains(place)), "{workflow}");
+}
+
+#[test]
+fn a_gitlab_remote_gets_a_gitlab_file() {
+    let gitlab = "[remote \"origin\"]\n\turl = https://gitlab.com/a/b.git\n";
+    let new = folder(&[(".git/config", gitlab), ("agent.js", ""), ("package-lock.json", "")]);
+    let wrote = lay_out(new.path(), &guess(new.path())).unwrap();
+    assert!(wrote.contains(&Wrote::New(".gitlab-ci.yml".to_owned())), "{wrote:?}");
+    let text = fs::read_to_string(new.path().join(".gitlab-ci.yml")).unwrap();
+    assert!(text.contains("nodejs npm\n    - npm ci\n"), "{text}");
+    assert!(!new.path().join(".github").exists());
+    let taken = folder(&[(".git/config", gitlab), (".gitlab-ci.yml", "mine"), ("agent.sh", "")]);
+    let wrote = lay_out(taken.path(), &guess(taken.path())).unwrap();
+    assert!(wrote.contains(&Wrote::New(".gitlab/hapax.yml".to_owned())), "{wrote:?}");
+    assert!(wrote.iter().any(|wrote| matches!(wrote, Wrote::ToDo(what) if what.contains("include"))), "{wrote:?}");
+    assert_eq!(fs::read_to_string(taken.path().join(".gitlab-ci.yml")).unwrap(), "mine");
+}
+
+#[test]
+fn reports_are_ignored_once() {
+    let text = |folder: &tempfile::TempDir| fs::read_to_string(folder.path().join(".gitignore")).unwrap();
+    let (new, mine, done) = (folder(&[]), folder(&[(".gitignore", "target")]), folder(&[(".gitignore", "/reports/\n")]));
+    for folder in [&new, &mine, &done] {
+        lay_out(folder.path(), &guess(folder.path())).unwrap();
+        lay_out(folder.path(), &guess(folder.path())).unwrap();
+    }
+    assert_eq!(
+        (text(&new).as_str(), text(&mine).as_str(), text(&done).as_str()),
+        ("reports/\n", "target\nreports/\n", "/reports/\n")
+    );
+}
+
+#[test]
 fn where_nothing_is_found_a_sample_is_laid_out() {
     let empty = folder(&[]);
     let found = guess(empty.path());
@@ -34,7 +104,7 @@ fn where_nothing_is_found_a_sample_is_laid_out() {
 fn nothing_is_overwritten() {
     let taken = folder(&[("hapax.yaml", "mine"), ("agent.py", "")]);
     let wrote = lay_out(taken.path(), &guess(taken.path())).unwrap();
-    assert_eq!(wrote[0], Wrote::Kept("hapax.yaml"));
+    assert_eq!(wrote[0], Wrote::Kept("hapax.yaml".to_owned()));
     assert_eq!(fs::read_to_string(taken.path().join("hapax.yaml")).unwrap(), "mine");
     assert!(taken.path().join("scenarios/first-charge.yaml").is_file());
 }
@@ -54,7 +124,12 @@ fn what_is_laid_out_can_be_read_whatever_starts_the_agent() {
 /// Nobody owns the name in the registry: whoever registers it first would be run.
 #[test]
 fn no_shipped_workflow_installs_hapax_by_its_name() {
-    let shipped = [WORKFLOW, include_str!("../../examples/ci/github.yml"), include_str!("../../examples/ci/gitlab.yml")];
+    let shipped = [
+        pipeline::GITHUB,
+        pipeline::GITLAB,
+        include_str!("../../examples/ci/github.yml"),
+        include_str!("../../examples/ci/gitlab.yml"),
+    ];
     for workflow in shipped {
         let installs = workflow.lines().filter(|line| line.contains("cargo install") || line.contains("cargo binstall"));
         let mut count = 0;

@@ -28,6 +28,8 @@ mod required;
 #[cfg(test)]
 mod sample;
 mod schema;
+mod smoke;
+mod stderr;
 mod store;
 mod tally;
 mod tap;
@@ -55,6 +57,7 @@ pub use plan_record::{PlanRecord, PlannedCase, round_of};
 pub use publish::{PAGE_FILE, SUMMARY_FILE, append_summary, publish};
 pub use required::{Requirement, pass_rate};
 pub use schema::REPORT_SCHEMA;
+pub use smoke::{SmokeFailure, SmokeProblem, smoke_text};
 pub(crate) use store::write_file;
 pub use store::{LEDGER_FILE, Ledgers, REPORT_FILE, SavedRun, StoreError, read_own_run, read_report, read_run, write_report};
 pub use tally::result;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::headline;
 use super::model::{CaseReport, TrialReport};
 use super::paint::Paint;
+use super::stderr::of_bad_ends;
 use super::store::Ledgers;
 use super::text::{block, line};
 use super::timeline::{TextView, Timeline, render_text};
@@ -68,6 +69,13 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
         let timeline = Timeline::of(&saved.entries).focused(&lit, TIMELINE);
         let view = TextView { width: 120, indent: 0, numbered: false, lit: &lit, paint: Paint { colour: false } };
         let _ = write!(out, "\n{}", render_text(&timeline, &view));
+    }
+    let saved = ledgers.get(&trial.ledger);
+    for last in saved.map(|saved| of_bad_ends(trial, &saved.entries)).unwrap_or_default() {
+        let _ = writeln!(out, "\nThe last lines of standard error: {}", last.head);
+        for text in last.lines {
+            let _ = writeln!(out, "  | {text}");
+        }
     }
     let _ = writeln!(out, "\nRun it again: {}", line(&trial.replay, WORDS));
 }

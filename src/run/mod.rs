@@ -12,6 +12,7 @@ mod pace;
 mod plan;
 mod rescore;
 mod seed;
+mod smoke;
 mod time;
 mod work;
 
@@ -37,6 +38,7 @@ pub use pace::Pace;
 pub use plan::{Partition, Plan, Planned, trial_seed};
 pub use rescore::{confirm, rescore};
 pub use seed::random_seed;
+pub use smoke::{smoke, smoke_case};
 use work::Work;
 
 /// At the end of a run, an agent that goes on running is watched for so many times its `watch` more.

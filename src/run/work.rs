@@ -30,9 +30,10 @@ impl Work {
         Ok(Arc::new(Work { subject, options, late: LateTrials::default(), states }))
     }
 
-    pub(super) async fn one(&self, case: &Case, planned: &Planned, name: String, file: &LedgerFile) -> TrialReport {
+    /// How this trial is run.
+    pub(super) fn setup(&self, case: &Case, planned: &Planned, name: String) -> Setup {
         let times = Times::of(case, &self.subject.settings, self.options.time);
-        let setup = Setup {
+        Setup {
             dir: self.states.path().join(Names::new(planned.seed).folder(planned.trial)),
             name,
             seed: planned.seed,
@@ -44,7 +45,11 @@ impl Work {
             },
             longest_silence: times.silence,
             claims_optional: self.options.claims_optional,
-        };
+        }
+    }
+
+    pub(super) async fn one(&self, case: &Case, planned: &Planned, name: String, file: &LedgerFile) -> TrialReport {
+        let setup = self.setup(case, planned, name);
         let finished = trial::run(case, &self.subject, &setup, Some(file)).await;
         // From here on nothing is awaited: a trial whose ledger is closed has a report, also when the run is interrupted now. What
         // cannot be removed goes with the directory of the run.

@@ -23,6 +23,7 @@ mod rig;
 mod secrets;
 mod side_effects;
 mod silence;
+mod smoke;
 mod statistics;
 mod timeless;
 mod unlucky;

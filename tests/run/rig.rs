@@ -45,7 +45,7 @@ impl Desk {
     /// The command, in this folder and with nothing of the caller's settings.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(HAPAX);
-        command.args(arguments).current_dir(self.path()).env("NO_COLOR", "1");
+        command.args(arguments).current_dir(self.path()).env("NO_COLOR", "1").env("HAPAX_NO_SMOKE", "1");
         for name in ["CI", "COLUMNS", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"] {
             command.env_remove(name);
         }

@@ -7,6 +7,7 @@ use super::View;
 use crate::report::facts::facts;
 use crate::report::headline;
 use crate::report::model::{CaseReport, TrialReport};
+use crate::report::stderr::of_bad_ends;
 use crate::report::store::Ledgers;
 use crate::report::tally::{CONFIDENCE, Count, count, result_of};
 use crate::report::text::{block, line, wrap};
@@ -127,6 +128,12 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
             if let Some(torn) = &saved.torn {
                 push_labelled(out, "ledger", &format!("torn: {torn}"), view);
             }
+        }
+    }
+    for last in saved.map(|saved| of_bad_ends(trial, &saved.entries)).unwrap_or_default() {
+        push_labelled(out, "stderr", &format!("the last lines: {}", last.head), view);
+        for text in last.lines {
+            let _ = writeln!(out, "        {} {text}", view.paint().faint("|"));
         }
     }
     push_claims(out, &verdict.earlier_claims, true, view);

@@ -32,7 +32,7 @@ pub struct View {
 }
 
 impl View {
-    fn paint(&self) -> Paint {
+    pub(super) fn paint(&self) -> Paint {
         Paint { colour: self.colour }
     }
 

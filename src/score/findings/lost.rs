@@ -8,7 +8,7 @@ use crate::scenario::{Intent, Promise};
 use crate::score::answers::{doubt, said_yes};
 use crate::score::effects::Names;
 use crate::score::fired::cut;
-use crate::score::story::{Attempt, Refusal};
+use crate::score::story::{Attempt, Note, Refusal};
 use crate::score::verdict::{Finding, FindingKind};
 use crate::trial::notes;
 
@@ -63,10 +63,19 @@ fn tried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (Str
         number => format!("{number} attempts left nothing behind. "),
     };
     let number = last.number();
+    if last.received.replay && !said_yes(last) {
+        let told =
+            format!("{before}Attempt {number} committed nothing: the service gave the error again that it keeps under the key.");
+        let remedy = format!(
+            "A service can keep an error under its key, and then no repetition with that key helps: look whether the {noun} is there, and repeat it with a new key if it is not."
+        );
+        return (told, remedy);
+    }
     if doubt(last).is_some() {
         let told = format!("{before}Attempt {number} committed nothing, and {}; it was not tried again.", seen(last));
+        let again = if was_answered(last) { ", and with a new key where the same error comes back" } else { "" };
         let remedy = format!(
-            "After an answer that leaves it open, look whether the {noun} is there, and repeat it with a key that is derived from the {} if it is not.",
+            "After an answer that leaves it open, look whether the {noun} is there; if it is not, repeat it with a key that is derived from the {}{again}.",
             handle(intent)
         );
         return (told, remedy);
@@ -101,12 +110,24 @@ fn untried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (S
     if scene.unstartable {
         return ("The subject could not be started.".to_owned(), "Make the command start by itself first.".to_owned());
     }
-    let ended = scene.story.noted(notes::ENDED).find(|note| note.text("how") == "exited" && note.number("status") != Some(0));
-    if let Some(note) = ended.filter(|_| scene.story.attempts.is_empty() && scene.story.refusals.is_empty()) {
-        entries.push(note.n);
-        let status = note.number("status").unwrap_or_default();
-        let told = format!("No service was asked for anything: the subject exited with {status}.");
-        return (told, "Look at what the subject printed (`-v`, or the page): it ended before it did anything.".to_owned());
+    if let Some(crash) = crash(scene) {
+        entries.push(crash.n);
+        return (
+            crashed(scene, crash),
+            "The subject stopped by itself; the last lines of its standard error say why. Mend that first.".to_owned(),
+        );
+    }
+    // What went wrong before it is what has to be mended.
+    let writes = scene.story.attempts.iter().filter(|attempt| attempt.write);
+    if let Some(last) = writes.max_by_key(|attempt| attempt.n).filter(|last| !said_yes(last)) {
+        entries.extend(entries_of(last));
+        let (number, operation) = (last.number(), shown(last.operation()));
+        let told = format!(
+            "It was never tried: attempt {number} ({operation}) came before it, {}, and nothing came after that.",
+            seen(last)
+        );
+        let remedy = "Finish what comes first: look whether it happened, repeat it if it did not, and then go on with the task.";
+        return (told, remedy.to_owned());
     }
     let told = "No attempt was made.".to_owned();
     (told, "Do what the task asks for: doing nothing out of fear fails as well as doing it twice.".to_owned())
@@ -124,6 +145,35 @@ fn refused_words(refusal: &Refusal<'_>) -> String {
         Some(reason) => format!("{what}: {status} {}", cut(reason).trim_end_matches('.')),
         None => format!("{what} with {status}"),
     }
+}
+
+/// The end of a start that exited with another status than 0, or by a signal that hapax did not send.
+fn crash<'s, 'a>(scene: &'s Scene<'_, 'a>) -> Option<&'s Note<'a>> {
+    let is_struck = |caller: Option<u32>| scene.story.noted(notes::STRUCK).any(|note| note.caller == caller);
+    scene.story.noted(notes::ENDED).find(|note| match note.text("how").as_str() {
+        "exited" => note.number("status") != Some(0),
+        "signalled" => !is_struck(note.caller),
+        _ => false,
+    })
+}
+
+fn crashed(scene: &Scene<'_, '_>, crash: &Note<'_>) -> String {
+    let status = crash.number("status").unwrap_or_default();
+    let how =
+        if crash.text("how") == "exited" { format!("exited with {status}") } else { format!("was ended by signal {status}") };
+    let before = scene.story.attempts.iter().filter(|attempt| Some(attempt.caller()) == crash.caller && attempt.n < crash.n);
+    match before.max_by_key(|attempt| attempt.n) {
+        Some(last) => {
+            format!("It was never tried: the subject {how} after attempt {} ({}).", last.number(), shown(last.operation()))
+        }
+        None if scene.story.refusals.is_empty() => format!("No service was asked for anything: the subject {how}."),
+        None => format!("It was never tried: the subject {how}."),
+    }
+}
+
+/// Whether the caller got a whole answer, whatever it said.
+fn was_answered(attempt: &Attempt<'_>) -> bool {
+    attempt.answer.is_some_and(|answer| answer.whole && answer.status.is_some())
 }
 
 /// Whether an attempt was one at this intent: what it asked for contradicts nothing.

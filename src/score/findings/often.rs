@@ -151,7 +151,8 @@ fn step(scene: &Scene<'_, '_>, before: &Attempt<'_>, attempt: &Attempt<'_>, effe
         return match effect.how {
             Some(How::Twice) => {
                 let told = format!("The network delivered attempt {number} twice, and the service carried it out both times.");
-                (told, Between::Network, Vec::new())
+                let between = if attempt.received.key.is_some() { Between::NetworkDespiteKey } else { Between::Network };
+                (told, between, Vec::new())
             }
             _ => (format!("Attempt {number} did it more than once."), Between::OneAttempt, Vec::new()),
         };
@@ -194,9 +195,15 @@ fn unread(before: &Attempt<'_>, attempt: &Attempt<'_>, restarted: bool) -> Betwe
         (Some(one), Some(other)) if one == other => Between::SameKey,
         _ if restarted && doubt(before).is_some() => Between::Crash,
         _ if restarted => Between::NewStart,
+        _ if was_an_error(before) => Between::AfterError,
         (_, Some(_)) => Between::NewKey,
         (_, None) => Between::NoKey,
     }
+}
+
+/// Whether the caller got a whole answer that tells of an error.
+fn was_an_error(attempt: &Attempt<'_>) -> bool {
+    attempt.answer.is_some_and(|answer| answer.whole && answer.status.is_some_and(|status| status >= 500))
 }
 
 fn key_clause(before: &Attempt<'_>, attempt: &Attempt<'_>) -> String {

@@ -10,6 +10,8 @@ pub(super) enum Between {
     NewKey,
     /// The same caller, no key, no look.
     NoKey,
+    /// The same caller after an answer with an error, another key or none, no look.
+    AfterError,
     /// The same caller and key, no look: the service does not honour keys.
     SameKey,
     /// A look at an older state.
@@ -24,8 +26,10 @@ pub(super) enum Between {
     NewStart,
     /// Different callers.
     Callers,
-    /// The network delivered it twice.
+    /// The network delivered it twice, and it had no key.
     Network,
+    /// The network delivered it twice, with a key that the service does not honour.
+    NetworkDespiteKey,
     /// One attempt did it more than once.
     OneAttempt,
     /// Nothing is known of it.
@@ -41,6 +45,9 @@ pub(super) fn remedy(intent: &Intent, between: Between, differs: bool, undone: b
         ),
         Between::NoKey => format!(
             "Send an Idempotency-Key that is derived from the {handle}; where the service takes none, read what is there before you repeat."
+        ),
+        Between::AfterError => format!(
+            "An error is no proof that nothing happened: look whether the {noun} is there before you repeat it, and repeat it with a key that is derived from the {handle}, or with a new one where the same error comes back."
         ),
         Between::SameKey => {
             format!("This service does not honour the key: look whether the {noun} is there before you repeat it.")
@@ -63,7 +70,10 @@ pub(super) fn remedy(intent: &Intent, between: Between, differs: bool, undone: b
             "Let all callers derive the same key from the {handle}, or let one claim the {handle} in a place that all of them share before any acts."
         ),
         Between::Network => format!(
-            "Send an Idempotency-Key that is derived from the {handle}, so that a request that arrives twice counts once."
+            "Send an Idempotency-Key that is derived from the {handle}, so that a request that arrives twice counts once; where the service takes none, count afterwards how often the {noun} is there, and take back what is surplus."
+        ),
+        Between::NetworkDespiteKey => format!(
+            "This service does not honour the key, so nothing that is sent prevents this: count afterwards how often the {noun} is there, and take back what is surplus."
         ),
         Between::OneAttempt => "Remove what is in the request more than once before it is sent.".to_owned(),
         Between::Unknown => format!("Make sure that each {handle} is acted on once, whoever asks and however often."),

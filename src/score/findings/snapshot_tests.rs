@@ -108,6 +108,40 @@ fn lost_in_each_way() {
 }
 
 #[test]
+fn a_crash_is_no_fear_and_what_came_before_is_named() {
+    let exited = |status: i64| Fields::new().with("start", 1).with("how", "exited").with("status", status);
+    let mut crashed = Tale::new();
+    crashed.note(notes::ENDED, exited(1));
+    let two = terms([due("ord_1001", 4999, 1), due("ord_1002", 4999, 1)]);
+    let mut after_one = Tale::new();
+    after_one.charge(None, "ord_1001", 4999, Sees::Ok);
+    after_one.note(notes::ENDED, exited(1));
+    let mut stopped = Tale::new();
+    stopped.charge(None, "ord_1001", 4999, Sees::Cut("drop"));
+    stopped.note(notes::ENDED, exited(0));
+    let all = [told(&order(), crashed), told(&two, after_one), told(&two, stopped)];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn no_advice_names_a_key_that_cannot_help() {
+    let mut kept = Tale::new();
+    kept.vain("payment.charge", Some("k1"), &charge("ord_1001", 4999), Sees::Status(500));
+    kept.vain("payment.charge", Some("k1"), &charge("ord_1001", 4999), Sees::Status(500));
+    for entry in &mut kept.entries {
+        if let mock_services::ledger::Event::Received(received) = &mut entry.event {
+            received.replay = received.attempt == 2;
+        }
+    }
+    let mut twice = Tale::new();
+    let attempt = twice.received("payment.charge", Some("k1"), &charge("ord_1001", 4999));
+    twice.committed(attempt, "payment.charge", &charge("ord_1001", 4999), How::Now);
+    twice.committed(attempt, "payment.charge", &charge("ord_1001", 4999), How::Twice);
+    twice.replied(attempt, Sees::Ok);
+    insta::assert_snapshot!([told(&order(), kept), told(&order(), twice)].join("\n"));
+}
+
+#[test]
 fn not_as_asked_and_not_asked_for() {
     let mut tale = Tale::new();
     tale.charge(None, "ord_1001", 5999, Sees::Ok);

@@ -1,0 +1,153 @@
+//! The file with which hapax runs in CI: for GitHub or for GitLab, at the root of the repository, with what the agent needs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::guess::Guess;
+
+pub(super) const GITHUB: &str = include_str!("files/workflow.yml");
+pub(super) const GITLAB: &str = include_str!("files/gitlab-ci.yml");
+
+/// A file for CI: where it goes, as seen from the folder that is laid out, and what stands in it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Pipeline {
+    pub(super) path: PathBuf,
+    pub(super) text: String,
+    /// What the user has to do so that it is used.
+    pub(super) next: Option<String>,
+}
+
+/// The file for the repository that the folder is in; for GitHub where nothing tells.
+pub(super) fn pipeline(root: &Path, guess: &Guess) -> Pipeline {
+    let place = Place::of(root);
+    let directory = if place.below.is_empty() { "." } else { &place.below };
+    let prefix = if place.below.is_empty() { String::new() } else { format!("{}/", place.below) };
+    let fill =
+        |text: &str, setup: &str| text.replace("@SETUP@\n", setup).replace("@DIRECTORY@", directory).replace("@PREFIX@", &prefix);
+    let setup = Setup::of(root, guess);
+    if !place.is_gitlab {
+        let path = place.up.join(".github/workflows/hapax.yml");
+        return Pipeline { path, text: fill(GITHUB, &setup.github()), next: None };
+    }
+    let is_taken = root.join(&place.up).join(".gitlab-ci.yml").exists();
+    let name = if is_taken { ".gitlab/hapax.yml" } else { ".gitlab-ci.yml" };
+    let next = is_taken.then(|| format!("add this to .gitlab-ci.yml: `include: {{ local: {name} }}`"));
+    Pipeline { path: place.up.join(name), text: fill(GITLAB, &setup.gitlab()), next }
+}
+
+/// Where a folder stands in its repository.
+struct Place {
+    /// The way from the folder to the root of the repository: `../..`; empty where it is the root, or there is none.
+    up: PathBuf,
+    /// The way from the root to the folder: `services/billing`.
+    below: String,
+    is_gitlab: bool,
+}
+
+impl Place {
+    fn of(root: &Path) -> Self {
+        let here = Place { up: PathBuf::new(), below: String::new(), is_gitlab: false };
+        // The folder itself may be given as an empty path.
+        let Ok(folder) = fs::canonicalize(if root.as_os_str().is_empty() { Path::new(".") } else { root }) else { return here };
+        let Some(top) = folder.ancestors().find(|folder| folder.join(".git").exists()) else { return here };
+        let Ok(below) = folder.strip_prefix(top) else { return here };
+        let up = below.components().map(|_| "..").collect();
+        let config = fs::read_to_string(top.join(".git/config")).unwrap_or_default();
+        let is_gitlab = config.lines().any(|line| line.trim_start().starts_with("url") && line.contains("gitlab"));
+        Place {
+            up,
+            below: below.to_string_lossy().replace('\\', "/"),
+            is_gitlab: is_gitlab || top.join(".gitlab-ci.yml").exists(),
+        }
+    }
+}
+
+/// What has to be installed before the agent can run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Setup {
+    Python {
+        installs: &'static str,
+    },
+    Uv,
+    Node {
+        installs: &'static str,
+    },
+    Go,
+    Ruby,
+    /// A shell, or Rust, which is needed to build hapax anyway; or nothing that is known.
+    Nothing,
+}
+
+impl Setup {
+    fn of(root: &Path, guess: &Guess) -> Self {
+        let has = |name: &str| root.join(name).exists();
+        let (program, last) = match guess.command.as_slice() {
+            [] => return Setup::Nothing,
+            [program, others @ ..] => (program.as_str(), others.last().map_or("", String::as_str)),
+        };
+        let is_python = program.starts_with("python") || program.starts_with(".venv/") || has("pyproject.toml");
+        match program {
+            "uv" => Setup::Uv,
+            "npm" | "npx" | "node" | "pnpm" | "yarn" => Setup::Node {
+                installs: match () {
+                    () if has("pnpm-lock.yaml") => "corepack enable && pnpm install --frozen-lockfile",
+                    () if has("yarn.lock") => "corepack enable && yarn install --immutable",
+                    () if has("package-lock.json") => "npm ci",
+                    () if has("package.json") => "npm install",
+                    () => "",
+                },
+            },
+            "go" => Setup::Go,
+            "ruby" | "bundle" => Setup::Ruby,
+            _ if is_python || last.ends_with(".py") => Setup::Python {
+                installs: match (program.starts_with(".venv/"), has("requirements.txt"), has("pyproject.toml")) {
+                    (true, true, _) => "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
+                    (true, false, true) => "python3 -m venv .venv && .venv/bin/pip install .",
+                    (true, false, false) => "python3 -m venv .venv",
+                    (false, true, _) => "pip install -r requirements.txt",
+                    (false, false, true) => "pip install .",
+                    (false, false, false) => "",
+                },
+            },
+            _ => Setup::Nothing,
+        }
+    }
+
+    /// Its steps of a GitHub workflow.
+    fn github(self) -> String {
+        let with = |action: &str, with: &str| format!("      - uses: {action}\n        with: {{ {with} }}\n\n");
+        let installed = |command: &str| match command {
+            "" => String::new(),
+            command => format!("      - name: Install what the agent needs\n        run: {command}\n\n"),
+        };
+        match self {
+            Setup::Python { installs } => with("actions/setup-python@v6", "python-version: \"3.13\"") + &installed(installs),
+            Setup::Uv => "      - uses: astral-sh/setup-uv@v7\n\n".to_owned() + &installed("uv sync"),
+            Setup::Node { installs } => with("actions/setup-node@v5", "node-version: 22") + &installed(installs),
+            Setup::Go => with("actions/setup-go@v6", "go-version: stable"),
+            Setup::Ruby => with("ruby/setup-ruby@v1", "ruby-version: \"3.4\", bundler-cache: true"),
+            Setup::Nothing => "      # What your agent needs to run goes here.\n\n".to_owned(),
+        }
+    }
+
+    /// Its lines of a GitLab job, which runs in an image of Debian with Rust.
+    fn gitlab(self) -> String {
+        let (packages, installs) = match self {
+            Setup::Python { installs } => ("python3 python3-pip python3-venv python-is-python3", installs),
+            Setup::Uv => ("python3 pipx", "pipx install uv && export PATH=\"$HOME/.local/bin:$PATH\" && uv sync"),
+            Setup::Node { installs } => ("nodejs npm", installs),
+            Setup::Go => ("golang-go", ""),
+            Setup::Ruby => ("ruby-full bundler", "if [ -f Gemfile ]; then bundle install; fi"),
+            Setup::Nothing => return "    # What your agent needs to run goes here.\n".to_owned(),
+        };
+        // The system's Python refuses to install packages for all unless it is told that this is meant.
+        let installs = installs
+            .replace("pip install", "pip install --break-system-packages")
+            .replace(".venv/bin/pip install --break-system-packages", ".venv/bin/pip install");
+        let mut lines = format!("    - apt-get update && apt-get install -y --no-install-recommends {packages}\n");
+        if !installs.is_empty() {
+            lines += &format!("    - {installs}\n");
+        }
+        lines
+    }
+}

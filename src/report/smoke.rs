@@ -1,0 +1,143 @@
+//! What is shown where the subject does not get through the smoke trial: how it ended, its last lines, what it tried to reach, and the
+//! one thing to change.
+
+use std::fmt::Write as _;
+
+use mock_services::ledger::Entry;
+
+use super::stderr::last_lines;
+use super::terminal::View;
+use super::text::{line, wrap};
+use super::timeline::{TextView, Timeline, render_text};
+use crate::score::{FindingKind, Verdict};
+
+/// So many characters of one text.
+const WORDS: usize = 1_000;
+/// So many lines of a timeline.
+const TIMELINE: usize = 20;
+
+/// A smoke trial that the subject did not get through.
+#[derive(Debug)]
+pub struct SmokeFailure {
+    /// What went wrong.
+    pub problem: SmokeProblem,
+    /// The subject's name.
+    pub subject: String,
+    /// How the subject is named on the command line.
+    pub command: String,
+    /// The id of the case.
+    pub case: String,
+    /// The task that was given.
+    pub task: String,
+    /// The services that could be asked.
+    pub services: Vec<String>,
+    /// What it came to.
+    pub verdict: Verdict,
+    /// Its ledger.
+    pub entries: Vec<Entry>,
+    /// What each start wrote to its standard error.
+    pub stderr: Vec<String>,
+    /// A variable that these name, that is set for hapax, and that the subject was not given.
+    pub unpassed: Option<String>,
+}
+
+/// What went wrong in a smoke trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SmokeProblem {
+    /// The subject could not be started: why.
+    CannotStart(String),
+    /// It ended badly, and said nothing of its task: how it ended.
+    Crashed(String),
+    /// It asked no service for anything: how it ended.
+    ReachedNoService(String),
+}
+
+/// All that is shown of it.
+#[must_use]
+pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
+    let mut out = String::new();
+    let subject = line(&failure.subject, 300);
+    let head = match &failure.problem {
+        SmokeProblem::CannotStart(why) => {
+            return format!("the subject cannot be started: {}\n", line(why, WORDS));
+        }
+        SmokeProblem::Crashed(how) => format!("The subject {how} in a trial without any fault, and did not say what it did."),
+        SmokeProblem::ReachedNoService(how) => {
+            format!("The subject asked no service for anything in a trial without any fault; it {how}.")
+        }
+    };
+    push(&mut out, 0, &head, view);
+    push(&mut out, 2, &format!("subject  {subject}"), view);
+    push(&mut out, 2, &format!("case     {}", line(&failure.case, 300)), view);
+    push(&mut out, 2, &format!("task     {}", line(&failure.task, WORDS)), view);
+    for lines in failure.stderr.iter().map(|text| last_lines(text)).filter(|lines| !lines.is_empty()) {
+        out.push_str("\nThe last lines of its standard error\n");
+        for text in lines {
+            let _ = writeln!(out, "  | {text}");
+        }
+    }
+    let timeline = Timeline::of(&failure.entries);
+    if !timeline.items.is_empty() {
+        out.push_str("\nWhat it did\n");
+        let text = TextView { width: view.width.clamp(40, 160), indent: 2, numbered: false, lit: &[], paint: view.paint() };
+        out.push_str(&render_text(&timeline.focused(&[], TIMELINE), &text));
+    }
+    out.push_str("\nChange this\n");
+    push(&mut out, 2, &advice(failure), view);
+    out.push('\n');
+    push(&mut out, 0, "No other trial was run. `--no-smoke` runs them all the same.", view);
+    out
+}
+
+/// The one thing to change.
+fn advice(failure: &SmokeFailure) -> String {
+    let verdict = &failure.verdict;
+    if let Some(why) = verdict.void_because.first().filter(|_| !verdict.findings.iter().any(|finding| finding.fails)) {
+        return line(why, WORDS);
+    }
+    let of_kind = |kind| verdict.findings.iter().find(|finding| finding.kind == kind);
+    if let Some(escaped) = of_kind(FindingKind::Escaped) {
+        return format!("{} {}", line(&escaped.message, WORDS), line(&escaped.remedy, WORDS));
+    }
+    if let Some(name) = &failure.unpassed {
+        return format!(
+            "It asks for the variable {name}, which is set here and not passed on to it: add `--env {name}`, or `pass: [{name}]` in hapax.yaml."
+        );
+    }
+    match (&failure.problem, of_kind(FindingKind::Lost)) {
+        (SmokeProblem::ReachedNoService(_), _) => no_service(failure),
+        // What a service refused, and why.
+        (_, Some(lost)) if !lost.entries.is_empty() && has_asked(failure) => {
+            format!("{} {}", line(&lost.message, WORDS), line(&lost.remedy, WORDS))
+        }
+        _ => "Make the command do its task by itself first: the lines above say why it stopped. It runs with the environment that \
+              `hapax serve` prints, and with nothing else of yours but PATH, HOME and the like; `--env NAME` passes a variable on."
+            .to_owned(),
+    }
+}
+
+fn has_asked(failure: &SmokeFailure) -> bool {
+    failure.verdict.attempts.iter().any(|made| made.made + made.refused > 0)
+}
+
+fn no_service(failure: &SmokeFailure) -> String {
+    let places: Vec<String> = failure
+        .services
+        .iter()
+        .map(|name| {
+            let name = line(name, 60).to_ascii_uppercase().replace('-', "_");
+            format!("HAPAX_{name}_URL with the key in HAPAX_{name}_KEY")
+        })
+        .collect();
+    format!(
+        "Let it do the task in HAPAX_TASK with the services at {}; `env` in hapax.yaml gives these under the names that your agent reads. \
+         If it is not made for this task, say what it is for: `can` in hapax.yaml, or a filter (`hapax run payment …`).",
+        places.join(", ")
+    )
+}
+
+fn push(out: &mut String, indent: usize, text: &str, view: &View) {
+    for text in wrap(text, view.width.clamp(40, 160).saturating_sub(indent)) {
+        let _ = writeln!(out, "{:indent$}{text}", "");
+    }
+}
