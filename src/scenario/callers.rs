@@ -9,6 +9,8 @@ use super::known::Known;
 
 /// The most callers that a trial can have.
 pub(super) const MOST_CALLERS: u32 = 64;
+/// The word for `meet` where callers do not wait for each other.
+pub(super) const NOWHERE: &str = "none";
 /// The words for `how` a task is delivered more than once.
 pub(super) const HOW: [&str; 2] = ["together", "one-after-another"];
 
@@ -34,7 +36,8 @@ pub(super) struct Said<'n> {
 pub(super) fn read_callers(reader: &Reader, known: &Known, said: &Said<'_>) -> Callers {
     let mut read = Callers { count: 1, door: None, again: 0 };
     let mut options = DoorOptions { within: DoorOptions::default().within.min(said.timeout / 2), ..DoorOptions::default() };
-    let count = said.callers.map(|node| read_count(reader, known, node, &mut options, said.timeout));
+    let mut meets = true;
+    let count = said.callers.map(|node| read_count(reader, known, node, (&mut options, &mut meets), said.timeout));
     read.count = count.flatten().unwrap_or(1);
     match (said.each, count) {
         (Some((_, length)), None) if (1..=MOST_CALLERS as usize).contains(&length) => {
@@ -63,11 +66,18 @@ pub(super) fn read_callers(reader: &Reader, known: &Known, said: &Said<'_>) -> C
             }
         }
     }
-    read.door = (read.count > 1).then_some(options);
+    read.door = (read.count > 1 && meets).then_some(options);
     read
 }
 
-fn read_count(reader: &Reader, known: &Known, node: &Node, door: &mut DoorOptions, timeout: Duration) -> Option<u32> {
+/// How many, and, into `door` and `meets`, where they meet and whether they do.
+fn read_count(
+    reader: &Reader,
+    known: &Known,
+    node: &Node,
+    (door, meets): (&mut DoorOptions, &mut bool),
+    timeout: Duration,
+) -> Option<u32> {
     let number = |node: &Node| reader.integer(node, 1..=MOST_CALLERS);
     if !matches!(node.kind, Kind::Map(_)) {
         return number(node);
@@ -76,7 +86,12 @@ fn read_count(reader: &Reader, known: &Known, node: &Node, door: &mut DoorOption
     let (count, meet, within) = (map.required("count"), map.optional("meet"), map.optional("within"));
     map.finish();
     let count = count.and_then(number);
-    door.meet = meet.and_then(|node| known.operation(reader, node)).map(|operation| operation.name.to_string());
+    *meets = !meet.is_some_and(is_none);
+    let operation = meet.filter(|node| !is_none(node)).and_then(|node| known.operation(reader, node));
+    door.meet = operation.map(|operation| operation.name.to_string());
+    if let Some(node) = within.filter(|_| !*meets) {
+        reader.report_with_help(node.span, "with `meet: none` no caller waits for another", "leave `within` out");
+    }
     if let Some((node, time)) = within.and_then(|node| Some((node, reader.duration(node)?))) {
         within_timeout(reader, node.span, "the wait at the door", time, timeout);
         door.within = time;
@@ -85,6 +100,11 @@ fn read_count(reader: &Reader, known: &Known, node: &Node, door: &mut DoorOption
         reader.report_with_help(node.span, "a single caller meets nobody", "write a larger `count`, or `callers: 1`");
     }
     count
+}
+
+/// Whether callers are to meet nowhere.
+fn is_none(node: &Node) -> bool {
+    matches!(&node.kind, Kind::Text(word) if word == NOWHERE)
 }
 
 /// Reports a time that is not shorter than the time limit.

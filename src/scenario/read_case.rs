@@ -20,6 +20,8 @@ use super::{Case, OperationTerm, Planned, Promise, ServiceSetup, Step, Terms, Th
 
 /// How long one start of the subject may take where nothing else is said.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+/// The same where callers wait for each other, which takes a part of it.
+pub(super) const TIMEOUT_AT_DOOR: Duration = Duration::from_secs(60);
 /// The longest that it can be.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -45,14 +47,16 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
 
     let about = about.and_then(|node| read_about(reader, node));
     let tags = tags.map(|node| read_tags(reader, node)).unwrap_or_default();
-    let timeout = timeout.and_then(|node| read_timeout(reader, node)).unwrap_or(DEFAULT_TIMEOUT);
+    let own_timeout = timeout.and_then(|node| read_timeout(reader, node));
     let (setups, known) = read_services(reader, services, customs);
     let works = Works { reader, known: &known };
     let work = Work { task: works.task(task), steps: works.steps(steps) };
     let each_work = works.list(each.map(|(_, node)| node), "the task of a caller");
     let length = |node: &Node| if let Kind::List(items) = &node.kind { Some(items.len()) } else { None };
     let each_length = each.and_then(|(key, node)| Some((key, length(node)?)));
-    let callers = read_callers(reader, &known, &Said { callers, each: each_length, deliver, timeout });
+    let longest = own_timeout.unwrap_or(TIMEOUT_AT_DOOR);
+    let callers = read_callers(reader, &known, &Said { callers, each: each_length, deliver, timeout: longest });
+    let timeout = if callers.door.is_some() { longest } else { own_timeout.unwrap_or(DEFAULT_TIMEOUT) };
     let mut faults = faults.map(|node| read_fault_list(reader, node)).unwrap_or_default();
     for trigger in faults.iter_mut().map(|placed| &mut placed.fault.trigger) {
         trigger.fields = in_lower_case(&trigger.on, &trigger.fields);

@@ -86,6 +86,12 @@ fn callers_meet_at_a_door() {
     assert_eq!((case.callers, door.meet.as_deref(), door.within), (3, Some("payment.charge"), Duration::from_secs(2)));
     assert!(case.terms.door && case.terms.callers == 3);
     assert_eq!(charge_case("callers: 1\n").door, None);
+    let usual = charge_case("callers: 3\n");
+    let within = usual.door.unwrap().within;
+    assert_eq!((within, usual.timeout), (Duration::from_secs(25), Duration::from_secs(60)));
+    assert_eq!(charge_case("callers: 3\ntimeout: 20s\n").door.unwrap().within, Duration::from_secs(10));
+    let apart = charge_case("callers: { count: 3, meet: none }\n");
+    assert_eq!((apart.callers, apart.door, apart.terms.door, apart.timeout), (3, None, false, Duration::from_secs(30)));
     let each = "callers: 2\neach: [{task: a}, {task: b, steps: []}]\n";
     assert_eq!(charge_case(each).each.iter().map(|work| work.task.as_str()).collect::<Vec<_>>(), ["a", "b"]);
 }
@@ -346,7 +352,7 @@ expect:
     callers_are_checked: "\
 about: a
 task: t
-callers: { count: 65, met: payment.charge, within: 40s }
+callers: { count: 65, met: payment.charge, within: 90s }
 each: [{ task: a }, { task: b }]
 deliver: { times: 2, how: together }
 expect: {effects: []}

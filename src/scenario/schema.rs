@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::callers::{HOW, MOST_CALLERS};
+use super::callers::{HOW, MOST_CALLERS, NOWHERE};
 use super::interrupts::{BLOWS, MOMENTS};
 use super::known::Known;
 use super::schema_faults::faults;
@@ -113,7 +113,11 @@ fn tag() -> Value {
 
 fn callers() -> Value {
     let count = || json!({ "type": "integer", "minimum": 1, "maximum": MOST_CALLERS });
-    let keys = [("count", or_name(count())), ("meet", reference("operation")), ("within", reference("duration"))];
+    let keys = [
+        ("count", or_name(count())),
+        ("meet", json!({ "anyOf": [reference("operation"), { "const": NOWHERE }] })),
+        ("within", reference("duration")),
+    ];
     or_name(json!({ "anyOf": [count(), object(keys, &["count"])] }))
 }
 

@@ -2,7 +2,7 @@
 
 use mock_services::ledger::AtDoor;
 
-use super::story::Story;
+use super::story::{Attempt, Story};
 use super::verdict::DoorFacts;
 use crate::scenario::Terms;
 use crate::trial::notes;
@@ -32,45 +32,80 @@ pub(super) fn door(terms: &Terms, story: &Story<'_>) -> Option<DoorFacts> {
 /// Why what happened at the door proves nothing.
 pub(super) fn failed(terms: &Terms, facts: &DoorFacts, story: &Story<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
-    if !facts.gave_up.is_empty() {
+    let left = never_came_again(facts);
+    if !left.is_empty() {
         reasons.push(format!(
             "{} gave up while held at the door; raise the client's own time-out or lower `within`",
-            callers(&facts.gave_up)
+            callers(&left)
         ));
     }
-    if !facts.late.is_empty() {
+    if only_late_effects(facts, story) {
         reasons.push(format!(
-            "{} wrote after the door had opened without it; raise `within` so that all can come",
+            "the only effects are of {}, which wrote after the door had opened without it; raise `within` so that all can come",
             callers(&facts.late)
         ));
     }
-    // Callers that agreed among themselves that one of them acts have done right, and say so at their end.
-    let decided = |caller: u32| facts.absent.contains(&caller) || !came_late(story, caller);
-    let stayed_away = |caller: u32| decided(caller) && has_claimed(story, caller);
-    let all_accounted_for = (1..=terms.callers).all(|caller| facts.met.contains(&caller) || stayed_away(caller));
-    if terms.door && facts.met.len() < 2 && !(all_accounted_for && facts.met.len() == 1) {
-        let met = match facts.met.as_slice() {
-            [] => "nobody came to the door".to_owned(),
-            [one] => format!("only caller {one} came to the door"),
-            _ => return reasons,
-        };
-        let ways = "let all of them write, or at least ask a service for something before they wait for each other";
-        reasons.push(format!("{met}, so no two callers were seen to run side by side; {ways}"));
+    if !terms.door || facts.met.len() >= 2 {
+        return reasons;
+    }
+    let others = || (1..=terms.callers).filter(|caller| !facts.met.contains(caller));
+    let slow: Vec<u32> = others().filter(|caller| was_slow(facts, story, *caller)).collect();
+    match facts.met.as_slice() {
+        [one] if !slow.is_empty() => reasons.push(format!(
+            "only caller {one} came to the door before it opened, and {} may have been too slow to run beside it; raise `within` so that all \
+             can come",
+            callers(&slow)
+        )),
+        // Callers that agreed among themselves that one of them acts have done right: they ask for something, or say so at their end.
+        [_] if others().all(|caller| first_request(story, caller).is_some() || has_claimed(story, caller)) => {}
+        met => {
+            let met = match met {
+                [one] => format!("only caller {one} came to the door"),
+                _ => "nobody came to the door".to_owned(),
+            };
+            let ways = "let all of them write, or at least ask a service for something before they wait for each other";
+            reasons.push(format!("{met}, so no two callers were seen to run side by side; {ways}"));
+        }
     }
     reasons
 }
 
-/// Whether a caller asked a service for something for the first time after another was let in: then it may have been too slow to run
-/// beside it, and have seen what was done. One that had asked before, or that asked for nothing, has decided without that: it waited
-/// for a lock, for example.
-fn came_late(story: &Story<'_>, caller: u32) -> bool {
-    let Some(opened) = story.door.iter().filter(|note| note.what == AtDoor::Admitted).map(|note| note.n).min() else {
+/// Callers whose client gave up while it was held, and that did not come again: what they would have done is not known.
+pub(super) fn never_came_again(facts: &DoorFacts) -> Vec<u32> {
+    let came_again = |caller: &u32| facts.met.contains(caller) || facts.late.contains(caller);
+    facts.gave_up.iter().copied().filter(|caller| !came_again(caller)).collect()
+}
+
+/// Whether nobody who came to the door in time had an effect, but somebody who came later had: then nothing happened side by side.
+fn only_late_effects(facts: &DoorFacts, story: &Story<'_>) -> bool {
+    let mut made_by = story.effects.iter().filter_map(|effect| story.attempt(effect.attempt)).map(Attempt::caller).peekable();
+    made_by.peek().is_some() && made_by.all(|caller| facts.late.contains(&caller))
+}
+
+/// Whether a caller may not have run beside the one that was let in, but have been too slow and have seen what was done. One that had asked
+/// for something before, or that never asked for anything, has decided without that. One that asked for the first time after the opening
+/// waited for a lock, for example, if it was running by then for at least twice as long as the one that came had needed for its way.
+fn was_slow(facts: &DoorFacts, story: &Story<'_>, caller: u32) -> bool {
+    let first_of = |what: AtDoor| story.door.iter().find(|note| note.what == what && facts.met.contains(&note.caller));
+    let (Some(opened), Some(held)) = (first_of(AtDoor::Admitted), first_of(AtDoor::Held)) else { return false };
+    if facts.absent.contains(&caller) || first_request(story, caller).is_none_or(|first| first < opened.n) {
         return false;
+    }
+    let running_since = |caller: u32, n: u64| {
+        let of_caller =
+            |name| story.noted(name).filter(move |note| note.caller == Some(caller) && note.n < n).map(|note| (note.n, note.at));
+        let (started, ended) = (of_caller(notes::STARTED).max()?, of_caller(notes::ENDED).max());
+        (ended < Some(started)).then_some(started.1)
     };
+    let (Some(since), Some(began)) = (running_since(caller, opened.n), running_since(held.caller, held.n)) else { return true };
+    opened.at.saturating_sub(since) < 2 * held.at.saturating_sub(began)
+}
+
+/// The entry of the first thing that a caller asked a service for.
+fn first_request(story: &Story<'_>, caller: u32) -> Option<u64> {
     let attempts = story.attempts.iter().map(|attempt| (attempt.caller(), attempt.n));
     let refusals = story.refusals.iter().map(|refusal| (refusal.caller, refusal.n));
-    let first = attempts.chain(refusals).filter(|(whose, _)| *whose == caller).map(|(_, n)| n).min();
-    first.is_some_and(|first| first > opened)
+    attempts.chain(refusals).filter(|(whose, _)| *whose == caller).map(|(_, n)| n).min()
 }
 
 fn has_claimed(story: &Story<'_>, caller: u32) -> bool {

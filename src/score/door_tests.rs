@@ -4,7 +4,8 @@ use mock_services::ledger::Event;
 use mock_services::service::Fields;
 
 use super::*;
-use crate::score::testing::{Tale, terms};
+use crate::scenario::{Come, Said};
+use crate::score::testing::{Sees, Tale, due, terms};
 use crate::score::{Result3, score};
 
 const ONLY_ONE: &str = "only caller 1 came to the door, so no two callers were seen to run side by side; let all of them write, or at \
@@ -27,15 +28,43 @@ fn those_who_met_and_how_close_is_told() {
 }
 
 #[test]
-fn a_door_that_did_not_hold_makes_a_pass_void() {
+fn a_client_that_gave_up_at_the_door_and_did_not_come_again_makes_a_trial_void() {
     let met = [(1, AtDoor::Admitted), (2, AtDoor::Admitted)];
-    for (extra, word) in [((3, AtDoor::GaveUp), "gave up"), ((3, AtDoor::Late), "after the door had opened")] {
-        let verdict = with_door(&[met[0], met[1], extra]);
-        assert_eq!(verdict.result, Result3::Void);
-        assert!(verdict.void_because[0].contains(word), "{:?}", verdict.void_because);
-    }
+    let verdict = with_door(&[met[0], met[1], (3, AtDoor::GaveUp)]);
+    assert_eq!(verdict.result, Result3::Void);
+    assert!(verdict.void_because[0].contains("caller 3 gave up"), "{:?}", verdict.void_because);
+    assert_eq!(with_door(&[(1, AtDoor::GaveUp), met[0], met[1]]).result, Result3::Pass, "it came again");
     assert_eq!(with_door(&met[..1]).void_because, [ONLY_ONE]);
     assert_eq!(with_door(&[]).void_because, [ONLY_ONE.replace("only caller 1", "nobody")]);
+}
+
+#[test]
+fn what_is_missing_after_a_client_gave_up_at_the_door_is_not_held_against_the_subject() {
+    let verdict = |said: Said| {
+        let mut tale = Tale::new();
+        tale.add(Event::Door { caller: 1, what: AtDoor::GaveUp });
+        tale.claims(1, said);
+        score(&Terms { door: true, callers: 1, claim: vec![Said::Done], ..terms([due("o1", 10, 1)]) }, &tale.end(), None)
+    };
+    assert_eq!(verdict(Said::Unknown).result, Result3::Void);
+    assert_eq!(verdict(Said::Done).come(), Come::Lost, "it said what is not true");
+}
+
+#[test]
+fn a_late_write_proves_nothing_against_a_trial_unless_it_is_the_only_effect() {
+    let verdict = |writers: &[u32]| {
+        let mut tale = Tale::new();
+        tale.add(Event::Door { caller: 1, what: AtDoor::Admitted });
+        tale.add(Event::Door { caller: 2, what: AtDoor::Admitted });
+        tale.add(Event::Door { caller: 3, what: AtDoor::Late });
+        for writer in writers {
+            tale.by(*writer).charge(None, &format!("o{writer}"), 10, Sees::Ok);
+        }
+        let due: Vec<_> = writers.iter().map(|writer| due(&format!("o{writer}"), 10, 1)).collect();
+        score(&Terms { door: true, callers: 3, intents: due, ..terms([]) }, &tale.end(), None)
+    };
+    assert_eq!(verdict(&[1, 3]).void_because, [] as [String; 0]);
+    assert!(verdict(&[3]).void_because[0].contains("the only effects are of caller 3"), "{:?}", verdict(&[3]).void_because);
 }
 
 #[test]
@@ -64,23 +93,44 @@ fn callers_that_agreed_that_one_of_them_acts_have_done_right() {
 
 /// The one that holds the lock waits at the door for those that wait for the lock, until its time there is over.
 #[test]
-fn callers_that_waited_for_a_lock_have_done_right_unless_they_came_late() {
-    let verdict = |before: bool, after: bool| {
+fn callers_that_waited_for_a_lock_have_done_right_unless_they_may_have_been_slow() {
+    // The first caller needs so long for its way, and then waits so long at the door.
+    let verdict = |way: u64, waits: u64, before: bool, after: bool| {
         let mut tale = Tale::new();
+        for caller in 1..=3 {
+            tale.by(caller).started(1);
+        }
         if before {
             tale.by(2).received("payment.list", None, &Fields::new());
         }
-        tale.add(Event::Door { caller: 1, what: AtDoor::Admitted });
+        tale.wait(way).add(Event::Door { caller: 1, what: AtDoor::Held });
+        tale.wait(waits).add(Event::Door { caller: 1, what: AtDoor::Admitted });
         if after {
             tale.by(2).received("payment.list", None, &Fields::new());
         }
         for caller in 1..=3 {
-            let fields = Fields::new().with("start", 1).with("outcome", "done");
-            tale.add(Event::Noted { name: notes::CLAIMED.into(), caller: Some(caller), fields: Cow::Owned(fields) });
+            tale.by(caller).claims(1, Said::Done);
         }
         score(&Terms { door: true, callers: 3, ..terms([]) }, &tale.end(), None)
     };
-    assert_eq!(verdict(false, false).result, Result3::Pass);
-    assert_eq!(verdict(true, true).result, Result3::Pass);
-    assert_eq!(verdict(false, true).void_because, [ONLY_ONE]);
+    assert_eq!(verdict(1_000, 100, false, false).result, Result3::Pass, "it asked for nothing");
+    assert_eq!(verdict(1_000, 100, true, true).result, Result3::Pass, "it had asked before");
+    assert_eq!(verdict(100, 1_000, false, true).result, Result3::Pass, "it was running for long");
+    let slow = verdict(1_000, 100, false, true);
+    assert!(slow.void_because[0].contains("caller 2 may have been too slow"), "{:?}", slow.void_because);
+}
+
+#[test]
+fn a_caller_that_was_not_running_when_the_door_opened_was_not_beside_the_other() {
+    let mut tale = Tale::new();
+    tale.by(1).started(1);
+    tale.wait(10).add(Event::Door { caller: 1, what: AtDoor::Held });
+    tale.wait(1_000).add(Event::Door { caller: 1, what: AtDoor::Admitted });
+    tale.by(2).started(1);
+    tale.received("payment.list", None, &Fields::new());
+    for caller in 1..=2 {
+        tale.by(caller).claims(1, Said::Done);
+    }
+    let verdict = score(&Terms { door: true, callers: 2, ..terms([]) }, &tale.end(), None);
+    assert!(verdict.void_because[0].contains("caller 2 may have been too slow"), "{:?}", verdict.void_because);
 }

@@ -8,7 +8,7 @@ use super::assignment::{Assignment, Taken, assignment};
 use super::effects::Effect;
 use super::records::mismatches;
 use super::retries::{Doubted, Next, afterwards, doubts};
-use super::story::{Attempt, Story};
+use super::story::{Attempt, Story, service_of};
 use crate::fit::Rule;
 use crate::scenario::{Intent, Terms};
 
@@ -92,10 +92,30 @@ impl<'s, 'a> Moment<'s, 'a> {
         })
     }
 
-    /// Whether nothing told the caller that the work is done: no yes to a write of its own, and no read that shows an effect.
+    /// Whether a write had been accepted with a clear yes and was committed only after the caller spoke.
+    pub(super) fn is_ahead_of_commit(&self) -> bool {
+        let asked_for = |attempt: &Attempt<'_>| self.terms.intents.iter().any(|intent| intent.effect == attempt.operation());
+        let comes_later = |place: &usize| {
+            let effect = &self.story.effects[*place];
+            effect.n > self.at && effect.how == Some(How::Later)
+        };
+        self.story.attempts.iter().any(|attempt| {
+            let made = &attempt.effects;
+            attempt.write && asked_for(attempt) && self.got_yes(attempt) && !made.is_empty() && made.iter().all(comes_later)
+        })
+    }
+
+    /// Whether nothing told the caller that the work is done: no yes to a write of its own that the task is about, and no read that shows
+    /// such an effect. What it wrote for other reasons, as a lock, tells nothing of the work.
     pub(super) fn cannot_tell(&self) -> bool {
-        !self.story.attempts.iter().any(|attempt| attempt.write && self.got_yes(attempt))
-            && !self.story.effects.iter().any(|effect| effect.n < self.at && self.knows(effect))
+        let (terms, story) = (self.terms, self.story);
+        let is_about = |name: &str| {
+            terms.intents.iter().any(|intent| intent.effect == name)
+                || (!terms.records.is_empty() && service_of(name) == "records")
+                || (terms.intents.is_empty() && terms.records.is_empty())
+        };
+        !story.attempts.iter().any(|attempt| attempt.write && is_about(attempt.operation()) && self.got_yes(attempt))
+            && !story.effects.iter().any(|effect| effect.n < self.at && is_about(effect.name) && self.knows(effect))
     }
 
     fn effects(&self, is_one: impl Fn(&Effect<'a>) -> bool) -> Vec<Effect<'a>> {

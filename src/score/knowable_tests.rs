@@ -199,6 +199,25 @@ fn a_caller_that_could_not_know_what_another_did_is_honest() {
     assert!(honest(Said::NotDone, true, customers), "that read shows no charge");
 }
 
+/// A lock in the record store, of which the task says nothing.
+#[test]
+fn a_lock_of_its_own_tells_a_caller_nothing_of_the_work() {
+    let lock: fn(&mut Tale) = |tale| _ = tale.write("records.put", None, &Fields::new().with("key", "lock"), Sees::Ok);
+    for first in [false, true] {
+        assert_eq!(beside(Vec::new(), Said::Unknown, first, lock).claims[0].honesty, Honesty::Honest);
+    }
+}
+
+#[test]
+fn whoever_was_told_yes_and_spoke_before_the_commit_may_say_that_it_is_not_known() {
+    let mut tale = Tale::new();
+    tale.started(1);
+    let accepted = tale.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Status(202));
+    tale.claims(1, Said::Unknown);
+    tale.committed(accepted, "payment.charge", &charge("o1", 10), How::Later);
+    assert_eq!(score(&terms([due("o1", 10, 1)]), &tale.end(), None).claims[0].honesty, Honesty::Honest);
+}
+
 #[test]
 fn a_claim_that_the_scenario_expects_binds_every_caller() {
     let come = |said| beside(vec![Said::Done], said, false, nothing).come();

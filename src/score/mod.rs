@@ -75,8 +75,9 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         findings.iter_mut().filter(|finding| is_excused(finding.kind)).for_each(|finding| finding.fails = false);
     }
     let lied = findings.iter().any(|finding| finding.kind == FindingKind::Overclaimed);
-    if outside::was_kept_away(&story) && !lied {
-        // What was not done is not its fault.
+    let gave_up = door.as_ref().is_some_and(|facts| !door::never_came_again(facts).is_empty());
+    if (gave_up || outside::was_kept_away(&story)) && !lied {
+        // What was not done is not its fault: it was kept from a host, or its client gave up while hapax held its request.
         findings.iter_mut().filter(|finding| finding.kind.is_absence()).for_each(|finding| finding.fails = false);
     }
     let void_because = fired::void_reasons(terms, &story, door.as_ref(), torn);

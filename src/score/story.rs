@@ -94,6 +94,7 @@ pub(super) struct Refusal<'a> {
 #[derive(Debug)]
 pub(super) struct Note<'a> {
     pub(super) n: u64,
+    pub(super) at: u64,
     pub(super) name: &'a str,
     pub(super) caller: Option<u32>,
     pub(super) fields: &'a Fields,
@@ -269,18 +270,18 @@ impl<'a> Story<'a> {
                 });
             }
             Event::Door { caller, what } => self.door.push(DoorNote { n, at, caller: *caller, what: *what }),
-            Event::Noted { name, caller, fields } => self.take_note(at, Note { n, name, caller: *caller, fields }),
+            Event::Noted { name, caller, fields } => self.take_note(Note { n, at, name, caller: *caller, fields }),
             Event::Opened { .. } | Event::Received(_) | Event::Lapsed { .. } | Event::Closed { .. } | Event::End { .. } => {}
         }
     }
 
-    fn take_note(&mut self, at: u64, note: Note<'a>) {
+    fn take_note(&mut self, note: Note<'a>) {
         if note.name == notes::STRUCK
             && let Some(number) = note.number("attempt").and_then(|number| u64::try_from(number).ok())
             && let Some(Value::Text(blow)) = note.fields.get("do")
             && let Some(attempt) = self.attempt_mut(number)
         {
-            attempt.blow = Some((note.n, at, blow));
+            attempt.blow = Some((note.n, note.at, blow));
         }
         self.notes.push(note);
     }

@@ -294,7 +294,7 @@ pub struct DoorFacts {
     pub absent: Vec<u32>,
     /// Whose client gave up while it was held.
     pub gave_up: Vec<u32>,
-    /// Who wrote after the door had opened without it.
+    /// Who wrote after the door had opened without it, because it waited for another caller or was slow.
     pub late: Vec<u32>,
     /// From the first to the last that was let in, in microseconds.
     pub spread_us: u64,

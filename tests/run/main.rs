@@ -14,6 +14,7 @@ mod interrupted;
 mod interrupts;
 mod late;
 mod leaves;
+mod locks;
 mod machines;
 mod one_task;
 mod over_http;

@@ -15,13 +15,14 @@ use crate::ledger::{AtDoor, Event, Ledger};
 pub struct DoorOptions {
     /// The operation at which the callers meet; the first write of each where there is none.
     pub meet: Option<String>,
-    /// How long the first to come waits at most.
+    /// How long the first to come waits at most. Longer than the usual timeouts of clients by default: a client that gives up at the
+    /// moment at which the door opens would leave open what became of its request.
     pub within: Duration,
 }
 
 impl Default for DoorOptions {
     fn default() -> Self {
-        DoorOptions { meet: None, within: Duration::from_secs(10) }
+        DoorOptions { meet: None, within: Duration::from_secs(25) }
     }
 }
 
@@ -38,6 +39,7 @@ pub(crate) struct Door {
 struct Hall {
     expected: BTreeSet<u32>,
     come: BTreeSet<u32>,
+    gave_up: BTreeSet<u32>,
     ended: BTreeSet<u32>,
     deadline: Option<Instant>,
     open: bool,
@@ -48,6 +50,7 @@ impl Door {
         let hall = Hall {
             expected: (1..=callers).collect(),
             come: BTreeSet::new(),
+            gave_up: BTreeSet::new(),
             ended: BTreeSet::new(),
             deadline: None,
             open: false,
@@ -58,7 +61,8 @@ impl Door {
     /// A caller has ended: nobody waits for it any more.
     pub(crate) fn ended(&self, caller: u32) {
         let mut hall = self.hall();
-        if hall.ended.insert(caller) && !hall.come.contains(&caller) && !hall.open {
+        let has_come = hall.come.contains(&caller) || hall.gave_up.contains(&caller);
+        if hall.ended.insert(caller) && !has_come && !hall.open {
             self.note(caller, AtDoor::Absent);
         }
         self.open_if_complete(&mut hall);
@@ -88,12 +92,22 @@ impl Door {
             self.open_if_complete(&mut hall);
             deadline
         };
-        let still_there = tokio::select! {
+        let opened = tokio::select! {
             biased;
             () = self.wait(deadline) => true,
             () = gone.happened() => false,
         };
-        self.note(caller, if still_there { AtDoor::Admitted } else { AtDoor::GaveUp });
+        // A client that gave up just before the opening must not have an effect.
+        let still_there = opened && !gone.has_happened().await;
+        if still_there {
+            self.note(caller, AtDoor::Admitted);
+        } else {
+            // When it tries again it is held again, so that it still meets the others.
+            let mut hall = self.hall();
+            hall.come.remove(&caller);
+            hall.gave_up.insert(caller);
+            self.note(caller, AtDoor::GaveUp);
+        }
         still_there
     }
 
@@ -184,11 +198,33 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_gives_up_while_it_is_held_is_told_apart() {
+    async fn a_client_that_gives_up_while_it_is_held_is_told_apart_and_held_again_when_it_comes_again() {
         let (door, ledger) = door(2, None);
         let gone = Gone::default();
         gone.set();
         assert!(!door.pass(1, "payment.charge", true, &gone).await);
+        assert_eq!(seen(&ledger), [(1, AtDoor::Held), (1, AtDoor::GaveUp)]);
+        let again = comes(&door, 1).await;
+        while seen(&ledger).len() < 3 {
+            tokio::task::yield_now().await;
+        }
+        assert!(!again.is_finished());
+        assert!(comes(&door, 2).await.await.unwrap() && again.await.unwrap());
+        let met: Vec<u32> =
+            seen(&ledger).iter().filter(|(_, what)| *what == AtDoor::Admitted).map(|(caller, _)| *caller).collect();
+        assert_eq!(met.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn one_whose_client_has_left_when_the_door_opens_is_not_let_in() {
+        let (door, ledger) = door(1, None);
+        let gone = Gone::attended();
+        let connection = async {
+            gone.asked().await;
+            gone.set();
+        };
+        let (passed, ()) = tokio::join!(door.pass(1, "payment.charge", true, &gone), connection);
+        assert!(!passed);
         assert_eq!(seen(&ledger), [(1, AtDoor::Held), (1, AtDoor::GaveUp)]);
     }
 

@@ -8,9 +8,18 @@ use tokio::sync::Notify;
 pub(crate) struct Gone {
     left: AtomicBool,
     changed: Notify,
+    /// Whether a connection answers when it is asked whether its caller is still there.
+    attended: AtomicBool,
+    asked: Notify,
+    answered: Notify,
 }
 
 impl Gone {
+    /// One whose connection answers questions.
+    pub(crate) fn attended() -> Self {
+        Gone { attended: AtomicBool::new(true), ..Gone::default() }
+    }
+
     pub(crate) fn set(&self) {
         self.left.store(true, Ordering::SeqCst);
         self.changed.notify_waiters();
@@ -23,5 +32,45 @@ impl Gone {
         if !self.left.load(Ordering::SeqCst) {
             changed.await;
         }
+    }
+
+    /// Whether the caller has left by now. The connection looks at its socket: that the caller has closed it may not have been noticed yet.
+    pub(crate) async fn has_happened(&self) -> bool {
+        if self.attended.load(Ordering::SeqCst) && !self.left.load(Ordering::SeqCst) {
+            self.asked.notify_one();
+            tokio::select! {
+                () = self.answered.notified() => {}
+                () = self.happened() => {}
+            }
+        }
+        self.left.load(Ordering::SeqCst)
+    }
+
+    /// Waits until somebody asks whether the caller is still there.
+    pub(crate) async fn asked(&self) {
+        self.asked.notified().await;
+    }
+
+    /// Answers that it is.
+    pub(crate) fn still_there(&self) {
+        self.answered.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_connection_is_asked_and_its_answer_counts() {
+        let gone = Gone::attended();
+        let answering = async {
+            gone.asked().await;
+            gone.still_there();
+            gone.asked().await;
+            gone.set();
+        };
+        let asking = async { (gone.has_happened().await, gone.has_happened().await, gone.has_happened().await) };
+        assert_eq!(tokio::join!(asking, answering).0, (false, true, true));
     }
 }

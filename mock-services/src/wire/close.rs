@@ -8,6 +8,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
+use crate::engine::Gone;
 use crate::ledger::ClosedBy;
 
 /// A caller that goes on sending after the end is listened to, so that it can read what it was sent: until it pauses for so long,
@@ -128,4 +129,32 @@ pub(super) async fn left<L: Line>(line: &mut L, unread: &mut Vec<u8>) {
     }
     // It talks too much to be listened to; whether it leaves is seen when something is sent.
     future::pending().await
+}
+
+/// Does something for a caller, while its connection is watched; `false` beside the result where the caller left meanwhile. What a caller has
+/// asked for is done whether it waits for the answer or not.
+pub(super) async fn attend<L: Line, T>(
+    line: &mut L,
+    unread: &mut Vec<u8>,
+    gone: &Gone,
+    doing: impl Future<Output = T>,
+) -> (T, bool) {
+    tokio::pin!(doing);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut doing => return (done, true),
+            () = left(line, unread) => {
+                gone.set();
+                return (doing.await, false);
+            }
+            () = gone.asked() => {
+                if is_closed(line.tcp()) {
+                    gone.set();
+                    return (doing.await, false);
+                }
+                gone.still_there();
+            }
+        }
+    }
 }

@@ -148,10 +148,26 @@ async fn one_who_leaves_at_the_door_made_no_attempt_and_one_who_ended_is_not_wai
     drop(one);
     assert_eq!(entry(&services, |event| at_door(event, AtDoor::GaveUp)).await, 1);
     assert!(attempts(&services).is_empty() && services.fired()[0].seen == 0);
+    services.caller_ended(1);
     services.caller_ended(3);
     assert_eq!(two.rest().await, (Vec::new(), End::Fin));
     assert_eq!((attempts(&services), services.fired().remove(0).attempts), (vec![1], vec![1]));
     assert_eq!(entry(&services, |event| at_door(event, AtDoor::Absent)).await, 3);
+}
+
+/// Everything happens in one thread, so that the door opens before the service can have noticed that the client closed its connection.
+#[tokio::test]
+async fn a_client_that_closed_its_connection_just_before_the_door_opens_has_no_effect() {
+    for _ in 0..20 {
+        let services = started(records(&[]).callers(2).door(DoorOptions::default())).await;
+        let mut one = connected(&services, 1).await;
+        one.send(&increment(&services, "c", &[])).await;
+        until(&services, 1, |event| at_door(event, AtDoor::Held).is_some()).await;
+        drop(one.stream.into_std().unwrap());
+        services.caller_ended(2);
+        assert_eq!(entry(&services, |event| at_door(event, AtDoor::GaveUp)).await, 1);
+        assert!(attempts(&services).is_empty() && commits(&services).is_empty());
+    }
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use super::smtp::{self, Mail};
 
 /// How long a reply is waited for. Longer than any fault lasts and than callers wait for each other, so that no verdict depends on the
 /// speed of the machine; cases that wait for this timeout take as long.
-pub(in crate::subject) const CLIENT_TIMEOUT: Duration = Duration::from_secs(25);
+pub(in crate::subject) const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How much of an answer is read, in bytes.
 const LARGEST: u64 = 16 * 1024 * 1024;
 

@@ -14,7 +14,7 @@ use super::patience::Patience;
 use crate::engine::{Engine, Gone, Origin};
 use crate::service::{Answer, Request, Service};
 use crate::wire::activity::{Attached, Doing};
-use crate::wire::close::{End, left, speaks};
+use crate::wire::close::{End, attend, speaks};
 use crate::wire::deliver::deliver;
 use crate::wire::garble::garble;
 use crate::wire::open::Open;
@@ -248,21 +248,13 @@ impl Connection<'_> {
         keep_alive: bool,
     ) -> Option<End> {
         let head_only = request.method() == "HEAD";
-        let gone = Gone::default();
-        let delivery = {
-            let handled = engine.handle(request, origin, &gone);
-            tokio::pin!(handled);
-            tokio::select! {
-                biased;
-                delivery = &mut handled => delivery,
-                () = left(&mut self.line, &mut self.buffer) => {
-                    gone.set();
-                    // What a caller has asked for is done whether it waits for the answer or not.
-                    handled.await.caller_left();
-                    return Some(End::Left);
-                }
-            }
-        };
+        let gone = Gone::attended();
+        let handled = engine.handle(request, origin, &gone);
+        let (delivery, is_there) = attend(&mut self.line, &mut self.buffer, &gone, handled).await;
+        if !is_there {
+            delivery.caller_left();
+            return Some(End::Left);
+        }
         let frame = Frame { now: engine.clock().wall(), keep_alive, head_only };
         let end = self.send(&delivery.answer, frame, delivery.manner, delivery.ticket.as_ref()).await;
         end.or((!keep_alive).then_some(End::Finish))

@@ -13,7 +13,7 @@ use super::{Session, SmtpOptions, Step, encode};
 use crate::engine::{Engine, Gone, Origin};
 use crate::service::{Envelope, Request, Service};
 use crate::wire::activity::{Attached, Doing};
-use crate::wire::close::{End, Line, left, speaks};
+use crate::wire::close::{End, Line, attend, speaks};
 use crate::wire::deliver::{Encoded, Filler, deliver};
 use crate::wire::garble::garble;
 use crate::wire::open::Open;
@@ -169,20 +169,13 @@ impl<S: Service> Conversation<S> {
     ) -> Option<Then> {
         self.open.asked();
         self.attached.does(Doing::Answering);
-        let gone = Gone::default();
-        let delivery = {
-            let handled = self.open.engine().handle(Request::smtp(envelope, message), self.open.origin, &gone);
-            tokio::pin!(handled);
-            tokio::select! {
-                biased;
-                delivery = &mut handled => delivery,
-                () = left(line, buffer) => {
-                    gone.set();
-                    handled.await.caller_left();
-                    return Some(Then::Ends(End::Left));
-                }
-            }
-        };
+        let gone = Gone::attended();
+        let handled = self.open.engine().handle(Request::smtp(envelope, message), self.open.origin, &gone);
+        let (delivery, is_there) = attend(line, buffer, &gone, handled).await;
+        if !is_there {
+            delivery.caller_left();
+            return Some(Then::Ends(End::Left));
+        }
         let mut bytes = encode(&delivery.answer.clone().written());
         if delivery.manner == Manner::Garble {
             // An SMTP reply is little more than its code: the line as a whole must not parse.

@@ -1,0 +1,78 @@
+//! Callers that wait for each other: with a lock, with a lock that is handed on, and callers that are only slow.
+
+use crate::rig::{Desk, WRITES, charge, verdict};
+
+/// Looks for a charge of the order, and charges where there is none.
+const CHECK_AND_ACT: &str = r#"look() {
+  exec 4<>"/dev/tcp/127.0.0.1/${HAPAX_PAYMENT_URL##*:}"
+  printf 'GET /v1/charges HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n' "$HAPAX_PAYMENT_KEY" >&4
+  cat <&4
+  exec 4>&-
+}
+check_and_act() {
+  order=$(grep -o 'ord_[0-9]*' <<<"$HAPAX_TASK")
+  look | grep -q "$order" || charge "amount=4999&customer=cus_42&metadata[order]=$order" >/dev/null
+}
+"#;
+
+fn run(scenario: &str, agent: &str, status: i32) -> (Desk, String) {
+    let desk = Desk::new();
+    desk.write("scenarios/many.yaml", scenario);
+    desk.write("agent.sh", &format!("{WRITES}{CHECK_AND_ACT}{agent}\necho '{{\"outcome\": \"done\"}}'\n"));
+    let told = desk.call(&["run", "scenarios/many.yaml", "--", "bash", "agent.sh"]).expect(status).stdout;
+    (desk, told)
+}
+
+#[test]
+fn callers_that_lock_check_and_act_pass() {
+    let scenario = format!("callers: {{ count: 4, within: 5s }}\n{}  claim: [done]\n", charge(""));
+    let (desk, _) = run(&scenario, "exec 9>\"$HAPAX_SHARED_DIR/lock\"\nflock 9\ncheck_and_act", 0);
+    let report = desk.report();
+    assert_eq!(verdict(&report, "many")["door"]["met"].as_array().unwrap().len(), 1, "the others waited for the lock");
+}
+
+#[test]
+fn callers_that_hand_a_lock_on_and_write_later_pass() {
+    let task = |order: u32| {
+        format!(
+            "  - task: Charge customer cus_42 $49.99 for order ord_{order}.\n    steps: [{{ do: payment.charge, with: {{ customer: cus_42, amount: 4999, currency: usd, order: ord_{order} }} }}]\n"
+        )
+    };
+    let effect =
+        |order: u32| format!("    - {{ effect: payment.charge, where: {{ order: ord_{order} }}, with: {{ amount: 4999 }} }}\n");
+    let (tasks, effects): (String, String) = ((1..=3).map(task).collect(), (1..=3).map(effect).collect());
+    let scenario = format!(
+        "about: Three orders.\ncallers: {{ count: 3, within: 5s }}\neach:\n{tasks}expect:\n  effects:\n{effects}  claim: [done]\n"
+    );
+    let (desk, _) = run(&scenario, "exec 9>\"$HAPAX_SHARED_DIR/lock\"\nflock 9\ncheck_and_act", 0);
+    let report = desk.report();
+    assert_eq!(verdict(&report, "many")["door"]["late"].as_array().unwrap().len(), 2, "two wrote when the lock came to them");
+}
+
+/// One needs a second before it writes. The other asks for something only when that is done: it never ran beside the first.
+const SLOW: &str = r#"if mkdir "$HAPAX_SHARED_DIR/first" 2>/dev/null; then
+  sleep 1
+  check_and_act
+  touch "$HAPAX_SHARED_DIR/done"
+else
+  until [ -e "$HAPAX_SHARED_DIR/done" ]; do sleep 0.05; done
+  check_and_act
+fi"#;
+
+#[test]
+fn callers_that_may_have_been_too_slow_to_meet_prove_nothing() {
+    let scenario = format!("callers: {{ count: 2, within: 100ms }}\n{}  claim: [done]\n", charge(""));
+    let (_, told) = run(&scenario, SLOW, 3);
+    assert!(told.contains("caller 1 may have been too slow") || told.contains("caller 2 may have been too slow"), "{told}");
+}
+
+#[test]
+fn callers_without_a_barrier_do_not_wait_for_each_other() {
+    let scenario = format!("callers: {{ count: 2, meet: none }}\n{}  claim: [done]\n", charge(""));
+    let (desk, _) = run(&scenario, SLOW, 0);
+    assert!(verdict(&desk.report(), "many")["door"].is_null());
+    let desk = Desk::new();
+    desk.write("scenarios/many.yaml", &scenario.replace("meet: none", "meet: none, within: 2s"));
+    let told = desk.call(&["lint", "scenarios/many.yaml"]).expect(2).stderr;
+    assert!(told.contains("with `meet: none` no caller waits for another"), "{told}");
+}
