@@ -13,3 +13,4 @@ pub mod selftest;
 pub mod serve;
 pub mod subject;
 pub mod trial;
+mod trust;

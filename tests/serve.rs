@@ -228,3 +228,15 @@ fn help_suffices() {
     assert_eq!(status, 0);
     insta::assert_snapshot!(out);
 }
+
+#[test]
+fn the_certificate_authority_of_the_mail_server_is_kept_where_the_user_wants_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ca.pem");
+    let serve = Serve::start(&["email", "--quiet", "--ca-file", file.to_str().unwrap()]);
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert!(written.starts_with("-----BEGIN CERTIFICATE-----"), "{written}");
+    let (_, services) = serve.admin("GET", "/v1/services", "");
+    assert_eq!(services["services"][0]["ca"], written);
+    assert!(services["services"][0]["smtps"][0].as_str().unwrap().starts_with("smtps://127.0.0.1:"), "{services}");
+}

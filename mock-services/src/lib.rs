@@ -24,4 +24,4 @@ pub use apis::{Api, api_of, apis};
 pub use clock::Clock;
 pub use engine::{Access, DoorOptions, Held, Listener, Moment, MomentKind};
 pub use services::{Builder, MockServices, ServiceOptions, StartError};
-pub use wire::{Limits, OpenConnections};
+pub use wire::{Limits, OpenConnections, certificate_authority};

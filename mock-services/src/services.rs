@@ -60,6 +60,8 @@ pub struct ServiceOptions {
     pub port: Option<u16>,
     /// The same for SMTP.
     pub smtp_port: Option<u16>,
+    /// The same for SMTP over TLS from the first byte.
+    pub smtps_port: Option<u16>,
 }
 
 struct Shared {
@@ -293,9 +295,14 @@ async fn start<S: Service>(service: S, options: ServiceOptions, shared: Arc<Shar
         let wire = Arc::clone(&shared.wire);
         endpoints.push(Endpoint::open(Arc::clone(&engine), wire, caller, Protocol::Http, port).await.map_err(failed)?);
         if engine.service().takes_smtp() {
-            let port = options.smtp_port.filter(|_| caller == 1);
-            let wire = Arc::clone(&shared.wire);
-            endpoints.push(Endpoint::open(Arc::clone(&engine), wire, caller, Protocol::Smtp, port).await.map_err(failed)?);
+            let mut protocols = vec![(Protocol::Smtp, options.smtp_port)];
+            if shared.wire.tls().is_some() {
+                protocols.push((Protocol::Smtps, options.smtps_port));
+            }
+            for (protocol, port) in protocols {
+                let (wire, port) = (Arc::clone(&shared.wire), port.filter(|_| caller == 1));
+                endpoints.push(Endpoint::open(Arc::clone(&engine), wire, caller, protocol, port).await.map_err(failed)?);
+            }
         }
     }
     Ok(Running { name, key, operations, endpoints, control: engine })
@@ -340,6 +347,12 @@ impl MockServices {
     #[must_use]
     pub fn smtp_address(&self, service: &str, caller: u32) -> Option<SocketAddr> {
         self.endpoint(service, caller, Protocol::Smtp)
+    }
+
+    /// The same over TLS from the first byte.
+    #[must_use]
+    pub fn smtps_address(&self, service: &str, caller: u32) -> Option<SocketAddr> {
+        self.endpoint(service, caller, Protocol::Smtps)
     }
 
     fn endpoint(&self, service: &str, caller: u32, protocol: Protocol) -> Option<SocketAddr> {

@@ -52,7 +52,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "SERVICE=PROFILE", value_parser = profile)]
     idempotency: Vec<(String, Profile)>,
 
-    /// The port of a service, or that for SMTP as smtp=PORT [default: the system chooses]
+    /// The port of a service, or that for SMTP as smtp=PORT, over TLS as smtps=PORT [default: the system chooses]
     #[arg(long, value_name = "SERVICE=PORT", value_parser = port)]
     port: Vec<(String, u16)>,
 
@@ -75,6 +75,10 @@ pub(super) struct ServeArgs {
     /// The port of the admin API [default: the system chooses]
     #[arg(long, value_name = "PORT")]
     admin_port: Option<u16>,
+
+    /// Write the certificate authority of the mail server to this file [default: a temporary file, which is shown]
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
 
     /// Write the ledger to this file, which must not exist, as it happens
     #[arg(long, value_name = "FILE")]
@@ -118,6 +122,7 @@ pub(super) fn run(args: ServeArgs) -> ExitStatus {
         address: args.listen,
         token: args.token,
         admin_port: args.admin_port,
+        ca_file: args.ca_file,
         ledger: args.ledger,
     };
     let outcome = tokio::runtime::Builder::new_multi_thread()

@@ -5,16 +5,19 @@ use std::net::SocketAddr;
 
 use mock_services::MockServices;
 
-use crate::subject::client_variables;
+use crate::subject::words::quoted;
+use crate::subject::{MailAddress, client_variables};
+use crate::trust::Trust;
 
-pub(super) fn render(services: &MockServices, callers: u32, admin: SocketAddr, token: &str) -> String {
+pub(super) fn render(services: &MockServices, callers: u32, admin: SocketAddr, token: &str, trust: Option<&Trust>) -> String {
     let mut text = String::from("Mock services are running. Stop them with Ctrl-C.\n\n");
     for name in services.names() {
         for caller in 1..=callers {
             let whose = if callers > 1 { format!("  caller {caller}") } else { String::new() };
             let smtp = services.smtp_address(name, caller).map(|address| format!("  smtp://{address}")).unwrap_or_default();
+            let smtps = services.smtps_address(name, caller).map(|address| format!("  smtps://{address}")).unwrap_or_default();
             let url = services.url(name, caller).unwrap_or_default();
-            let _ = writeln!(text, "  {name:<9} {url}{smtp}{whose}");
+            let _ = writeln!(text, "  {name:<9} {url}{smtp}{smtps}{whose}");
         }
     }
     let _ = writeln!(text, "  {:<9} http://{admin}  (GET /openapi.json says what it can do)\n", "admin");
@@ -24,6 +27,15 @@ pub(super) fn render(services: &MockServices, callers: u32, admin: SocketAddr, t
         let _ = writeln!(text, "export {name}={value}");
     }
     let _ = writeln!(text, "export HAPAX_ADMIN_URL=http://{admin}\nexport HAPAX_ADMIN_TOKEN={token}\n");
+    if let Some(trust) = trust {
+        text.push_str(
+            "For clients that verify the certificate of the mail server (unset these when the services are stopped):\n\n",
+        );
+        for (name, value) in trust.variables() {
+            let _ = writeln!(text, "export {name}={}", quoted(&value));
+        }
+        text.push('\n');
+    }
     text
 }
 
@@ -36,7 +48,7 @@ fn environment(services: &MockServices) -> Vec<(String, String)> {
         lines.push((format!("{stem}_URL"), url.clone()));
         lines.push((format!("{stem}_KEY"), key.clone()));
         if let Some(address) = services.smtp_address(name, 1) {
-            lines.push(("HAPAX_SMTP_URL".to_owned(), format!("smtp://{address}")));
+            lines.extend(MailAddress::new(address, services.smtps_address(name, 1), &key, None).variables());
         }
         lines.extend(client_variables(name, &url, &key));
     }

@@ -36,6 +36,14 @@ pub enum ServeError {
         /// What the system says.
         error: io::Error,
     },
+    /// The certificate authority of the mail server cannot be written.
+    #[error("cannot write the certificate authority to {path}: {error}", path = path.display())]
+    CaFile {
+        /// Which file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
     /// A token is needed and there is none.
     #[error("listening on {0} lets others reach the admin API")]
     TokenNeeded(std::net::IpAddr),
@@ -73,7 +81,9 @@ impl ServeError {
             ServeError::Ledger { error, .. } if error.kind() == io::ErrorKind::AlreadyExists => {
                 "a ledger is never written over: name another file, or move this one away".to_owned()
             }
-            ServeError::Ledger { .. } => "name a file in a folder that exists and that you may write to".to_owned(),
+            ServeError::CaFile { .. } | ServeError::Ledger { .. } => {
+                "name a file in a folder that exists and that you may write to".to_owned()
+            }
             ServeError::TokenNeeded(_) => {
                 "give a token of at least 16 characters with --token or in HAPAX_TOKEN, or leave --listen out".to_owned()
             }

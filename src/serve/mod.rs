@@ -24,6 +24,8 @@ use mock_services::service::{Operation, Service, mint};
 use mock_services::yaml::{MAX_BYTES, Problems, Source};
 use mock_services::{Clock, MockServices};
 
+use crate::scratch::Scratch;
+use crate::trust::Trust;
 pub use error::ServeError;
 pub use options::Options;
 
@@ -40,6 +42,8 @@ pub struct Serving {
     admin: SocketAddr,
     token: String,
     callers: u32,
+    /// The files by which clients can verify the mail server, and the folder for those that go with this.
+    trust: Option<(Trust, Scratch)>,
 }
 
 /// What is left when they have been stopped.
@@ -92,7 +96,11 @@ impl Serving {
         ledger.hide_value(&token);
         let services = Arc::new(builder.clock(clock).ledger(ledger).faults(faults).start().await?);
         let admin = admin::open(Arc::clone(&services), token.clone(), options.address, options.admin_port).await?;
-        Ok(Serving { operations: services.operations(), services, file, admin, token, callers: options.callers })
+        let trust = match services.names().any(|name| services.smtp_address(name, 1).is_some()) {
+            true => write_trust(options.ca_file.as_deref())?,
+            false => None,
+        };
+        Ok(Serving { operations: services.operations(), services, file, admin, token, callers: options.callers, trust })
     }
 
     /// The services.
@@ -104,7 +112,7 @@ impl Serving {
     /// What a user needs to know to begin: addresses and lines to paste.
     #[must_use]
     pub fn banner(&self) -> String {
-        banner::render(&self.services, self.callers, self.admin, &self.token)
+        banner::render(&self.services, self.callers, self.admin, &self.token, self.trust.as_ref().map(|(trust, _)| trust))
     }
 
     /// Closes the ports, settles the services and closes the ledger.
@@ -141,6 +149,16 @@ pub fn stop_signal() -> Result<impl Future<Output = ()>, ServeError> {
             _ = terminate.recv() => {}
         }
     })
+}
+
+/// Writes the files by which clients can verify the mail server: the authority to the file that the user names, what else there is to a
+/// folder of its own.
+fn write_trust(ca_file: Option<&std::path::Path>) -> Result<Option<(Trust, Scratch)>, ServeError> {
+    let scratch = Scratch::new().map_err(ServeError::Runtime)?;
+    let (ca, bundle) = (scratch.path().join("ca.pem"), scratch.path().join("ca-bundle.pem"));
+    let ca = ca_file.map_or(ca, std::path::Path::to_owned);
+    let written = Trust::write(&ca, &bundle).map_err(|error| ServeError::CaFile { path: ca, error })?;
+    Ok(written.map(|trust| (trust, scratch)))
 }
 
 fn shipped_tickets() -> Result<Custom, ServeError> {

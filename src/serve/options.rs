@@ -24,7 +24,7 @@ pub struct Options {
     pub fault_file: Option<PathBuf>,
     /// How services treat keys, where not in their own way.
     pub idempotency: Vec<(String, Profile)>,
-    /// The ports of services, where not chosen by the system; `smtp` is that of the email service for SMTP.
+    /// The ports of services, where not chosen by the system; `smtp` is that of the email service for SMTP, `smtps` that for SMTP over TLS.
     pub ports: Vec<(String, u16)>,
     /// How many callers there are.
     pub callers: u32,
@@ -36,6 +36,8 @@ pub struct Options {
     pub token: Option<String>,
     /// The port of the admin API.
     pub admin_port: Option<u16>,
+    /// Where the certificate authority of the mail server is written; a temporary file where nothing is said.
+    pub ca_file: Option<PathBuf>,
     /// Where the ledger is written.
     pub ledger: Option<PathBuf>,
 }
@@ -61,7 +63,7 @@ impl Options {
         let started = || names.iter().copied().chain(own.iter().copied());
         let named = self.idempotency.iter().map(|(name, _)| name).chain(self.ports.iter().map(|(name, _)| name));
         for name in named {
-            if !started().chain(["smtp"]).any(|known| known == name) {
+            if !started().chain(["smtp", "smtps"]).any(|known| known == name) {
                 return Err(unknown(name, started().collect()));
             }
         }
@@ -71,7 +73,12 @@ impl Options {
     pub(super) fn of_service(&self, name: &str) -> ServiceOptions {
         let port_of = |wanted: &str| self.ports.iter().find(|(service, _)| service == wanted).map(|(_, port)| *port);
         let profile = self.idempotency.iter().find(|(service, _)| service == name).map(|(_, profile)| *profile);
-        ServiceOptions { idempotency: profile.map(Idempotency::new), port: port_of(name), smtp_port: port_of("smtp") }
+        ServiceOptions {
+            idempotency: profile.map(Idempotency::new),
+            port: port_of(name),
+            smtp_port: port_of("smtp"),
+            smtps_port: port_of("smtps"),
+        }
     }
 
     pub(super) fn checked_token(&self) -> Result<String, ServeError> {

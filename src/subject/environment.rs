@@ -22,7 +22,8 @@ pub(super) fn environment(start: &Start, settings: &Settings, parent: &[(String,
         all.insert(format!("{stem}_URL"), service.url.clone());
         all.insert(format!("{stem}_KEY"), service.key.clone());
         if let Some(smtp) = &service.smtp {
-            all.insert("HAPAX_SMTP_URL".to_owned(), smtp.clone());
+            all.extend(smtp.variables());
+            all.extend(smtp.trust.iter().flat_map(crate::trust::Trust::variables));
         }
         all.extend(client_variables(&service.name, &service.url, &service.key));
     }

@@ -1,4 +1,4 @@
-use super::super::{Limits, ServiceAddress, Template};
+use super::super::{Limits, MailAddress, ServiceAddress, Template, Trust};
 use super::*;
 
 fn start() -> Start {
@@ -14,7 +14,12 @@ fn start() -> Start {
             ServiceAddress {
                 name: "email".into(),
                 url: "http://127.0.0.1:4002".into(),
-                smtp: Some("smtp://127.0.0.1:2525".into()),
+                smtp: Some(MailAddress::new(
+                    ([127, 0, 0, 1], 2525).into(),
+                    Some(([127, 0, 0, 1], 2465).into()),
+                    "re_1",
+                    Some(Trust { ca: "/trial/ca.pem".into(), bundle: "/trial/all.pem".into(), extra: "/trial/ca.pem".into() }),
+                )),
                 key: "re_1".into(),
             },
             ServiceAddress { name: "deploy".into(), url: "http://127.0.0.1:4003".into(), smtp: None, key: "gh_1".into() },

@@ -180,7 +180,13 @@ pub(super) fn body(start: &Start) -> String {
         .map(|service| {
             let mut about = json!({ "url": service.url, "key": service.key });
             if let Some(smtp) = &service.smtp {
-                about["smtp"] = json!(smtp);
+                about["smtp"] = json!(smtp.url);
+                if let Some(url) = &smtp.tls_url {
+                    about["smtps"] = json!(url);
+                }
+                if let Some(trust) = &smtp.trust {
+                    about["ca_file"] = json!(trust.ca);
+                }
             }
             (service.name.clone(), about)
         })

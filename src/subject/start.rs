@@ -72,8 +72,8 @@ pub struct ServiceAddress {
     pub name: String,
     /// `http://127.0.0.1:PORT`.
     pub url: String,
-    /// `smtp://127.0.0.1:PORT`, where it takes messages.
-    pub smtp: Option<String>,
+    /// Where it takes messages by SMTP, if it does.
+    pub smtp: Option<super::MailAddress>,
     /// The API key that it takes.
     pub key: String,
 }

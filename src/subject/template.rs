@@ -5,7 +5,7 @@ use mock_services::yaml::{listed, nearest, shown};
 use super::ServiceAddress;
 
 /// The services that hapax ships, for telling a typing error from a service of the user's own.
-const SHIPPED: [&str; 6] = ["payment", "email", "deploy", "records", "tickets", "smtp"];
+const SHIPPED: [&str; 7] = ["payment", "email", "deploy", "records", "tickets", "smtp", "smtps"];
 
 /// A text with holes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,10 +23,33 @@ enum Part {
     Host,
     Port,
     Key,
+    User,
+    Password,
+    Ca,
 }
 
 impl Part {
-    const ALL: [(&'static str, Part); 4] = [("url", Part::Url), ("host", Part::Host), ("port", Part::Port), ("key", Part::Key)];
+    /// What every service has.
+    const OF_A_SERVICE: [(&'static str, Part); 4] =
+        [("url", Part::Url), ("host", Part::Host), ("port", Part::Port), ("key", Part::Key)];
+    /// What a mail server has.
+    const OF_MAIL: [(&'static str, Part); 6] = [
+        ("url", Part::Url),
+        ("host", Part::Host),
+        ("port", Part::Port),
+        ("user", Part::User),
+        ("password", Part::Password),
+        ("ca", Part::Ca),
+    ];
+
+    fn of(service: &str) -> &'static [(&'static str, Part)] {
+        if is_mail(service) { &Part::OF_MAIL } else { &Part::OF_A_SERVICE }
+    }
+}
+
+/// Whether it is the SMTP side of the email service.
+fn is_mail(service: &str) -> bool {
+    matches!(service, "smtp" | "smtps")
 }
 
 /// What is wrong with a template.
@@ -111,12 +134,12 @@ fn hole(name: &str) -> Result<Piece, TemplateError> {
     if service.is_empty() || !service.bytes().all(is_name) {
         return unknown(format!("name a service: {}, or one of your own", listed(SHIPPED)));
     }
-    match Part::ALL.into_iter().find(|(word, _)| *word == part) {
-        Some((_, Part::Key)) if service == "smtp" => unknown("mail is sent with the key `${email.key}`".to_owned()),
-        Some((_, part)) => Ok(Piece::Hole { service: service.to_owned(), part }),
+    match Part::of(service).iter().find(|(word, _)| *word == part) {
+        Some((_, part)) => Ok(Piece::Hole { service: service.to_owned(), part: *part }),
+        None if is_mail(service) && part == "key" => unknown(format!("the key is the password: `${{{service}.password}}`")),
         None => {
-            let words = || Part::ALL.into_iter().map(|(word, _)| word);
-            let allowed = format!("a service has {}", listed(words()));
+            let words = || Part::of(service).iter().map(|(word, _)| *word);
+            let allowed = format!("{} has {}", if is_mail(service) { "a mail server" } else { "a service" }, listed(words()));
             unknown(match nearest(part, words()) {
                 Some(near) => format!("did you mean `${{{service}.{near}}}`? {allowed}"),
                 None => allowed,
@@ -126,18 +149,24 @@ fn hole(name: &str) -> Result<Piece, TemplateError> {
 }
 
 fn filled(services: &[ServiceAddress], name: &str, part: Part) -> Option<String> {
-    let (url, key) = if name == "smtp" {
-        (services.iter().find_map(|service| service.smtp.as_deref())?, "")
-    } else {
-        services.iter().find(|service| service.name == name).map(|service| (service.url.as_str(), service.key.as_str()))?
+    let mail = services.iter().find(|service| service.smtp.is_some());
+    let service = if is_mail(name) { mail? } else { services.iter().find(|service| service.name == name)? };
+    let smtp = service.smtp.as_ref();
+    let url = match name {
+        "smtp" => &smtp?.url,
+        "smtps" => smtp?.tls_url.as_ref()?,
+        _ => &service.url,
     };
-    let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next()?;
+    let authority = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest).split('/').next()?;
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, address)| address);
     let (host, port) = authority.rsplit_once(':')?;
     Some(match part {
         Part::Url => url.to_owned(),
         Part::Host => host.trim_matches(['[', ']']).to_owned(),
         Part::Port => port.to_owned(),
-        Part::Key => key.to_owned(),
+        Part::Key | Part::Password => service.key.clone(),
+        Part::User => super::mail::SMTP_USER.to_owned(),
+        Part::Ca => smtp?.trust.as_ref()?.ca.to_string_lossy().into_owned(),
     })
 }
 

@@ -5,7 +5,15 @@ fn services() -> Vec<ServiceAddress> {
     let service = |name: &str, port: u16, smtp: Option<u16>| ServiceAddress {
         name: name.to_owned(),
         url: format!("http://127.0.0.1:{port}"),
-        smtp: smtp.map(|port| format!("smtp://127.0.0.1:{port}")),
+        smtp: smtp.map(|port| {
+            let address = |port: u16| ([127, 0, 0, 1], port).into();
+            let trust = crate::trust::Trust {
+                ca: "/trial/ca.pem".into(),
+                bundle: "/trial/all.pem".into(),
+                extra: "/trial/ca.pem".into(),
+            };
+            crate::subject::MailAddress::new(address(port), Some(address(port + 1)), "re_1", Some(trust))
+        }),
         key: format!("key_{name}"),
     };
     vec![service("payment", 4001, None), service("email", 4002, Some(2525)), service("seats", 4003, None)]
@@ -22,6 +30,8 @@ fn holes_are_filled_with_parts_of_services() {
         ("${payment.host}:${payment.port}", "127.0.0.1:4001"),
         ("Bearer ${email.key}", "Bearer key_email"),
         ("${smtp.host} ${smtp.port}", "127.0.0.1 2525"),
+        ("${smtp.user} ${smtps.port} ${smtp.ca}", "apikey 2526 /trial/ca.pem"),
+        ("${smtps.url}", "smtps://apikey:re_1@127.0.0.1:2526"),
         ("${seats.url}", "http://127.0.0.1:4003"),
         ("no holes, $HOME, $${payment.url}", "no holes, $HOME, ${payment.url}"),
         ("", ""),

@@ -12,7 +12,7 @@ use super::notes_write::Notes;
 use super::{Names, Setup};
 use crate::report::Output;
 use crate::scenario::{Case, Then, Work};
-use crate::subject::{BeforeStop, How, Recorder, ServiceAddress, Start, Subject};
+use crate::subject::{BeforeStop, How, MailAddress, Recorder, ServiceAddress, Start, Subject};
 
 /// A caller stops after this many starts, whatever strikes it.
 const MOST_STARTS: u32 = 100;
@@ -72,11 +72,13 @@ impl Caller<'_> {
 
     pub(super) fn start(&self, start: u32, work: &Work) -> Start {
         let addresses = self.services.names().filter_map(|name| {
+            let key = self.services.key(name)?;
+            let (plain, tls) = (self.services.smtp_address(name, self.number), self.services.smtps_address(name, self.number));
             Some(ServiceAddress {
                 name: name.to_owned(),
                 url: self.services.url(name, self.number)?,
-                smtp: self.services.smtp_address(name, self.number).map(|address| format!("smtp://{address}")),
-                key: self.services.key(name)?.to_owned(),
+                smtp: plain.map(|plain| MailAddress::new(plain, tls, key, self.dirs.trust.clone())),
+                key: key.to_owned(),
             })
         });
         Start {

@@ -4,16 +4,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::names::Names;
+use crate::trust::Trust;
 
 #[derive(Debug)]
 pub(super) struct Dirs {
     root: PathBuf,
     names: Names,
+    /// The files by which clients can verify a mail server, where the trial has one.
+    pub(super) trust: Option<Trust>,
 }
 
 impl Dirs {
     pub(super) fn create(root: &Path, names: Names, callers: u32) -> io::Result<Self> {
-        let dirs = Dirs { root: root.to_owned(), names };
+        let dirs = Dirs { root: root.to_owned(), names, trust: None };
         let mut all: Vec<PathBuf> = (1..=callers).map(|caller| dirs.state(caller)).collect();
         all.extend([dirs.shared(), dirs.claims()]);
         // In the order of their names: when a directory was made must not tell whose it is.
@@ -35,6 +38,12 @@ impl Dirs {
     /// The file for the claim of one start: each has its own, so that an old claim is never taken for a new one.
     pub(super) fn claim(&self, caller: u32, start: u32) -> PathBuf {
         self.claims().join(self.names.claim(caller, start))
+    }
+
+    /// Writes the files by which clients can verify a mail server; `None` where there is no certificate authority.
+    pub(super) fn write_trust(&self) -> io::Result<Option<Trust>> {
+        let file = |number| self.root.join(self.names.certificates(number));
+        Trust::write(&file(1), &file(2))
     }
 
     fn claims(&self) -> PathBuf {

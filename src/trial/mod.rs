@@ -119,12 +119,15 @@ async fn prepare(
     ledger: &Ledger,
     clock: Clock,
 ) -> Result<(MockServices, Vec<Recorder>, Dirs), String> {
-    let dirs = Dirs::create(&setup.dir, Names::new(setup.seed), case.callers)
+    let mut dirs = Dirs::create(&setup.dir, Names::new(setup.seed), case.callers)
         .map_err(|error| format!("cannot make its directories: {error}"))?;
     let builder = services::builder(case, &terms(case, subject, setup.claims_optional), setup.seed)?;
     let services =
         builder.longest_silence(setup.longest_silence).seed(setup.seed).clock(clock).ledger(ledger.clone()).start().await;
     let services = services.map_err(|error| format!("the services did not start: {error}"))?;
+    if services.names().any(|name| services.smtp_address(name, 1).is_some()) {
+        dirs.trust = dirs.write_trust().map_err(|error| format!("cannot write the certificates of the mail server: {error}"))?;
+    }
     let mut recorders = Vec::new();
     let own = own_ports(&services, case.callers);
     for _ in 0..case.callers {
@@ -136,12 +139,11 @@ async fn prepare(
 
 /// The ports of the services, for all callers.
 fn own_ports(services: &MockServices, callers: u32) -> Vec<OwnPort> {
-    let port = |address: &str| address.rsplit(':').next().and_then(|port| port.parse().ok());
     let mut own = Vec::new();
     for (name, caller) in services.names().flat_map(|name| (1..=callers).map(move |caller| (name, caller))) {
-        let addresses = [services.url(name, caller), services.smtp_address(name, caller).map(|address| address.to_string())];
-        let ports = addresses.iter().flatten().filter_map(|address| port(address));
-        own.extend(ports.map(|port| OwnPort { port, service: name.to_owned() }));
+        let addresses =
+            [services.address(name, caller), services.smtp_address(name, caller), services.smtps_address(name, caller)];
+        own.extend(addresses.into_iter().flatten().map(|address| OwnPort { port: address.port(), service: name.to_owned() }));
     }
     own
 }

@@ -52,6 +52,11 @@ impl Names {
         format!("{}.json", self.name("claim", &[caller, start]))
     }
 
+    /// A file with certificates; `number` tells one from another.
+    pub(crate) fn certificates(self, number: u32) -> String {
+        format!("{}.pem", self.name("certificates", &[number]))
+    }
+
     /// The order in which callers are started: by this text. It has nothing to do with their numbers or their names.
     pub(crate) fn rank(self, caller: u32) -> String {
         self.name("rank", &[caller])

@@ -148,6 +148,12 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 fn plain_word(word: &str) -> String {
+    if let Some((scheme, _)) = word.split_once("://apikey:") {
+        return format!("{scheme}://apikey:SECRET@127.0.0.1:PORT");
+    }
+    if let Some((name, path)) = word.split_once('=').filter(|(_, path)| path.contains("/hapax-")) {
+        return format!("{name}=TEMPORARY/{}", path.rsplit('/').next().unwrap_or_default());
+    }
     if let Some((scheme, rest)) = word.split_once("://127.0.0.1:") {
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         return format!("{scheme}://127.0.0.1:PORT{}", &rest[end..]);

@@ -2,16 +2,18 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
 
 use super::activity::{Activity, Attached, OpenConnections, Phase};
-use super::{Limits, http, smtp};
+use super::{Limits, http, smtp, tls};
 use crate::engine::{Engine, Origin};
 use crate::service::Service;
 
@@ -28,7 +30,10 @@ const LATE_AT_ONCE: usize = 128;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Http,
+    /// In plain text, until the client asks for TLS.
     Smtp,
+    /// Over TLS from the first byte.
+    Smtps,
 }
 
 /// What all ports of a trial share.
@@ -39,11 +44,18 @@ pub(crate) struct Wire {
     connections: AtomicU64,
     /// Moves when silent connections are to make room.
     shed: watch::Sender<u64>,
+    /// Made when the first port needs it.
+    tls: OnceLock<Option<Arc<ServerConfig>>>,
 }
 
 impl Wire {
     pub(crate) fn new(address: IpAddr, limits: Limits) -> Self {
-        Wire { address, limits, connections: AtomicU64::new(0), shed: watch::Sender::new(0) }
+        Wire { address, limits, connections: AtomicU64::new(0), shed: watch::Sender::new(0), tls: OnceLock::new() }
+    }
+
+    /// What secures the ports; `None` where no certificate could be made.
+    pub(crate) fn tls(&self) -> Option<TlsAcceptor> {
+        self.tls.get_or_init(|| tls::server_config(self.address)).clone().map(TlsAcceptor::from)
     }
 }
 
@@ -143,8 +155,7 @@ async fn accept<S: Service>(port: Port, engine: Arc<Engine<S>>, wire: Arc<Wire>,
                         connections.spawn(serve_late(line, Arc::clone(&engine), origin, protocol));
                     } else {
                         let attached = Attached::new(phase.clone(), Arc::clone(&activity), count.clone());
-                        let (engine, shed) = (Arc::clone(&engine), wire.shed.subscribe());
-                        connections.spawn(serve(line, engine, origin, protocol, wire.limits, shed, attached));
+                        connections.spawn(serve(line, Arc::clone(&engine), origin, protocol, Arc::clone(&wire), attached));
                     }
                 }
                 // A caller that has left before it was accepted says nothing of files.
@@ -171,14 +182,23 @@ async fn serve<S: Service>(
     engine: Arc<Engine<S>>,
     origin: Origin,
     protocol: Protocol,
-    limits: Limits,
-    shed: watch::Receiver<u64>,
+    wire: Arc<Wire>,
     attached: Attached,
 ) {
-    match protocol {
-        Protocol::Http => http::serve(line, engine, origin, limits, shed, attached).await,
-        Protocol::Smtp => smtp::serve(line, engine, origin, limits, shed, attached).await,
-    }
+    let (limits, shed) = (wire.limits, wire.shed.subscribe());
+    let security = match protocol {
+        Protocol::Http => {
+            // Nothing of it is held while the connection is.
+            drop(wire);
+            return http::serve(line, engine, origin, limits, shed, attached).await;
+        }
+        Protocol::Smtp => smtp::Security::StartTls(wire.tls()),
+        Protocol::Smtps => match wire.tls() {
+            Some(acceptor) => smtp::Security::Implicit(acceptor),
+            None => return,
+        },
+    };
+    smtp::serve(line, engine, origin, security, limits, shed, attached).await;
 }
 
 /// Records and refuses what comes after the trial has ended.
@@ -186,5 +206,6 @@ async fn serve_late<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin:
     match protocol {
         Protocol::Http => http::serve_late(line, engine, origin).await,
         Protocol::Smtp => smtp::serve_late(line, engine, origin).await,
+        Protocol::Smtps => smtp::serve_late_secured(line, engine, origin).await,
     }
 }

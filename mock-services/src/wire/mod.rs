@@ -22,6 +22,7 @@ use crate::service::Answer;
 pub use activity::OpenConnections;
 pub use limits::Limits;
 pub(crate) use listen::{Endpoint, Protocol, Wire};
+pub use tls::certificate_authority;
 
 /// An answer and how it is to be handed over.
 #[derive(Debug)]

@@ -7,51 +7,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::common::{email, must, started};
-
-/// The certificate is made anew in each process, so there is nothing to check it against.
-#[derive(Debug)]
-struct Any;
-
-impl ServerCertVerifier for Any {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        ring::default_provider().signature_verification_algorithms.supported_schemes()
-    }
-}
 
 /// Reads until the text has come.
 async fn until(line: &mut (impl AsyncReadExt + Unpin), text: &str) {
@@ -68,14 +29,47 @@ async fn secured(address: std::net::SocketAddr) -> TlsStream<TcpStream> {
     until(&mut line, "250 ").await;
     line.write_all(b"STARTTLS\r\n").await.unwrap();
     until(&mut line, "220 ").await;
+    shaken(line, "localhost").await.unwrap()
+}
+
+/// A handshake of a client that trusts nothing but the certificate authority of the services.
+async fn shaken(line: TcpStream, name: &'static str) -> std::io::Result<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    let pem = mock_services::certificate_authority().unwrap();
+    roots.add(CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()).unwrap();
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Any))
+        .with_root_certificates(roots)
         .with_no_client_auth();
-    let name = ServerName::try_from("localhost").unwrap();
-    must(TlsConnector::from(Arc::new(config)).connect(name, line)).await.unwrap()
+    must(TlsConnector::from(Arc::new(config)).connect(ServerName::try_from(name).unwrap(), line)).await
+}
+
+#[tokio::test]
+async fn a_client_that_trusts_the_authority_can_verify_every_name_of_the_local_machine_and_no_other() {
+    let services = started(email(&[])).await;
+    let address = services.smtps_address("email", 1).unwrap();
+    for name in ["localhost", "127.0.0.1", "::1"] {
+        let line = TcpStream::connect(address).await.unwrap();
+        let mut line = shaken(line, name).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        until(&mut line, "220 ").await;
+    }
+    let line = TcpStream::connect(address).await.unwrap();
+    assert!(shaken(line, "mail.example").await.is_err());
+}
+
+#[tokio::test]
+async fn a_mail_is_taken_over_tls_from_the_first_byte_and_tls_is_not_offered_twice() {
+    let services = started(email(&[])).await;
+    let line = TcpStream::connect(services.smtps_address("email", 1).unwrap()).await.unwrap();
+    let mut line = shaken(line, "127.0.0.1").await.unwrap();
+    until(&mut line, "220 ").await;
+    line.write_all(b"STARTTLS\r\n").await.unwrap();
+    until(&mut line, "502 ").await;
+    hand_over(&mut line).await;
+    until(&mut line, "250 ").await;
+    let entries = services.ledger().entries();
+    assert!(entries.iter().any(|entry| matches!(entry.event, mock_services::ledger::Event::Committed { .. })), "{entries:?}");
 }
 
 async fn hand_over(line: &mut TlsStream<TcpStream>) {

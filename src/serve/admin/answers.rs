@@ -21,6 +21,11 @@ pub(super) struct OneService {
     pub(super) urls: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) smtp: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) smtps: Vec<String>,
+    /// The certificate authority of its mail server, as PEM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ca: Option<&'static str>,
     pub(super) operations: Vec<OneOperation>,
 }
 

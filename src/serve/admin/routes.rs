@@ -28,6 +28,11 @@ pub(super) async fn services(State(admin): Shared) -> Json<Services> {
         name: name.to_owned(),
         urls: (1..).map_while(|caller| services.url(name, caller)).collect(),
         smtp: (1..).map_while(|caller| services.smtp_address(name, caller)).map(|address| format!("smtp://{address}")).collect(),
+        smtps: (1..)
+            .map_while(|caller| services.smtps_address(name, caller))
+            .map(|address| format!("smtps://{address}"))
+            .collect(),
+        ca: services.smtps_address(name, 1).and_then(|_| mock_services::certificate_authority()),
         operations: operations
             .iter()
             .filter(|operation| operation.name.split('.').next() == Some(name))

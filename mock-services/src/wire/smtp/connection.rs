@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tokio_rustls::TlsAcceptor;
 
 use super::{Session, SmtpOptions, Step, encode};
 use crate::engine::{Engine, Gone, Origin};
@@ -17,13 +18,21 @@ use crate::wire::close::{End, Line, attend, speaks};
 use crate::wire::deliver::{Encoded, Filler, deliver};
 use crate::wire::garble::garble;
 use crate::wire::open::Open;
-use crate::wire::{Limits, Manner, tls};
+use crate::wire::{Limits, Manner};
 
 /// What comes after a part of the conversation.
 enum Then {
     Ends(End),
     /// The client wants to go on over TLS.
     StartTls,
+}
+
+/// How a connection is secured.
+pub(in crate::wire) enum Security {
+    /// When the client asks for it, where that is possible.
+    StartTls(Option<TlsAcceptor>),
+    /// From the first byte.
+    Implicit(TlsAcceptor),
 }
 
 struct Conversation<S: Service> {
@@ -39,6 +48,7 @@ pub(in crate::wire) async fn serve<S: Service>(
     mut line: TcpStream,
     engine: Arc<Engine<S>>,
     origin: Origin,
+    security: Security,
     limits: Limits,
     mut shed: watch::Receiver<u64>,
     attached: Attached,
@@ -48,10 +58,14 @@ pub(in crate::wire) async fn serve<S: Service>(
         hostname: "localhost".to_owned(),
         size_limit: limits.body,
         require_auth: engine.wants_minted_key(),
-        starttls: tls::acceptor().is_some(),
+        starttls: matches!(security, Security::StartTls(Some(_))),
     };
     let session = Session::new(options);
-    let speaks = async { line.write_all(&session.greeting()).await.is_ok() && speaks(&line, &mut shed, limits.idle_time).await };
+    let speaks = async {
+        // Over TLS the client speaks first, and is greeted when it can hear it.
+        let greeted = matches!(security, Security::Implicit(_)) || line.write_all(&session.greeting()).await.is_ok();
+        greeted && speaks(&line, &mut shed, limits.idle_time).await
+    };
     let spoken = tokio::select! {
         biased;
         spoken = speaks => spoken,
@@ -61,16 +75,16 @@ pub(in crate::wire) async fn serve<S: Service>(
         drop(shed);
         let conversation = Conversation { session, open: Open::new(engine, origin), patience: limits.idle_time, attached };
         // In a box of its own, so that those who say nothing take little.
-        Box::pin(until_late(line, conversation, limits)).await;
+        Box::pin(until_late(line, conversation, security, limits)).await;
     }
 }
 
 /// Converses until the connection ends or the trial does. A client that wants to send more has to connect again, and is recorded then.
-async fn until_late<S: Service>(line: TcpStream, mut conversation: Conversation<S>, limits: Limits) {
+async fn until_late<S: Service>(line: TcpStream, mut conversation: Conversation<S>, security: Security, limits: Limits) {
     let late = conversation.attached.is_late();
     let is_cut = tokio::select! {
         biased;
-        () = converse(line, &mut conversation, limits) => false,
+        () = converse(line, &mut conversation, security, limits) => false,
         () = late => true,
     };
     let Conversation { open, mut attached, .. } = conversation;
@@ -80,16 +94,26 @@ async fn until_late<S: Service>(line: TcpStream, mut conversation: Conversation<
     }
 }
 
-async fn converse<S: Service>(mut line: TcpStream, conversation: &mut Conversation<S>, limits: Limits) {
-    if let (Then::StartTls, Some(acceptor)) = (conversation.go_on(&mut line).await, tls::acceptor()) {
-        match tokio::time::timeout(limits.head_time, acceptor.accept(line)).await {
-            Ok(Ok(mut secured)) => {
-                conversation.session.tls_started();
+async fn converse<S: Service>(mut line: TcpStream, conversation: &mut Conversation<S>, security: Security, limits: Limits) {
+    let (acceptor, is_implicit) = match security {
+        Security::Implicit(acceptor) => (acceptor, true),
+        Security::StartTls(acceptor) => match (conversation.go_on(&mut line).await, acceptor) {
+            (Then::StartTls, Some(acceptor)) => (acceptor, false),
+            _ => return,
+        },
+    };
+    match tokio::time::timeout(limits.head_time, acceptor.accept(line)).await {
+        Ok(Ok(mut secured)) => {
+            conversation.session.tls_started();
+            let greeting = if is_implicit { conversation.session.greeting() } else { Vec::new() };
+            if secured.write_all(&greeting).await.is_ok() && secured.flush().await.is_ok() {
                 conversation.go_on(&mut secured).await;
+            } else {
+                conversation.open.ends(End::Left);
             }
-            Ok(Err(_)) => conversation.open.ends(End::Left),
-            Err(_) => conversation.open.ends(End::Silent),
         }
+        Ok(Err(_)) => conversation.open.ends(End::Left),
+        Err(_) => conversation.open.ends(End::Silent),
     }
 }
 

@@ -14,6 +14,19 @@ use crate::service::Service;
 /// How long a connection may take.
 const TIME: Duration = Duration::from_secs(10);
 
+/// The same on a port that speaks TLS alone: whoever begins a handshake wants to send a message. None is made.
+pub(in crate::wire) async fn serve_secured<S: Service>(mut line: TcpStream, engine: Arc<Engine<S>>, origin: Origin) {
+    let talk = async {
+        if line.read(&mut [0; 512]).await? > 0 {
+            engine.late_message(origin);
+            line.shutdown().await?;
+            while line.read(&mut [0; 512]).await? > 0 {}
+        }
+        std::io::Result::Ok(())
+    };
+    let _ = timeout(TIME, talk).await;
+}
+
 /// Serves a connection that was opened after the trial had ended.
 pub(in crate::wire) async fn serve<S: Service>(mut line: TcpStream, engine: Arc<Engine<S>>, origin: Origin) {
     let talk = async {

@@ -13,8 +13,8 @@ mod tests;
 
 use crate::service::Envelope;
 
-pub(super) use connection::serve;
-pub(super) use late::serve as serve_late;
+pub(super) use connection::{Security, serve};
+pub(super) use late::{serve as serve_late, serve_secured as serve_late_secured};
 use reply::encode;
 use session::Session;
 

@@ -100,9 +100,10 @@ impl Session {
         }
     }
 
-    /// The handshake is done: the conversation begins anew, and what is fed from now on came through TLS.
+    /// The handshake is done, before the first word or after `STARTTLS`: the conversation begins anew, and what is fed from now on came
+    /// through TLS.
     pub(crate) fn tls_started(&mut self) {
-        if self.resume(For::Tls) {
+        if self.resume(For::Tls) || !self.greeted {
             (self.secure, self.greeted, self.authenticated) = (true, false, false);
             self.envelope = None;
         }

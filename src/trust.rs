@@ -1,0 +1,124 @@
+//! The files by which a client can verify the mail server: the certificate authority of this process, alone and behind what the system
+//! trusts. A client that is told to trust the authority alone could reach nothing else.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Where systems keep what they trust; the first that there is counts.
+const SYSTEM: [&str; 5] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+/// A larger file is no list of certificates.
+const LARGEST: u64 = 16 * 1024 * 1024;
+/// The variables that name all that a client trusts.
+const BUNDLE: [&str; 3] = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"];
+/// The variable that names what Node trusts beside its own list.
+const EXTRA: &str = "NODE_EXTRA_CA_CERTS";
+
+/// The files by which a client can verify the mail server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trust {
+    /// The certificate authority alone.
+    pub ca: PathBuf,
+    /// What the system trusts, and the certificate authority behind it.
+    pub bundle: PathBuf,
+    /// What Node is to trust beside its own list: the authority, or the bundle where the user names more for Node, which is in it then.
+    pub extra: PathBuf,
+}
+
+impl Trust {
+    /// Writes the files; `None` where there is no certificate authority.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(crate) fn write(ca: &Path, bundle: &Path) -> io::Result<Option<Self>> {
+        let Some(pem) = mock_services::certificate_authority() else { return Ok(None) };
+        fs::write(ca, pem)?;
+        fs::write(bundle, [trusted(), pem.as_bytes()].concat())?;
+        let (ca, bundle) = (std::path::absolute(ca)?, std::path::absolute(bundle)?);
+        let has_extra = std::env::var_os(EXTRA).is_some_and(|path| !path.is_empty());
+        let extra = if has_extra { bundle.clone() } else { ca.clone() };
+        Ok(Some(Trust { ca, bundle, extra }))
+    }
+
+    /// The variables that clients read, and hapax's own.
+    pub(crate) fn variables(&self) -> Vec<(String, String)> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let own = [("HAPAX_CA_FILE", &self.ca), (EXTRA, &self.extra)];
+        let bundle = BUNDLE.map(|name| (name, &self.bundle));
+        own.into_iter().chain(bundle).map(|(name, path)| (name.to_owned(), text(path))).collect()
+    }
+}
+
+/// What the user or the system trusts, read once.
+fn trusted() -> &'static [u8] {
+    static TRUSTED: OnceLock<Vec<u8>> = OnceLock::new();
+    TRUSTED.get_or_init(|| gathered(&|name| std::env::var_os(name), &SYSTEM.map(PathBuf::from)))
+}
+
+/// The list that `SSL_CERT_FILE` names, or else that of the system; then what the other variables name.
+fn gathered(variable: &dyn Fn(&str) -> Option<OsString>, system: &[PathBuf]) -> Vec<u8> {
+    let named = |name: &str| variable(name).filter(|path| !path.is_empty()).and_then(|path| read(Path::new(&path)));
+    let first = named(BUNDLE[0]).or_else(|| system.iter().find_map(|path| read(path)));
+    let mut parts: Vec<Vec<u8>> = first.into_iter().collect();
+    for name in BUNDLE[1..].iter().chain(&[EXTRA]) {
+        parts.extend(named(name).filter(|more| !parts.contains(more)));
+    }
+    parts.concat()
+}
+
+/// A list of certificates that ends with the end of a line.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let mut list = Vec::new();
+    File::open(path).ok()?.take(LARGEST).read_to_end(&mut list).ok()?;
+    if !list.ends_with(b"\n") {
+        list.push(b'\n');
+    }
+    Some(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_user_names_comes_first_and_nothing_stands_in_the_list_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, text).unwrap();
+            path
+        };
+        let (system, own, extra) = (file("system", "SYSTEM\n"), file("own", "OWN"), file("extra", "EXTRA\n"));
+        let missing = folder.path().join("missing");
+        let list = |variables: &[(&str, &PathBuf)]| {
+            let found =
+                |name: &str| variables.iter().find(|(have, _)| *have == name).map(|(_, path)| path.as_os_str().to_owned());
+            String::from_utf8(gathered(&found, &[missing.clone(), system.clone()])).unwrap()
+        };
+        assert_eq!(list(&[]), "SYSTEM\n");
+        assert_eq!(list(&[("SSL_CERT_FILE", &own)]), "OWN\n");
+        assert_eq!(list(&[("SSL_CERT_FILE", &missing), (EXTRA, &extra)]), "SYSTEM\nEXTRA\n");
+        assert_eq!(list(&[("SSL_CERT_FILE", &own), ("CURL_CA_BUNDLE", &own), ("REQUESTS_CA_BUNDLE", &extra)]), "OWN\nEXTRA\n");
+    }
+
+    #[test]
+    fn the_authority_stands_behind_what_the_system_trusts() {
+        let folder = tempfile::tempdir().unwrap();
+        let trust = Trust::write(&folder.path().join("ca.pem"), &folder.path().join("all.pem")).unwrap().unwrap();
+        let (ca, all) = (fs::read(&trust.ca).unwrap(), fs::read(&trust.bundle).unwrap());
+        assert!(ca.starts_with(b"-----BEGIN CERTIFICATE-----"));
+        assert!(all.ends_with(&ca) && all.starts_with(trusted()));
+        let variables = trust.variables();
+        let of = |name: &str| &variables.iter().find(|(have, _)| have == name).unwrap().1;
+        assert_eq!(Path::new(of("HAPAX_CA_FILE")), trust.ca);
+        assert!(BUNDLE.iter().all(|name| Path::new(of(name)) == trust.bundle));
+    }
+}
