@@ -100,7 +100,7 @@ pub(super) struct HowArgs {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
-    /// How many callers run at once [default: as many as keep the machine busy]
+    /// How many callers run at once [default: as many as keep the machine busy, by what the subject costs]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     jobs: Option<u16>,
 

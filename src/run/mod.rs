@@ -1,6 +1,7 @@
 //! Many trials: which, in what order, how many at once, where what they leave goes. It emits what happens; others show it.
 
 mod adopt;
+mod cost;
 mod error;
 mod files;
 mod folder;
@@ -164,7 +165,11 @@ async fn all(
                 if let Some((case, planned)) = waiting.next() {
                     let (work, file, name) = (Arc::clone(work), Arc::clone(ledger), folder.ledger_name(&planned));
                     running.spawn(async move {
-                        let trial = work.one(&case, &planned, name, &file).await;
+                        let began = Instant::now();
+                        let (trial, cpu) = work.one(&case, &planned, name, &file).await;
+                        if let Some(cpu) = cpu.filter(|_| !silent) {
+                            admitted.cost(cpu, began.elapsed());
+                        }
                         // No other begins in its place before its end was heard of.
                         (case, trial, admitted)
                     });

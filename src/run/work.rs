@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mock_services::ledger::LedgerFile;
 
@@ -48,7 +49,14 @@ impl Work {
         }
     }
 
-    pub(super) async fn one(&self, case: &Case, planned: &Planned, name: String, file: &LedgerFile) -> TrialReport {
+    /// Runs it. Beside its report stands the processor time of its subject, where that is known.
+    pub(super) async fn one(
+        &self,
+        case: &Case,
+        planned: &Planned,
+        name: String,
+        file: &LedgerFile,
+    ) -> (TrialReport, Option<Duration>) {
         let setup = self.setup(case, planned, name);
         let finished = trial::run(case, &self.subject, &setup, Some(file)).await;
         // From here on nothing is awaited: a trial whose ledger is closed has a report, also when the run is interrupted now. What
@@ -57,7 +65,7 @@ impl Work {
         if let Some(ports) = finished.late {
             self.late.keep(ports);
         }
-        TrialReport {
+        let report = TrialReport {
             trial: planned.trial,
             seed: planned.seed,
             ledger: setup.name,
@@ -66,7 +74,8 @@ impl Work {
             verdict: score(&finished.terms, &finished.entries, None),
             output: finished.output,
             replay: self.replay(case, planned.seed),
-        }
+        };
+        (report, finished.cpu)
     }
 
     /// The command that runs this trial again.

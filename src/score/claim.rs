@@ -126,8 +126,8 @@ fn last_claim(
     note: Option<&Note<'_>>,
 ) -> Claim {
     let mut ended = story.noted(notes::ENDED).filter(|note| note.caller == Some(caller) && note.start() == start);
-    // Whoever ran out of time has not said anything that it stands by.
-    let note = note.filter(|_| !ended.any(|ended| ended.text("how") == "time-up"));
+    // Whoever ran out of time has not said anything that it stands by, unless it was said before.
+    let note = note.filter(|_| !ended.any(|ended| ended.text("how") == "time-up" && ended.number("reported").is_none()));
     let said = note.and_then(outcome);
     let spoke = note.map(|note| moment(terms, story, caller, note));
     let then = spoke.filter(|_| terms.callers > 1);

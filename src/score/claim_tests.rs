@@ -134,3 +134,25 @@ fn after_a_reply_that_is_too_large_both_done_and_unknown_are_true() {
         assert_eq!(verdict.claims[0].honesty, Honesty::Honest, "{said}");
     }
 }
+
+#[test]
+fn what_was_said_before_the_time_was_up_counts() {
+    let told = |reported: i64, under_way: i64, said: Said| {
+        let mut tale = charged(Sees::Ok);
+        let fields = Fields::new().with("start", 1).with("how", "time-up");
+        tale.note(notes::ENDED, fields.with("reported", reported).with("limit", 30_000).with("under-way", under_way));
+        tale.claims(1, said);
+        score(&terms([due("o1", 10, 1)]), &tale.end(), None)
+    };
+    let stayed = told(1_200, 0, Said::Done);
+    assert_eq!((stayed.claims[0].honesty, stayed.come()), (Honesty::Honest, Come::Pass));
+    assert!(
+        stayed.findings[0].message.contains("reported `done` at 1.2 s and did not exit; hapax stopped it at 30 s"),
+        "{stayed:?}"
+    );
+    assert_eq!(told(1_200, 0, Said::NotDone).claims[0].honesty, Honesty::Underclaimed);
+    // Work was still under way: the time was really up.
+    for verdict in [told(29_500, 0, Said::Done), told(1_200, 1, Said::Done)] {
+        assert_eq!((verdict.claims[0].honesty, verdict.come()), (Honesty::Honest, Come::TimeUp), "{verdict:?}");
+    }
+}

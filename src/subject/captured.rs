@@ -18,6 +18,9 @@ pub(super) struct Captured {
     pub(super) half: usize,
     /// How many bytes are not shown.
     pub(super) cut: u64,
+    /// How many milliseconds after the start it last had something that looks like a claim.
+    #[serde(default)]
+    pub(super) spoke: Option<u64>,
 }
 
 impl Captured {

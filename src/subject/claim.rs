@@ -4,6 +4,7 @@
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
+use std::time::Duration;
 
 use anstream::adapter::strip_str;
 use mock_services::yaml::{nearest, shown};
@@ -37,6 +38,46 @@ pub(super) fn find(source: &ClaimSource, heard: &Heard<'_>) -> ClaimHeard {
         // It was cut off: what it said until then is no last word.
         return ClaimHeard::default();
     }
+    taken(source, heard)
+}
+
+/// When claims were made, counted from the start.
+pub(super) struct Times {
+    /// When the result file was written last.
+    pub(super) file: Option<Duration>,
+    /// When the standard output last had something that looks like a claim.
+    pub(super) stdout: Option<Duration>,
+    /// The same for the standard error.
+    pub(super) stderr: Option<Duration>,
+    /// When its time was up.
+    pub(super) limit: Duration,
+}
+
+/// The claim of a start that did not end before its time was up, and when it was made. What it said when it was told to stop is no claim.
+pub(super) fn before_the_limit(source: &ClaimSource, heard: &Heard<'_>, times: Times) -> (ClaimHeard, Option<Duration>) {
+    let claim = taken(source, heard);
+    let at = match claim.from {
+        Some("result-file") => times.file,
+        Some("last-line") => times.stdout,
+        Some("pattern") => times.stdout.or(times.stderr),
+        _ => None,
+    };
+    match at.filter(|at| *at < times.limit && claim.said.is_some()) {
+        Some(at) => (claim, Some(at)),
+        None => (ClaimHeard::default(), None),
+    }
+}
+
+/// The texts that a claim in an output has.
+pub(super) fn marks(source: &ClaimSource) -> Vec<String> {
+    match source {
+        ClaimSource::ResultOrLastLine | ClaimSource::LastLine => vec!["\"outcome\"".to_owned()],
+        ClaimSource::ResultFile | ClaimSource::ExitStatus(_) => Vec::new(),
+        ClaimSource::Patterns(patterns) => patterns.iter().map(|(text, _)| text.clone()).collect(),
+    }
+}
+
+fn taken(source: &ClaimSource, heard: &Heard<'_>) -> ClaimHeard {
     let hide = heard.hide;
     let file = || result_file(heard.result, hide);
     let line = || last_line(&readable(heard.stdout), hide);

@@ -31,6 +31,7 @@ fn start() -> Start {
         proxy: "http://127.0.0.1:5000".to_owned(),
         limits: Limits::default(),
         before_stop: None,
+        before_time_up: None,
         hide: crate::subject::Hide::default(),
     }
 }

@@ -63,6 +63,8 @@ async fn with_command(
     };
     let answered = match passing_on(asked, &handle, &mut ordered).await {
         Ok(answered) => answered,
+        // What it printed is no answer.
+        Err(ended) if ended.how == How::TimeUp => return Ended { claim: super::ClaimHeard::default(), reported: None, ..ended },
         Err(ended) => return ended,
     };
     // What it does in the background counts, too. Without an answer it may have been struck: then it closes its connections before it ends.
@@ -201,5 +203,5 @@ fn unstartable(start: &Start, why: String) -> Ended {
 
 fn end(start: &Start, how: How) -> Ended {
     let output = Output { caller: start.caller, start: start.start, ..Output::default() };
-    Ended { how, claim: super::ClaimHeard::default(), output, left: 0 }
+    Ended { how, claim: super::ClaimHeard::default(), output, left: 0, cpu: None, reported: None }
 }

@@ -132,6 +132,6 @@ impl Ended {
     /// The end of a start that never was.
     pub(super) fn unstartable(caller: u32, start: u32, why: String) -> Self {
         let output = Output { caller, start, ..Output::default() };
-        Ended { how: How::Unstartable(why), claim: ClaimHeard::default(), output, left: 0 }
+        Ended { how: How::Unstartable(why), claim: ClaimHeard::default(), output, left: 0, cpu: None, reported: None }
     }
 }

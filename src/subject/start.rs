@@ -41,6 +41,8 @@ pub struct Start {
     pub hide: super::Hide,
     /// What is done before an agent that has answered, and that hapax started, is stopped.
     pub before_stop: Option<BeforeStop>,
+    /// What is done at its time limit, before it is stopped.
+    pub before_time_up: Option<BeforeStop>,
 }
 
 /// Something that is done before an agent is stopped.
@@ -136,6 +138,10 @@ pub struct Ended {
     pub output: Output,
     /// How many processes it left behind that did not end by themselves.
     pub left: usize,
+    /// The processor time of all of it, where that is known.
+    pub cpu: Option<Duration>,
+    /// How long after its start it made its claim, where hapax stopped it at its time limit and the claim was made before.
+    pub reported: Option<Duration>,
 }
 
 /// How a start ended.

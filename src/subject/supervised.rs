@@ -1,7 +1,7 @@
 //! One start of a program under a supervisor, seen from hapax: hands over the order, passes blows on, hears of the end.
 
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -40,6 +40,7 @@ pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) ->
         directory: settings.directory.clone(),
         env,
         open_input: settings.open_input,
+        claim_marks: claim::marks(&settings.claim),
         cancel: settings.cancel,
         limits: start.limits,
     })
@@ -54,8 +55,15 @@ pub(super) struct Supervised {
     waiting: Vec<(Blow, oneshot::Sender<Landing>)>,
 }
 
-/// What a supervisor told at its end: how, standard output, standard error, processes left behind.
-type Told = (How, Captured, Captured, usize);
+/// What a supervisor told at its end.
+pub(super) struct Told {
+    pub(super) how: How,
+    pub(super) stdout: Captured,
+    pub(super) stderr: Captured,
+    /// Processes left behind.
+    left: usize,
+    cpu: Option<Duration>,
+}
 
 impl Supervised {
     /// Starts a supervisor, or says why not.
@@ -81,14 +89,23 @@ impl Supervised {
     }
 
     async fn until_the_end(self, settings: Settings, start: Start, mut ordered: UnboundedReceiver<Ordered>) -> Ended {
-        let (how, stdout, stderr, left) = self.follow(&start, &mut ordered).await;
+        let began = SystemTime::now();
+        let Told { how, stdout, stderr, left, cpu } = self.follow(&start, &mut ordered).await;
         let hide = &start.hide;
         let heard = Heard { how: &how, result: &start.result, stdout: &stdout.text(), stderr: &stderr.text(), hide };
-        let claim = claim::find(&settings.claim, &heard);
+        let (claim, reported) = if how == How::TimeUp {
+            let written = std::fs::symlink_metadata(&start.result).and_then(|about| about.modified()).ok();
+            let file = written.and_then(|written| written.duration_since(began).ok());
+            let spoke = |captured: &Captured| captured.spoke.map(Duration::from_millis);
+            let times = claim::Times { file, stdout: spoke(&stdout), stderr: spoke(&stderr), limit: start.limits.time };
+            claim::before_the_limit(&settings.claim, &heard, times)
+        } else {
+            (claim::find(&settings.claim, &heard), None)
+        };
         let cut = stdout.cut + stderr.cut;
         let output =
             Output { caller: start.caller, start: start.start, stdout: stdout.with(hide), stderr: stderr.with(hide), cut };
-        Ended { how, claim, output, left }
+        Ended { how, claim, output, left, cpu, reported }
     }
 
     /// Passes blows on until the supervisor tells that everything is gone.
@@ -98,23 +115,34 @@ impl Supervised {
         let _ = self.input.write_all(&order).await;
         let limits = start.limits;
         let far = Instant::now() + Duration::from_secs(u32::MAX.into());
+        let time_up = Instant::now().checked_add(limits.time).unwrap_or(far);
+        let mut is_told = false;
         let too_late = Instant::now().checked_add(limits.time.saturating_add(limits.grace).saturating_add(SLACK)).unwrap_or(far);
         loop {
             tokio::select! {
                 line = self.answers.next_line() => match line.ok().flatten().and_then(|line| serde_json::from_str(&line).ok()) {
                     Some(Answer::Landed(blow)) => self.answered(blow, Landing::Landed),
                     Some(Answer::Missed(blow, why)) => self.answered(blow, Landing::Missed(why)),
-                    Some(Answer::Ended { how, stdout, stderr, left }) => {
+                    Some(Answer::Ended { how, stdout, stderr, left, cpu }) => {
                         // It has nothing more to do, and is gone when this returns.
                         drop(self.input);
                         let _ = self.process.wait().await;
-                        return (how, stdout, stderr, left);
+                        return Told { how, stdout, stderr, left, cpu: cpu.map(Duration::from_millis) };
                     }
                     None => return self.lost(start, None).await,
                 },
                 Some(Ordered { blow, landed }) = ordered.recv() => {
                     self.waiting.push((blow, landed));
                     let line = serde_json::to_string(&blow).unwrap_or_default() + "\n";
+                    let _ = self.input.write_all(line.as_bytes()).await;
+                }
+                () = sleep_until(time_up), if !is_told => {
+                    // The supervisor would end it by itself, but first it is seen what is still under way.
+                    is_told = true;
+                    if let Some(before) = &start.before_time_up {
+                        before.call();
+                    }
+                    let line = serde_json::to_string(&Blow::TimeUp).unwrap_or_default() + "\n";
                     let _ = self.input.write_all(line.as_bytes()).await;
                 }
                 () = sleep_until(too_late) => return self.lost(start, Some(How::TimeUp)).await,
@@ -142,6 +170,6 @@ impl Supervised {
                  system must have memory for both"
             ))
         });
-        (how, Captured::default(), Captured::default(), 0)
+        Told { how, stdout: Captured::default(), stderr: Captured::default(), left: 0, cpu: None }
     }
 }

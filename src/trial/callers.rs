@@ -9,6 +9,7 @@ use mock_services::{MockServices, OpenConnections};
 use super::dirs::Dirs;
 use super::interrupts::Striker;
 use super::notes_write::Notes;
+use super::overtime::Overtime;
 use super::{Names, Setup};
 use crate::report::Output;
 use crate::scenario::{Case, Then, Work};
@@ -33,15 +34,16 @@ pub(super) struct Caller<'a> {
 }
 
 impl Caller<'_> {
-    /// Runs it to its end, and gives what each start wrote.
-    pub(super) async fn run(self) -> Vec<Output> {
-        let mut outputs = Vec::new();
+    /// Runs it to its end, and gives what each start wrote and the processor time of all of them, where that is known.
+    pub(super) async fn run(self) -> (Vec<Output>, Option<Duration>) {
+        let (mut outputs, mut cpu) = (Vec::new(), Some(Duration::ZERO));
         let works = std::iter::once(self.first_work()).chain(self.case.turns.iter().cloned());
         let mut to_do: VecDeque<(u32, Work)> = (0..).zip(works).collect();
         let mut start = 0;
         while let Some((turn, work)) = to_do.pop_front() {
             start += 1;
-            let given = self.start(start, &work);
+            let overtime = Overtime::new(self.setup.limits.time);
+            let given = Start { before_time_up: Some(self.before_time_up(&overtime)), ..self.start(start, &work) };
             self.notes.started(&given, turn);
             let running = self.subject.start(given).await;
             self.striker.started(self.number, running.handle());
@@ -51,9 +53,13 @@ impl Caller<'_> {
                 // Its connections close by themselves; waiting for it makes the order of the ledger the same in every run.
                 let _ = tokio::time::timeout(LEAVE, self.services.caller_left(self.number)).await;
             }
-            self.notes.ended(self.number, start, &ended);
+            self.notes.ended(self.number, start, &ended, &overtime);
+            cpu = cpu.zip(ended.cpu).map(|(so_far, more)| so_far + more);
             outputs.push(Output { caller: self.number, start, ..ended.output });
-            let is_over = matches!(ended.how, How::Unstartable(_) | How::TimeUp | How::OverLimit(_)) || start >= MOST_STARTS;
+            let is_over = match &ended.how {
+                How::TimeUp => overtime.is_under_way(ended.reported),
+                how => matches!(how, How::Unstartable(_) | How::OverLimit(_)),
+            } || start >= MOST_STARTS;
             match then {
                 _ if is_over => to_do.clear(),
                 Some(Then::Restart(other)) => to_do.push_front((turn, other.unwrap_or(work))),
@@ -62,7 +68,7 @@ impl Caller<'_> {
             }
         }
         self.services.caller_ended(self.number);
-        outputs
+        (outputs, cpu)
     }
 
     pub(super) fn first_work(&self) -> Work {
@@ -96,8 +102,19 @@ impl Caller<'_> {
             proxy: self.recorder.url(),
             limits: self.setup.limits,
             before_stop: Some(self.before_stop()),
+            before_time_up: None,
             hide: self.notes.hide(),
         }
+    }
+
+    /// Counts what is not answered at the moment at which the time of a start is up.
+    fn before_time_up(&self, overtime: &Overtime) -> BeforeStop {
+        let (services, overtime, caller) = (Arc::downgrade(self.services), overtime.clone(), self.number);
+        BeforeStop::new(move || {
+            if let Some(services) = services.upgrade() {
+                overtime.seen(services.connections(caller));
+            }
+        })
     }
 
     /// Notes what is not answered at the moment at which an agent is about to be stopped.

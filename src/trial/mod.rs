@@ -7,6 +7,7 @@ mod interrupts;
 mod names;
 pub mod notes;
 mod notes_write;
+pub(crate) mod overtime;
 mod secrets;
 mod services;
 
@@ -56,6 +57,8 @@ pub struct Finished {
     pub output: Vec<Output>,
     /// How long it took.
     pub took: Duration,
+    /// The processor time of all starts of all callers, where that is known.
+    pub cpu: Option<Duration>,
     /// Its ports, which stay bound and record what comes too late until this is dropped; none where the services did not start.
     pub late: Option<LatePorts>,
 }
@@ -100,16 +103,16 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
     };
     secrets::hide(&ledger, case, subject);
     let notes = Notes::new(ledger.clone());
-    let (output, late) = match prepare(case, subject, setup, &ledger, clock).await {
+    let (output, cpu, late) = match prepare(case, subject, setup, &ledger, clock).await {
         Ok((services, recorders, dirs)) => act(case, subject, setup, notes, services, recorders, &dirs).await,
         Err(why) => {
             notes.unstartable(1, 1, &why);
-            (Vec::new(), None)
+            (Vec::new(), None, None)
         }
     };
     ledger.close();
     let terms = terms(case, subject, setup.claims_optional);
-    Finished { entries: ledger.entries(), terms, output, took: began.elapsed(), late }
+    Finished { entries: ledger.entries(), terms, output, took: began.elapsed(), cpu, late }
 }
 
 async fn prepare(
@@ -156,7 +159,7 @@ async fn act(
     services: MockServices,
     recorders: Vec<Recorder>,
     dirs: &Dirs,
-) -> (Vec<Output>, Option<LatePorts>) {
+) -> (Vec<Output>, Option<Duration>, Option<LatePorts>) {
     let services = Arc::new(services);
     let (recorders, listening) = listen(recorders, &notes);
     let striker = Striker::watch(&case.interrupts, &services, case.callers, &notes);
@@ -168,7 +171,8 @@ async fn act(
             Caller { number, case, subject, setup, services: &services, striker: &striker, notes: &notes, recorder, dirs };
         caller.run()
     });
-    let mut output: Vec<Output> = join_all(callers).await.into_iter().flatten().collect();
+    let (outputs, spent): (Vec<Vec<Output>>, Vec<Option<Duration>>) = join_all(callers).await.into_iter().unzip();
+    let mut output: Vec<Output> = outputs.into_iter().flatten().collect();
     output.sort_by_key(|output| (output.caller, output.start));
     striker.end();
     for (caller, recorder) in (1..).zip(&recorders) {
@@ -184,7 +188,7 @@ async fn act(
         (1..).zip(cut).for_each(|(caller, open)| notes.cut_off(caller, open));
     }
     let late = Arc::try_unwrap(services).ok().map(|services| LatePorts { services });
-    (output, late)
+    (output, spent.into_iter().sum(), late)
 }
 
 /// Writes down, as they happen, the attempts to reach something else than the services.

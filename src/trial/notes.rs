@@ -4,7 +4,8 @@
 /// `turn` (from 1).
 pub const STARTED: &str = "started";
 /// A start of a caller has ended. Fields: `start`, `how` (`exited`, `signalled`, `time-up`, `over-limit`, `answered`), `status` (a number), and
-/// where processes were left behind that had to be ended, `left` (how many).
+/// where processes were left behind that had to be ended, `left` (how many). Where its time was up after it had made its claim: `reported` and `limit` (when it
+/// made the claim and when it was stopped, in milliseconds after its start) and `under-way` (how many requests were being sent or not answered then).
 pub const ENDED: &str = "ended";
 /// A caller could not be started at all. Fields: `start`, `error`.
 pub const UNSTARTABLE: &str = "unstartable";

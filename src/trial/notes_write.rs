@@ -7,6 +7,7 @@ use mock_services::ledger::{Event, Ledger};
 use mock_services::service::Fields;
 
 use super::notes;
+use super::overtime::Overtime;
 use crate::scenario::Blow;
 use crate::subject::{Ended, Escape, Hide, How, Passed, Start, Treatment};
 
@@ -82,7 +83,7 @@ impl Notes {
     }
 
     /// How a start ended, and what it said.
-    pub(super) fn ended(&self, caller: u32, start: u32, ended: &Ended) {
+    pub(super) fn ended(&self, caller: u32, start: u32, ended: &Ended, overtime: &Overtime) {
         let of_start = || Fields::new().with("start", i64::from(start));
         let (how, status) = match &ended.how {
             How::Exited(status) => ("exited", Some(i64::from(*status))),
@@ -97,12 +98,16 @@ impl Notes {
             How::Unstartable(why) => return self.unstartable(caller, start, why),
         };
         let left = Some(ended.left).filter(|left| *left > 0).map(|left| i64::try_from(left).unwrap_or(i64::MAX));
-        self.note(notes::ENDED, caller, of_start().with("how", how).with_some("status", status).with_some("left", left));
+        let mut fields = of_start().with("how", how).with_some("status", status).with_some("left", left);
+        if let Some(reported) = ended.reported {
+            let millis = |time: std::time::Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+            let under_way = i64::try_from(overtime.requests()).unwrap_or(i64::MAX);
+            fields = fields.with("reported", millis(reported)).with("limit", millis(overtime.limit)).with("under-way", under_way);
+        }
+        self.note(notes::ENDED, caller, fields);
         let claim = &ended.claim;
-        // What was said in time that ran out counts for nothing.
-        let said = claim.said.filter(|_| ended.how != How::TimeUp);
         let fields = of_start()
-            .with("outcome", said.map_or("missing", |said| said.word()))
+            .with("outcome", claim.said.map_or("missing", |said| said.word()))
             .with("message", claim.message.as_str())
             .with_some("from", claim.from)
             .with_some("problem", claim.problem.as_deref());

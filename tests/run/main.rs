@@ -26,6 +26,7 @@ mod side_effects;
 mod silence;
 mod smoke;
 mod statistics;
+mod stays;
 mod timeless;
 mod unlucky;
 mod verdicts;

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hapax::scenario::Said;
-use hapax::subject::{How, Landing};
+use hapax::subject::{ClaimSource, How, Landing};
 
 use crate::rig::{NOBODY, Rig, hapax, program, shell, until};
 
@@ -96,6 +96,42 @@ async fn a_subject_that_writes_for_ever_is_ended_when_its_time_is_up() {
     assert_eq!(ended.how, How::TimeUp);
     assert!(ended.output.cut > 0);
     assert_eq!(rig.left(), NOBODY);
+}
+
+#[tokio::test]
+async fn a_claim_that_was_made_before_the_time_was_up_counts_wherever_it_stands() {
+    let written = r#"echo '{"outcome": "done"}' > "$HAPAX_RESULT"; exec sleep 1000"#;
+    let printed = r#"echo '{"outcome": "done"}'; exec sleep 1000"#;
+    let matched = "echo order placed; exec sleep 1000";
+    let patterns = ClaimSource::Patterns(vec![("order placed".to_owned(), Said::Done)]);
+    for (script, claim) in [(written, ClaimSource::default()), (printed, ClaimSource::default()), (matched, patterns)] {
+        let mut rig = Rig::new();
+        rig.limits.time = Duration::from_secs(2);
+        let mut subject = shell(script);
+        subject.settings.claim = claim;
+        let ended = subject.start(rig.start()).await.ended().await;
+        assert_eq!((&ended.how, ended.claim.said), (&How::TimeUp, Some(Said::Done)), "{script}: {ended:?}");
+        assert!(ended.reported.is_some_and(|at| at < rig.limits.time), "{script}: {ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_subject_says_when_it_is_told_to_stop_is_no_claim() {
+    let mut rig = Rig::new();
+    rig.limits.time = Duration::from_millis(300);
+    // It waits a moment, so that the file is written after the time was up on every clock.
+    let script =
+        r#"trap 'sleep 0.5; echo "{\"outcome\": \"done\"}" | tee "$HAPAX_RESULT"; exit 0' TERM; while :; do sleep 0.01; done"#;
+    let ended = shell(script).start(rig.start()).await.ended().await;
+    assert_eq!((ended.how, ended.claim.said, ended.reported), (How::TimeUp, None, None));
+}
+
+#[tokio::test]
+async fn what_a_start_cost_is_known() {
+    let rig = Rig::new();
+    let script = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'";
+    let ended = shell(script).start(rig.start()).await.ended().await;
+    assert!(ended.cpu.is_some_and(|cpu| cpu > Duration::ZERO), "{ended:?}");
 }
 
 #[tokio::test]

@@ -51,6 +51,7 @@ impl Rig {
             proxy: "http://127.0.0.1:9".to_owned(),
             limits: self.limits,
             before_stop: None,
+            before_time_up: None,
             hide: hapax::subject::Hide::default(),
         }
     }

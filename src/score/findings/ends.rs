@@ -2,8 +2,7 @@
 
 use mock_services::yaml::shown;
 
-use super::Scene;
-use crate::score::door::callers;
+use super::{Scene, overtime};
 use crate::score::fired::cut;
 use crate::score::verdict::{Finding, FindingKind};
 use crate::trial::notes;
@@ -15,7 +14,7 @@ const SHOWN_ATTEMPTS: usize = 16;
 pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = over_budget(scene).collect();
     found.extend(not_attempted(scene));
-    found.extend(time_up(scene));
+    found.extend(overtime::findings(scene));
     found.extend(over_limit(scene));
     found.extend(left_behind(scene));
     found
@@ -72,23 +71,6 @@ fn not_attempted<'s>(scene: &'s Scene<'_, '_>) -> impl Iterator<Item = Finding> 
 
 fn attempts_in_words(number: u32) -> String {
     if number == 1 { "1 attempt".to_owned() } else { format!("{number} attempts") }
-}
-
-fn time_up(scene: &Scene<'_, '_>) -> Option<Finding> {
-    let ended: Vec<_> = scene.story.noted(notes::ENDED).filter(|note| note.text("how") == "time-up").collect();
-    let mut who: Vec<u32> = ended.iter().filter_map(|note| note.caller).collect();
-    who.sort_unstable();
-    who.dedup();
-    let last = ended.last()?;
-    let who = if scene.terms.callers > 1 && !who.is_empty() { callers(&who) } else { "the subject".to_owned() };
-    Some(Finding {
-        kind: FindingKind::TimeUp,
-        fails: true,
-        message: format!("Time was up before {who} had ended; what stood in the ledger then was scored."),
-        remedy: "Put a time limit on each request and an end to each loop of retries; `--timeout` gives a slow subject longer."
-            .to_owned(),
-        entries: ended.iter().map(|note| note.n).chain([last.n]).collect(),
-    })
 }
 
 fn over_limit(scene: &Scene<'_, '_>) -> Option<Finding> {

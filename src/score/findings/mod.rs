@@ -10,6 +10,7 @@ mod late;
 mod lists;
 mod lost;
 mod often;
+mod overtime;
 mod recovered;
 mod remedy;
 mod said;

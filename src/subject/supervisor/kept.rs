@@ -48,7 +48,7 @@ impl Kept {
         };
         let came = self.lost + (self.head.len() + self.tail.len()) as u64;
         let shown = self.most / 2 * 2;
-        Captured { head, tail, half: self.most / 2, cut: came.saturating_sub(shown as u64) }
+        Captured { head, tail, half: self.most / 2, cut: came.saturating_sub(shown as u64), spoke: None }
     }
 }
 

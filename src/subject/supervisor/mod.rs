@@ -7,6 +7,7 @@ mod land;
 mod outputs;
 mod processes;
 mod protocol;
+mod spotter;
 mod watch;
 
 use std::io::{self, BufRead, Write};
@@ -38,10 +39,10 @@ pub fn supervise() -> io::Result<()> {
         Ok(subject) => subject,
         Err(why) => {
             let how = How::Unstartable(why);
-            return tell(&Answer::Ended { how, stdout: Captured::default(), stderr: Captured::default(), left: 0 });
+            return tell(&Answer::Ended { how, stdout: Captured::default(), stderr: Captured::default(), left: 0, cpu: None });
         }
     };
-    let outputs = Outputs::drain(&mut subject, order.limits.kept);
+    let outputs = Outputs::drain(&mut subject, order.limits.kept, &order.claim_marks);
     let ended = Arc::new(AtomicU64::new(0));
     let watch = Watch::new(&order, &mut subject, &ended);
     let (events, received) = mpsc::channel();
@@ -49,7 +50,7 @@ pub fn supervise() -> io::Result<()> {
     watch::reap(events, Arc::clone(&ended));
     let (how, left) = watch.until_the_end(&received);
     let (stdout, stderr) = outputs.finish();
-    tell(&Answer::Ended { how, stdout, stderr, left })
+    tell(&Answer::Ended { how, stdout, stderr, left, cpu: processes::cpu() })
 }
 
 /// Makes this process the parent of all orphans below it and bounds what they all may use.

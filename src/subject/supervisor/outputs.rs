@@ -8,39 +8,50 @@ use std::thread;
 use std::time::Duration;
 
 use super::kept::{Kept, MARGIN};
+use super::spotter::Spotter;
 use crate::subject::captured::Captured;
 
 /// How long the rest is waited for when all processes are gone: someone else may hold a pipe open.
 const REST: Duration = Duration::from_secs(1);
 
+/// An output while it is read.
+struct OneOutput {
+    kept: Kept,
+    spotter: Spotter,
+}
+
 /// Both outputs while they are read.
 pub(super) struct Outputs {
-    stdout: Arc<Mutex<Kept>>,
-    stderr: Arc<Mutex<Kept>>,
+    stdout: Arc<Mutex<OneOutput>>,
+    stderr: Arc<Mutex<OneOutput>>,
     /// Nothing is ever sent: it is cut off when both have been read.
     open: Receiver<()>,
 }
 
 impl Outputs {
-    /// Reads the outputs of the process, each in a thread of its own.
-    pub(super) fn drain(subject: &mut Child, most: usize) -> Self {
+    /// Reads the outputs of the process, each in a thread of its own, and sees when each has one of the marks.
+    pub(super) fn drain(subject: &mut Child, most: usize, marks: &[String]) -> Self {
         let (until, open) = channel();
-        let stdout = drain(subject.stdout.take(), most, until.clone());
-        let stderr = drain(subject.stderr.take(), most, until);
+        let output = || OneOutput { kept: Kept::new(most, MARGIN), spotter: Spotter::new(marks) };
+        let stdout = drain(subject.stdout.take(), output(), until.clone());
+        let stderr = drain(subject.stderr.take(), output(), until);
         Outputs { stdout, stderr, open }
     }
 
     /// What was kept of both when they have ended.
     pub(super) fn finish(self) -> (Captured, Captured) {
         let _ = self.open.recv_timeout(REST);
-        let captured = |kept: &Mutex<Kept>| kept.lock().unwrap_or_else(PoisonError::into_inner).captured();
+        let captured = |output: &Mutex<OneOutput>| {
+            let output = output.lock().unwrap_or_else(PoisonError::into_inner);
+            Captured { spoke: output.spotter.spoke(), ..output.kept.captured() }
+        };
         (captured(&self.stdout), captured(&self.stderr))
     }
 }
 
-fn drain<R: Read + Send + 'static>(pipe: Option<R>, most: usize, until: Sender<()>) -> Arc<Mutex<Kept>> {
-    let kept = Arc::new(Mutex::new(Kept::new(most, MARGIN)));
-    let shared = Arc::clone(&kept);
+fn drain<R: Read + Send + 'static>(pipe: Option<R>, output: OneOutput, until: Sender<()>) -> Arc<Mutex<OneOutput>> {
+    let output = Arc::new(Mutex::new(output));
+    let shared = Arc::clone(&output);
     thread::spawn(move || {
         let _open = until;
         let Some(mut pipe) = pipe else { return };
@@ -48,11 +59,15 @@ fn drain<R: Read + Send + 'static>(pipe: Option<R>, most: usize, until: Sender<(
         loop {
             match pipe.read(&mut buffer) {
                 Ok(0) => return,
-                Ok(count) => shared.lock().unwrap_or_else(PoisonError::into_inner).push(&buffer[..count]),
+                Ok(count) => {
+                    let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                    output.kept.push(&buffer[..count]);
+                    output.spotter.push(&buffer[..count]);
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => return,
             }
         }
     });
-    kept
+    output
 }

@@ -51,7 +51,7 @@ pub(super) fn signal(all: &[Found], signal: Signal) {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{all, count, is_pending};
+pub(super) use linux::{all, count, cpu, is_pending};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -114,6 +114,20 @@ mod linux {
         Some(Found { pid: number(pid)?, group: number(group)?, state: state(stat)?, threads: Vec::new() })
     }
 
+    /// The processor time of this process and of all that has ended below it, in milliseconds.
+    pub(in super::super) fn cpu() -> Option<u64> {
+        read_cpu(&fs::read_to_string("/proc/self/stat").ok()?)
+    }
+
+    fn read_cpu(stat: &str) -> Option<u64> {
+        /// The system counts these times in hundredths of a second, whatever its own clock does.
+        const TICK: u64 = 10;
+        let words = stat.rsplit_once(')')?.1.split_whitespace();
+        // Its own time in user and system mode, and the same of its children.
+        let ticks: Vec<u64> = words.skip(11).take(4).map(|word| word.parse().ok()).collect::<Option<_>>()?;
+        (ticks.len() == 4).then(|| ticks.iter().sum::<u64>().saturating_mul(TICK))
+    }
+
     /// Whether a signal was sent to the process and has not reached it yet.
     pub(in super::super) fn is_pending(pid: Pid, signal: Signal) -> bool {
         let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap_or_default();
@@ -133,6 +147,14 @@ mod linux {
         }
 
         #[test]
+        fn processor_time_is_that_of_a_process_and_of_its_children() {
+            let stat = "42 (a b) S 1 42 42 0 -1 4194304 900 0 0 0 3 2 40 5 20 0 1 0 100 0 0";
+            assert_eq!(read_cpu(stat), Some(500));
+            assert_eq!(read_cpu("42 (a b) S 1 42 42 0 -1"), None);
+            assert!(cpu().is_some());
+        }
+
+        #[test]
         fn a_process_that_is_being_forgotten_is_none() {
             for stat in ["42 (sh) X 0 -1 -1 0", "42 (sh) Z 1 0 0 0", "42 (sh) S 1 1 1 0", "42 (sh) R", "", ")"] {
                 assert_eq!(read_stat(42, stat), None, "{stat}");
@@ -142,7 +164,7 @@ mod linux {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) use elsewhere::{all, count, is_pending};
+pub(super) use elsewhere::{all, count, cpu, is_pending};
 
 /// Where there is no `/proc`, the group of the subject has to do.
 #[cfg(not(target_os = "linux"))]
@@ -155,6 +177,10 @@ mod elsewhere {
 
     pub(in super::super) fn count(_main: Pid) -> usize {
         1
+    }
+
+    pub(in super::super) fn cpu() -> Option<u64> {
+        None
     }
 
     pub(in super::super) fn is_pending(_pid: Pid, _signal: Signal) -> bool {

@@ -19,6 +19,9 @@ pub(in crate::subject) struct Order {
     /// Whether its standard input is an open pipe on which nothing comes, instead of one that is at its end.
     #[serde(default)]
     pub(in crate::subject) open_input: bool,
+    /// Texts that a claim in its output has: when each output last had one is told at the end.
+    #[serde(default)]
+    pub(in crate::subject) claim_marks: Vec<String>,
     /// The signal that `cancel` sends.
     pub(in crate::subject) cancel: Signal,
     /// What it may use.
@@ -63,5 +66,8 @@ pub(in crate::subject) enum Answer {
         stderr: Captured,
         /// How many processes it left behind that did not end by themselves.
         left: usize,
+        /// The processor time of all of it, in milliseconds, where the system says.
+        #[serde(default)]
+        cpu: Option<u64>,
     },
 }

@@ -257,7 +257,8 @@ impl<'a> Watch<'a> {
             }
             Blow::TimeUp => {
                 self.kills.push(blow);
-                if self.killing.is_none() {
+                // One that has ended by itself has not run out of time: only what it left behind is still watched.
+                if self.killing.is_none() && self.status.is_none() {
                     self.how = Some(How::TimeUp);
                     self.stop(Instant::now());
                 }
