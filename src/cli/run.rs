@@ -313,7 +313,7 @@ fn smoke(args: &RunArgs, plan: &Plan, subject: &Subject, options: &Options) -> R
     let Some(failure) = failure else { return Ok(None) };
     let text = report::smoke_text(&failure, &super::view(false));
     let status = match failure.problem {
-        SmokeProblem::CannotStart(_) => ExitStatus::Usage,
+        SmokeProblem::CannotStart(_) | SmokeProblem::Unprepared(_) => ExitStatus::Usage,
         SmokeProblem::Crashed(_) | SmokeProblem::ReachedNoService(_) => ExitStatus::Failed,
     };
     // Whoever asked for a report in a certain form must not be given another.

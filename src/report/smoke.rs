@@ -46,6 +46,8 @@ pub struct SmokeFailure {
 pub enum SmokeProblem {
     /// The subject could not be started: why.
     CannotStart(String),
+    /// The command that is run before each trial failed: why.
+    Unprepared(String),
     /// It ended badly, and said nothing of its task: how it ended.
     Crashed(String),
     /// It asked no service for anything: how it ended.
@@ -60,6 +62,9 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
     let head = match &failure.problem {
         SmokeProblem::CannotStart(why) => {
             return format!("the subject cannot be started: {}\n", line(why, WORDS));
+        }
+        SmokeProblem::Unprepared(why) => {
+            return format!("the command `before` of the subject failed, so no trial can begin: {}\n", line(why, WORDS));
         }
         SmokeProblem::Crashed(how) => format!("The subject {how} in a trial without any fault, and did not say what it did."),
         SmokeProblem::ReachedNoService(how) => {

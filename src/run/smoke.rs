@@ -68,6 +68,9 @@ fn problem(case: &Case, entries: &[Entry], result: Result3) -> Option<SmokeProbl
     if let Some(fields) = noted(entries, notes::UNSTARTABLE) {
         return Some(SmokeProblem::CannotStart(text(fields, "error")));
     }
+    if let Some(fields) = noted(entries, notes::UNPREPARED) {
+        return Some(SmokeProblem::Unprepared(text(fields, "error")));
+    }
     let asked = entries.iter().any(|entry| matches!(entry.event, Event::Received(_) | Event::Refused { .. }));
     let is_silent = noted(entries, notes::CLAIMED).is_none_or(|fields| text(fields, "outcome") == "missing");
     let ended = noted(entries, notes::ENDED);

@@ -15,6 +15,8 @@ use crate::trial::notes;
 
 /// A fault's line is shown at this length.
 const LONGEST_LINE: usize = 200;
+/// The last lines of a command are shown at this length.
+const LONGEST_OUTPUT: usize = 2_000;
 
 /// All reasons, in a fixed order; none where the trial is evidence.
 pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<&DoorFacts>, torn: Option<&str>) -> Vec<String> {
@@ -29,6 +31,12 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<
             "hapax does not have {} yet, and the subject asked for it: open an issue that names it, serve it from a service that you \
              declare (docs/your-own-service.md), or let the subject do without it in this test",
             cut(what)
+        ));
+    }
+    for note in story.noted(notes::UNPREPARED) {
+        reasons.push(format!(
+            "the command `before` of the subject failed, so the trial did not begin: {}",
+            bounded(&note.text("error"), LONGEST_OUTPUT)
         ));
     }
     for (place, fault) in terms.faults.iter().enumerate() {
@@ -104,9 +112,13 @@ fn unreached(story: &Story<'_>, operation: &str) -> String {
 
 /// A longer text than [`shown`] leaves, as harmless.
 pub(super) fn cut(text: &str) -> String {
+    bounded(text, LONGEST_LINE)
+}
+
+fn bounded(text: &str, most: usize) -> String {
     let harmless = |character: char| if character.is_control() { ' ' } else { character };
-    let mut out: String = text.chars().take(LONGEST_LINE).map(harmless).collect();
-    if text.chars().nth(LONGEST_LINE).is_some() {
+    let mut out: String = text.chars().take(most).map(harmless).collect();
+    if text.chars().nth(most).is_some() {
         out.push('…');
     }
     out

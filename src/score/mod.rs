@@ -62,7 +62,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         claims: &claims,
         earlier: &earlier,
         attempts: &attempts,
-        unstartable: story.noted(notes::UNSTARTABLE).next().is_some(),
+        unstartable: [notes::UNSTARTABLE, notes::UNPREPARED].iter().any(|name| story.noted(name).next().is_some()),
         permits_loss: promise::permits_loss(terms, &story, &claims),
     });
     if torn.is_some() || story.torn.is_some() {

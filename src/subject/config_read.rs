@@ -57,6 +57,7 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
     let promise = map.optional("promise");
     let (watch, stdin, client_timeout) = (map.optional("watch"), map.optional("stdin"), map.optional("client_timeout"));
     let (allow, ignore) = (map.optional("allow"), map.optional("ignore"));
+    let prepare = map.optional("before");
     let place = map.place();
     let before = reader.count();
     map.finish();
@@ -108,6 +109,7 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
             .unwrap_or(usual.cancel),
         grace: grace.and_then(|node| reader.duration(node)).unwrap_or(usual.grace),
         watch: watch.and_then(|node| reader.duration(node)).unwrap_or(usual.watch),
+        before: prepare.and_then(|node| read_command(reader, node)),
         hosts: Hosts {
             allow: allow.map(|node| read_hosts(reader, node, HostPattern::allowed)).unwrap_or_default(),
             ignore: ignore.map(|node| read_hosts(reader, node, HostPattern::ignored)).unwrap_or_default(),

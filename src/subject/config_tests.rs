@@ -29,6 +29,7 @@ subjects:
     timeout: 90s
     grace: 500ms
     stdin: open
+    before: psql -f reset.sql
     allow: ["localhost:11434"]
     ignore: ["*.sentry.io"]
     cancel: SIGTERM
@@ -50,6 +51,7 @@ subjects:
     assert_eq!((shop.settings.time, shop.settings.grace), (Some(Duration::from_secs(90)), Duration::from_millis(500)));
     assert_eq!((shop.settings.open_input, texts.settings.open_input), (true, false));
     assert_eq!(shop.settings.cancel, Signal::Term);
+    assert_eq!(shop.settings.before, Some(["psql", "-f", "reset.sql"].map(str::to_owned).to_vec()));
     let treated = |subject: &Subject, host: &str, port| subject.settings.hosts.treatment(host, port);
     assert_eq!(treated(shop, "localhost", 11434), Treatment::Allowed);
     assert_eq!(treated(shop, "o1.sentry.io", 443), Treatment::Ignored);
@@ -85,7 +87,7 @@ subjects:
   five: { command: a, claim: {}, watch: 5s, stdin: opne }
   six: 6
   seven: { http: "http://127.0.0.1:8080/", stdin: open }
-  eight: { command: a, allow: ["*", "https://api.openai.com/v1"], ignore: ["*", "*.stripe.com", 7] }
+  eight: { command: a, allow: ["*", "https://api.openai.com/v1"], ignore: ["*", "*.stripe.com", 7], before: a | b }
 "#,
     )
     .unwrap_err();

@@ -1,5 +1,6 @@
 //! What a subject finds in its environment. Pure: what hapax's own environment holds is handed in.
 
+use super::before::Before;
 use super::{Settings, Start, client_variables};
 
 /// What every program may see of the parent's environment; beside these all that begins with `LC_`.
@@ -8,12 +9,24 @@ const PROXIES: [&str; 6] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_prox
 /// The services are here; everything else is for the recorder.
 const LOCAL: &str = "127.0.0.1,localhost,::1";
 
+/// The variables of the command that is run before a trial: no service, no task and no proxy is among them.
+pub(super) fn before_environment(before: &Before, settings: &Settings, parent: &[(String, String)]) -> Vec<(String, String)> {
+    let mut all = std::collections::BTreeMap::new();
+    all.extend(parent.iter().filter(|(name, _)| is_passed(name, settings)).cloned());
+    all.extend(settings.env.iter().filter_map(|(name, template)| Some((name.clone(), template.fill(&[])?))));
+    all.insert("HAPAX_TRIAL".to_owned(), before.trial.clone());
+    all.insert("HAPAX_SHARED_DIR".to_owned(), before.shared_dir.to_string_lossy().into_owned());
+    all.into_iter().map(|(name, value)| (name, value.replace('\0', "\u{fffd}"))).collect()
+}
+
+fn is_passed(name: &str, settings: &Settings) -> bool {
+    PASSED.contains(&name) || name.starts_with("LC_") || settings.pass.iter().any(|passed| passed == name)
+}
+
 /// The variables, each name once, sorted. Later sources win: the parent's, what is passed on, what hapax sets, what the settings say.
 pub(super) fn environment(start: &Start, settings: &Settings, parent: &[(String, String)]) -> Vec<(String, String)> {
     let mut all = std::collections::BTreeMap::new();
-    let is_passed =
-        |name: &str| PASSED.contains(&name) || name.starts_with("LC_") || settings.pass.iter().any(|passed| passed == name);
-    all.extend(parent.iter().filter(|(name, _)| is_passed(name)).cloned());
+    all.extend(parent.iter().filter(|(name, _)| is_passed(name, settings)).cloned());
     all.extend(PROXIES.map(|name| (name.to_owned(), start.proxy.clone())));
     all.extend(["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), LOCAL.to_owned())));
     all.extend(of_the_start(start));

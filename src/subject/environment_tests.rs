@@ -102,3 +102,21 @@ fn who_opens_one_proxy_opens_all_that_a_client_would_read_in_its_place() {
     }
     assert_eq!([value("HTTP_PROXY"), value("http_proxy")], [Some("http://127.0.0.1:5000"); 2]);
 }
+
+#[test]
+fn the_command_before_a_trial_sees_the_trial_and_nothing_of_the_case() {
+    let before = Before {
+        trial: "5d1c0f0e6a1b2c3d".to_owned(),
+        shared_dir: "/trial/shared".into(),
+        hide: crate::subject::Hide::default(),
+    };
+    let env = [("DATABASE_URL", "postgres://localhost/test"), ("PAY", "${payment.url}")];
+    let env = env.map(|(name, value)| (name.to_owned(), Template::parse(value).unwrap())).to_vec();
+    let settings = Settings { env, ..Settings::default() };
+    let all = before_environment(&before, &settings, &parent());
+    let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+    assert!(names.contains(&"DATABASE_URL") && names.contains(&"PATH"), "{names:?}");
+    let own: Vec<&str> = names.iter().copied().filter(|name| name.starts_with("HAPAX_")).collect();
+    assert_eq!(own, ["HAPAX_SHARED_DIR", "HAPAX_TRIAL"]);
+    assert!(!names.iter().any(|name| *name == "PAY" || name.to_lowercase().contains("proxy")), "{names:?}");
+}

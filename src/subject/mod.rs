@@ -1,5 +1,6 @@
 //! How a subject is started and heard: any program, an agent that is already running, or a control. It knows no case and no verdict.
 
+mod before;
 mod captured;
 mod claim;
 mod clients;
@@ -25,6 +26,7 @@ mod template;
 pub(crate) mod words;
 
 pub use crate::trust::Trust;
+pub use before::Before;
 pub use captured::Hide;
 pub(crate) use clients::client_variables;
 pub use config::{Config, ConfigError};

@@ -39,6 +39,8 @@ pub struct Settings {
     pub grace: Duration,
     /// How long an agent over HTTP is watched after its answer: it may go on in the background.
     pub watch: Duration,
+    /// The command that is run before each trial: the program and its arguments.
+    pub before: Option<Vec<String>>,
     /// The hosts outside of a trial that it may reach, and those that are refused without a finding.
     pub hosts: Hosts,
     /// The program hapax, which supervises subjects and holds the controls; the running one where there is none. A program that
@@ -62,6 +64,7 @@ impl Default for Settings {
             cancel: Signal::Int,
             grace: Limits::default().grace,
             watch: Duration::from_secs(1),
+            before: None,
             hosts: Hosts::default(),
             hapax: None,
         }

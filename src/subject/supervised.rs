@@ -1,5 +1,6 @@
 //! One start of a program under a supervisor, seen from hapax: hands over the order, passes blows on, hears of the end.
 
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
@@ -14,7 +15,7 @@ use super::claim::{self, Heard};
 use super::environment::environment;
 use super::running::{Landing, Ordered, Running};
 use super::supervisor::{Answer, Blow, Order};
-use super::{Ended, How, Settings, Start, long, sweep};
+use super::{BeforeStop, Ended, How, Limits, Settings, Start, long, sweep};
 use crate::report::Output;
 
 /// How much longer than the subject a supervisor may take: it tries for ten seconds to kill what is left.
@@ -22,7 +23,7 @@ const SLACK: Duration = Duration::from_secs(20);
 
 /// Starts a program under a supervisor of its own.
 pub(super) fn start(program: Vec<String>, settings: Settings, start: Start) -> Running {
-    match Supervised::begin(program, &settings, &start) {
+    match order(program, &settings, &start).and_then(|order| Supervised::begin(&order, &settings)) {
         Ok(supervised) => Running::new(&start.clone(), |ordered| supervised.until_the_end(settings, start, ordered)),
         Err(why) => Running::unstartable(&start, why),
     }
@@ -30,9 +31,7 @@ pub(super) fn start(program: Vec<String>, settings: Settings, start: Start) -> R
 
 /// What a supervisor is told to start: all that the subject is given is in here.
 pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) -> Result<Order, String> {
-    let parent: Vec<(String, String)> =
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
-    let mut env = environment(start, settings, &parent);
+    let mut env = environment(start, settings, &parent());
     long::into_files(&mut env, &start.state_dir)
         .map_err(|error| format!("cannot write the task to {}: {error}", start.state_dir.display()))?;
     Ok(Order {
@@ -44,6 +43,11 @@ pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) ->
         cancel: settings.cancel,
         limits: start.limits,
     })
+}
+
+/// The environment of hapax itself.
+pub(super) fn parent() -> Vec<(String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
 }
 
 /// A supervisor that runs.
@@ -61,15 +65,14 @@ pub(super) struct Told {
     pub(super) stdout: Captured,
     pub(super) stderr: Captured,
     /// Processes left behind.
-    left: usize,
+    pub(super) left: usize,
     cpu: Option<Duration>,
 }
 
 impl Supervised {
     /// Starts a supervisor, or says why not.
-    pub(super) fn begin(program: Vec<String>, settings: &Settings, start: &Start) -> Result<Self, String> {
-        let order = order(program, settings, start)?;
-        let mut order = serde_json::to_vec(&order).map_err(|error| format!("cannot write down the command: {error}"))?;
+    pub(super) fn begin(order: &Order, settings: &Settings) -> Result<Self, String> {
+        let mut order = serde_json::to_vec(order).map_err(|error| format!("cannot write down the command: {error}"))?;
         order.push(b'\n');
         let hapax = settings.hapax()?;
         // Its environment is cleared too: whoever can look at the supervisor must not find there what the subject may not see.
@@ -90,7 +93,8 @@ impl Supervised {
 
     async fn until_the_end(self, settings: Settings, start: Start, mut ordered: UnboundedReceiver<Ordered>) -> Ended {
         let began = SystemTime::now();
-        let Told { how, stdout, stderr, left, cpu } = self.follow(&start, &mut ordered).await;
+        let Told { how, stdout, stderr, left, cpu } =
+            self.follow(start.limits, &start.result, start.before_time_up.as_ref(), &mut ordered).await;
         let hide = &start.hide;
         let heard = Heard { how: &how, result: &start.result, stdout: &stdout.text(), stderr: &stderr.text(), hide };
         let (claim, reported) = if how == How::TimeUp {
@@ -108,12 +112,17 @@ impl Supervised {
         Ended { how, claim, output, left, cpu, reported }
     }
 
-    /// Passes blows on until the supervisor tells that everything is gone.
-    pub(super) async fn follow(mut self, start: &Start, ordered: &mut UnboundedReceiver<Ordered>) -> Told {
+    /// Passes blows on until the supervisor tells that everything is gone. The result file tells what was started here from everything else.
+    pub(super) async fn follow(
+        mut self,
+        limits: Limits,
+        result: &Path,
+        before_time_up: Option<&BeforeStop>,
+        ordered: &mut UnboundedReceiver<Ordered>,
+    ) -> Told {
         let order = std::mem::take(&mut self.order);
         // A supervisor that is gone already shows by its silence.
         let _ = self.input.write_all(&order).await;
-        let limits = start.limits;
         let far = Instant::now() + Duration::from_secs(u32::MAX.into());
         let time_up = Instant::now().checked_add(limits.time).unwrap_or(far);
         let mut is_told = false;
@@ -129,7 +138,7 @@ impl Supervised {
                         let _ = self.process.wait().await;
                         return Told { how, stdout, stderr, left, cpu: cpu.map(Duration::from_millis) };
                     }
-                    None => return self.lost(start, None).await,
+                    None => return self.lost(result, None).await,
                 },
                 Some(Ordered { blow, landed }) = ordered.recv() => {
                     self.waiting.push((blow, landed));
@@ -139,13 +148,13 @@ impl Supervised {
                 () = sleep_until(time_up), if !is_told => {
                     // The supervisor would end it by itself, but first it is seen what is still under way.
                     is_told = true;
-                    if let Some(before) = &start.before_time_up {
+                    if let Some(before) = before_time_up {
                         before.call();
                     }
                     let line = serde_json::to_string(&Blow::TimeUp).unwrap_or_default() + "\n";
                     let _ = self.input.write_all(line.as_bytes()).await;
                 }
-                () = sleep_until(too_late) => return self.lost(start, Some(How::TimeUp)).await,
+                () = sleep_until(too_late) => return self.lost(result, Some(How::TimeUp)).await,
             }
         }
     }
@@ -157,11 +166,11 @@ impl Supervised {
     }
 
     /// The supervisor was killed or does nothing any more: what it watched is found in another way, and ended.
-    async fn lost(mut self, start: &Start, how: Option<How>) -> Told {
+    async fn lost(mut self, result: &Path, how: Option<How>) -> Told {
         let session = self.process.id();
         let _ = self.process.start_kill();
         // Only then is it taken leave of: until then its number, and so its session, is nobody else's.
-        sweep::sweep(session, &start.result).await;
+        sweep::sweep(session, result).await;
         let status = self.process.wait().await;
         let how = how.unwrap_or_else(|| {
             let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());

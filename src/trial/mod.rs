@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 
 use crate::report::Output;
 use crate::scenario::{Case, Terms};
-use crate::subject::{Limits, Noticed, OwnPort, Recorder, Subject};
+use crate::subject::{Before, Hide, Limits, Noticed, OwnPort, Recorder, Subject};
 use callers::Caller;
 use dirs::Dirs;
 use interrupts::Striker;
@@ -106,7 +106,10 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
     let (output, cpu, late) = match prepare(case, subject, setup, &ledger, clock).await {
         Ok((services, recorders, dirs)) => act(case, subject, setup, notes, services, recorders, &dirs).await,
         Err(why) => {
-            notes.unstartable(1, 1, &why);
+            match why {
+                Unready::Before(why) => notes.unprepared(&why),
+                Unready::Other(why) => notes.unstartable(1, 1, &why),
+            }
             (Vec::new(), None, None)
         }
     };
@@ -115,15 +118,33 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
     Finished { entries: ledger.entries(), terms, output, took: began.elapsed(), cpu, late }
 }
 
+/// Why a trial cannot begin.
+#[derive(Debug)]
+enum Unready {
+    /// The command that is run before each trial failed.
+    Before(String),
+    /// Anything else.
+    Other(String),
+}
+
+impl From<String> for Unready {
+    fn from(why: String) -> Self {
+        Unready::Other(why)
+    }
+}
+
 async fn prepare(
     case: &Case,
     subject: &Subject,
     setup: &Setup,
     ledger: &Ledger,
     clock: Clock,
-) -> Result<(MockServices, Vec<Recorder>, Dirs), String> {
+) -> Result<(MockServices, Vec<Recorder>, Dirs), Unready> {
     let mut dirs = Dirs::create(&setup.dir, Names::new(setup.seed), case.callers)
         .map_err(|error| format!("cannot make its directories: {error}"))?;
+    let shared_dir = std::path::absolute(dirs.shared()).unwrap_or_else(|_| dirs.shared());
+    let before = Before { trial: Names::new(setup.seed).trial(), shared_dir, hide: Hide::with(ledger) };
+    before.run(&subject.settings).await.map_err(Unready::Before)?;
     let builder = services::builder(case, &terms(case, subject, setup.claims_optional), setup.seed)?;
     let services =
         builder.longest_silence(setup.longest_silence).seed(setup.seed).clock(clock).ledger(ledger.clone()).start().await;

@@ -9,6 +9,8 @@ pub const STARTED: &str = "started";
 pub const ENDED: &str = "ended";
 /// A caller could not be started at all. Fields: `start`, `error`.
 pub const UNSTARTABLE: &str = "unstartable";
+/// The command that is run before each trial failed, so nothing was started. Fields: `error`.
+pub const UNPREPARED: &str = "unprepared";
 /// What a start of a caller said at its end. Fields: `start`, `outcome` (`done`, `not-done`, `unknown`, `missing`), `message`, `from`
 /// (`result-file`, `last-line`, `exit-status`, `pattern`, `answer`), and where it could not be read `problem`.
 pub const CLAIMED: &str = "claimed";

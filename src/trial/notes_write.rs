@@ -41,6 +41,11 @@ impl Notes {
         );
     }
 
+    pub(super) fn unprepared(&self, why: &str) {
+        let fields = Fields::new().with("error", self.ledger.redacted(why));
+        self.ledger.append(&Event::Noted { name: Cow::Borrowed(notes::UNPREPARED), caller: None, fields: Cow::Owned(fields) });
+    }
+
     pub(super) fn struck(&self, caller: u32, interrupt: usize, blow: Blow, attempt: u64) {
         self.note(notes::STRUCK, caller, about(interrupt, blow, attempt));
     }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
 mod bad_input;
+mod before;
 mod believed;
 mod demo;
 mod given;

@@ -132,6 +132,7 @@ fn noted(name: &str, about: &Fields) -> Option<Drawn> {
             Drawn::new(Shape::End, how)
         }
         notes::UNSTARTABLE => Drawn::with(Shape::Cut, "could not be started", field("error")),
+        notes::UNPREPARED => Drawn::with(Shape::Cut, "the command `before` failed", field("error")),
         notes::CLAIMED => {
             let problem = field("problem");
             let words = if problem.is_empty() { quoted(&field("message")) } else { problem };

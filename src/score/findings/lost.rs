@@ -108,7 +108,10 @@ fn untried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (S
         return (told, "Look at what the service says is wrong with the request, and send one that it accepts.".to_owned());
     }
     if scene.unstartable {
-        return ("The subject could not be started.".to_owned(), "Make the command start by itself first.".to_owned());
+        return (
+            "The subject was not started.".to_owned(),
+            "See why the trial is void, and make that command work by itself first.".to_owned(),
+        );
     }
     if let Some(crash) = crash(scene) {
         entries.push(crash.n);
