@@ -42,6 +42,18 @@ async fn the_stripe_module_in_python_retries_with_the_same_key() {
 }
 
 #[tokio::test]
+async fn stripe_in_python_makes_a_payment_method_and_charges_it_once() {
+    assert_snapshot!(client("python/stripe_methods.py", &[], "payment.charge").table().await, @r"
+    fault attempts effects keys      client says                     finds its id sees
+    none  1        1       one       ok                              yes          1
+    drop  2        1       the same  ok                              yes          1
+    503   2        1       the same  ok                              yes          1
+    429   1        1       one       error: RateLimitError           -            1
+    lie   1        0       one       ok                              no           0
+    ");
+}
+
+#[tokio::test]
 async fn stripe_in_node_retries_with_the_same_key() {
     assert_snapshot!(client("node/stripe.mjs", &[], "payment.charge").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees

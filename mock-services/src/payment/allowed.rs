@@ -196,3 +196,57 @@ pub(crate) const LIST: &[&str] = &["created", "ending_before", "limit", "startin
 
 /// Every search.
 pub(crate) const SEARCH: &[&str] = &["limit", "page", "query"];
+
+/// `POST /v1/payment_methods`.
+pub(crate) const METHOD: &[&str] = &["allow_redisplay", "billing_details", "card", "metadata", "type"];
+
+/// What only other kinds of payment methods, and copies of them, need.
+pub(crate) const METHOD_LACKING: &[&str] = &[
+    "acss_debit",
+    "affirm",
+    "afterpay_clearpay",
+    "alipay",
+    "au_becs_debit",
+    "bacs_debit",
+    "bancontact",
+    "boleto",
+    "card[networks]",
+    "cashapp",
+    "customer",
+    "customer_balance",
+    "eps",
+    "fpx",
+    "ideal",
+    "interac_present",
+    "klarna",
+    "konbini",
+    "link",
+    "p24",
+    "payment_method",
+    "paypal",
+    "pix",
+    "radar_options",
+    "revolut_pay",
+    "sepa_debit",
+    "sofort",
+    "us_bank_account",
+    "wechat_pay",
+];
+
+/// `POST /v1/payment_methods/{id}`.
+pub(crate) const METHOD_UPDATE: &[&str] = &["allow_redisplay", "billing_details", "metadata"];
+
+/// What it knows beyond that and is not carried out.
+pub(crate) const METHOD_UPDATE_LACKING: &[&str] = &["card", "link", "us_bank_account"];
+
+/// `POST /v1/payment_methods/{id}/attach`.
+pub(crate) const METHOD_ATTACH: &[&str] = &["customer"];
+
+/// What it knows beyond that and is not carried out.
+pub(crate) const METHOD_ATTACH_LACKING: &[&str] = &["customer_account"];
+
+/// `POST /v1/tokens`.
+pub(crate) const TOKEN: &[&str] = &["card"];
+
+/// What stands for something else than a card.
+pub(crate) const TOKEN_LACKING: &[&str] = &["account", "bank_account", "customer", "cvc_update", "person", "pii"];

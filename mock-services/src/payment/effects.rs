@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::metadata::Metadata;
-use super::objects::{Charge, Customer, Intent, Refund, Subscription};
+use super::objects::{Charge, Customer, Intent, PaymentMethod, Refund, Subscription, Token};
 use super::state::PaymentState;
 use crate::service::{EffectFacts, Fields};
 
@@ -42,6 +42,12 @@ pub(crate) enum Change {
     Unsubscribed(Arc<Subscription>, Arc<Fields>),
     /// A subscription is not paid yet, or its papers changed.
     SubscriptionSaved(Arc<Subscription>),
+    /// A payment method was made, changed, attached or detached.
+    MethodSaved(Arc<PaymentMethod>),
+    /// A token was made.
+    TokenSaved(Arc<Token>),
+    /// The token with this id was used.
+    TokenUsed(String),
     /// The labels of something that happened say something else now. What has them is saved by another change.
     Relabelled(Arc<Described>),
 }
@@ -78,7 +84,7 @@ impl Change {
             }
             Change::IntentSaved(intent) => {
                 if let Some(method) = &intent.method {
-                    state.methods.put(Arc::clone(method));
+                    state.know_method(method);
                 }
                 state.intents.put(Arc::clone(intent));
             }
@@ -99,10 +105,13 @@ impl Change {
             | Change::Unsubscribed(subscription, _)
             | Change::SubscriptionSaved(subscription) => {
                 if let Some(method) = &subscription.default_payment_method {
-                    state.methods.put(Arc::clone(method));
+                    state.know_method(method);
                 }
                 state.subscriptions.put(Arc::clone(subscription));
             }
+            Change::MethodSaved(method) => state.methods.put(Arc::clone(method)),
+            Change::TokenSaved(token) => state.tokens.put(Arc::clone(token)),
+            Change::TokenUsed(id) => state.tokens.change(id, |token| token.used = true),
             Change::Relabelled(_) => {}
         }
     }
@@ -127,7 +136,10 @@ impl Change {
             | Change::Released(_)
             | Change::RefundSaved(_)
             | Change::CustomerSaved(_)
-            | Change::SubscriptionSaved(_) => return None,
+            | Change::SubscriptionSaved(_)
+            | Change::MethodSaved(_)
+            | Change::TokenSaved(_)
+            | Change::TokenUsed(_) => return None,
         };
         Some(EffectFacts { effect: effect.into(), id: id.clone(), fields })
     }

@@ -198,6 +198,12 @@ pub(crate) fn lacking_endpoint(endpoint: String) -> Refused {
     Box::new(Problem::lacking(501, "api_error", endpoint))
 }
 
+/// A part of an endpoint that Stripe has and the service does not: a parameter, a value of one, a path to expand.
+pub(crate) fn lacking_part(part: &str, endpoint: &str, param: impl Into<Cow<'static, str>>) -> Refused {
+    let what = if endpoint.is_empty() { part.to_owned() } else { format!("{part} of {endpoint}") };
+    Box::new(Problem::lacking(400, "invalid_request_error", what).param(param))
+}
+
 /// A body that is no form.
 pub(crate) fn not_a_form() -> Refused {
     Box::new(Problem::invalid(

@@ -31,6 +31,8 @@ pub(crate) enum Op {
     Relabel,
     /// A customer is deleted.
     DeleteCustomer,
+    /// A payment method or a token is made, changed, attached or detached; no money moves.
+    Method,
     /// One charge, intent or refund, or the balance, is read.
     Get,
     /// Charges, intents or refunds are listed.
@@ -41,6 +43,8 @@ pub(crate) enum Op {
     Customers,
     /// Subscriptions are read.
     Subscriptions,
+    /// Payment methods or tokens are read.
+    Methods,
 }
 
 /// All operations, each in the place that its number says.
@@ -81,11 +85,13 @@ pub(crate) fn all() -> Vec<Operation> {
         Operation::write("payment.no-change", SUBSCRIPTION, &[]),
         Operation::write("payment.relabel", LABELS, &["charge", "payment_intent", "refund", "subscription"]),
         Operation::write("payment.delete-customer", &["customer"], &["customer"]),
+        Operation::write("payment.method", &["payment_method", "customer", "type", "order", "metadata.*"], &[]),
         Operation::read("payment.get", &["object", "id"]),
         Operation::read("payment.list", &["object", "customer", "payment_intent", "charge"]),
         Operation::read("payment.search", &["object", "query"]),
         Operation::read("payment.customers", &["object", "id", "email", "query"]),
         Operation::read("payment.subscriptions", &["object", "id", "customer", "price", "status", "query"]),
+        Operation::read("payment.methods", &["object", "id", "customer"]),
     ]
 }
 
@@ -102,9 +108,14 @@ mod tests {
         assert_eq!(all[Op::NoChange as usize].name, "payment.no-change");
         assert_eq!(all[Op::DeleteCustomer as usize].name, "payment.delete-customer");
         assert_eq!(all[Op::Subscriptions as usize].name, "payment.subscriptions");
-        assert_eq!(all.len(), Op::Subscriptions as usize + 1);
+        assert_eq!(all[Op::Method as usize].name, "payment.method");
+        assert_eq!(all[Op::Methods as usize].name, "payment.methods");
+        assert_eq!(all.len(), Op::Methods as usize + 1);
         let reads: Vec<_> =
             all.iter().filter(|operation| operation.kind == Kind::Read).map(|operation| &*operation.name).collect();
-        assert_eq!(reads, ["payment.get", "payment.list", "payment.search", "payment.customers", "payment.subscriptions"]);
+        assert_eq!(
+            reads,
+            ["payment.get", "payment.list", "payment.search", "payment.customers", "payment.subscriptions", "payment.methods"]
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::errors::{Problem, Refused, missing, not_a_form};
+use super::errors::{Problem, Refused, lacking_part, missing, not_a_form};
 use super::form::{self, Pairs};
 use crate::service::Request;
 
@@ -49,6 +49,21 @@ impl<'a> Params<'a> {
         let plural = if unknown.len() > 1 { "s" } else { "" };
         let message = format!("Received unknown parameter{plural}: {}", unknown.join(", "));
         Err(Box::new(Problem::invalid(message).code("parameter_unknown").param(unknown[0].to_owned())))
+    }
+
+    /// The same, and refuses names that Stripe knows and that are not carried out here. One with a bracket, `card[x]`, stands for what is under it
+    /// alone. A value that is empty asks for nothing.
+    pub(crate) fn check_done(&self, allowed: &[&[&str]], lacking: &[&str], endpoint: &str) -> Result<(), Refused> {
+        let known: Vec<&[&str]> = allowed.iter().copied().chain([lacking]).collect();
+        self.check(&known)?;
+        let is_under =
+            |name: &str, lack: &str| name.strip_prefix(lack).is_some_and(|rest| rest.is_empty() || rest.starts_with('['));
+        for (name, _) in self.pairs.iter().filter(|(_, value)| !value.is_empty()) {
+            if let Some(lack) = lacking.iter().find(|lack| is_under(name, lack)) {
+                return Err(lacking_part(&format!("the parameter `{lack}`"), endpoint, (*lack).to_owned()));
+            }
+        }
+        Ok(())
     }
 
     /// The value under exactly this name; the last of several.

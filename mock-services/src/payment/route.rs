@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use super::calls::{Call, charge, customer, intent, intent_steps, read, refund, search, subscription, unsubscribe};
+use super::calls::{
+    Call, charge, customer, intent, intent_steps, method, read, refund, search, subscription, token, unsubscribe,
+};
 use super::errors::{Refused, foreign_url, lacking_endpoint, unknown_url};
 use super::objects::{Charge, Customer, Intent, Refund, Subscription};
 use super::operations::Op;
@@ -95,6 +97,22 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
         ("GET", ("subscriptions", Some(_), None)) => {
             (Op::Subscriptions, Box::new(read::Get::<Subscription>::read(id(), &params()?, f)?))
         }
+
+        ("POST", ("payment_methods", None, None)) => (Op::Method, Box::new(method::Create::read(&params()?, f)?)),
+        ("POST", ("payment_methods", Some(_), None)) => (Op::Method, Box::new(method::Update::read(id(), &params()?, f)?)),
+        ("POST", ("payment_methods", Some(_), Some("attach"))) => {
+            (Op::Method, Box::new(method::Attach::read(id(), &params()?, f)?))
+        }
+        ("POST", ("payment_methods", Some(_), Some("detach"))) => {
+            (Op::Method, Box::new(method::Detach::read(id(), &params()?, f)?))
+        }
+        ("GET", ("payment_methods", None, None)) => (Op::Methods, Box::new(method::OfCustomer::read(None, &params()?, f)?)),
+        ("GET", ("payment_methods", Some(_), None)) => (Op::Methods, Box::new(method::Get::read(id(), &params()?, f)?)),
+        ("GET", ("customers", Some(_), Some("payment_methods"))) => {
+            (Op::Methods, Box::new(method::OfCustomer::read(Some(id()), &params()?, f)?))
+        }
+        ("POST", ("tokens", None, None)) => (Op::Method, Box::new(token::Create::read(&params()?, f)?)),
+        ("GET", ("tokens", Some(_), None)) => (Op::Methods, Box::new(token::Get::read(id(), &params()?, f)?)),
 
         ("GET", ("balance", None, None)) => (Op::Get, Box::new(read::GetBalance::read(&params()?, f)?)),
         _ => return Err(unknown()),

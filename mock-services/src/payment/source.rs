@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::cards::{Card, Decline};
+use super::effects::Change;
 use super::errors::{Problem, Refused, no_such};
 use super::expiry::Written;
 use super::options::is_id;
@@ -19,23 +20,38 @@ pub(crate) struct Instrument {
     pub(crate) card: Card,
     /// What a request that has the number says of the card beside it.
     written: Written,
+    /// The token that stands for it.
+    token: Option<String>,
 }
 
 impl Instrument {
     /// One that has an id already.
     pub(crate) fn known(id: String, card: Card) -> Self {
-        Instrument { id: Some(id), card, written: Written::default() }
+        Instrument { id: Some(id), ..Instrument::new(card) }
     }
 
     fn new(card: Card) -> Self {
-        Instrument { id: None, card, written: Written::default() }
+        Instrument { id: None, card, written: Written::default(), token: None }
     }
 
     /// The same as it is in this state and at this time: an id stands for the card that it was given for, and a card can have expired.
     pub(crate) fn looked_up(&self, state: &PaymentState, now: Timestamp) -> Result<Self, Refused> {
         self.written.check(now)?;
+        if let Some(token) = self.token.as_deref().and_then(|token| state.tokens.get(token)) {
+            if token.used {
+                let message = format!("You cannot use a Stripe token more than once: {}.", token.id);
+                return Err(Box::new(Problem::invalid(message).code("token_already_used")));
+            }
+            return Ok(Instrument { card: token.card.card, ..self.clone() });
+        }
         let known = self.id.as_deref().and_then(|id| state.card(id));
         Ok(Instrument { card: known.unwrap_or(self.card), ..self.clone() })
+    }
+
+    /// That its token is used now, where it was made here.
+    pub(crate) fn token_used(&self, state: &PaymentState) -> Option<Change> {
+        let token = self.token.as_deref().and_then(|token| state.tokens.get(token))?;
+        Some(Change::TokenUsed(token.id.clone()))
     }
 
     /// Its id, made with this prefix where it has none.
@@ -60,6 +76,16 @@ impl Instrument {
             }
         }
         Ok(None)
+    }
+
+    /// The card of which a payment method or a token is made.
+    pub(crate) fn of_card(params: &Params<'_>) -> Result<Option<Self>, Refused> {
+        let nested = |wanted: &str| inside(params, "card", wanted);
+        match nested("token") {
+            Some(id) => token(id, "card[token]").map(Some),
+            None if params.has("card") => number(nested("number"), Written::read(nested), "card").map(Some),
+            None => Ok(None),
+        }
     }
 
     /// What an intent names as its payment method.
@@ -113,7 +139,7 @@ pub(crate) fn method(id: &str, param: &'static str) -> Result<Instrument, Refuse
 fn token(id: &str, param: &'static str) -> Result<Instrument, Refused> {
     match Card::named(id) {
         Some(card) => Ok(Instrument::new(card)),
-        None if is_made("tok_", id) => Ok(Instrument::new(Card::VISA)),
+        None if is_made("tok_", id) => Ok(Instrument { token: Some(id.to_owned()), ..Instrument::new(Card::VISA) }),
         None if is_made("card_", id) || is_made("src_", id) || is_made("pm_", id) => {
             Ok(Instrument::known(id.to_owned(), Card::VISA))
         }
@@ -133,7 +159,7 @@ fn number(digits: Option<&str>, written: Written, param: &str) -> Result<Instrum
         return Err(Box::new(Problem::invalid(format!("Missing required param: {name}.")).code("parameter_missing").param(name)));
     };
     match Card::numbered(digits) {
-        Some(card) => Ok(Instrument { id: None, card, written }),
+        Some(card) => Ok(Instrument { written, ..Instrument::new(card) }),
         None => Err(Box::new(
             Problem::new(402, "card_error", "Your card number is incorrect.").code("incorrect_number").param("number"),
         )),

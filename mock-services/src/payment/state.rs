@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::cards::Card;
-use super::objects::{Charge, Customer, Expandable, Intent, Object, PaymentMethod, Refund, Subscription};
+use super::objects::{Charge, Customer, Intent, Object, PaymentMethod, Refund, Subscription, Token};
 use super::options::{Customers, PaymentOptions};
 use crate::index::Index;
 use crate::service::Ids;
@@ -21,6 +21,8 @@ pub struct PaymentState {
     pub(super) subscriptions: Table<Subscription>,
     /// What customers and intents were given to pay with, so that an id goes on to stand for its card.
     pub(super) methods: Table<PaymentMethod>,
+    /// Cards that can be used once.
+    pub(super) tokens: Table<Token>,
 }
 
 /// Objects of one kind, oldest first.
@@ -102,8 +104,18 @@ impl PaymentState {
     /// Remembers which card an id stands for, unless it is known already.
     pub(super) fn know(&mut self, id: &str, card: Card, created: i64, customer: Option<&str>) {
         if self.methods.get(id).is_none() {
-            let (id, customer) = (id.to_owned(), customer.map(Expandable::of));
-            self.methods.put(Arc::new(PaymentMethod { id, card, created, customer }));
+            let method = PaymentMethod::new(id.to_owned(), card, created);
+            self.methods.put(Arc::new(match customer {
+                Some(customer) => method.of_customer(customer),
+                None => method,
+            }));
+        }
+    }
+
+    /// Remembers what something is paid with, unless it is known already: what is known can have changed since.
+    pub(super) fn know_method(&mut self, method: &Arc<PaymentMethod>) {
+        if self.methods.get(&method.id).is_none() {
+            self.methods.put(Arc::clone(method));
         }
     }
 

@@ -205,7 +205,9 @@ impl Call for Create {
         if self.capture {
             charge.capture(self.amount, world.id("txn_3", 23));
         }
-        Ok(saved(Arc::new(charge), self.capture, &self.expand, world))
+        let mut outcome = saved(Arc::new(charge), self.capture, &self.expand, world);
+        outcome.changes.extend(self.source.as_ref().and_then(|source| source.token_used(world.state)));
+        Ok(outcome)
     }
 }
 

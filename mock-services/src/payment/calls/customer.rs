@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::expand::Expand;
+use super::method::attached;
 use super::{Call, Outcome, World, set, unsubscribe};
 use crate::payment::allowed;
 use crate::payment::answers;
@@ -32,6 +33,8 @@ pub(crate) struct Save {
     source: Option<Instrument>,
     default_source: Option<String>,
     default_method: Option<Instrument>,
+    /// What it is to have, with the name that the request has for it.
+    method: Option<(Instrument, String)>,
     metadata: MetadataChange,
 }
 
@@ -41,9 +44,8 @@ impl Save {
         params.check(&[allowed::CUSTOMER, allowed::COMMON])?;
         // Nothing that a customer refers to is at hand, but what cannot be expanded is refused all the same.
         Expand::of::<Customer>(params)?;
-        if let Some(method) = params.text("payment_method")? {
-            source::method(method, "payment_method")?;
-        }
+        let method = params.text("payment_method")?;
+        let method = method.map(|id| Ok::<_, Refused>((source::method(id, "payment_method")?, id.to_owned()))).transpose()?;
         let invoices = params.inside("invoice_settings").find(|(name, ..)| *name == "default_payment_method");
         let default_method = invoices
             .filter(|(_, _, value)| !value.is_empty())
@@ -63,6 +65,7 @@ impl Save {
             source: Instrument::of_source(params)?,
             default_source: params.owned("default_source")?,
             default_method,
+            method,
             metadata: MetadataChange::read(params)?,
         };
         if let Some(id) = &call.id {
@@ -93,7 +96,7 @@ impl Save {
         if let Some(method) = &self.default_method {
             let method = world.look_up(method)?;
             let id = method.id(&world.context.ids, "pm_1");
-            customer.cards.push((id.clone(), method.card));
+            customer.gain(&id, method.card);
             customer.invoice_settings.default_payment_method = Some(id);
         }
         if let Some(source) = &self.default_source {
@@ -122,7 +125,14 @@ impl Call for Save {
             Some(id) => present(id, world)?,
         };
         let mut customer = Customer::clone(&old);
+        let mut more = Vec::new();
+        if let Some((method, id)) = &self.method {
+            let method = attached(method, id, &customer.id, world)?;
+            customer.gain(&method.id, method.card);
+            more.push(Change::MethodSaved(Arc::new(method)));
+        }
         self.fill(&mut customer, world)?;
+        more.extend(self.source.as_ref().and_then(|source| source.token_used(world.state)));
         let answer = answers::ok(&customer);
         // Whoever makes a customer fills it in as well; but a balance is money, whoever has it.
         let counts = !customer.made_here || customer.balance != old.balance;
@@ -132,7 +142,7 @@ impl Call for Save {
             Some(fields) => Change::CustomerChanged(customer, Arc::new(fields)),
             None => Change::CustomerSaved(customer),
         };
-        Ok(Outcome { answer, changes: vec![change] })
+        Ok(Outcome { answer, changes: std::iter::once(change).chain(more).collect() })
     }
 }
 

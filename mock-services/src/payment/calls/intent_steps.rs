@@ -105,8 +105,8 @@ pub(crate) fn confirmed(
         && let Some((id, card)) = wallet.card
     {
         let known = world.state.methods.get(&id).cloned();
-        let customer = intent.customer().map(Expandable::of);
-        intent.pay_with(known.unwrap_or_else(|| Arc::new(PaymentMethod { id, card, created: GIVEN_AT, customer })));
+        let made = PaymentMethod { customer: intent.customer().map(Expandable::of), ..PaymentMethod::new(id, card, GIVEN_AT) };
+        intent.pay_with(known.unwrap_or_else(|| Arc::new(made)));
     }
     let Some(method) = intent.method.clone() else {
         let message = "You cannot confirm this PaymentIntent because it's missing a payment method. You can either update the \

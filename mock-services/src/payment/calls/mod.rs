@@ -6,18 +6,20 @@ pub(crate) mod expand;
 pub(crate) mod intent;
 pub(crate) mod intent_steps;
 pub(crate) mod items;
+pub(crate) mod method;
 pub(crate) mod read;
 pub(crate) mod refund;
 pub(crate) mod search;
 pub(crate) mod subscription;
 pub(crate) mod terms;
+pub(crate) mod token;
 pub(crate) mod unsubscribe;
 
 use std::sync::Arc;
 
 use super::effects::Change;
 use super::errors::Refused;
-use super::objects::{Expandable, PaymentMethod};
+use super::objects::PaymentMethod;
 use super::operations::Op;
 use super::options::PaymentOptions;
 use super::source::Instrument;
@@ -79,9 +81,14 @@ impl World<'_> {
     pub(crate) fn method(&self, named: &Instrument, customer: Option<&str>) -> Result<Arc<PaymentMethod>, Refused> {
         let named = self.look_up(named)?;
         let (id, card) = (named.id(&self.context.ids, "pm_1"), named.card);
-        let customer = customer.map(Expandable::of);
         let known = self.state.methods.get(&id).cloned();
-        Ok(known.unwrap_or_else(|| Arc::new(PaymentMethod { id, card, created: self.now(), customer })))
+        Ok(known.unwrap_or_else(|| {
+            let made = PaymentMethod::new(id, card, self.now());
+            Arc::new(match customer {
+                Some(customer) => made.of_customer(customer),
+                None => made,
+            })
+        }))
     }
 
     /// An id with its prefix.

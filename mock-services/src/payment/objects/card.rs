@@ -4,7 +4,7 @@
 use compact_str::CompactString;
 use serde::{Serialize, Serializer};
 
-use super::{BillingDetails, Customer, Expandable, Null, Object};
+use super::{Billing, BillingDetails, Customer, Expandable, Null, Object};
 use crate::payment::cards::Card;
 use crate::payment::metadata::Metadata;
 
@@ -42,6 +42,27 @@ pub(crate) struct PaymentMethod {
     pub(crate) created: i64,
     /// Whose it is.
     pub(crate) customer: Option<Expandable<Customer>>,
+    /// Whether its customer has it for good, and it was not only used once.
+    pub(crate) attached: bool,
+    /// Whose card it is, as its owner says.
+    pub(crate) billing: Option<Box<Billing>>,
+    /// Whether it may be shown to its owner again.
+    pub(crate) redisplay: &'static str,
+    /// The caller's labels.
+    pub(crate) metadata: Metadata,
+}
+
+impl PaymentMethod {
+    /// One that nobody has yet.
+    pub(crate) fn new(id: String, card: Card, created: i64) -> Self {
+        let (billing, metadata) = (None, Metadata::default());
+        PaymentMethod { id, card, created, customer: None, attached: false, billing, redisplay: "unspecified", metadata }
+    }
+
+    /// The same, used for this customer.
+    pub(crate) fn of_customer(self, customer: &str) -> Self {
+        PaymentMethod { customer: Some(Expandable::of(customer)), ..self }
+    }
 }
 
 impl Object for PaymentMethod {
@@ -227,13 +248,19 @@ impl Serialize for PaymentMethod {
             id: &'a str,
             object: &'static str,
             allow_redisplay: &'static str,
-            billing_details: BillingDetails,
+            billing_details: Owner<'a>,
             card: Details<'a>,
             created: i64,
             customer: Option<&'a Expandable<Customer>>,
             livemode: bool,
-            metadata: Metadata,
+            metadata: &'a Metadata,
             r#type: &'static str,
+        }
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Owner<'a> {
+            Said(&'a Billing),
+            Unsaid(BillingDetails),
         }
         #[derive(Serialize)]
         struct Details<'a> {
@@ -280,13 +307,13 @@ impl Serialize for PaymentMethod {
         Shown {
             id: &self.id,
             object: "payment_method",
-            allow_redisplay: "unspecified",
-            billing_details: BillingDetails::default(),
+            allow_redisplay: self.redisplay,
+            billing_details: self.billing.as_deref().map_or_else(|| Owner::Unsaid(BillingDetails::default()), Owner::Said),
             card,
             created: self.created,
             customer: self.customer.as_ref(),
             livemode: false,
-            metadata: Metadata::default(),
+            metadata: &self.metadata,
             r#type: "card",
         }
         .serialize(serializer)

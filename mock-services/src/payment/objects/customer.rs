@@ -114,6 +114,24 @@ impl Customer {
         self
     }
 
+    /// Takes a card away, and with it the default that it was.
+    pub(crate) fn lose(&mut self, id: &str) {
+        self.cards.retain(|(have, _)| have != id);
+        let method = &mut self.invoice_settings.default_payment_method;
+        for default in [&mut self.default_source, method] {
+            if default.as_deref() == Some(id) {
+                *default = None;
+            }
+        }
+    }
+
+    /// Gives it a card that it can pay with.
+    pub(crate) fn gain(&mut self, id: &str, card: Card) {
+        if !self.cards.iter().any(|(have, _)| have == id) {
+            self.cards.push((id.to_owned(), card));
+        }
+    }
+
     /// What a read shows.
     pub(crate) fn view(&self) -> CustomerView<'_> {
         if self.deleted {

@@ -1,6 +1,7 @@
 //! Stripe's objects as they are stored and sent: one struct for each, its keys in the order in which Stripe sends them.
 
 mod balance;
+mod billing;
 mod card;
 mod charge;
 mod charge_text;
@@ -11,8 +12,10 @@ mod next_action;
 mod refund;
 mod shipping;
 mod subscription;
+mod token;
 
 pub(crate) use balance::Balance;
+pub(crate) use billing::Billing;
 pub(crate) use card::{CardSource, PaymentMethod, PaymentMethodDetails};
 pub(crate) use charge::{BillingDetails, Charge, Outcome, ReceiptUrl};
 pub(crate) use charge_text::write_plain;
@@ -23,6 +26,7 @@ pub(crate) use next_action::NextAction;
 pub(crate) use refund::{CardDestination, DestinationDetails, Refund};
 pub(crate) use shipping::{Address, Shipping};
 pub(crate) use subscription::{Item, Subscription};
+pub(crate) use token::Token;
 
 /// A key that is always `null`.
 pub(crate) type Null = ();

@@ -36,7 +36,7 @@ impl Address {
         any.then_some(address)
     }
 
-    fn set(&mut self, name: &str, value: &str) -> bool {
+    pub(super) fn set(&mut self, name: &str, value: &str) -> bool {
         let slot = match name {
             "city" => &mut self.city,
             "country" => &mut self.country,

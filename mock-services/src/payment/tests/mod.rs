@@ -7,6 +7,7 @@ mod customers;
 mod declines;
 mod expand;
 mod intents;
+mod methods;
 mod reads;
 mod refunds;
 mod refusals;
