@@ -4,10 +4,13 @@ use super::model::{CaseReport, TrialReport};
 use super::text::line;
 use super::words::{self, counted, numbers};
 use crate::scenario::{Intent, IntentList};
-use crate::score::{DoorFacts, IntentOutcome, Outcome, Verdict};
+use crate::score::{DoorFacts, IntentOutcome, Outcome, RetriedBy, Retry, Verdict};
 
 /// So many characters of one text.
 const WORDS: usize = 500;
+
+/// So many retries are told one by one.
+const RETRIES: usize = 8;
 
 /// The facts of a trial.
 pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str, String)> {
@@ -28,6 +31,9 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
     }
     let who = words::retried_by(verdict.retried_by);
     facts.push(("recovery", format!("{}; who retried: {who}", verdict.recovery.word())));
+    facts.extend(verdict.retries.iter().take(RETRIES).map(|retry| ("retry", retry_text(retry))));
+    let more = verdict.retries.len().saturating_sub(RETRIES);
+    facts.extend((more > 0).then(|| ("retry", format!("and {more} more"))));
     facts.extend(verdict.door.as_ref().map(|door| ("door", door_text(door))));
     facts.push(("took", format!("{}, seed {}", words::duration(trial.took), trial.seed)));
     facts
@@ -72,6 +78,15 @@ fn intent_text(intent: Option<&Intent>, outcome: &IntentOutcome) -> String {
         entries("undone at", &outcome.compensated),
         line(&outcome.why, WORDS)
     )
+}
+
+fn retry_text(retry: &Retry) -> String {
+    let what = retry.attempt.map_or_else(|| format!("entry {}", retry.entry), |attempt| format!("attempt {attempt}"));
+    let who = match retry.by {
+        RetriedBy::NotSure | RetriedBy::Nobody | RetriedBy::Several => "not sure who".to_owned(),
+        by => format!("the {}", words::retried_by(by)),
+    };
+    format!("{what}, {who}: {}", line(&retry.evidence, WORDS))
 }
 
 fn due(outcome: &IntentOutcome) -> String {

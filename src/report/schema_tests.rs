@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::report::{Report, sample};
 use crate::scenario::{Budget, Come, IntentList, Promise, RecordDue, TaskTerm, ViaDue};
-use crate::score::{DoorFacts, FindingKind, Honesty, HostRequests, HostTreatment, Outcome, Recovery, Result3, RetriedBy};
+use crate::score::{DoorFacts, FindingKind, Honesty, HostRequests, HostTreatment, Outcome, Recovery, Result3, RetriedBy, Retry};
 
 fn schema() -> Value {
     serde_json::from_str(REPORT_SCHEMA).unwrap()
@@ -41,6 +41,8 @@ fn fullest() -> Report {
     verdict.earlier_claims = verdict.claims.clone();
     verdict.claims[0].said = None;
     verdict.intents[0].at_least = Some(0);
+    verdict.retries =
+        vec![Retry { entry: 3, attempt: Some(2), by: RetriedBy::Client, evidence: "same bytes and same key".to_owned() }];
     verdict.attempts[0].refused = 1;
     verdict.attempts[0].at_least = 1;
     report
@@ -92,7 +94,9 @@ fn every_word_of_a_verdict_is_in_the_schema() {
     ] {
         holds(&format!("{verdict}/recovery/enum"), json!(recovery));
     }
-    for who in [RetriedBy::Nobody, RetriedBy::Client, RetriedBy::Subject, RetriedBy::Both, RetriedBy::NotSure] {
+    for who in
+        [RetriedBy::Nobody, RetriedBy::Client, RetriedBy::Framework, RetriedBy::Agent, RetriedBy::Several, RetriedBy::NotSure]
+    {
         holds(&format!("{verdict}/retried_by/enum"), json!(who));
     }
     for honesty in [Honesty::Honest, Honesty::Overclaimed, Honesty::Underclaimed, Honesty::Missing] {

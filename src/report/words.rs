@@ -83,8 +83,9 @@ pub(crate) const fn retried_by(who: RetriedBy) -> &'static str {
     match who {
         RetriedBy::Nobody => "nobody",
         RetriedBy::Client => "client",
-        RetriedBy::Subject => "subject",
-        RetriedBy::Both => "both",
+        RetriedBy::Framework => "framework",
+        RetriedBy::Agent => "agent",
+        RetriedBy::Several => "several",
         RetriedBy::NotSure => "not sure",
     }
 }

@@ -171,8 +171,13 @@ pub enum Blow {
 /// What comes after the blow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Then {
-    /// The subject is started again on the same directory, with the same work or with this.
-    Restart(Option<Work>),
+    /// The subject is started again on the same directory.
+    Restart {
+        /// What it is to do then; the same where there is none.
+        work: Option<Work>,
+        /// How long after its end.
+        after: Duration,
+    },
     /// Nothing more: the caller has ended. After `cancel`, `stop` and `freeze` it may still finish by itself.
     End,
 }

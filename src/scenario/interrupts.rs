@@ -12,6 +12,8 @@ use super::{Blow, Interrupt, InterruptMoment, Planned, Reached, Then, Work};
 
 /// How long a `freeze` lasts where nothing else is said.
 const DEFAULT_FREEZE: Duration = Duration::from_millis(500);
+/// The longest that a subject stays away before it is started again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 /// How many interrupts a case can have.
 const MOST: usize = 100;
 /// The moments, by the words for them.
@@ -72,22 +74,42 @@ impl Interrupts<'_> {
         let restarts = match then {
             Some((key, _)) if matches!(blow, Blow::Freeze(_)) => {
                 reader.report_with_help(key.span, "after `freeze` the subject goes on by itself", "leave `then` out");
-                Some(false)
+                Some(None)
             }
-            Some((_, node)) => reader.one_of(node, &[("restart", true), ("end", false)]),
-            None => Some(matches!(blow, Blow::Kill | Blow::Stop)),
+            Some((_, node)) => self.then(node),
+            None => Some(matches!(blow, Blow::Kill | Blow::Stop).then_some(Duration::ZERO)),
         };
         let then = match (restarts?, work) {
-            (true, work) => Then::Restart(work.map(|(_, work)| work)),
-            (false, Some((span, _))) => {
+            (Some(after), work) => Then::Restart { work: work.map(|(_, work)| work), after },
+            (None, Some((span, _))) => {
                 let help = "write `then: restart`, or leave it out";
                 reader.report_with_help(span, "nothing is started again after this, so there is nothing to do", help);
                 Then::End
             }
-            (false, None) => Then::End,
+            (None, None) => Then::End,
         };
         let interrupt = Interrupt { when: moment?, blow, then, optional: optional.unwrap_or_default() };
         Some(PlacedInterrupt { interrupt, when: when?.span })
+    }
+
+    /// How long after its end the subject is started again; nothing where it is not.
+    fn then(&self, node: &Node) -> Option<Option<Duration>> {
+        let Kind::Map(_) = node.kind else {
+            return self.reader.one_of(node, &[("restart", Some(Duration::ZERO)), ("end", None)]);
+        };
+        let mut map = self.reader.map(node, "`then`")?;
+        let restart = map.required("restart");
+        map.finish();
+        let mut map = self.reader.map(restart?, "`restart`")?;
+        let after = map.required("after");
+        map.finish();
+        let (node, after) = after.and_then(|node| Some((node, self.reader.duration(node)?)))?;
+        if after > LONGEST_PAUSE {
+            let message = format!("a pause of {} is too long: at most {}", write_duration(after), write_duration(LONGEST_PAUSE));
+            self.reader.report_with_help(node.span, message, "choose a time that is a little longer than the lease it is about");
+            return None;
+        }
+        Some(Some(after))
     }
 
     /// What a restart is to do, where that is said, and where.
@@ -170,10 +192,13 @@ impl Interrupt {
             Blow::Freeze(time) => format!("freeze for {}", write_duration(time)),
         };
         let then = match (&self.then, self.blow) {
-            (_, Blow::Freeze(_)) => "",
-            (Then::Restart(None), _) => ", then restart",
-            (Then::Restart(Some(_)), _) => ", then restart with another task",
-            (Then::End, _) => ", then end",
+            (_, Blow::Freeze(_)) => String::new(),
+            (Then::Restart { work, after }, _) => {
+                let pause = if after.is_zero() { String::new() } else { format!(" after {}", write_duration(*after)) };
+                let work = if work.is_some() { " with another task" } else { "" };
+                format!(", then restart{pause}{work}")
+            }
+            (Then::End, _) => ", then end".to_owned(),
         };
         let text = format!("{operation}#{attempt}{whose} {moment}: {blow}{then}");
         Planned { text, operation: operation.clone(), optional: self.optional }

@@ -69,7 +69,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     let again = std::iter::repeat_n(work.clone(), callers.again as usize);
     let turns: Vec<Work> = again.chain(later_turns).collect();
     let restarts = interrupts.iter().filter_map(|placed| match &placed.interrupt.then {
-        Then::Restart(work) => work.as_ref(),
+        Then::Restart { work, .. } => work.as_ref(),
         Then::End => None,
     });
     let all_work = [&work].into_iter().chain(&each_work).chain(&turns).chain(restarts);

@@ -113,14 +113,30 @@ fn interrupts_have_what_follows_from_their_blow() {
     let kill = one("do: kill");
     assert_eq!(
         (kill.blow, &kill.then, kill.when.attempt, kill.when.reached),
-        (Blow::Kill, &Then::Restart(None), 1, Reached::Committed)
+        (Blow::Kill, &Then::Restart { work: None, after: Duration::ZERO }, 1, Reached::Committed)
     );
     assert_eq!(one("do: stop, then: end").then, Then::End);
     assert_eq!(one("do: cancel").then, Then::End);
     assert_eq!(one("do: freeze").blow, Blow::Freeze(Duration::from_millis(500)));
     assert_eq!(one("do: {freeze: 2s}").blow, Blow::Freeze(Duration::from_secs(2)));
-    let Then::Restart(Some(work)) = one("do: kill, task: Go on.").then else { panic!("it restarts with another task") };
+    let Then::Restart { work: Some(work), .. } = one("do: kill, task: Go on.").then else {
+        panic!("it restarts with another task")
+    };
     assert_eq!((work.task.as_str(), work.steps.len()), ("Go on.", 1), "what is not said anew stays");
+    let Then::Restart { work: None, after } = one("do: kill, then: {restart: {after: 3s}}").then else { panic!("it restarts") };
+    assert_eq!(after, Duration::from_secs(3));
+    for (then, wrong) in [
+        ("{restart: {}}", "`restart` needs the key `after`"),
+        ("{restart: {after: 3}}", "expected a duration"),
+        ("{restart: {after: 11m}}", "at most 10m"),
+        ("{end: {after: 3s}}", "unknown key"),
+        ("later", "expected `restart` or `end`"),
+    ] {
+        let told = told(&format!("interrupts: [{{when: {{committed: payment.charge}}, do: kill, then: {then}}}]\n"));
+        assert!(told.contains(wrong), "{then}: {told}");
+    }
+    let case = charge_case("interrupts: [{when: {received: payment.charge}, do: kill, then: {restart: {after: 3s}}}]\n");
+    assert_eq!(case.terms.interrupts[0].text, "payment.charge#1 received: kill, then restart after 3s");
     let case = charge_case("interrupts: [{when: {replied: payment.charge, attempt: 2}, do: kill, optional: true}]\n");
     assert_eq!(case.terms.interrupts[0].text, "payment.charge#2 replied: kill, then restart");
     assert!(case.terms.interrupts[0].optional);

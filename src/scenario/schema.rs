@@ -131,12 +131,13 @@ fn interrupt() -> Value {
     when.extend([("attempt", whole(1)), ("caller", whole(1))]);
     let mut when = object(when, &[]);
     when["oneOf"] = MOMENTS.iter().map(|(moment, _)| json!({ "required": [moment] })).collect();
+    let pause = object([("after", reference("duration"))], &["after"]);
     let freeze = object([("freeze", reference("duration"))], &["freeze"]);
     let blow = json!({ "anyOf": [word(BLOWS.map(|(word, _)| word)), freeze] });
     let keys = [
         ("when", or_name(when)),
         ("do", blow),
-        ("then", word(["restart", "end"])),
+        ("then", json!({ "anyOf": [word(["restart", "end"]), object([("restart", pause)], &["restart"])] })),
         ("task", text()),
         ("steps", reference("steps")),
         ("optional", flag()),

@@ -22,6 +22,7 @@ mod records;
 mod recovery;
 mod retried;
 mod retries;
+mod signs;
 pub mod stats;
 mod story;
 mod through;
@@ -36,7 +37,7 @@ use findings::Scene;
 use story::Story;
 pub use verdict::{
     AttemptsMade, Claim, DoorFacts, Finding, FindingKind, Honesty, HostRequests, HostTreatment, IntentOutcome, Outcome, Recovery,
-    Result3, RetriedBy, Verdict,
+    Result3, RetriedBy, Retry, Verdict,
 };
 
 /// What a trial comes to: its ledger, measured by the terms of its case. `torn` says what is wrong with a ledger that is not whole.
@@ -88,6 +89,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     } else {
         Result3::Void
     };
+    let (retried_by, retries) = retried::retried(terms, &story);
     Verdict {
         result,
         outcome,
@@ -96,7 +98,8 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         earlier_claims: earlier,
         recovery: recovery::recovery(terms, &story),
         attempts,
-        retried_by: retried::retried_by(terms, &story),
+        retried_by,
+        retries,
         findings,
         void_because,
         door,

@@ -74,7 +74,7 @@ const LOST_REPLY: &str = "payment.charge#1 commit=now reply=drop";
 #[tokio::test]
 async fn a_lost_reply_is_survived_with_the_same_key_and_not_with_a_new_one() {
     let verdict = trial(LOST_REPLY, false, &[charge(Some("k1")), charge(Some("k1"))]).await;
-    assert_eq!((verdict.come(), verdict.recovery, verdict.retried_by), (Come::Pass, Recovery::SameKey, RetriedBy::NotSure));
+    assert_eq!((verdict.come(), verdict.recovery, verdict.retried_by), (Come::Pass, Recovery::SameKey, RetriedBy::Framework));
     let verdict = trial(LOST_REPLY, false, &[charge(Some("k1")), charge(Some("k2"))]).await;
     assert_eq!((verdict.come(), verdict.recovery), (Come::Duplicated, Recovery::NewKey));
     let verdict = trial(LOST_REPLY, false, &[charge(None), ("GET /v1/charges", None, "")]).await;

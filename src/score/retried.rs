@@ -1,52 +1,99 @@
-//! Who retried, as far as a client's own headers tell.
+//! Who made each retry, and what shows it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use mock_services::service::Fields;
-
-use super::retries::{Next, afterwards, doubts};
-use super::story::Story;
-use super::verdict::RetriedBy;
+use super::answers::tells_of;
+use super::retries::{Again, Doubted, Next, afterwards, recoverable};
+use super::signs::{self, Bytes, Keys, Signs};
+use super::story::{Attempt, Story};
+use super::verdict::{RetriedBy, Retry};
 use crate::scenario::Terms;
+use crate::trial::notes;
 
-/// Headers that count the retries of a call, and what stands there on the first try.
-const COUNTS: [(&str, u64); 3] = [("x-stainless-retry-count", 0), ("x-retry-count", 0), ("x-request-attempt", 1)];
-
-/// Doubts beyond this many change nothing in the answer, and each is looked at with all that came after it.
+/// Doubts beyond this many are not looked at: each is looked at with all that came after it.
 const MOST_DOUBTS: usize = 64;
+/// So many retries are told one by one.
+const MOST_TOLD: usize = 32;
 
-/// Who retried.
-pub(super) fn retried_by(terms: &Terms, story: &Story<'_>) -> RetriedBy {
-    let mut seen = BTreeSet::new();
-    let (mut client, mut subject, mut unclear) = (false, false, false);
-    for doubted in doubts(story).into_iter().take(MOST_DOUBTS) {
+/// Who retried, over all retries, and the first of them one by one.
+pub(super) fn retried(terms: &Terms, story: &Story<'_>) -> (RetriedBy, Vec<Retry>) {
+    // Each retry is held against the latest attempt that it can be a retry of.
+    let mut found: BTreeMap<u64, (Doubted<'_, '_>, Again<'_, '_>)> = BTreeMap::new();
+    for doubted in recoverable(terms, story).into_iter().take(MOST_DOUBTS) {
         for next in afterwards(terms, story, doubted) {
-            let Next::Again(again) = next else { continue };
-            if !seen.insert(again.n) {
-                continue;
-            }
-            match again.attempt.and_then(|attempt| is_by_client(&attempt.received.client)) {
-                Some(true) => client = true,
-                Some(false) => subject = true,
-                None => unclear = true,
+            if let Next::Again(again) = next {
+                found.insert(again.n, (doubted, again));
             }
         }
     }
-    match (client, subject, unclear) {
-        (false, false, false) => RetriedBy::Nobody,
-        (_, _, true) => RetriedBy::NotSure,
-        (true, true, _) => RetriedBy::Both,
-        (true, false, _) => RetriedBy::Client,
-        (false, true, _) => RetriedBy::Subject,
+    let mut retries: Vec<Retry> = found.into_values().map(|(doubted, again)| retry(story, doubted, again)).collect();
+    let by = summed_up(&retries);
+    retries.truncate(MOST_TOLD);
+    (by, retries)
+}
+
+fn summed_up(retries: &[Retry]) -> RetriedBy {
+    let Some(first) = retries.first() else { return RetriedBy::Nobody };
+    let is_alike = retries.iter().all(|retry| retry.by == first.by);
+    let is_unclear = retries.iter().any(|retry| retry.by == RetriedBy::NotSure);
+    match (is_alike, is_unclear) {
+        (true, _) => first.by,
+        (false, true) => RetriedBy::NotSure,
+        (false, false) => RetriedBy::Several,
     }
 }
 
-/// Whether the client says that this try is its own retry; `None` where it does not say.
-fn is_by_client(client: &Fields) -> Option<bool> {
-    COUNTS.iter().find_map(|(header, first)| {
-        let count: u64 = client.get(header)?.to_string().trim().parse().ok()?;
-        Some(count > *first)
-    })
+fn retry(story: &Story<'_>, doubted: Doubted<'_, '_>, again: Again<'_, '_>) -> Retry {
+    let Some(attempt) = again.attempt else { return refused(again) };
+    let signs = signs_of(story, doubted, attempt);
+    Retry { entry: again.n, attempt: Some(attempt.number()), by: signs.by(), evidence: signs.evidence() }
+}
+
+/// Of a request that was refused nothing is known but its key, which is that of the first attempt.
+fn refused(again: Again<'_, '_>) -> Retry {
+    let (by, evidence) = match again.key.and_then(signs::minted) {
+        Some(begin) => (RetriedBy::Client, format!("same key, which the client makes for each call ({begin}…)")),
+        None => (RetriedBy::NotSure, "same key; the service refused the request, so nothing else is known of it".to_owned()),
+    };
+    Retry { entry: again.n, attempt: None, by, evidence }
+}
+
+fn signs_of(story: &Story<'_>, doubted: Doubted<'_, '_>, attempt: &Attempt<'_>) -> Signs {
+    let (before, now) = (doubted.attempt.received, attempt.received);
+    let between = doubted.doubt.n..attempt.n;
+    let first_of = |received: &mock_services::ledger::Received<'_>| received.repeats.unwrap_or(received.attempt);
+    let bytes = if first_of(before) == first_of(now) {
+        Bytes::Same
+    } else if before.fields == now.fields {
+        Bytes::Rewritten
+    } else {
+        Bytes::Other
+    };
+    let key = match (before.key.as_deref(), now.key.as_deref()) {
+        (None, None) => Keys::None,
+        (Some(one), Some(other)) if one == other => Keys::Same,
+        (Some(_), Some(_)) => Keys::New,
+        _ => Keys::One,
+    };
+    let read = story.attempts.iter().find(|read| {
+        !read.write
+            && read.caller() == attempt.caller()
+            && between.contains(&read.n)
+            && tells_of(read.operation(), attempt.operation())
+    });
+    let mut starts = story.noted(notes::STARTED).filter(|note| note.caller == Some(attempt.caller()));
+    Signs {
+        bytes,
+        key,
+        minted: now.key.as_deref().and_then(signs::minted),
+        gap: attempt.at.saturating_sub(doubted.doubt.at),
+        same_connection: before.connection == now.connection,
+        count: signs::count(&now.client),
+        trace: signs::trace(&before.client, &now.client),
+        read: read.map(Attempt::number),
+        restarted: starts.any(|note| between.contains(&note.n)),
+        retrying: signs::retrying(&now.client),
+    }
 }
 
 #[cfg(test)]

@@ -149,6 +149,22 @@ impl Tale {
         attempt
     }
 
+    /// A request with this key is refused.
+    pub(crate) fn refused(&mut self, operation: &str, key: &str) -> u64 {
+        self.add(Event::Refused {
+            service: "payment".into(),
+            operation: Some(operation.to_owned().into()),
+            method: "POST".into(),
+            path: "/".into(),
+            status: 409,
+            caller: self.caller,
+            connection: 99,
+            key: Some(key.to_owned().into()),
+            reason: None,
+            unsupported: None,
+        })
+    }
+
     pub(crate) fn note(&mut self, name: &str, fields: Fields) -> u64 {
         let caller = Some(self.caller);
         self.add(Event::Noted { name: name.to_owned().into(), caller, fields: Cow::Owned(fields) })

@@ -27,6 +27,9 @@ pub struct Verdict {
     pub attempts: Vec<AttemptsMade>,
     /// Who retried.
     pub retried_by: RetriedBy,
+    /// The retries one by one, the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<Retry>,
     /// All that is wrong, worst first.
     pub findings: Vec<Finding>,
     /// Why the trial proves nothing, where it would have passed.
@@ -184,14 +187,32 @@ fn is_zero(number: &u32) -> bool {
 pub enum RetriedBy {
     /// Nobody.
     Nobody,
-    /// The client library, by its own headers.
+    /// The client library, within one call.
     Client,
-    /// The subject itself, by the client's headers.
-    Subject,
-    /// Both.
-    Both,
-    /// The headers do not tell.
+    /// Something that repeats whole calls: a retry decorator, a workflow engine, a loop in the agent's own code.
+    Framework,
+    /// The agent: it looked first, sent something else, or was started anew.
+    #[serde(alias = "subject")]
+    Agent,
+    /// More than one of them.
+    #[serde(alias = "both")]
+    Several,
+    /// Nothing shows it.
     NotSure,
+}
+
+/// One retry, who made it, and what shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    /// The entry that tells of it.
+    pub entry: u64,
+    /// The number of the attempt; none where the service refused the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u64>,
+    /// Who made it.
+    pub by: RetriedBy,
+    /// What shows it, in words.
+    pub evidence: String,
 }
 
 /// One thing that the ledger shows to be wrong.

@@ -62,7 +62,11 @@ impl Caller<'_> {
             } || start >= MOST_STARTS;
             match then {
                 _ if is_over => to_do.clear(),
-                Some(Then::Restart(other)) => to_do.push_front((turn, other.unwrap_or(work))),
+                Some(Then::Restart { work: other, after }) => {
+                    // As long as a lease of the one that was struck may have to run out.
+                    tokio::time::sleep(after).await;
+                    to_do.push_front((turn, other.unwrap_or(work)));
+                }
                 Some(Then::End) => to_do.clear(),
                 None => {}
             }

@@ -176,3 +176,16 @@ fn a_restart_has_the_same_directory_and_a_turn_too() {
     assert_eq!(tasks, ["Charge customer cus_42 $49.99 for order ord_1001.", "Look again."]);
     assert_eq!(names[0], names[1], "a caller keeps its name");
 }
+
+#[test]
+fn a_subject_that_is_to_be_restarted_after_a_time_is_away_for_that_time() {
+    let (desk, story) = struck("received", "do: kill, then: { restart: { after: 300ms } }");
+    assert_eq!(story.iter().filter(|what| *what == "started").count(), 2, "{story:?}");
+    let lines = desk.read("reports/latest/ledger.jsonl");
+    let entries: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let at = |name: &str, place: usize| {
+        let mut named = entries.iter().filter(|entry| entry["name"] == name);
+        named.nth(place).unwrap_or_else(|| panic!("no {name} {place} in {lines}"))["at"].as_u64().unwrap()
+    };
+    assert!(at("started", 1) - at("ended", 0) >= 300_000, "{lines}");
+}

@@ -107,3 +107,22 @@ fn a_reply_that_is_too_large_is_survived_by_who_looks_and_by_who_reads_all_of_it
     let ledger = desk.read("reports/latest/ledger.jsonl");
     assert!(ledger.contains("\"reply\":\"oversize\""), "{ledger}");
 }
+
+#[test]
+fn who_retried_is_told_with_the_evidence() {
+    let desk = Desk::new();
+    desk.write("scenarios/lost.yaml", &charge(LOST));
+    for (subject, by, evidence) in [
+        ("keyed", "framework", "same bytes and same key"),
+        ("naive", "framework", "a new key"),
+        ("careful", "agent", "after a read"),
+    ] {
+        let called = desk.call(&["run", "scenarios/lost.yaml", "--subject", subject]).expect(0);
+        let report = desk.report();
+        let found = verdict(&report, "lost");
+        assert_eq!(found["retried_by"], by, "{subject}: {found:#}\n{}", called.stdout);
+        assert!(found["retries"][0]["evidence"].as_str().unwrap().contains(evidence), "{subject}: {found:#}");
+    }
+    let shown = desk.call(&["report", "show", "reports/latest", "lost"]).expect(0);
+    assert!(shown.stdout.contains(", the agent:"), "{}", shown.stdout);
+}

@@ -51,6 +51,7 @@ pub(crate) fn verdict(result: Result3, outcome: Outcome) -> Verdict {
             budget: Some(3),
         }],
         retried_by: RetriedBy::NotSure,
+        retries: Vec::new(),
         findings: vec![],
         void_because: vec![],
         door: None,

@@ -17,6 +17,8 @@ mod said;
 mod silence;
 mod words;
 
+pub(super) use words::stretch;
+
 use super::assignment::Assignment;
 use super::attempted::Attempted;
 use super::records::Mismatch;

@@ -114,7 +114,7 @@ pub(super) fn money(amount: i64, currency: &str) -> String {
 }
 
 /// A stretch of time: `0.51 s`, `3 ms`.
-pub(super) fn stretch(microseconds: u64) -> String {
+pub(in crate::score) fn stretch(microseconds: u64) -> String {
     let milliseconds = microseconds.div_ceil(1_000);
     match milliseconds {
         0..100 => format!("{milliseconds} ms"),

@@ -1,0 +1,191 @@
+//! What two requests show of who repeated the first one: the client library, something that repeats whole calls, or the agent. Pure.
+
+use mock_services::service::Fields;
+use mock_services::yaml::shown;
+
+use super::findings::stretch;
+use super::verdict::RetriedBy;
+
+/// Headers in which clients count the tries of a call, and what stands there on the first try.
+const COUNTS: [(&str, u64); 5] = [
+    ("x-stainless-retry-count", 0),
+    ("x-retry-count", 0),
+    ("x-retry-attempt", 0),
+    ("retry-attempt", 0),
+    ("x-request-attempt", 1),
+];
+/// The header of Amazon's clients: `attempt=2; max=3`.
+const OF_AMAZON: &str = "amz-sdk-request";
+/// Clients that repeat a failed write by themselves unless they are told otherwise, by what their user agents hold.
+const RETRYING: [&str; 5] = ["Stripe/", "octokit", "PyGithub", "aws-sdk", "Boto3"];
+/// Headers that only such clients send.
+const OF_RETRYING: [&str; 2] = ["x-stripe-client-user-agent", "x-stainless-lang"];
+/// They wait at least so long before they do, in microseconds.
+const SHORTEST_WAIT: u64 = 200_000;
+
+/// What is known of a retry and of the attempt before it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Signs {
+    /// How its bytes compare.
+    pub(super) bytes: Bytes,
+    /// How its key compares.
+    pub(super) key: Keys,
+    /// The beginning of a key that a client makes for the retries of one call; `None` where the key is of another kind.
+    pub(super) minted: Option<String>,
+    /// From the answer to the first to the second, in microseconds.
+    pub(super) gap: u64,
+    /// Whether both came over one connection.
+    pub(super) same_connection: bool,
+    /// The header in which its client counts its tries, as it was sent, and whether it says that this is not the first.
+    pub(super) count: Option<(String, bool)>,
+    /// How its trace compares, where both have one.
+    pub(super) trace: Option<Trace>,
+    /// The number of a read that came in between.
+    pub(super) read: Option<u64>,
+    /// Whether the subject was started anew in between.
+    pub(super) restarted: bool,
+    /// The user agent of a client that retries by itself.
+    pub(super) retrying: Option<String>,
+}
+
+/// How the bytes of two requests compare.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Bytes {
+    /// The very same.
+    Same,
+    /// Others, with the same fields.
+    #[default]
+    Rewritten,
+    /// Others, with other fields.
+    Other,
+}
+
+/// How the keys of two requests compare.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Keys {
+    /// The same.
+    Same,
+    /// Two keys.
+    New,
+    /// Only one of the two has one.
+    One,
+    /// None has one.
+    #[default]
+    None,
+}
+
+/// How the traces of two requests compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trace {
+    /// The same trace and the same span.
+    Same,
+    /// The same trace, another span.
+    OtherSpan,
+    /// Another trace.
+    Other,
+}
+
+impl Signs {
+    /// Who made the retry.
+    pub(super) fn by(&self) -> RetriedBy {
+        if self.restarted {
+            return RetriedBy::Agent;
+        }
+        // The client's own word comes before everything else.
+        match (&self.count, &self.minted, self.key) {
+            (Some((_, true)), ..) | (None, Some(_), Keys::Same) => return RetriedBy::Client,
+            (Some((_, false)), ..) | (_, _, Keys::New | Keys::One) => return self.by_above(),
+            _ => {}
+        }
+        let is_same = self.bytes == Bytes::Same && self.read.is_none();
+        let is_one_span = self.trace == Some(Trace::Same);
+        let waits = self.retrying.is_some() && self.gap >= SHORTEST_WAIT && self.trace != Some(Trace::Other);
+        if is_same && (is_one_span || waits) { RetriedBy::Client } else { self.by_above() }
+    }
+
+    /// Who made it where it was not the client: what repeats calls does nothing else in between, and sends what it sent before.
+    fn by_above(&self) -> RetriedBy {
+        let decided = self.read.is_some() || self.bytes == Bytes::Other || self.trace == Some(Trace::Other);
+        if decided { RetriedBy::Agent } else { RetriedBy::Framework }
+    }
+
+    /// What shows it, in words.
+    pub(super) fn evidence(&self) -> String {
+        let bytes = match self.bytes {
+            Bytes::Same => "same bytes",
+            Bytes::Rewritten => "the same fields in other bytes",
+            Bytes::Other => "other fields",
+        };
+        let key = match self.key {
+            Keys::Same => "same key",
+            Keys::New => "a new key",
+            Keys::One => "a key on one of the two only",
+            Keys::None => "no key",
+        };
+        let connection = if self.same_connection { "the same connection" } else { "a new connection" };
+        let mut words = vec![format!("{bytes} and {key} {} later on {connection}", stretch(self.gap))];
+        words.extend(self.count.as_ref().map(|(header, _)| format!("header {header}")));
+        words.extend(self.minted.as_ref().map(|begin| format!("a key that the client makes for each call ({begin}…)")));
+        words.extend(self.trace.map(|trace| {
+            let same = match trace {
+                Trace::Same => "the same traceparent",
+                Trace::OtherSpan => "the same trace and another span",
+                Trace::Other => "another trace",
+            };
+            same.to_owned()
+        }));
+        words.extend(self.read.map(|attempt| format!("after a read (attempt {attempt})")));
+        words.extend(self.restarted.then(|| "after a new start of the subject".to_owned()));
+        words.extend(self.retrying.as_ref().map(|agent| format!("a client that retries by itself ({agent})")));
+        words.join(", ")
+    }
+}
+
+/// The header in which a client counts its tries, and whether it says that this is not the first.
+pub(super) fn count(client: &Fields) -> Option<(String, bool)> {
+    let of = |header: &str, first: u64, digits: &str| {
+        let count: u64 = digits.trim().parse().ok()?;
+        Some((format!("{header}: {}", shown(&client.get(header)?.to_string())), count > first))
+    };
+    let plain = COUNTS.iter().find_map(|(header, first)| of(header, *first, &client.get(header)?.to_string()));
+    plain.or_else(|| {
+        let text = client.get(OF_AMAZON)?.to_string();
+        let attempt = text.split(';').find_map(|part| part.trim().strip_prefix("attempt="))?;
+        of(OF_AMAZON, 1, attempt)
+    })
+}
+
+/// The beginning of a key that a client makes for the retries of one call: `stripe-node-retry-`, `stainless-python-retry-`.
+pub(super) fn minted(key: &str) -> Option<String> {
+    let (client, rest) = key.split_once("-retry-")?;
+    let is_name = !client.is_empty() && client.len() < 40 && client.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    (is_name && !rest.is_empty()).then(|| format!("{client}-retry-"))
+}
+
+/// How two `traceparent` headers compare; `None` where one of them is none.
+pub(super) fn trace(one: &Fields, other: &Fields) -> Option<Trace> {
+    let parts = |client: &Fields| {
+        let text = client.get("traceparent")?.to_string();
+        let mut parts = text.split('-').skip(1).map(str::to_owned);
+        let (trace, span) = (parts.next()?, parts.next()?);
+        (trace.len() == 32 && span.len() == 16).then_some((trace, span))
+    };
+    let (one, other) = (parts(one)?, parts(other)?);
+    Some(match (one.0 == other.0, one.1 == other.1) {
+        (true, true) => Trace::Same,
+        (true, false) => Trace::OtherSpan,
+        (false, _) => Trace::Other,
+    })
+}
+
+/// The user agent of a client that retries by itself.
+pub(super) fn retrying(client: &Fields) -> Option<String> {
+    let agent = client.get("user-agent").map(ToString::to_string).unwrap_or_default();
+    let is_known = RETRYING.iter().any(|name| agent.contains(name)) || OF_RETRYING.iter().any(|name| client.get(name).is_some());
+    let begin: String = agent.chars().take(40).collect();
+    is_known.then(|| if begin.is_empty() { "by its headers".to_owned() } else { shown(&begin) })
+}
+
+#[cfg(test)]
+#[path = "signs_tests.rs"]
+mod tests;
