@@ -23,12 +23,14 @@ pub(super) struct Work {
     pub(super) options: Options,
     pub(super) late: LateTrials,
     states: Scratch,
+    /// Held by the trial that runs where trials must run one at a time.
+    alone: tokio::sync::Mutex<()>,
 }
 
 impl Work {
     pub(super) fn new(subject: Subject, options: Options) -> Result<Arc<Self>, RunError> {
         let states = Scratch::new().map_err(RunError::States)?;
-        Ok(Arc::new(Work { subject, options, late: LateTrials::default(), states }))
+        Ok(Arc::new(Work { subject, options, late: LateTrials::default(), states, alone: tokio::sync::Mutex::default() }))
     }
 
     /// How this trial is run.
@@ -57,6 +59,7 @@ impl Work {
         name: String,
         file: &LedgerFile,
     ) -> (TrialReport, Option<Duration>) {
+        let _alone = if self.subject.runs_alone() { Some(self.alone.lock().await) } else { None };
         let setup = self.setup(case, planned, name);
         let finished = trial::run(case, &self.subject, &setup, Some(file)).await;
         // From here on nothing is awaited: a trial whose ledger is closed has a report, also when the run is interrupted now. What

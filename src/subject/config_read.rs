@@ -7,6 +7,7 @@ use mock_services::yaml::{Key, Node, Problems, Reader, Source, listed, nearest, 
 use super::config_values::{
     read_claim, read_command, read_env, read_fields, read_hosts, read_operations, read_passed, read_time, read_url,
 };
+use super::port;
 use super::{HostPattern, Hosts, Settings, Signal, Subject, SubjectKind};
 use crate::scenario::Promise;
 
@@ -78,6 +79,12 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
         }
         (None, None) => None,
     };
+    if let (Some(node), Some(SubjectKind::Http { url, command: None })) = (http, &kind)
+        && url.contains(port::HOLE)
+    {
+        let help = "say what starts the agent (`command`), or write the port at which it listens";
+        reader.report_with_help(node.span, "only an agent that hapax starts gets a port: there is no `command`", help);
+    }
     if let Some(claim) = claim.filter(|_| http.is_some()) {
         let help = "leave `claim` out; answer with {\"outcome\": \"done\", \"message\": \"...\"}";
         reader.report_with_help(claim.span, "a subject over HTTP claims with its answer", help);

@@ -11,6 +11,7 @@ use mock_services::records::Records;
 use mock_services::yaml::{Kind, Node, Reader, Source, nearest, shown};
 
 use super::http_wire::Target;
+use super::port;
 use super::template::Template;
 use super::words::split;
 use super::{ClaimSource, HostError, HostPattern};
@@ -35,7 +36,7 @@ pub(super) fn read_command(reader: &Reader, node: &Node) -> Option<Vec<String>> 
 
 pub(super) fn read_url(reader: &Reader, node: &Node) -> Option<String> {
     let url = reader.text(node)?;
-    match Target::parse(url) {
+    match Target::parse(&port::filled(url, 1)) {
         Ok(_) => Some(url.to_owned()),
         Err(help) => {
             reader.report_with_help(node.span, format!("`{}` is no URL that hapax can reach", shown(url)), help);

@@ -12,9 +12,11 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use super::http_wire::{Answer, Target, read_answer};
+use super::listener::{self, Owner};
+use super::port::{self, FreePort};
 use super::running::{Handle, Landing, Ordered, Running};
 use super::supervisor::Blow;
-use super::{Ended, How, Settings, Start, claim, supervised};
+use super::{Ended, How, Settings, Start, Template, claim, supervised};
 use crate::report::Output;
 
 /// How often it is tried whether the agent listens by now.
@@ -24,13 +26,33 @@ const FALLING: Duration = Duration::from_secs(1);
 
 /// Hands the task to the agent at that URL, which the command starts where there is one.
 pub(super) fn start(url: &str, command: Option<Vec<String>>, settings: Settings, start: Start) -> Running {
-    match (Target::parse(url), command) {
+    let port = match (url.contains(port::HOLE) && command.is_some()).then(FreePort::choose).transpose() {
+        Ok(port) => port,
+        Err(why) => return Running::unstartable(&start, format!("cannot start the agent: {why}")),
+    };
+    let url = port.as_ref().map_or_else(|| url.to_owned(), |port| port::filled(url, port.number()));
+    match (Target::parse(&url), command) {
         (Err(why), _) => Running::unstartable(&start, format!("cannot reach {url}: {why}")),
         (Ok(target), Some(command)) => {
-            Running::new(&start.clone(), |ordered| with_command(target, command, settings, start, ordered))
+            let (command, settings) = told_port(command, settings, target.port());
+            Running::new(&start.clone(), |ordered| async move {
+                let ended = with_command(target, command, settings, start, ordered).await;
+                // Nobody else gets the port before everything of this start is gone.
+                drop(port);
+                ended
+            })
         }
         (Ok(target), None) => Running::new(&start.clone(), |ordered| already_running(target, settings.watch, start, ordered)),
     }
+}
+
+/// What starts an agent, with the port at which it is to listen.
+fn told_port(command: Vec<String>, mut settings: Settings, port: u16) -> (Vec<String>, Settings) {
+    settings.env = settings.env.into_iter().map(|(name, template)| (name, template.with_port(port))).collect();
+    if let Ok(number) = Template::parse(&port.to_string()) {
+        settings.env.push(("HAPAX_PORT".to_owned(), number));
+    }
+    (command.iter().map(|word| port::filled(word, port)).collect(), settings)
 }
 
 async fn with_command(
@@ -41,18 +63,22 @@ async fn with_command(
     mut ordered: UnboundedReceiver<Ordered>,
 ) -> Ended {
     if target.connect().await.is_ok() {
-        let why = "something else listens there already; stop it, or leave `command` out if it is the agent (as you must when a \
-                   case has several callers)";
+        let why = "something else listens there already; stop it, write `${port}` for the port in `http`, so that each start gets one of \
+                   its own (as you must when a case has several callers), or leave `command` out if it is the agent";
         return unstartable(&start, format!("cannot start the agent at {}: {why}", target.authority));
     }
     let (body, watch, hide) = (body(&start), settings.watch, start.hide.clone());
     let before_stop = start.before_stop.clone();
-    let running = supervised::start(command, settings, start);
+    let whose = (start.caller, start.start);
+    let (running, supervisor) = supervised::with_supervisor(command, settings, start);
     let handle = running.handle();
     let mut end = pin!(running.ended());
     let asking = async {
         let line = listening(&target).await;
-        ask(&target, line, &body, None).await
+        if let Some(other) = answers_instead(&line, supervisor) {
+            return Err(Stranger(other));
+        }
+        Ok(ask(&target, line, &body, None).await)
     };
     let asked = async {
         tokio::select! {
@@ -62,7 +88,16 @@ async fn with_command(
         }
     };
     let answered = match passing_on(asked, &handle, &mut ordered).await {
-        Ok(answered) => answered,
+        Ok(Ok(answered)) => answered,
+        Ok(Err(Stranger(other))) => {
+            passing_on(async { tokio::join!(handle.kill(), end) }, &handle, &mut ordered).await;
+            let why = format!(
+                "{other} listens at {}, and hapax did not start it; end it, or write `${{port}}` for the port in `http` and start the agent at \
+                 HAPAX_PORT",
+                target.authority
+            );
+            return Ended::unstartable(whose.0, whose.1, format!("cannot reach the agent: {why}"));
+        }
         // What it printed is no answer.
         Err(ended) if ended.how == How::TimeUp => return Ended { claim: super::ClaimHeard::default(), reported: None, ..ended },
         Err(ended) => return ended,
@@ -84,6 +119,17 @@ async fn with_command(
         Err(why) => (ended.how, ended.claim) = (How::NoAnswer(why.clone()), claim::without_answer(&why)),
     }
     ended
+}
+
+/// Somebody else who listens where the agent should.
+struct Stranger(String);
+
+/// Who takes the connection instead of the agent that was started, where it is known to be somebody else.
+fn answers_instead(line: &TcpStream, supervisor: Option<u32>) -> Option<String> {
+    match listener::owner(line.peer_addr().ok()?, supervisor?) {
+        Owner::Other(other) => Some(other),
+        Owner::Started | Owner::Unknown => None,
+    }
 }
 
 /// Passes blows on to the agent until something is done.

@@ -45,6 +45,11 @@ impl Target {
         Ok(Target { authority: authority.to_owned(), host, port, path: format!("{slash}{path}") })
     }
 
+    /// Its port.
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// A connection to it.
     pub(super) async fn connect(&self) -> io::Result<TcpStream> {
         TcpStream::connect((self.host.as_str(), self.port)).await

@@ -13,8 +13,10 @@ mod forward;
 pub(crate) mod hosts;
 mod http;
 mod http_wire;
+mod listener;
 mod long;
 mod mail;
+mod port;
 mod recorder;
 mod running;
 mod settings;
@@ -61,9 +63,9 @@ pub enum SubjectKind {
     },
     /// An agent that takes tasks over HTTP.
     Http {
-        /// Where it takes them.
+        /// Where it takes them; `${port}` in it stands for a free port where hapax starts it.
         url: String,
-        /// What starts it, where it is not running already.
+        /// What starts it, where it is not running already; `${port}` in it stands for the port.
         command: Option<Vec<String>>,
     },
     /// One that hapax ships, by its name.
@@ -96,6 +98,16 @@ impl Subject {
     #[must_use]
     pub fn outlives_its_trial(&self) -> bool {
         matches!(self.kind, SubjectKind::Http { command: None, .. })
+    }
+
+    /// Whether its trials must run one at a time: each start of it listens at the same port, or it could not be told which of several starts
+    /// answered.
+    #[must_use]
+    pub fn runs_alone(&self) -> bool {
+        match &self.kind {
+            SubjectKind::Http { url, command: Some(_) } => !url.contains(port::HOLE) || !listener::CAN_TELL,
+            _ => false,
+        }
     }
 
     /// Starts it once. A subject that cannot be started ends with [`How::Unstartable`].

@@ -23,9 +23,17 @@ const SLACK: Duration = Duration::from_secs(20);
 
 /// Starts a program under a supervisor of its own.
 pub(super) fn start(program: Vec<String>, settings: Settings, start: Start) -> Running {
+    with_supervisor(program, settings, start).0
+}
+
+/// The same, with the process id of the supervisor.
+pub(super) fn with_supervisor(program: Vec<String>, settings: Settings, start: Start) -> (Running, Option<u32>) {
     match order(program, &settings, &start).and_then(|order| Supervised::begin(&order, &settings)) {
-        Ok(supervised) => Running::new(&start.clone(), |ordered| supervised.until_the_end(settings, start, ordered)),
-        Err(why) => Running::unstartable(&start, why),
+        Ok(supervised) => {
+            let id = supervised.process.id();
+            (Running::new(&start.clone(), |ordered| supervised.until_the_end(settings, start, ordered)), id)
+        }
+        Err(why) => (Running::unstartable(&start, why), None),
     }
 }
 

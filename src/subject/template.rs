@@ -14,7 +14,12 @@ pub struct Template(Vec<Piece>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
     Text(String),
-    Hole { service: String, part: Part },
+    Hole {
+        service: String,
+        part: Part,
+    },
+    /// The port of an agent over HTTP.
+    Port,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,13 +119,28 @@ impl Template {
             .map(|piece| match piece {
                 Piece::Text(text) => Some(text.clone()),
                 Piece::Hole { service, part } => filled(services, service, *part),
+                Piece::Port => None,
             })
             .collect()
+    }
+
+    /// The same text with this port for `${port}`.
+    #[must_use]
+    pub(super) fn with_port(mut self, port: u16) -> Self {
+        for piece in &mut self.0 {
+            if *piece == Piece::Port {
+                *piece = Piece::Text(port.to_string());
+            }
+        }
+        self
     }
 }
 
 fn hole(name: &str) -> Result<Piece, TemplateError> {
     let unknown = |help: String| Err(TemplateError { message: format!("there is no `${{{}}}`", shown(name)), help });
+    if name == "port" {
+        return Ok(Piece::Port);
+    }
     let Some((service, part)) = name.split_once('.') else {
         return unknown(
             "name a service and a part of it: ${payment.url}, ${payment.host}, ${payment.port}, ${payment.key}".to_owned(),

@@ -70,3 +70,10 @@ proptest! {
         let _ = Template::parse(&text);
     }
 }
+
+#[test]
+fn the_port_of_an_agent_is_filled_in_where_there_is_one() {
+    let template = Template::parse("127.0.0.1:${port}").unwrap();
+    assert_eq!((template.fill(&[]), template.constant()), (None, None));
+    assert_eq!(template.with_port(8080).fill(&[]), Some("127.0.0.1:8080".to_owned()));
+}

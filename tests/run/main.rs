@@ -23,6 +23,7 @@ mod promises;
 mod resumed;
 mod rig;
 mod secrets;
+mod served;
 mod side_effects;
 mod silence;
 mod smoke;

@@ -18,6 +18,8 @@ use std::sync::{Arc, mpsc};
 use rustix::process::{Resource, Rlimit};
 
 pub(super) use land::BY_ITSELF;
+#[cfg(target_os = "linux")]
+pub(super) use processes::below;
 pub(super) use protocol::{Answer, Blow, Order};
 
 use super::captured::Captured;

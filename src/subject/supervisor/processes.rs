@@ -51,6 +51,8 @@ pub(super) fn signal(all: &[Found], signal: Signal) {
 }
 
 #[cfg(target_os = "linux")]
+pub(in crate::subject) use linux::below;
+#[cfg(target_os = "linux")]
 pub(super) use linux::{all, count, cpu, is_pending};
 
 #[cfg(target_os = "linux")]
@@ -64,16 +66,21 @@ mod linux {
 
     /// All processes below this one.
     pub(in super::super) fn all(_main: Pid) -> Vec<Found> {
-        below().into_iter().filter_map(look).collect()
+        below(own()).into_iter().filter_map(look).collect()
     }
 
     /// How many there are.
     pub(in super::super) fn count(_main: Pid) -> usize {
-        below().len()
+        below(own()).len()
     }
 
-    fn below() -> Vec<i32> {
-        let mut found = vec![rustix::process::getpid().as_raw_nonzero().get()];
+    fn own() -> i32 {
+        rustix::process::getpid().as_raw_nonzero().get()
+    }
+
+    /// All processes below one.
+    pub(in crate::subject) fn below(parent: i32) -> Vec<i32> {
+        let mut found = vec![parent];
         let mut next = 0;
         while let Some(pid) = found.get(next).copied().filter(|_| found.len() < MOST) {
             next += 1;

@@ -1,0 +1,113 @@
+//! Agents over HTTP that hapax starts: each start has a port of its own, and nobody else answers for it.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::net::TcpListener;
+
+use crate::rig::{Desk, charge, verdict};
+
+/// Takes one task at the port that it is told, charges, and answers with its process id.
+const AGENT: &str = r#"use strict;
+use IO::Socket::INET;
+my $port = $ARGV[0] || $ENV{HAPAX_PORT};
+my $server = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => $port, Listen => 5, ReuseAddr => 1) or die "$port: $!";
+my $line = $server->accept;
+my $length = 0;
+while (my $header = <$line>) {
+    $length = $1 if $header =~ /^content-length: (\d+)/i;
+    last if $header eq "\r\n";
+}
+read($line, my $body, $length);
+my ($key) = $body =~ /"payment":\{[^}]*"key":"([^"]+)"/;
+my ($host) = $body =~ /"payment":\{[^}]*"url":"http:..([^"]+)"/;
+my $form = "amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001";
+my $payment = IO::Socket::INET->new($host) or die $!;
+print $payment "POST /v1/charges HTTP/1.1\r\nHost: $host\r\nAuthorization: Bearer $key\r\nConnection: close\r\n";
+print $payment "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: " . length($form) . "\r\n\r\n$form";
+my $answer = join "", <$payment>;
+my $claim = "{\"outcome\": \"done\", \"message\": \"process $$\"}";
+print $line "HTTP/1.1 200 OK\r\nContent-Length: " . length($claim) . "\r\n\r\n$claim";
+"#;
+
+fn desk(port: &str, command: &str) -> Desk {
+    let desk = Desk::new();
+    desk.write("agent.pl", AGENT);
+    desk.write("scenarios/plain.yaml", &format!("{}  claim: [done]\n", charge("")));
+    desk.write(
+        "hapax.yaml",
+        &format!("subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/task\", command: {command}, watch: 50ms }} }}\n"),
+    );
+    desk
+}
+
+/// What the agent said in each trial of the only case.
+fn said(desk: &Desk) -> BTreeSet<String> {
+    let report = desk.report();
+    let trials = report["cases"][0]["trials"].as_array().unwrap();
+    trials.iter().map(|trial| trial["verdict"]["claims"][0]["message"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A port at which nobody listens.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
+fn each_start_has_a_port_of_its_own_and_answers_for_itself() {
+    for command in ["[perl, agent.pl, \"${port}\"]", "perl agent.pl"] {
+        let desk = desk("${port}", command);
+        desk.call(&["run", "scenarios/plain.yaml", "--trials", "8"]).expect(0);
+        assert_eq!(said(&desk).len(), 8, "eight trials, eight processes");
+    }
+}
+
+#[test]
+fn several_callers_can_be_started_at_ports_of_their_own() {
+    let desk = desk("${port}", "perl agent.pl");
+    desk.write("scenarios/plain.yaml", &format!("callers: 3\n{}", charge("")));
+    desk.call(&["run", "scenarios/plain.yaml"]).expect(1);
+    let report = desk.report();
+    let verdict = verdict(&report, "plain");
+    assert_eq!((&verdict["outcome"], verdict["door"]["met"].as_array().unwrap().len()), (&"duplicated".into(), 3), "{verdict:#}");
+}
+
+#[test]
+fn trials_at_a_port_that_is_written_down_run_one_at_a_time() {
+    let port = free_port().to_string();
+    let desk = desk(&port, &format!("[perl, agent.pl, \"{port}\"]"));
+    desk.call(&["run", "scenarios/plain.yaml", "--trials", "4"]).expect(0);
+    assert_eq!(said(&desk).len(), 4, "four trials, four processes");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn somebody_else_who_answers_at_the_port_proves_nothing() {
+    let port = free_port();
+    let desk = desk(&port.to_string(), "[sh, -c, \"touch started; exec sleep 60\"]");
+    let started = desk.path().join("started");
+    let stranger = std::thread::spawn(move || {
+        while !started.exists() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        let (mut line, _) = listener.accept().unwrap();
+        let mut heard = Vec::new();
+        let _ = line.read_to_end(&mut heard);
+        heard
+    });
+    let called = desk.call(&["run", "scenarios/plain.yaml"]);
+    assert_eq!(stranger.join().unwrap(), b"", "it is told nothing");
+    let told = called.stdout + &called.stderr;
+    assert_ne!(called.status, 0, "{told}");
+    let flat = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(&format!("process {}", std::process::id())) && flat.contains("hapax did not start it"), "{told}");
+}
+
+#[test]
+fn an_agent_that_runs_already_gets_no_port() {
+    let desk = Desk::new();
+    desk.write("scenarios/plain.yaml", &charge(""));
+    desk.write("hapax.yaml", "subjects: { shop: { http: \"http://127.0.0.1:${port}/task\" } }\n");
+    let told = desk.call(&["run", "scenarios/plain.yaml"]).expect(2).stderr;
+    assert!(told.contains("only an agent that hapax starts gets a port"), "{told}");
+}
