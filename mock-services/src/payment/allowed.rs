@@ -1,4 +1,5 @@
-//! The parameters that each endpoint knows, whether or not anything here depends on them: a real call must not be refused.
+//! The parameters that each endpoint knows, whether or not anything here depends on them: a real call must not be refused. Those that would change
+//! what happens, and are not carried out, are listed apart: they are refused as lacking.
 
 /// What every endpoint knows.
 pub(crate) const COMMON: &[&str] = &["expand"];
@@ -250,3 +251,24 @@ pub(crate) const TOKEN: &[&str] = &["card"];
 
 /// What stands for something else than a card.
 pub(crate) const TOKEN_LACKING: &[&str] = &["account", "bank_account", "customer", "cvc_update", "person", "pii"];
+
+/// What making, changing, confirming and capturing an intent know and is not carried out.
+pub(crate) const INTENT_LACKING: &[&str] = &[
+    "amount_to_confirm",
+    "customer_account",
+    "payment_method_options[card][capture_method]",
+    "payment_method_options[card][installments]",
+    "transfer_data[amount]",
+];
+
+/// What customers can have and is not carried out.
+pub(crate) const CUSTOMER_LACKING: &[&str] = &["cash_balance", "tax_id_data", "test_clock"];
+
+/// What subscriptions can have and is not carried out.
+pub(crate) const SUBSCRIPTION_LACKING: &[&str] = &[
+    "billing_cycle_anchor_config",
+    "billing_schedules",
+    "customer_account",
+    "default_tax_rates",
+    "pending_invoice_item_interval",
+];

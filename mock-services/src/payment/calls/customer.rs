@@ -41,7 +41,8 @@ pub(crate) struct Save {
 impl Save {
     /// Reads the parameters.
     pub(crate) fn read(id: Option<String>, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
-        params.check(&[allowed::CUSTOMER, allowed::COMMON])?;
+        let endpoint = if id.is_some() { "POST /v1/customers/{id}" } else { "POST /v1/customers" };
+        params.check_done(&[allowed::CUSTOMER, allowed::COMMON], allowed::CUSTOMER_LACKING, endpoint)?;
         // Nothing that a customer refers to is at hand, but what cannot be expanded is refused all the same.
         Expand::of::<Customer>(params)?;
         let method = params.text("payment_method")?;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::World;
-use crate::payment::errors::{Problem, Refused};
+use crate::payment::errors::{Problem, Refused, lacking_part};
 use crate::payment::expandable::{self, Leads};
 use crate::payment::objects::{Charge, Customer, Expandable, Intent, Object, PaymentMethod, Refund, Subscription};
 use crate::payment::params::Params;
+use crate::yaml::shown;
 
 /// How deep Stripe goes.
 const DEEPEST: usize = 4;
@@ -40,7 +41,7 @@ impl Expand {
                     *path = rest.to_owned();
                 }
                 None if path == "total_count" => {}
-                None if check(path, path, T::KIND, DEEPEST).is_ok() => {
+                None if expandable::property(T::KIND, path.split('.').next().unwrap_or_default()).is_some() => {
                     let message = format!(
                         "This property cannot be expanded ({path}). You may want to try expanding 'data.{path}' instead."
                     );
@@ -77,8 +78,9 @@ fn check(path: &str, rest: &str, kind: &str, depth: usize) -> Result<(), Refused
     }
     match (expandable::property(kind, key), behind) {
         (Some(Leads::To(kind)), Some(behind)) => check(path, behind, kind, depth - 1),
-        // What is behind an object that is not here, nobody can say.
-        (Some(_), _) => Ok(()),
+        (Some(Leads::Lacking), _) => Err(lacking_part(&format!("`expand[]={}` of a {kind}", shown(path)), "", "expand")),
+        // What is behind nothing is nothing.
+        (Some(Leads::To(_) | Leads::Nothing | Leads::Here), _) => Ok(()),
         (None, _) => Err(cannot_be_expanded(path)),
     }
 }

@@ -54,13 +54,8 @@ impl Create {
     /// Reads the parameters.
     pub(crate) fn read(params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         let confirm = params.raw("confirm") == Some("true");
-        params.check(&[
-            allowed::INTENT_CREATE,
-            allowed::INTENT_WRITE,
-            allowed::INTENT,
-            allowed::COMMON,
-            allowed::INTENT_CONFIRM,
-        ])?;
+        let known = [allowed::INTENT_CREATE, allowed::INTENT_WRITE, allowed::INTENT, allowed::COMMON, allowed::INTENT_CONFIRM];
+        params.check_done(&known, allowed::INTENT_LACKING, "POST /v1/payment_intents")?;
         if !confirm {
             refuse_confirmation_only(params)?;
         }
@@ -247,7 +242,8 @@ pub(crate) struct Update {
 impl Update {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
-        params.check(&[allowed::INTENT_WRITE, allowed::INTENT, allowed::COMMON])?;
+        let known = [allowed::INTENT_WRITE, allowed::INTENT, allowed::COMMON];
+        params.check_done(&known, allowed::INTENT_LACKING, "POST /v1/payment_intents/{id}")?;
         let call = Update {
             amount: params.integer("amount")?,
             currency: params.text("currency")?.map(Currency::read).transpose()?,

@@ -10,7 +10,7 @@ use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::cards::Decline;
 use crate::payment::effects::Change;
-use crate::payment::errors::{Refused, doc_url, not_found, unexpected_state};
+use crate::payment::errors::{Refused, doc_url, lacking_part, not_found, unexpected_state};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::objects::{Charge, Expandable, Intent, LastPaymentError, NextAction, PaymentMethod, Shipping, Status};
 use crate::payment::params::Params;
@@ -51,7 +51,8 @@ pub(crate) struct Confirm {
 impl Confirm {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
-        params.check(&[allowed::INTENT, allowed::INTENT_CONFIRM, &["amount_to_confirm"], allowed::COMMON])?;
+        let known = [allowed::INTENT, allowed::INTENT_CONFIRM, allowed::COMMON];
+        params.check_done(&known, allowed::INTENT_LACKING, "POST /v1/payment_intents/{id}/confirm")?;
         fields.set("payment_intent", id.as_str());
         Ok(Confirm {
             id,
@@ -204,7 +205,11 @@ pub(crate) struct Capture {
 impl Capture {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
-        params.check(&[allowed::INTENT_CAPTURE, allowed::COMMON])?;
+        const ENDPOINT: &str = "POST /v1/payment_intents/{id}/capture";
+        params.check_done(&[allowed::INTENT_CAPTURE, allowed::COMMON], allowed::INTENT_LACKING, ENDPOINT)?;
+        if params.boolean("final_capture")? == Some(false) {
+            return Err(lacking_part("`final_capture=false`", ENDPOINT, "final_capture"));
+        }
         let (amount, metadata) = (params.integer("amount_to_capture")?, MetadataChange::read(params)?);
         fields.set("payment_intent", id.as_str());
         if let Some(amount) = amount {

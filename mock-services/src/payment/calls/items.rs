@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::World;
-use crate::payment::errors::{Problem, Refused, no_such};
+use crate::payment::errors::{Problem, Refused, lacking_part, no_such};
 use crate::payment::objects::Item;
 use crate::payment::params::{self, Params};
 
@@ -40,6 +40,9 @@ pub(crate) fn read(params: &Params<'_>) -> Result<Vec<Asked>, Refused> {
             "[price]" | "[plan]" => return Err(no_such("price", value, name)),
             "[quantity]" => item.quantity = Some(count(value, name)?),
             "[deleted]" => item.deleted = value == "true",
+            _ if rest.starts_with("[price_data]") => {
+                return Err(lacking_part("the parameter `items[price_data]`", "subscriptions", name));
+            }
             // Notes on an item change nothing that anybody pays.
             _ if rest.starts_with("[metadata]") => {}
             _ => item.terms.push(format!("[{index}]{rest}={value}")),

@@ -74,7 +74,8 @@ impl Trial {
 impl Create {
     /// Reads the parameters.
     pub(crate) fn read(params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
-        params.check(&[allowed::SUBSCRIPTION, allowed::SUBSCRIPTION_CREATE, allowed::COMMON])?;
+        let known = [allowed::SUBSCRIPTION, allowed::SUBSCRIPTION_CREATE, allowed::COMMON];
+        params.check_done(&known, allowed::SUBSCRIPTION_LACKING, "POST /v1/subscriptions")?;
         let customer = params.required("customer")?.to_owned();
         let items = items::read(params)?;
         if items.is_empty() {
@@ -220,7 +221,8 @@ pub(crate) struct Update {
 impl Update {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
-        params.check(&[allowed::SUBSCRIPTION, allowed::COMMON])?;
+        const ENDPOINT: &str = "POST /v1/subscriptions/{id}";
+        params.check_done(&[allowed::SUBSCRIPTION, allowed::COMMON], allowed::SUBSCRIPTION_LACKING, ENDPOINT)?;
         let method = params.text("default_payment_method")?;
         let items = items::read(params)?;
         let cancel_at = params.clearable("cancel_at")?;

@@ -141,7 +141,7 @@ struct Items<'a> {
     url: String,
 }
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 struct AutomaticTax {
     disabled_reason: Null,
     enabled: bool,
@@ -182,7 +182,7 @@ struct PaymentSettings {
 #[derive(Debug, Serialize)]
 struct PauseCollection<'a> {
     behavior: &'a str,
-    resumes_at: Null,
+    resumes_at: Option<i64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -221,7 +221,7 @@ struct SubscriptionView<'a> {
     default_source: Null,
     default_tax_rates: [Null; 0],
     description: Option<&'a str>,
-    discounts: [Null; 0],
+    discounts: Vec<String>,
     ended_at: Option<i64>,
     invoice_settings: InvoiceSettings,
     items: Items<'a>,
@@ -257,10 +257,30 @@ impl Subscription {
         seconds.saturating_add(DAY - 1) / DAY
     }
 
-    /// What becomes of its invoices while nothing is collected.
-    fn paused(&self) -> Option<&str> {
-        let (_, asked) = self.terms.iter().find(|(name, _)| *name == "pause_collection")?;
-        Some(asked.split(", ").find_map(|part| part.strip_prefix("[behavior]=")).unwrap_or("void"))
+    /// What is agreed on under this name, part by part: `[behavior]=void`.
+    fn agreed(&self, term: &str) -> Option<impl Iterator<Item = &str> + Clone> {
+        self.terms.iter().find(|(name, _)| *name == term).map(|(_, asked)| asked.split(", "))
+    }
+
+    /// What becomes of its invoices while nothing is collected, and until when.
+    fn paused(&self) -> Option<PauseCollection<'_>> {
+        let mut asked = self.agreed("pause_collection")?;
+        let behavior = asked.clone().find_map(|part| part.strip_prefix("[behavior]=")).unwrap_or("void");
+        let resumes_at = asked.find_map(|part| part.strip_prefix("[resumes_at]=")).and_then(|time| time.parse().ok());
+        Some(PauseCollection { behavior, resumes_at })
+    }
+
+    /// The ids of its discounts, one for each that was asked for.
+    fn discount_ids(&self) -> Vec<String> {
+        let mut places: Vec<&str> =
+            self.agreed("discounts").into_iter().flatten().filter_map(|part| part.split(']').next()).collect();
+        places.dedup();
+        let owner = self.id.trim_start_matches("sub_");
+        places.iter().map(|place| format!("di_{owner}{}", place.trim_start_matches('['))).collect()
+    }
+
+    fn taxes_itself(&self) -> bool {
+        self.agreed("automatic_tax").is_some_and(|mut asked| asked.any(|part| part == "[enabled]=true"))
     }
 
     fn view(&self) -> SubscriptionView<'_> {
@@ -271,7 +291,7 @@ impl Subscription {
             object: "subscription",
             application: (),
             application_fee_percent: (),
-            automatic_tax: AutomaticTax::default(),
+            automatic_tax: AutomaticTax { disabled_reason: (), enabled: self.taxes_itself(), liability: () },
             billing_cycle_anchor: self.period_start,
             billing_cycle_anchor_config: (),
             billing_mode: BillingMode { flexible: (), r#type: "classic" },
@@ -290,7 +310,7 @@ impl Subscription {
             default_source: (),
             default_tax_rates: [],
             description: self.description.as_deref(),
-            discounts: [],
+            discounts: self.discount_ids(),
             ended_at: self.canceled_at.filter(|_| self.status == "canceled"),
             invoice_settings: InvoiceSettings { account_tax_ids: (), issuer: Issuer { r#type: "self" } },
             items: Items { object: "list", total_count: self.items.len(), data, has_more: false, url },
@@ -299,7 +319,7 @@ impl Subscription {
             metadata: &self.metadata,
             next_pending_invoice_item_invoice: (),
             on_behalf_of: (),
-            pause_collection: self.paused().map(|behavior| PauseCollection { behavior, resumes_at: () }),
+            pause_collection: self.paused(),
             payment_settings: PaymentSettings {
                 payment_method_options: (),
                 payment_method_types: (),

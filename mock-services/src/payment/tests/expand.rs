@@ -40,13 +40,34 @@ fn what_cannot_be_expanded_is_refused() {
 }
 
 #[test]
-fn what_stripe_can_expand_and_is_not_here_stays_as_it_is() {
+fn what_stripe_can_expand_and_is_not_here_is_refused_before_anything_is_done() {
     let mut desk = Desk::new();
-    let reply = desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_1&expand[]=balance_transaction.source").ok();
-    assert!(reply.body["balance_transaction"].is_string());
-    let subscription = "customer=cus_1&items[0][price]=p&expand[]=latest_invoice.payment_intent&expand[]=customer.sources";
-    let reply = desk.post("/v1/subscriptions", subscription).ok();
-    assert_eq!((reply.body["latest_invoice"].is_string(), &reply.body["customer"]["id"]), (true, &"cus_1".into()));
+    let charge = "amount=500&currency=usd&customer=cus_1";
+    let subscription = "customer=cus_1&items[0][price]=p";
+    for (path, body, lacks) in [
+        (
+            "/v1/charges",
+            format!("{charge}&expand[]=balance_transaction.source"),
+            "`expand[]=balance_transaction.source` of a charge",
+        ),
+        ("/v1/subscriptions", format!("{subscription}&expand[]=latest_invoice"), "`expand[]=latest_invoice` of a subscription"),
+        ("/v1/subscriptions", format!("{subscription}&expand[]=customer.sources"), "`expand[]=customer.sources` of a customer"),
+    ] {
+        let reply = desk.post(path, &body);
+        reply.refused(400, None);
+        let message = reply.body["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with(&format!("hapax does not have {lacks} yet.")), "{message}");
+    }
+    assert!(desk.committed.is_empty());
+}
+
+#[test]
+fn what_is_always_null_here_stays_so_when_it_is_expanded() {
+    let mut desk = Desk::new();
+    let reply = desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_1&expand[]=dispute&expand[]=review.charge").ok();
+    assert_eq!((&reply.body["dispute"], &reply.body["review"]), (&Value::Null, &Value::Null));
+    let body = "customer=cus_1&items[0][price]=p&expand[]=pending_setup_intent&expand[]=items.data.price";
+    assert_eq!(desk.post("/v1/subscriptions", body).ok().body["items"]["data"][0]["price"]["id"], "p");
 }
 
 #[test]

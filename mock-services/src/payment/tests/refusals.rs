@@ -71,3 +71,32 @@ fn unknown_paths_and_methods_are_told_as_stripe_tells_them() {
     let reply = desk.get("/v1/charges/");
     assert!(reply.body["error"]["message"].as_str().unwrap().contains("remove the trailing slash"));
 }
+
+#[test]
+fn parameters_that_stripe_knows_and_that_are_not_carried_out_are_refused_as_lacking() {
+    let mut desk = Desk::new();
+    let intent = "amount=500&currency=usd&customer=cus_1";
+    for (path, body, param) in [
+        (
+            "/v1/payment_intents",
+            format!("{intent}&transfer_data[amount]=5&transfer_data[destination]=acct_1"),
+            "transfer_data[amount]",
+        ),
+        ("/v1/customers", "tax_id_data[0][type]=eu_vat".to_owned(), "tax_id_data"),
+        ("/v1/subscriptions", "customer=cus_1&items[0][price]=p&default_tax_rates[0]=txr_1".to_owned(), "default_tax_rates"),
+        (
+            "/v1/subscriptions",
+            "customer=cus_1&items[0][price_data][unit_amount]=5".to_owned(),
+            "items[0][price_data][unit_amount]",
+        ),
+        ("/v1/payment_intents/pi_1/capture", "final_capture=false".to_owned(), "final_capture"),
+    ] {
+        let reply = desk.post(path, &body);
+        reply.refused(400, None);
+        assert_eq!(reply.body["error"]["param"], param);
+        assert!(reply.body["error"]["message"].as_str().unwrap().starts_with("hapax does not have "), "{}", reply.body);
+    }
+    let unknown = desk.post("/v1/customers", "tax_id_data[0][type]=eu_vat&shoe=1");
+    unknown.refused(400, Some("parameter_unknown"));
+    desk.post("/v1/customers", "cash_balance=").ok();
+}

@@ -188,3 +188,16 @@ fn what_is_settled_with_an_end_is_told_with_it() {
     let ended = desk.delete(&format!("/v1/subscriptions/{id}?prorate=true&invoice_now=true")).ok();
     assert!(ended.effect().1.meet(&Fields::new().with("prorate", true).with("invoice_now", true).with("price", "price_basic")));
 }
+
+#[test]
+fn a_pause_discounts_and_taxes_are_shown_as_they_were_asked_for() {
+    let mut desk = Desk::new();
+    let body = "customer=cus_1&items[0][price]=p&discounts[0][coupon]=HALF&discounts[1][coupon]=MORE&automatic_tax[enabled]=true";
+    let made = desk.post("/v1/subscriptions", body).ok();
+    assert_eq!((made.body["discounts"].as_array().unwrap().len(), &made.body["automatic_tax"]["enabled"]), (2, &true.into()));
+    let pause = "pause_collection[behavior]=keep_as_draft&pause_collection[resumes_at]=1900000000&cancel_at=1910000000";
+    let paused = desk.post(&format!("/v1/subscriptions/{}", made.id()), pause).ok();
+    let shown = serde_json::json!({"behavior": "keep_as_draft", "resumes_at": 1_900_000_000});
+    assert_eq!((&paused.body["pause_collection"], &paused.body["cancel_at"]), (&shown, &1_910_000_000.into()));
+    assert_eq!(paused.body["discounts"], made.body["discounts"], "what is not named stays");
+}
