@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use mock_services::ledger::Entry;
+use mock_services::ledger::{Entry, Event};
 
 use super::stderr::last_lines;
 use super::terminal::View;
@@ -122,7 +122,8 @@ fn advice(failure: &SmokeFailure) -> String {
 }
 
 fn has_asked(failure: &SmokeFailure) -> bool {
-    failure.verdict.attempts.iter().any(|made| made.made + made.refused > 0)
+    let is_refused = |entry: &Entry| matches!(entry.event, Event::Refused { .. });
+    failure.verdict.attempts.iter().any(|made| made.made + made.refused > 0) || failure.entries.iter().any(is_refused)
 }
 
 fn no_service(failure: &SmokeFailure) -> String {

@@ -28,7 +28,8 @@ pub fn line(entry: &Entry) -> Option<String> {
         Event::Refused { service, method, path, status, caller, reason, .. } => {
             let request = if method.is_empty() { "unreadable".to_owned() } else { format!("{} {}", shown(method), shown(path)) };
             let reason = reason.as_ref().map(|reason| format!("  {}", one_line(reason, REASON))).unwrap_or_default();
-            (FAINT, "refused", format!("{service}  caller {caller}  {request}  {status}{reason}"))
+            let status = if *status == 0 { String::new() } else { format!("  {status}") };
+            (FAINT, "refused", format!("{service}  caller {caller}  {request}{status}{reason}"))
         }
         Event::Fault { attempt, commit, reply, fault, drawn } => {
             let after = drawn.as_ref().map(|time| format!(" (after {time})")).unwrap_or_default();

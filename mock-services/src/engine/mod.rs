@@ -164,8 +164,8 @@ impl<S: Service> Engine<S> {
         matches!(self.access, Access::Key(_))
     }
 
-    /// Writes down something that was refused before it became a request.
-    pub(crate) fn refused_on_the_wire(&self, origin: Origin, method: &str, status: u16) {
+    /// Writes down something that was refused before it became a request. The status is 0 where none was sent.
+    pub(crate) fn refused_on_the_wire(&self, origin: Origin, method: &str, status: u16, reason: Option<&str>) {
         self.ledger().append(&Event::Refused {
             service: self.service().name().into(),
             operation: None,
@@ -175,7 +175,7 @@ impl<S: Service> Engine<S> {
             caller: origin.caller,
             connection: origin.connection,
             key: None,
-            reason: None,
+            reason: reason.map(Cow::Borrowed),
             unsupported: None,
         });
     }

@@ -50,7 +50,7 @@ pub enum Event<'a> {
         method: Cow<'a, str>,
         /// The path, without its query.
         path: Cow<'a, str>,
-        /// The status of the refusal.
+        /// The status of the refusal; 0 where none was sent, as after a TLS handshake that failed.
         status: u16,
         /// Who asked.
         caller: u32,

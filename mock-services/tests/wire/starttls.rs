@@ -107,3 +107,75 @@ async fn a_conversation_that_is_over_ends_in_order_over_tls() {
     must(line.read_to_end(&mut rest)).await.unwrap();
     assert!(rest.starts_with(b"221 "), "{}", rest.escape_ascii());
 }
+
+/// The refusals in the ledger, as the method and the reason of each, when there are so many.
+async fn refusals(services: &mock_services::MockServices, count: usize) -> Vec<(String, String)> {
+    use mock_services::ledger::Event;
+    let mut reader = services.ledger().reader();
+    let mut found = Vec::new();
+    while found.len() < count {
+        found.extend(must(reader.grown()).await.into_iter().filter_map(|entry| match entry.event {
+            Event::Refused { method, reason, .. } => Some((method.into_owned(), reason.unwrap_or_default().into_owned())),
+            _ => None,
+        }));
+    }
+    found
+}
+
+/// A client that knows no authority at all, and so accepts no certificate.
+async fn distrusting(line: TcpStream) {
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth();
+    let name = ServerName::try_from("localhost").unwrap();
+    assert!(must(TlsConnector::from(Arc::new(config)).connect(name, line)).await.is_err());
+}
+
+#[tokio::test]
+async fn a_handshake_that_fails_is_written_down_with_its_reason() {
+    let services = started(email(&[])).await;
+    let (plain, tls) = (services.smtp_address("email", 1).unwrap(), services.smtps_address("email", 1).unwrap());
+    distrusting(TcpStream::connect(tls).await.unwrap()).await;
+    let mut spoken = TcpStream::connect(tls).await.unwrap();
+    spoken.write_all(b"EHLO shop.example\r\n").await.unwrap();
+    // On the port that begins in plain text, TLS from the first byte.
+    let mut hello = TcpStream::connect(plain).await.unwrap();
+    hello.write_all(&[0x16, 0x03, 0x01, 0x00, 0x05]).await.unwrap();
+    // As Node does: the handshake first, then the certificate.
+    drop(shaken(TcpStream::connect(tls).await.unwrap(), "localhost").await.unwrap());
+    let told = refusals(&services, 4).await;
+    for part in [
+        "did not accept the certificate (alert UnknownCA)",
+        "did not speak TLS",
+        "began TLS on the port that begins in plain text",
+        "closed the connection during the handshake or right after it",
+    ] {
+        assert!(told.iter().any(|(method, reason)| method == "TLS" && reason.contains(part)), "{part} in {told:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_log_in_or_with_a_wrong_password_is_written_down_without_its_password() {
+    let services =
+        started(mock_services::MockServices::builder().service(mock_services::email::Email::default(), Default::default())).await;
+    let mut line = TcpStream::connect(services.smtp_address("email", 1).unwrap()).await.unwrap();
+    until(&mut line, "220 ").await;
+    for (say, expected) in [
+        ("EHLO shop.example", "250 "),
+        ("MAIL FROM:<shop@shop.example>", "530 "),
+        ("AUTH PLAIN AGFubgBndWVzc2VkLXNlY3JldA==", "535 "),
+        ("AUTH CRAM-MD5", "504 "),
+    ] {
+        line.write_all(format!("{say}\r\n").as_bytes()).await.unwrap();
+        until(&mut line, expected).await;
+    }
+    let told = refusals(&services, 3).await;
+    let expected = [("MAIL", "5.7.0 Authentication required"), ("AUTH", "5.7.8 Error: authentication failed")];
+    for ((method, reason), have) in expected.iter().zip(&told) {
+        assert_eq!((have.0.as_str(), have.1.as_str()), (*method, *reason));
+    }
+    assert!(told[2].1.contains("Unrecognized authentication type"), "{told:?}");
+    assert!(!format!("{:?}", services.ledger().entries()).contains("guessed-secret"));
+}

@@ -47,7 +47,8 @@ pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
             let method = if method.is_empty() { "unreadable".to_owned() } else { line(method, VALUE) };
             let reason = reason.as_ref().map(|reason| format!(": {}", line(reason, WORDS))).unwrap_or_default();
             let detail = format!("{method} {}{reason}", line(path, VALUE));
-            Drawn::with(Shape::Refused, format!("refused with {status}"), detail)
+            let label = if *status == 0 { "refused".to_owned() } else { format!("refused with {status}") };
+            Drawn::with(Shape::Refused, label, detail)
         }
         Event::Fault { commit, reply, drawn, .. } => {
             let after = drawn.as_ref().map(|time| format!(" (after {time})")).unwrap_or_default();

@@ -100,7 +100,14 @@ fn untried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (S
     });
     if let Some(refusal) = refused {
         entries.push(refusal.n);
-        let told = format!("The service refused {} (entry {}).", refused_words(refusal), refusal.n);
+        let told = if is_handshake(refusal) {
+            format!("The TLS handshake failed: {} (entry {}).", cut(refusal.reason.unwrap_or_default()), refusal.n)
+        } else {
+            format!("The service refused {} (entry {}).", refused_words(refusal), refusal.n)
+        };
+        if let Some(remedy) = mail_remedy(refusal) {
+            return (told, remedy.to_owned());
+        }
         if let Some(what) = refusal.unsupported {
             let remedy = format!("This is not the subject's mistake: hapax does not have {} yet.", cut(what));
             return (told, remedy);
@@ -136,13 +143,30 @@ fn untried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (S
     (told, "Do what the task asks for: doing nothing out of fear fails as well as doing it twice.".to_owned())
 }
 
+/// Whether it tells of a connection to the mail server that could not be secured.
+fn is_handshake(refusal: &Refusal<'_>) -> bool {
+    refusal.status == 0 && matches!(refusal.method, "TLS" | "STARTTLS")
+}
+
+/// The way to get as far as handing over a message by SMTP.
+fn mail_remedy(refusal: &Refusal<'_>) -> Option<&'static str> {
+    match (refusal.method, refusal.status) {
+        _ if is_handshake(refusal) => Some(
+            "Connect to HAPAX_SMTPS_URL with TLS from the first byte, or to HAPAX_SMTP_URL with STARTTLS, and let the client trust the certificate authority in HAPAX_CA_FILE (SSL_CERT_FILE, REQUESTS_CA_BUNDLE and NODE_EXTRA_CA_CERTS name it, too).",
+        ),
+        ("MAIL", 530) => Some("Log in before the message is handed over: HAPAX_SMTP_URL contains the user and the password."),
+        ("AUTH", _) => Some("Log in with AUTH PLAIN or LOGIN, with the user and the password in HAPAX_SMTP_URL."),
+        _ => None,
+    }
+}
+
 /// A refusal in words: `POST /v1/charges: 400 Missing required param: amount.`
 fn refused_words(refusal: &Refusal<'_>) -> String {
     let Refusal { method, path, status, .. } = refusal;
     let what = if method.is_empty() {
         "a request that it could not read".to_owned()
     } else {
-        format!("{} {}", shown(method), shown(path))
+        format!("{} {}", shown(method), shown(path)).trim_end().to_owned()
     };
     match refusal.reason {
         Some(reason) => format!("{what}: {status} {}", cut(reason).trim_end_matches('.')),

@@ -274,7 +274,7 @@ impl Connection<'_> {
             "<html>\r\n<head><title>{title}</title></head>\r\n<body>\r\n<center><h1>{title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
         );
         let answer = Answer::text(status, "text/html", body).with_header("Server", "nginx");
-        engine.refused_on_the_wire(origin, "", status);
+        engine.refused_on_the_wire(origin, "", status, None);
         let frame = Frame { now: engine.clock().wall(), keep_alive: false, head_only: false };
         let ends = if status == 408 { End::TimedOut } else { End::Finish };
         self.send(&answer, frame, Manner::Whole, None).await.unwrap_or(ends)

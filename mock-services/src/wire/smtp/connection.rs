@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
-use super::{Session, SmtpOptions, Step, encode};
+use super::{Session, SmtpOptions, Step, encode, handshake};
 use crate::engine::{Engine, Gone, Origin};
 use crate::service::{Envelope, Request, Service};
 use crate::wire::activity::{Attached, Doing};
@@ -102,6 +102,7 @@ async fn converse<S: Service>(mut line: TcpStream, conversation: &mut Conversati
             _ => return,
         },
     };
+    let verb = if is_implicit { "TLS" } else { "STARTTLS" };
     match tokio::time::timeout(limits.head_time, acceptor.accept(line)).await {
         Ok(Ok(mut secured)) => {
             conversation.session.tls_started();
@@ -109,15 +110,27 @@ async fn converse<S: Service>(mut line: TcpStream, conversation: &mut Conversati
             if secured.write_all(&greeting).await.is_ok() && secured.flush().await.is_ok() {
                 conversation.go_on(&mut secured).await;
             } else {
+                conversation.note_refusal(verb, 0, handshake::LEFT);
                 conversation.open.ends(End::Left);
             }
         }
-        Ok(Err(_)) => conversation.open.ends(End::Left),
-        Err(_) => conversation.open.ends(End::Silent),
+        Ok(Err(error)) => {
+            conversation.note_refusal(verb, 0, &handshake::why(&error));
+            conversation.open.ends(End::Left);
+        }
+        Err(_) => {
+            conversation.note_refusal(verb, 0, handshake::TOOK_TOO_LONG);
+            conversation.open.ends(End::Silent);
+        }
     }
 }
 
 impl<S: Service> Conversation<S> {
+    /// Writes down that the client was turned away, or turned away itself, before it could hand over a message.
+    fn note_refusal(&self, verb: &str, code: u16, reason: &str) {
+        self.open.engine().refused_on_the_wire(self.open.origin, verb, code, Some(reason));
+    }
+
     /// Speaks until the connection ends, which it carries out, or goes on over TLS.
     async fn go_on<L: Line>(&mut self, line: &mut L) -> Then {
         let then = self.speak(line).await;
@@ -134,14 +147,23 @@ impl<S: Service> Conversation<S> {
         let mut steps = Vec::new();
         // A line or a message that comes byte by byte has the time of one that does not come.
         let mut deadline = Instant::now() + self.patience;
+        let mut is_first = true;
         loop {
             match tokio::time::timeout_at(deadline, line.read_buf(&mut buffer)).await {
+                Ok(Ok(0) | Err(_)) if is_first && self.session.is_secure() => {
+                    self.note_refusal("TLS", 0, handshake::LEFT);
+                    return Then::Ends(End::Left);
+                }
                 Ok(Ok(0) | Err(_)) => return Then::Ends(End::Left),
                 Err(_) => {
                     let told = line.write_all(&self.session.timed_out()).await.is_ok();
                     return Then::Ends(if told { End::TimedOut } else { End::Silent });
                 }
                 Ok(Ok(_)) => {}
+            }
+            if std::mem::take(&mut is_first) && !self.session.is_secure() && handshake::is_client_hello(&buffer) {
+                self.note_refusal("TLS", 0, handshake::TLS_ON_THE_PLAIN_PORT);
+                return Then::Ends(End::Finish);
             }
             self.session.feed(&buffer, &mut steps);
             buffer.clear();
@@ -171,10 +193,11 @@ impl<S: Service> Conversation<S> {
             }
             Step::Authenticate { secret, .. } => {
                 let valid = self.open.engine().admits(Some(&secret));
-                if !valid {
-                    self.open.engine().refused_on_the_wire(self.open.origin, "AUTH", 535);
-                }
                 self.session.authenticated(valid, next);
+                None
+            }
+            Step::Refused { verb, code, text } => {
+                self.note_refusal(verb, code, text);
                 None
             }
             Step::StartTls => Some(Then::StartTls),

@@ -5,6 +5,7 @@ mod auth;
 mod command;
 mod connection;
 mod data;
+mod handshake;
 mod late;
 mod reply;
 mod session;
@@ -42,6 +43,15 @@ pub(crate) enum Step {
         envelope: Envelope,
         /// The message as it was before dots were stuffed.
         message: Vec<u8>,
+    },
+    /// Write down that the client was turned away before it could hand over a message; what it is told follows.
+    Refused {
+        /// The command.
+        verb: &'static str,
+        /// The code.
+        code: u16,
+        /// What the client is told.
+        text: &'static str,
     },
     /// Say whether this is a valid user with [`Session::authenticated`].
     Authenticate {

@@ -94,7 +94,7 @@ impl Session {
             self.authenticated = valid;
             match valid {
                 true => say(out, 235, "2.7.0 Authentication successful"),
-                false => self.refuse(out, 535, "5.7.8 Error: authentication failed"),
+                false => self.turn_away("AUTH", out, 535, "5.7.8 Error: authentication failed"),
             }
             self.proceed(out);
         }
@@ -107,6 +107,11 @@ impl Session {
             (self.secure, self.greeted, self.authenticated) = (true, false, false);
             self.envelope = None;
         }
+    }
+
+    /// Whether the conversation goes through TLS.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.secure
     }
 
     fn resume(&mut self, from: For) -> bool {
@@ -215,7 +220,7 @@ impl Session {
             return self.refuse(out, 503, "5.5.1 Error: send HELO/EHLO first");
         }
         if self.options.require_auth && !self.authenticated {
-            return self.refuse(out, 530, "5.7.0 Authentication required");
+            return self.turn_away("MAIL", out, 530, "5.7.0 Authentication required");
         }
         if self.envelope.is_some() {
             return self.refuse(out, 503, "5.5.1 Error: nested MAIL command");
@@ -313,9 +318,9 @@ impl Session {
                 self.mode = Mode::Waiting(For::Authentication);
                 out.push(Step::Authenticate { user, secret });
             }
-            Exchange::Unknown => self.refuse(out, 504, "5.5.4 Unrecognized authentication type"),
-            Exchange::Malformed => self.refuse(out, 501, "5.5.2 Cannot decode response"),
-            Exchange::Cancelled => self.refuse(out, 501, "5.7.0 Authentication aborted"),
+            Exchange::Unknown => self.turn_away("AUTH", out, 504, "5.5.4 Unrecognized authentication type"),
+            Exchange::Malformed => self.turn_away("AUTH", out, 501, "5.5.2 Cannot decode response"),
+            Exchange::Cancelled => self.turn_away("AUTH", out, 501, "5.7.0 Authentication aborted"),
         }
     }
 
@@ -331,6 +336,12 @@ impl Session {
             self.mode = Mode::Waiting(For::Tls);
             out.push(Step::StartTls);
         }
+    }
+
+    /// Says no to a client that does not get as far as a message by this, which is written down.
+    fn turn_away(&mut self, verb: &'static str, out: &mut Vec<Step>, code: u16, text: &'static str) {
+        out.push(Step::Refused { verb, code, text });
+        self.refuse(out, code, text);
     }
 
     /// Says no; after too many of them the client is sent away.

@@ -35,9 +35,9 @@ fn converse(options: SmtpOptions, pieces: &[&[u8]]) -> Heard {
                     }
                     Step::Authenticate { secret, .. } => session.authenticated(secret == "secret", &mut more),
                     Step::StartTls => session.tls_started(),
-                    Step::Close => {}
+                    Step::Close | Step::Refused { .. } => {}
                 }
-                if !matches!(step, Step::Say(_)) {
+                if !matches!(step, Step::Say(_) | Step::Refused { .. }) {
                     heard.asked.push(step);
                 }
             }

@@ -1,0 +1,84 @@
+//! Real mail clients, each with the verification of certificates that it has by default, run by `hapax run` with nothing but the
+//! environment that every subject is given.
+
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const SCENARIO: &str = "\
+about: One mail.
+tags: [mine]
+task: Send ann@mail.example the mail \"Order o1\".
+steps: [{ do: email.send, with: { to: ann@mail.example, subject: Order o1, via: smtp } }]
+expect: { effects: [{ effect: email.send, where: { to: ann@mail.example } }], claim: [done] }
+";
+
+static INSTALLED: LazyLock<()> = LazyLock::new(|| {
+    let done = Command::new(root().join("tests/clients/install")).status();
+    assert!(done.unwrap().success(), "tests/clients/install failed; what it said stands above");
+});
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+/// Runs a script as a subject, with more variables for it; gives the exit status, what was printed and the report.
+fn run(script: &str, arguments: &[&str], variables: &str) -> (Option<i32>, String, Value) {
+    LazyLock::force(&INSTALLED);
+    let folder = TempDir::new().unwrap();
+    let installed = root().join("target/clients");
+    let program = if script.ends_with(".py") { installed.join("python/bin/python") } else { installed.join("node") };
+    let mut words = vec![program.display().to_string(), root().join("tests/clients").join(script).display().to_string()];
+    words.extend(arguments.iter().map(|word| (*word).to_owned()));
+    let config =
+        format!("subjects: {{ mailer: {{ command: {words:?}, env: {{ PYTHONDONTWRITEBYTECODE: \"1\"{variables} }} }} }}\n");
+    std::fs::write(folder.path().join("hapax.yaml"), config).unwrap();
+    std::fs::write(folder.path().join("mail.yaml"), SCENARIO).unwrap();
+    let mut hapax = Command::new(env!("CARGO_BIN_EXE_hapax"));
+    let output = hapax.args(["run", "mail.yaml", "--no-smoke"]).current_dir(folder.path()).env("NO_COLOR", "1").output().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let report = std::fs::read_to_string(folder.path().join("reports/latest/report.json")).unwrap_or_default();
+    let ledger = std::fs::read_to_string(folder.path().join("reports/latest/ledger.jsonl")).unwrap_or_default();
+    assert!(!ledger.contains("guessed-password") && !report.contains("guessed-password"), "a password is in the report");
+    (output.status.code(), said, serde_json::from_str(&report).unwrap_or_default())
+}
+
+#[test]
+fn clients_that_verify_certificates_send_mail_with_starttls_and_over_tls() {
+    for script in ["python/verified_smtplib.py", "python/verified_aiosmtplib.py", "node/verified_nodemailer.mjs"] {
+        for how in ["starttls", "tls"] {
+            let (status, said, _) = run(script, &[how], "");
+            assert_eq!(status, Some(0), "{script} {how}: {said}");
+        }
+    }
+}
+
+/// The message and the remedy of the finding that a mail is lost.
+fn lost(report: &Value) -> String {
+    let findings = report["cases"][0]["trials"][0]["verdict"]["findings"].as_array().unwrap();
+    let lost = findings.iter().find(|finding| finding["kind"] == "lost").unwrap();
+    format!("{} {}", lost["message"].as_str().unwrap(), lost["remedy"].as_str().unwrap())
+}
+
+#[test]
+fn a_finding_names_what_kept_a_client_from_sending() {
+    let cases: [(&str, &[&str], &str, &str); 5] = [
+        ("python/verified_smtplib.py", &["tls"], ", SSL_CERT_FILE: /dev/null", "did not accept the certificate"),
+        ("python/verified_smtplib.py", &["starttls"], ", SSL_CERT_FILE: /dev/null", "did not accept the certificate"),
+        ("node/verified_nodemailer.mjs", &["tls"], ", NODE_EXTRA_CA_CERTS: /dev/null", "right after it"),
+        ("python/verified_smtplib.py", &["tls", "login"], "", "530 5.7.0 Authentication required"),
+        ("python/verified_smtplib.py", &["tls", "password"], "", "535 5.7.8 Error: authentication failed"),
+    ];
+    for (script, arguments, variables, expected) in cases {
+        let (status, said, report) = run(script, arguments, variables);
+        assert_eq!(status, Some(1), "{script} {arguments:?}: {said}");
+        let told = lost(&report);
+        assert!(told.contains(expected) && !told.contains("No attempt was made"), "{expected} in {told}");
+        assert!(told.contains("HAPAX_SMTP_URL"), "{told}");
+    }
+}
