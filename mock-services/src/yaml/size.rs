@@ -14,7 +14,7 @@ pub fn read_size(text: &str) -> Option<u64> {
 /// The size as it is written: in the first unit that needs no fraction.
 #[must_use]
 pub fn write_size(bytes: u64) -> String {
-    let (unit, scale) = UNITS.into_iter().find(|(_, scale)| bytes % scale == 0).unwrap_or(("B", 1));
+    let (unit, scale) = UNITS.into_iter().find(|(_, scale)| bytes.is_multiple_of(*scale)).unwrap_or(("B", 1));
     format!("{}{unit}", bytes / scale)
 }
 

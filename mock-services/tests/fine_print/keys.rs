@@ -208,7 +208,7 @@ async fn a_service_can_have_its_key_in_the_body_or_in_the_query() {
         // A header says nothing here.
         let again = world.send("notes", &Ask::json("POST", path, &first).key("other")).await;
         assert_eq!((again.body(), world.count()), (made.body(), 1), "{place}");
-        world.send("notes", &Ask::json("POST", &path.replace("n1", "n2"), &other)).await;
+        world.send("notes", &Ask::json("POST", path.replace("n1", "n2"), &other)).await;
         assert_eq!(world.count(), 2, "{place}: another key is another request");
         let attempts = received(world.ledger());
         let keys: Vec<Option<&str>> = attempts.iter().map(|received| received.key.as_deref()).collect();
