@@ -41,16 +41,18 @@ pub(super) fn remedy(intent: &Intent, between: Between, differs: bool, undone: b
     let (handle, noun) = (handle(intent), nouns(&intent.effect).0);
     let mut advice = match between {
         Between::NewKey => format!(
-            "Derive the key from the {handle}, not from the attempt; where the service takes no key, look whether the {noun} is there before you repeat it."
+            "Derive the key from the {handle}, not from the attempt; where the service takes no key, look whether the {noun} is there, and once more after a while, before you repeat it."
         ),
         Between::NoKey => format!(
-            "Send an Idempotency-Key that is derived from the {handle}; where the service takes none, read what is there before you repeat."
+            "Send an Idempotency-Key that is derived from the {handle}; where the service takes none, look whether the {noun} is there, and once more after a while, before you repeat it."
         ),
         Between::AfterError => format!(
-            "An error is no proof that nothing happened: look whether the {noun} is there before you repeat it, and repeat it with a key that is derived from the {handle}, or with a new one where the same error comes back."
+            "An error is no proof that nothing happened: look whether the {noun} is there, and once more after a while, before you repeat it, and repeat it with a key that is derived from the {handle}, or with a new one where the same error comes back."
         ),
         Between::SameKey => {
-            format!("This service does not honour the key: look whether the {noun} is there before you repeat it.")
+            format!(
+                "This service does not honour the key: look whether the {noun} is there, and once more after a while, before you repeat it."
+            )
         }
         Between::StaleRead => format!(
             "One read that shows nothing proves nothing: wait and read again, and repeat only with a key that is derived from the {handle}."

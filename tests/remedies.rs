@@ -1,0 +1,96 @@
+//! The advice of the golden set: for every remedy that a control is given, a control that follows it passes the same case.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Controls that are given advice.
+const ADVISED: [&str; 5] = ["naive", "sdk-retry", "keyed", "verify-first", "timid"];
+
+/// What tells an advice from others, and the controls that follow it: `keyed` derives its keys from the work, `verify-first` looks before it
+/// repeats, `careful` does both, looks more than once, waits as long as it is told to, keeps a record, shares it, and takes back what is
+/// surplus. One of them has to pass.
+const FOLLOWED_BY: &[(&str, &[&str])] = &[
+    ("Derive the key from the", &["keyed", "verify-first", "careful"]),
+    ("Send an Idempotency-Key that is derived from the", &["keyed", "verify-first", "careful"]),
+    ("An error is no proof that nothing happened", &["verify-first", "careful"]),
+    ("This service does not honour the key: look whether", &["verify-first", "careful"]),
+    ("This service does not honour the key, so nothing that is sent prevents this", &["careful"]),
+    ("One read that shows nothing proves nothing", &["careful"]),
+    ("What a read does not show may still be in flight", &["keyed", "careful"]),
+    ("Look at what the read shows", &["careful"]),
+    ("down before the effect, and after a new start look there", &["verify-first", "careful"]),
+    ("Keep a record of what is done", &["verify-first", "careful"]),
+    ("Let all callers derive the same key", &["keyed", "careful"]),
+    ("Fix what is to be done before the first attempt", &["careful"]),
+    ("A service can keep an error under its key", &["verify-first"]),
+    ("A yes is no proof", &["careful"]),
+    ("After an answer that leaves it open", &["verify-first", "careful"]),
+    ("Finish what comes first", &["verify-first", "careful"]),
+    ("Look at what the service says is wrong with the request", &["verify-first", "careful"]),
+    ("Do what the task asks for", &["verify-first", "careful"]),
+    ("Send the request that the task asks for", &["verify-first", "careful"]),
+    ("Wait as long as Retry-After says", &["careful"]),
+    ("Retry in one place only", &["keyed", "verify-first"]),
+    ("Say no more than can be known", &["verify-first", "careful"]),
+    ("Move the counter once for each piece of work", &["keyed", "careful"]),
+    ("Write with If-Match", &["verify-first", "careful"]),
+    ("An answer that fails does not mean that nothing happened", &["verify-first", "careful"]),
+    ("Finish the task, or say what can be known of it", &["verify-first", "careful"]),
+];
+
+/// What a control comes to in all cases of the golden set.
+fn run(control: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hapax"));
+    command.args(["run", "--seed", "7", "--subject", control, "--json"]).current_dir(folder.path());
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{control}: {error}\n{told}"))
+}
+
+fn trials(report: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let cases = report["cases"].as_array().unwrap().iter();
+    cases.map(|case| (case["id"].as_str().unwrap(), &case["trials"][0]["verdict"]))
+}
+
+#[test]
+fn whoever_follows_an_advice_of_the_golden_set_passes() {
+    let followers = FOLLOWED_BY.iter().flat_map(|(_, followers)| followers.iter().copied());
+    let controls: BTreeSet<&str> = ADVISED.into_iter().chain(followers).collect();
+    let reports: BTreeMap<&str, Value> = controls.into_iter().map(|control| (control, run(control))).collect();
+    let passes: BTreeSet<(&str, &str)> = reports
+        .iter()
+        .flat_map(|(control, report)| trials(report).map(move |trial| (*control, trial)))
+        .filter(|(_, (_, verdict))| verdict["result"] == "pass")
+        .map(|(control, (case, _))| (control, case))
+        .collect();
+    let mut wrong = BTreeSet::new();
+    let mut given = BTreeSet::new();
+    for control in ADVISED {
+        for (case, verdict) in trials(&reports[control]) {
+            for finding in verdict["findings"].as_array().unwrap().iter().filter(|finding| finding["fails"] == true) {
+                let remedy = finding["remedy"].as_str().unwrap();
+                let known: Vec<_> = FOLLOWED_BY.iter().filter(|(advice, _)| remedy.contains(advice)).collect();
+                given.extend(known.iter().map(|(advice, _)| *advice));
+                // All parts of an advice have to be followed, so the last one that is known decides.
+                let followed = known.last().is_some_and(|(_, by)| by.iter().any(|follower| passes.contains(&(follower, case))));
+                if !followed {
+                    wrong.insert(format!(
+                        "{case}: {control} is told \"{remedy}\", and {}",
+                        match known.last() {
+                            None => "no control is known that follows it".to_owned(),
+                            Some((_, by)) => format!("none of {by:?} passes"),
+                        }
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.into_iter().collect::<Vec<_>>().join("\n"));
+    let unused: Vec<&str> = FOLLOWED_BY.iter().map(|(advice, _)| *advice).filter(|advice| !given.contains(advice)).collect();
+    assert_eq!(unused, ["Send the request that the task asks for"; 0], "no control is given this advice any more");
+}
