@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
+use std::thread;
 
 use serde_json::Value;
 
@@ -16,7 +17,6 @@ const ADVISED: [&str; 5] = ["naive", "sdk-retry", "keyed", "verify-first", "timi
 const FOLLOWED_BY: &[(&str, &[&str])] = &[
     ("Derive the key from the", &["keyed", "verify-first", "careful"]),
     ("Send an Idempotency-Key that is derived from the", &["keyed", "verify-first", "careful"]),
-    ("An error is no proof that nothing happened", &["verify-first", "careful"]),
     ("This service does not honour the key: look whether", &["verify-first", "careful"]),
     ("This service does not honour the key, so nothing that is sent prevents this", &["careful"]),
     ("One read that shows nothing proves nothing", &["careful"]),
@@ -32,7 +32,6 @@ const FOLLOWED_BY: &[(&str, &[&str])] = &[
     ("Finish what comes first", &["verify-first", "careful"]),
     ("Look at what the service says is wrong with the request", &["verify-first", "careful"]),
     ("Do what the task asks for", &["verify-first", "careful"]),
-    ("Send the request that the task asks for", &["verify-first", "careful"]),
     ("Wait as long as Retry-After says", &["careful"]),
     ("Retry in one place only", &["keyed", "verify-first"]),
     ("Say no more than can be known", &["verify-first", "careful"]),
@@ -61,7 +60,11 @@ fn trials(report: &Value) -> impl Iterator<Item = (&str, &Value)> {
 fn whoever_follows_an_advice_of_the_golden_set_passes() {
     let followers = FOLLOWED_BY.iter().flat_map(|(_, followers)| followers.iter().copied());
     let controls: BTreeSet<&str> = ADVISED.into_iter().chain(followers).collect();
-    let reports: BTreeMap<&str, Value> = controls.into_iter().map(|control| (control, run(control))).collect();
+    // Side by side: most of the time they wait.
+    let reports: BTreeMap<&str, Value> = thread::scope(|scope| {
+        let running: Vec<_> = controls.into_iter().map(|control| (control, scope.spawn(move || run(control)))).collect();
+        running.into_iter().map(|(control, report)| (control, report.join().unwrap())).collect()
+    });
     let passes: BTreeSet<(&str, &str)> = reports
         .iter()
         .flat_map(|(control, report)| trials(report).map(move |trial| (*control, trial)))
@@ -92,5 +95,5 @@ fn whoever_follows_an_advice_of_the_golden_set_passes() {
     }
     assert!(wrong.is_empty(), "{}", wrong.into_iter().collect::<Vec<_>>().join("\n"));
     let unused: Vec<&str> = FOLLOWED_BY.iter().map(|(advice, _)| *advice).filter(|advice| !given.contains(advice)).collect();
-    assert_eq!(unused, ["Send the request that the task asks for"; 0], "no control is given this advice any more");
+    assert!(unused.is_empty(), "no control is given this advice any more: {unused:?}");
 }

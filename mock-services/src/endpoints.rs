@@ -74,7 +74,7 @@ pub(crate) fn lacking(what: &str) -> String {
 
 /// What a caller is told whose request is for another API.
 pub(crate) fn no_such_endpoint(service: &str, api: &str, method: &str, path: &str) -> String {
-    format!("no such endpoint: this is the {service} service of hapax, which speaks {api}, and that has no {method} {path}")
+    format!("no such endpoint: this is the {service} service, which speaks {api}, and that has no {method} {path}")
 }
 
 #[cfg(test)]

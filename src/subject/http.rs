@@ -24,6 +24,9 @@ const TRY_AGAIN: Duration = Duration::from_millis(20);
 /// How long an agent that closed the connection has to end, before it counts as one that goes on.
 const FALLING: Duration = Duration::from_secs(1);
 
+/// How long an answer is read that an agent gave before it ended.
+const IN_SOCKET: Duration = Duration::from_millis(500);
+
 /// Hands the task to the agent at that URL, which the command starts where there is one.
 pub(super) fn start(url: &str, command: Option<Vec<String>>, settings: Settings, start: Start) -> Running {
     let port = match (url.contains(port::HOLE) && command.is_some()).then(FreePort::choose).transpose() {
@@ -80,11 +83,15 @@ async fn with_command(
         }
         Ok(ask(&target, line, &body, None).await)
     };
+    let mut asking = pin!(asking);
     let asked = async {
         tokio::select! {
-            // It ended without an answer, and how it ended says why.
-            ended = &mut end => Err(ended),
-            answered = asking => Ok(answered),
+            answered = &mut asking => Ok(answered),
+            // An agent that ends by itself can have answered before: then the answer is in the socket already.
+            ended = &mut end => match timeout(IN_SOCKET, &mut asking).await {
+                Ok(Ok(Ok(answer))) if matches!(ended.how, How::Exited(_)) => Err((ended, Some(answer))),
+                _ => Err((ended, None)),
+            },
         }
     };
     let answered = match passing_on(asked, &handle, &mut ordered).await {
@@ -98,9 +105,15 @@ async fn with_command(
             );
             return Ended::unstartable(whose.0, whose.1, format!("cannot reach the agent: {why}"));
         }
+        Err((ended, Some((status, body)))) => {
+            return Ended { how: How::Answered(status), claim: claim::in_answer(&body, &hide), ..ended };
+        }
         // What it printed is no answer.
-        Err(ended) if ended.how == How::TimeUp => return Ended { claim: super::ClaimHeard::default(), reported: None, ..ended },
-        Err(ended) => return ended,
+        Err((ended, None)) if ended.how == How::TimeUp => {
+            return Ended { claim: super::ClaimHeard::default(), reported: None, ..ended };
+        }
+        // How it ended says why there is no answer.
+        Err((ended, None)) => return ended,
     };
     // What it does in the background counts, too. Without an answer it may have been struck: then it closes its connections before it ends.
     let stays = timeout(if answered.is_ok() { watch } else { FALLING }, &mut end);

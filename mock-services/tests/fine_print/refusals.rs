@@ -188,7 +188,7 @@ async fn a_client_of_something_else_is_told_that_there_is_no_such_endpoint_whate
         for ask in [ask.clone(), ask.secret("sk-of-another-vendor")] {
             let seen = world.send(name, &ask).await;
             assert_eq!(seen.status(), Some(404), "{name}: {}", seen.text());
-            let said = format!("no such endpoint: this is the {name} service of hapax");
+            let said = format!("no such endpoint: this is the {name} service, which speaks");
             let text = seen.text();
             assert!(text.contains(&said) && text.contains("POST /v1/chat/completions"), "{text}");
         }

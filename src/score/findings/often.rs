@@ -195,9 +195,8 @@ fn unread(before: &Attempt<'_>, attempt: &Attempt<'_>, restarted: bool) -> Betwe
         (Some(one), Some(other)) if one == other => Between::SameKey,
         _ if restarted && doubt(before).is_some() => Between::Crash,
         _ if restarted => Between::NewStart,
-        _ if was_an_error(before) => Between::AfterError,
-        (_, Some(_)) => Between::NewKey,
-        (_, None) => Between::NoKey,
+        (_, Some(_)) => Between::NewKey { after_error: was_an_error(before) },
+        (_, None) => Between::NoKey { after_error: was_an_error(before) },
     }
 }
 

@@ -7,11 +7,15 @@ use crate::scenario::Intent;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Between {
     /// The same caller, another key, no look.
-    NewKey,
+    NewKey {
+        /// Whether the first attempt was answered with an error, which a service can keep under its key.
+        after_error: bool,
+    },
     /// The same caller, no key, no look.
-    NoKey,
-    /// The same caller after an answer with an error, another key or none, no look.
-    AfterError,
+    NoKey {
+        /// As above.
+        after_error: bool,
+    },
     /// The same caller and key, no look: the service does not honour keys.
     SameKey,
     /// A look at an older state.
@@ -40,14 +44,13 @@ pub(super) enum Between {
 pub(super) fn remedy(intent: &Intent, between: Between, differs: bool, undone: bool) -> String {
     let (handle, noun) = (handle(intent), nouns(&intent.effect).0);
     let mut advice = match between {
-        Between::NewKey => format!(
-            "Derive the key from the {handle}, not from the attempt; where the service takes no key, look whether the {noun} is there, and once more after a while, before you repeat it."
+        Between::NewKey { after_error } => format!(
+            "Derive the key from the {handle}, not from the attempt; where the service takes no key{}, look whether the {noun} is there, and once more after a while, before you repeat it.",
+            kept(after_error)
         ),
-        Between::NoKey => format!(
-            "Send an Idempotency-Key that is derived from the {handle}; where the service takes none, look whether the {noun} is there, and once more after a while, before you repeat it."
-        ),
-        Between::AfterError => format!(
-            "An error is no proof that nothing happened: look whether the {noun} is there, and once more after a while, before you repeat it, and repeat it with a key that is derived from the {handle}, or with a new one where the same error comes back."
+        Between::NoKey { after_error } => format!(
+            "Send an Idempotency-Key that is derived from the {handle}; where the service takes none{}, look whether the {noun} is there, and once more after a while, before you repeat it.",
+            kept(after_error)
         ),
         Between::SameKey => {
             format!(
@@ -87,4 +90,9 @@ pub(super) fn remedy(intent: &Intent, between: Between, differs: bool, undone: b
         advice.push_str(" This scenario does not accept that it was undone: `expect.allow: [compensation]` would.");
     }
     advice
+}
+
+/// A key does not help where the service keeps the error under it.
+fn kept(after_error: bool) -> &'static str {
+    if after_error { ", or gives the same error again under it" } else { "" }
 }

@@ -8,7 +8,7 @@ from email.message import EmailMessage
 from urllib.parse import urlsplit
 
 server = urlsplit(os.environ["HAPAX_SMTP_URL"])
-# The certificate is signed by itself.
+# This one does not verify; tests/mail_clients.rs has those that do.
 context = ssl.create_default_context()
 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
 
