@@ -31,6 +31,7 @@ mod statistics;
 mod stays;
 mod timeless;
 mod unlucky;
+mod unsupported;
 mod verdicts;
 mod via;
 mod wrong_writes;
