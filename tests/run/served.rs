@@ -1,8 +1,10 @@
 //! Agents over HTTP that hapax starts: each start has a port of its own, and nobody else answers for it.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::Read;
 use std::net::TcpListener;
+use std::process::Command;
 
 use crate::rig::{Desk, charge, verdict};
 
@@ -83,12 +85,12 @@ fn trials_at_a_port_that_is_written_down_run_one_at_a_time() {
 #[test]
 fn somebody_else_who_answers_at_the_port_proves_nothing() {
     let port = free_port();
-    let desk = desk(&port.to_string(), "[sh, -c, \"touch started; exec sleep 60\"]");
+    let desk = desk(&port.to_string(), "[sh, -c, \": > started; exec sleep 60\"]");
+    // Both ends of it are opened together: the stranger comes when the agent has been started.
     let started = desk.path().join("started");
+    assert!(Command::new("mkfifo").arg(&started).status().unwrap().success());
     let stranger = std::thread::spawn(move || {
-        while !started.exists() {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        drop(File::open(started).unwrap());
         let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
         let (mut line, _) = listener.accept().unwrap();
         let mut heard = Vec::new();

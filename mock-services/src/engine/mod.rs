@@ -10,6 +10,7 @@ mod late;
 mod moments;
 mod pause;
 mod reason;
+mod refuse;
 mod reply;
 mod still;
 mod strike;
@@ -162,22 +163,6 @@ impl<S: Service> Engine<S> {
     /// Whether a caller must show a secret before anything else.
     pub(crate) fn wants_minted_key(&self) -> bool {
         matches!(self.access, Access::Key(_))
-    }
-
-    /// Writes down something that was refused before it became a request. The status is 0 where none was sent.
-    pub(crate) fn refused_on_the_wire(&self, origin: Origin, method: &str, status: u16, reason: Option<&str>) {
-        self.ledger().append(&Event::Refused {
-            service: self.service().name().into(),
-            operation: None,
-            method: method.into(),
-            path: "".into(),
-            status,
-            caller: origin.caller,
-            connection: origin.connection,
-            key: None,
-            reason: reason.map(Cow::Borrowed),
-            unsupported: None,
-        });
     }
 
     /// Writes down that a connection which carried requests ends.
@@ -411,32 +396,6 @@ impl<S: Service> Engine<S> {
             None => ticket,
         };
         Delivery { answer, manner, ticket: Some(ticket) }
-    }
-
-    fn refusal(
-        &self,
-        operation: Option<&Cow<'static, str>>,
-        request: &Request,
-        origin: Origin,
-        context: &Context,
-        mut answer: Answer,
-    ) -> Delivery<'static> {
-        let service = self.service();
-        let reason = reason::reason(&answer);
-        service.dress(&mut answer, request, context);
-        self.ledger().append(&Event::Refused {
-            service: Cow::Borrowed(service.name()),
-            operation: operation.map(|name| Cow::Borrowed(name.as_ref())),
-            method: job::shown(request.method()),
-            path: job::shown(request.path()),
-            status: answer.status,
-            caller: origin.caller,
-            connection: origin.connection,
-            key: job::shown_key(service, request, self.idempotency.profile),
-            reason: reason.map(Cow::Owned),
-            unsupported: answer.lacks().map(Cow::Borrowed),
-        });
-        Delivery { answer, manner: Manner::Whole, ticket: None }
     }
 
     fn moment(&self, kind: MomentKind, cause: Cause) -> Moment {

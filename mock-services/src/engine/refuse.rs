@@ -1,0 +1,54 @@
+//! What is refused: requests that are no attempts, and what was refused before it became a request.
+
+use std::borrow::Cow;
+
+use super::job::{self, Origin};
+use super::{Engine, reason};
+use crate::ledger::Event;
+use crate::service::{Answer, Context, Request, Service};
+use crate::wire::{Delivery, Manner};
+
+impl<S: Service> Engine<S> {
+    /// Writes down something that was refused before it became a request. The status is 0 where none was sent.
+    pub(crate) fn refused_on_the_wire(&self, origin: Origin, method: &str, status: u16, reason: Option<&str>) {
+        self.ledger().append(&Event::Refused {
+            service: self.service().name().into(),
+            operation: None,
+            method: method.into(),
+            path: "".into(),
+            status,
+            caller: origin.caller,
+            connection: origin.connection,
+            key: None,
+            reason: reason.map(Cow::Borrowed),
+            unsupported: None,
+        });
+    }
+
+    /// Writes a refused request down, with the reason that its answer gives, and answers it.
+    pub(super) fn refusal(
+        &self,
+        operation: Option<&Cow<'static, str>>,
+        request: &Request,
+        origin: Origin,
+        context: &Context,
+        mut answer: Answer,
+    ) -> Delivery<'static> {
+        let service = self.service();
+        let reason = reason::reason(&answer);
+        service.dress(&mut answer, request, context);
+        self.ledger().append(&Event::Refused {
+            service: Cow::Borrowed(service.name()),
+            operation: operation.map(|name| Cow::Borrowed(name.as_ref())),
+            method: job::shown(request.method()),
+            path: job::shown(request.path()),
+            status: answer.status,
+            caller: origin.caller,
+            connection: origin.connection,
+            key: job::shown_key(service, request, self.idempotency.profile),
+            reason: reason.map(Cow::Owned),
+            unsupported: answer.lacks().map(Cow::Borrowed),
+        });
+        Delivery { answer, manner: Manner::Whole, ticket: None }
+    }
+}
