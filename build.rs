@@ -1,4 +1,5 @@
-//! Builds again when a shipped scenario has changed: they are a part of the binary, and the macro that reads them does not say so.
+//! Builds again when a shipped scenario has changed: they are a part of the binary, and the macro that reads
+//! them does not say so.
 
 fn main() {
     println!("cargo::rerun-if-changed=scenarios");

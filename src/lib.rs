@@ -1,4 +1,5 @@
-//! Finds out whether an agent or a tool makes each of its effects happen exactly once when the world around it fails.
+//! Finds out whether an agent or a tool makes each of its effects happen exactly once when the world around
+//! it fails.
 
 pub mod cli;
 pub mod demo;

@@ -1,5 +1,6 @@
-//! Temporary folders. Each holds a mark that is locked as long as the process lives, so that the folders of processes that were killed can
-//! be told from those that are in use, and are removed by the next start. What has no such mark is never touched.
+//! Temporary folders. Each holds a mark that is locked as long as the process lives, so that the folders of
+//! processes that were killed can be told from those that are in use, and are removed by the next start. What
+//! has no such mark is never touched.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -46,8 +47,9 @@ impl Scratch {
     }
 }
 
-/// Marks a folder. The mark gets its name when it is locked, so that nobody ever sees it unlocked while this process lives. Where files
-/// cannot be locked there is no mark, and the folder is never taken for one that was left.
+/// Marks a folder. The mark gets its name when it is locked, so that nobody ever sees it unlocked while this
+/// process lives. Where files cannot be locked there is no mark, and the folder is never taken for one that
+/// was left.
 fn mark(folder: &Path) -> Option<File> {
     let unlocked = folder.join(format!("{MARK}-not-yet"));
     let mut file = File::options().write(true).create_new(true).open(&unlocked).ok()?;
@@ -121,7 +123,8 @@ mod tests {
     fn a_folder_goes_with_its_owner_and_shows_its_mark_only_when_it_is_locked() {
         let root = tempfile::tempdir().unwrap();
         let scratch = Scratch::below(root.path()).unwrap();
-        let names: Vec<_> = fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let names: Vec<_> =
+            fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, [MARK]);
         assert!(File::open(scratch.path().join(MARK)).unwrap().try_lock().is_err());
         drop(scratch);

@@ -1,5 +1,6 @@
-//! The files by which a client can verify the mail server: the certificate authority of this process, alone and behind what the system
-//! trusts. A client that is told to trust the authority alone could reach nothing else.
+//! The files by which a client can verify the mail server: the certificate authority of this process, alone
+//! and behind what the system trusts. A client that is told to trust the authority alone could reach nothing
+//! else.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -29,7 +30,8 @@ pub struct Trust {
     pub ca: PathBuf,
     /// What the system trusts, and the certificate authority behind it.
     pub bundle: PathBuf,
-    /// What Node is to trust beside its own list: the authority, or the bundle where the user names more for Node, which is in it then.
+    /// What Node is to trust beside its own list: the authority, or the bundle where the user names more for
+    /// Node, which is in it then.
     pub extra: PathBuf,
 }
 
@@ -65,7 +67,8 @@ fn trusted() -> &'static [u8] {
 
 /// The list that `SSL_CERT_FILE` names, or else that of the system; then what the other variables name.
 fn gathered(variable: &dyn Fn(&str) -> Option<OsString>, system: &[PathBuf]) -> Vec<u8> {
-    let named = |name: &str| variable(name).filter(|path| !path.is_empty()).and_then(|path| read(Path::new(&path)));
+    let named =
+        |name: &str| variable(name).filter(|path| !path.is_empty()).and_then(|path| read(Path::new(&path)));
     let first = named(BUNDLE[0]).or_else(|| system.iter().find_map(|path| read(path)));
     let mut parts: Vec<Vec<u8>> = first.into_iter().collect();
     for name in BUNDLE[1..].iter().chain(&[EXTRA]) {
@@ -99,20 +102,25 @@ mod tests {
         let (system, own, extra) = (file("system", "SYSTEM\n"), file("own", "OWN"), file("extra", "EXTRA\n"));
         let missing = folder.path().join("missing");
         let list = |variables: &[(&str, &PathBuf)]| {
-            let found =
-                |name: &str| variables.iter().find(|(have, _)| *have == name).map(|(_, path)| path.as_os_str().to_owned());
+            let found = |name: &str| {
+                variables.iter().find(|(have, _)| *have == name).map(|(_, path)| path.as_os_str().to_owned())
+            };
             String::from_utf8(gathered(&found, &[missing.clone(), system.clone()])).unwrap()
         };
         assert_eq!(list(&[]), "SYSTEM\n");
         assert_eq!(list(&[("SSL_CERT_FILE", &own)]), "OWN\n");
         assert_eq!(list(&[("SSL_CERT_FILE", &missing), (EXTRA, &extra)]), "SYSTEM\nEXTRA\n");
-        assert_eq!(list(&[("SSL_CERT_FILE", &own), ("CURL_CA_BUNDLE", &own), ("REQUESTS_CA_BUNDLE", &extra)]), "OWN\nEXTRA\n");
+        assert_eq!(
+            list(&[("SSL_CERT_FILE", &own), ("CURL_CA_BUNDLE", &own), ("REQUESTS_CA_BUNDLE", &extra)]),
+            "OWN\nEXTRA\n"
+        );
     }
 
     #[test]
     fn the_authority_stands_behind_what_the_system_trusts() {
         let folder = tempfile::tempdir().unwrap();
-        let trust = Trust::write(&folder.path().join("ca.pem"), &folder.path().join("all.pem")).unwrap().unwrap();
+        let trust =
+            Trust::write(&folder.path().join("ca.pem"), &folder.path().join("all.pem")).unwrap().unwrap();
         let (ca, all) = (fs::read(&trust.ca).unwrap(), fs::read(&trust.bundle).unwrap());
         assert!(ca.starts_with(b"-----BEGIN CERTIFICATE-----"));
         assert!(all.ends_with(&ca) && all.starts_with(trusted()));

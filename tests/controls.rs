@@ -1,18 +1,23 @@
-//! What each control comes to in worlds whose outcome follows from its policy. Written down from the policies, not from what was seen.
+//! What each control comes to in worlds whose outcome follows from its policy. Written down from the
+//! policies, not from what was seen.
 
 mod control;
 
 use control::{Came, Trial, World, came};
 use mock_services::idempotency::Profile;
 
-const CHARGE: &str =
-    r#"[{"do": "payment.charge", "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_1001"}}]"#;
+const CHARGE: &str = r#"[{"do": "payment.charge", "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_1001"}}]"#;
 
 /// The controls that charge once, one fault, and how the service treats keys: what each comes to.
 async fn charges(fault: &str, keys: Profile, table: &[(&str, Came)]) {
     for (control, expected) in table {
         let trial = World::keys(keys).start(&[fault]).await;
-        assert_eq!(trial.outcome(control, CHARGE).await, *expected, "{control} in {fault} with {}", keys.name());
+        assert_eq!(
+            trial.outcome(control, CHARGE).await,
+            *expected,
+            "{control} in {fault} with {}",
+            keys.name()
+        );
         assert!(trial.all_fired(), "{control} in {fault}");
     }
 }
@@ -41,11 +46,25 @@ async fn a_lost_reply_is_paid_again_by_whoever_neither_looks_nor_keeps_its_key()
 
 #[tokio::test]
 async fn every_way_to_lose_a_reply_is_the_same_to_the_careful() {
-    for reply in ["reset", "truncate", "garble", "{hang: {release: 100ms}}", "{status: 502}", "{status: 503}", "{status: 429}"] {
+    for reply in [
+        "reset",
+        "truncate",
+        "garble",
+        "{hang: {release: 100ms}}",
+        "{status: 502}",
+        "{status: 503}",
+        "{status: 429}",
+    ] {
         for keys in [Profile::Stripe, Profile::None] {
-            let table = [("careful", came(1, "done")), ("verify-first", came(1, "done")), ("naive", came(2, "done"))];
+            let table =
+                [("careful", came(1, "done")), ("verify-first", came(1, "done")), ("naive", came(2, "done"))];
             charges(&format!("payment.charge#1 commit=now reply={reply}"), keys, &table).await;
-            charges(&format!("payment.charge#1 commit=never reply={reply}"), keys, &[("careful", came(1, "done"))]).await;
+            charges(
+                &format!("payment.charge#1 commit=never reply={reply}"),
+                keys,
+                &[("careful", came(1, "done"))],
+            )
+            .await;
         }
     }
 }
@@ -70,10 +89,18 @@ async fn a_lost_request_is_lost_by_whoever_never_retries() {
 #[tokio::test]
 async fn a_late_commit_fools_whoever_looks_once() {
     let fault = "payment.charge#1 commit={later: {requests: 2}} reply={status: 504}";
-    charges(fault, Profile::None, &[("verify-first", came(2, "done")), ("keyed", came(2, "done")), ("careful", came(1, "done"))])
-        .await;
-    charges(fault, Profile::Stripe, &[("keyed", came(1, "done")), ("careful", came(1, "done")), ("naive", came(2, "done"))])
-        .await;
+    charges(
+        fault,
+        Profile::None,
+        &[("verify-first", came(2, "done")), ("keyed", came(2, "done")), ("careful", came(1, "done"))],
+    )
+    .await;
+    charges(
+        fault,
+        Profile::Stripe,
+        &[("keyed", came(1, "done")), ("careful", came(1, "done")), ("naive", came(2, "done"))],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -111,8 +138,12 @@ async fn a_success_that_lies_is_believed_by_all_but_the_careful() {
 #[tokio::test]
 async fn a_failure_that_the_service_keeps_never_succeeds_under_its_key() {
     let done = "payment.charge#1 commit=now reply={status: 500, kept: true}";
-    charges(done, Profile::Stripe, &[("keyed", came(1, "not-done")), ("careful", came(1, "done")), ("naive", came(2, "done"))])
-        .await;
+    charges(
+        done,
+        Profile::Stripe,
+        &[("keyed", came(1, "not-done")), ("careful", came(1, "done")), ("naive", came(2, "done"))],
+    )
+    .await;
     let undone = "payment.charge#1 commit=never reply={status: 500, kept: true}";
     charges(undone, Profile::Stripe, &[("keyed", came(0, "not-done")), ("careful", came(1, "done"))]).await;
     charges(undone, Profile::Ietf, &[("keyed", came(0, "not-done")), ("careful", came(1, "done"))]).await;
@@ -135,10 +166,15 @@ async fn a_read_that_lags_is_waited_out_and_one_that_is_down_is_not_guessed_at()
 
 #[tokio::test]
 async fn an_outage_to_the_end_is_borne_within_bounds() {
-    for (control, attempts, claim) in
-        [("careful", 4, "not-done"), ("naive", 4, "not-done"), ("sdk-retry", 6, "not-done"), ("storm", 9, "not-done")]
-    {
-        let trial = World::keys(Profile::Stripe).start(&["payment.charge#every commit=never reply={status: 503}"]).await;
+    for (control, attempts, claim) in [
+        ("careful", 4, "not-done"),
+        ("naive", 4, "not-done"),
+        ("sdk-retry", 6, "not-done"),
+        ("storm", 9, "not-done"),
+    ] {
+        let trial = World::keys(Profile::Stripe)
+            .start(&["payment.charge#every commit=never reply={status: 503}"])
+            .await;
         assert_eq!(trial.outcome(control, CHARGE).await, came(0, claim), "{control}");
         assert_eq!(trial.attempts("payment.charge"), attempts, "{control}");
     }

@@ -1,4 +1,5 @@
-//! The controls with services other than payment: the same policies, to show that none of this is about money.
+//! The controls with services other than payment: the same policies, to show that none of this is about
+//! money.
 
 mod control;
 
@@ -64,17 +65,26 @@ async fn of_half_a_list_the_careful_sends_the_other_half() {
         }
     }
     let half = ["email.send#1 commit={part: 0.5} reply=drop"];
-    each(World::default, &half, &mail("resend", four), &[("naive", came(6, "done")), ("keyed", came(4, "done"))]).await;
+    each(
+        World::default,
+        &half,
+        &mail("resend", four),
+        &[("naive", came(6, "done")), ("keyed", came(4, "done"))],
+    )
+    .await;
     each(World::default, &half, &mail("smtp", four), &[("verify-first", came(6, "done"))]).await;
 }
 
 #[tokio::test]
 async fn a_mail_that_is_accepted_is_not_yet_there() {
-    let world = |delivery| move || World { email: EmailOptions { delivery, ..EmailOptions::default() }, ..World::default() };
+    let world = |delivery| {
+        move || World { email: EmailOptions { delivery, ..EmailOptions::default() }, ..World::default() }
+    };
     let steps = mail("sendgrid", r#""ann@x.example""#);
     let later = Delivery::After(After::Requests(5));
     each(world(later), &[], &steps, &[("careful", came(1, "done")), ("naive", came(1, "done"))]).await;
-    each(world(Delivery::Never), &[], &steps, &[("careful", came(0, "unknown")), ("naive", came(0, "done"))]).await;
+    each(world(Delivery::Never), &[], &steps, &[("careful", came(0, "unknown")), ("naive", came(0, "done"))])
+        .await;
     let bounced = Delivery::Bounced(After::Requests(5));
     each(world(bounced), &[], &steps, &[("careful", came(0, "not-done")), ("naive", came(0, "done"))]).await;
 }
@@ -86,7 +96,8 @@ fn deploy(options: &DeployOptions) -> impl Fn() -> World {
 }
 
 fn production(version: Option<&str>, locked_by: Option<(String, LockEnd)>) -> DeployOptions {
-    let environment = EnvironmentOptions { name: "production".to_owned(), version: version.map(str::to_owned), locked_by };
+    let environment =
+        EnvironmentOptions { name: "production".to_owned(), version: version.map(str::to_owned), locked_by };
     DeployOptions { environments: vec![environment], ..DeployOptions::default() }
 }
 
@@ -103,7 +114,13 @@ async fn a_deployment_whose_trigger_answered_502_is_found_by_whoever_looks() {
         &[("naive", came(1, "done")), ("careful", came(1, "done")), ("timid", came(1, "not-done"))],
     )
     .await;
-    each(World::default, &["deploy.deploy#1 commit=never reply={status: 502}"], DEPLOY, &[("careful", came(1, "done"))]).await;
+    each(
+        World::default,
+        &["deploy.deploy#1 commit=never reply={status: 502}"],
+        DEPLOY,
+        &[("careful", came(1, "done"))],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -114,26 +131,52 @@ async fn a_lock_is_waited_for_by_the_careful_and_given_up_by_the_naive() {
 
 #[tokio::test]
 async fn what_is_there_already_is_not_deployed_and_what_rolls_out_is_waited_for() {
-    each(deploy(&production(Some("v2"), None)), &[], DEPLOY, &[("careful", came(0, "done")), ("naive", came(0, "done"))]).await;
+    each(
+        deploy(&production(Some("v2"), None)),
+        &[],
+        DEPLOY,
+        &[("careful", came(0, "done")), ("naive", came(0, "done"))],
+    )
+    .await;
     let rollout = Rollout::Steps { count: 4, each: After::Requests(2) };
     let rolling = DeployOptions { rollout, ..production(Some("v1"), None) };
-    each(deploy(&rolling), &["deploy.deploy#1 commit=now reply=drop"], DEPLOY, &[("careful", came(1, "done"))]).await;
+    each(
+        deploy(&rolling),
+        &["deploy.deploy#1 commit=now reply=drop"],
+        DEPLOY,
+        &[("careful", came(1, "done"))],
+    )
+    .await;
     let queued = DeployOptions { asynchronous: Some(After::Requests(3)), ..production(Some("v1"), None) };
-    each(deploy(&queued), &["deploy.deploy#1 commit=now reply=drop"], DEPLOY, &[("careful", came(1, "done"))]).await;
+    each(
+        deploy(&queued),
+        &["deploy.deploy#1 commit=now reply=drop"],
+        DEPLOY,
+        &[("careful", came(1, "done"))],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_dry_run_leaves_nothing_and_what_follows_it_is_done() {
     let steps = r#"[{"do": "deploy.dry-run", "with": {"environment": "production", "version": "v2"}},
         {"do": "deploy.deploy", "with": {"environment": "production", "version": "v2"}}]"#;
-    each(World::default, &[], steps, &[("careful", came(1, "done")), ("naive", came(1, "done")), ("keyed", came(1, "done"))])
-        .await;
+    each(
+        World::default,
+        &[],
+        steps,
+        &[("careful", came(1, "done")), ("naive", came(1, "done")), ("keyed", came(1, "done"))],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_record_is_written_once_by_whoever_says_on_which_version() {
     let world = || World {
-        records: RecordsOptions { initial: vec![("stock".to_owned(), 10.into())], ..RecordsOptions::default() },
+        records: RecordsOptions {
+            initial: vec![("stock".to_owned(), 10.into())],
+            ..RecordsOptions::default()
+        },
         ..World::default()
     };
     let add = r#"[{"do": "records.put", "with": {"key": "stock", "add": 5}}]"#;
@@ -148,7 +191,8 @@ async fn a_record_is_written_once_by_whoever_says_on_which_version() {
         ];
         each(world, &lost, steps, &table).await;
         // Even what is only done when everything settles: the version has moved on by then.
-        for fault in ["commit=never reply=drop", "commit=never reply=ok", "commit=later reply={status: 504}"] {
+        for fault in ["commit=never reply=drop", "commit=never reply=ok", "commit=later reply={status: 504}"]
+        {
             each(world, &[&format!("records.put#1 {fault}")], steps, &[("careful", came(1, "done"))]).await;
         }
     }
@@ -162,15 +206,21 @@ async fn a_counter_is_moved_once_by_whoever_knows_where_it_stood() {
     };
     let steps = r#"[{"do": "records.increment", "with": {"counter": "visits", "by": 2}}]"#;
     let lost = ["records.increment#1 commit=now reply=drop"];
-    each(world, &lost, steps, &[("naive", came(2, "done")), ("verify-first", came(2, "done")), ("careful", came(1, "done"))])
-        .await;
+    each(
+        world,
+        &lost,
+        steps,
+        &[("naive", came(2, "done")), ("verify-first", came(2, "done")), ("careful", came(1, "done"))],
+    )
+    .await;
     let never = ["records.increment#1 commit=never reply=drop"];
     each(world, &never, steps, &[("careful", came(1, "done")), ("timid", came(0, "not-done"))]).await;
 }
 
 #[tokio::test]
 async fn a_ticket_is_opened_once_and_closed_once() {
-    let open = r#"[{"do": "tickets.open", "with": {"customer": "cus_42", "subject": "Late", "order": "ord_1"}}]"#;
+    let open =
+        r#"[{"do": "tickets.open", "with": {"customer": "cus_42", "subject": "Late", "order": "ord_1"}}]"#;
     let lost = ["tickets.open#1 commit=now reply=reset"];
     each(
         World::default,

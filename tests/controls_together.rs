@@ -1,4 +1,5 @@
-//! The controls in company and across starts: many callers of one task, crashes between an effect and the note of it, turns.
+//! The controls in company and across starts: many callers of one task, crashes between an effect and the
+//! note of it, turns.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -9,16 +10,16 @@ use std::time::Duration;
 use control::{Trial, World, came};
 use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::service::After;
-use mock_services::{DoorOptions, MomentKind};
+use mock_services::{BarrierOptions, MomentKind};
 
-const CHARGE: &str =
-    r#"[{"do": "payment.charge", "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_1001"}}]"#;
+const CHARGE: &str = r#"[{"do": "payment.charge", "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_1001"}}]"#;
 const CALLERS: u32 = 6;
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn charge_and_mail() -> String {
-    let mail = r#"{"do": "email.send", "with": {"to": "ann@x.example", "subject": "Receipt", "order": "ord_1001"}}"#;
+    let mail =
+        r#"{"do": "email.send", "with": {"to": "ann@x.example", "subject": "Receipt", "order": "ord_1001"}}"#;
     format!("[{}, {mail}]", &CHARGE[1..CHARGE.len() - 1])
 }
 
@@ -37,12 +38,13 @@ async fn together(trial: &Trial, control: &str, steps: &str) -> Vec<String> {
     claims
 }
 
-/// Callers that meet at a door. Only those who are not coming are waited for in vain, and the careful send one of them.
+/// Callers that meet at a door. Only those who are not coming are waited for in vain, and the careful send
+/// one of them.
 fn crowd(keys: Profile, within: Duration) -> World {
     World {
         keys: Some(Idempotency::new(keys)),
         callers: CALLERS,
-        door: Some(DoorOptions { meet: None, within }),
+        door: Some(BarrierOptions { meet: None, within }),
         ..World::default()
     }
 }
@@ -52,7 +54,12 @@ async fn of_many_callers_of_one_task_the_careful_let_one_act() {
     for keys in [Profile::Stripe, Profile::None] {
         let trial = crowd(keys, Duration::from_millis(500)).start(&[]).await;
         assert_eq!(together(&trial, "careful", &charge_and_mail()).await, ["done"]);
-        assert_eq!((trial.effects("payment.charge"), trial.effects("email.send")), (1, 1), "careful with {}", keys.name());
+        assert_eq!(
+            (trial.effects("payment.charge"), trial.effects("email.send")),
+            (1, 1),
+            "careful with {}",
+            keys.name()
+        );
         assert!(!trial.came_late(), "who waits for another does not write behind its back");
     }
     let trial = crowd(Profile::Stripe, PATIENCE).start(&[]).await;
@@ -68,10 +75,17 @@ async fn a_read_modify_write_loses_updates_unless_the_version_is_asked_for() {
     let steps = r#"[{"do": "records.put", "with": {"key": "stock", "add": 1}}]"#;
     let trial = crowd(Profile::None, PATIENCE).start(&[]).await;
     assert_eq!(together(&trial, "careful", steps).await, ["done"]);
-    assert_eq!((trial.effects("records.put"), trial.record("stock").await), (CALLERS as usize, i64::from(CALLERS)));
+    assert_eq!(
+        (trial.effects("records.put"), trial.record("stock").await),
+        (CALLERS as usize, i64::from(CALLERS))
+    );
     let trial = crowd(Profile::None, PATIENCE).start(&[]).await;
     assert_eq!(together(&trial, "racer", steps).await, ["done"]);
-    assert_eq!((trial.effects("records.put"), trial.record("stock").await), (CALLERS as usize, 1), "all had read nothing");
+    assert_eq!(
+        (trial.effects("records.put"), trial.record("stock").await),
+        (CALLERS as usize, 1),
+        "all had read nothing"
+    );
 }
 
 /// Runs a control until a charge has come to that moment, kills it, and starts it again with other steps.
@@ -98,7 +112,11 @@ async fn a_crash_after_the_effect_is_no_reason_to_repeat_it() {
     for kind in [MomentKind::Received, MomentKind::Committed, MomentKind::BeforeReply] {
         for (control, effects) in [("careful", 1), ("verify-first", 1), ("naive", 2)] {
             let (trial, claim) = crashed(control, kind, CHARGE, CHARGE).await;
-            assert_eq!(came(trial.effects(""), &claim), came(effects, "done"), "{control} killed at {kind:?}");
+            assert_eq!(
+                came(trial.effects(""), &claim),
+                came(effects, "done"),
+                "{control} killed at {kind:?}"
+            );
         }
     }
 }
@@ -115,7 +133,9 @@ async fn a_step_that_says_something_else_after_a_crash_is_what_it_was_before() {
 #[tokio::test]
 async fn a_second_turn_repeats_nothing_and_does_what_is_new() {
     let other = CHARGE.replace("ord_1001", "ord_1002");
-    for (control, repeated, new) in [("careful", 1, 2), ("verify-first", 1, 2), ("keyed", 2, 3), ("naive", 2, 3)] {
+    for (control, repeated, new) in
+        [("careful", 1, 2), ("verify-first", 1, 2), ("keyed", 2, 3), ("naive", 2, 3)]
+    {
         let trial = World::keys(Profile::None).start(&[]).await;
         for (start, steps, effects) in [(1, CHARGE, 1), (2, CHARGE, repeated), (3, other.as_str(), new)] {
             assert_eq!(trial.run(control, 1, start, steps).await, "done");
@@ -126,7 +146,11 @@ async fn a_second_turn_repeats_nothing_and_does_what_is_new() {
 
 #[tokio::test]
 async fn two_equal_charges_for_two_orders_are_both_due() {
-    let steps = format!("[{}, {}]", &CHARGE[1..CHARGE.len() - 1], CHARGE[1..CHARGE.len() - 1].replace("ord_1001", "ord_1002"));
+    let steps = format!(
+        "[{}, {}]",
+        &CHARGE[1..CHARGE.len() - 1],
+        CHARGE[1..CHARGE.len() - 1].replace("ord_1001", "ord_1002")
+    );
     let twice = format!("[{0}, {0}]", &CHARGE[1..CHARGE.len() - 1]);
     for (control, both, same) in [("careful", 2, 1), ("keyed", 2, 1), ("naive", 2, 2)] {
         let trial = World::keys(Profile::Stripe).start(&[]).await;
@@ -145,7 +169,8 @@ async fn two_equal_charges_for_two_orders_are_both_due() {
 #[tokio::test]
 async fn a_key_that_has_expired_is_a_new_request() {
     let lifetime = After::Requests(0);
-    let world = || World { keys: Some(Idempotency { profile: Profile::Stripe, lifetime }), ..World::default() };
+    let world =
+        || World { keys: Some(Idempotency { profile: Profile::Stripe, lifetime }), ..World::default() };
     for (control, effects) in [("keyed", 2), ("careful", 1)] {
         let trial = world().start(&["payment.charge#1 commit=now reply=drop"]).await;
         assert_eq!(trial.outcome(control, CHARGE).await, came(effects, "done"), "{control}");
@@ -171,7 +196,8 @@ async fn a_service_that_says_that_a_repetition_is_safe_is_believed() {
 
 #[test]
 fn help_suffices() {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_hapax")).args(["control", "--help"]).output().unwrap();
+    let output =
+        std::process::Command::new(env!("CARGO_BIN_EXE_hapax")).args(["control", "--help"]).output().unwrap();
     insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap());
 }
 
@@ -182,7 +208,10 @@ async fn an_unknown_control_and_an_environment_without_steps_are_wrong_calls() {
         let output = command.args(arguments).env_clear().output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    assert_eq!(run(&["control", "niave"]), (Some(2), "error: there is no control `niave`; did you mean `naive`?\n".to_owned()));
+    assert_eq!(
+        run(&["control", "niave"]),
+        (Some(2), "error: there is no control `niave`; did you mean `naive`?\n".to_owned())
+    );
     let (code, said) = run(&["control", "naive"]);
     assert!(code == Some(2) && said.starts_with("error: HAPAX_STEPS is not set"), "{said}");
 }

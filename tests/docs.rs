@@ -1,5 +1,5 @@
-//! Follows `docs/adding-a-scenario.md` as a reader would: saves its files, makes its changes, runs its commands with the real program, and
-//! compares what comes out with what the page says.
+//! Follows `docs/adding-a-scenario.md` as a reader would: saves its files, makes its changes, runs its
+//! commands with the real program, and compares what comes out with what the page says.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
 use std::fs;
@@ -41,11 +41,14 @@ fn asks(page: &str) -> Vec<Ask> {
 fn of_block(kind: &str, block: &[&str], paragraph: &str) -> Vec<Ask> {
     match kind {
         "yaml" | "python" => {
-            let path = paragraph.rsplit('`').nth(1).unwrap_or_else(|| panic!("no file is named above {block:?}"));
+            let path =
+                paragraph.rsplit('`').nth(1).unwrap_or_else(|| panic!("no file is named above {block:?}"));
             vec![Ask::Save { path: path.to_owned(), text: format!("{}\n", block.join("\n")) }]
         }
         "diff" => {
-            let with = |sign: char| block.iter().filter_map(|line| line.strip_prefix(sign)).collect::<Vec<_>>().join("\n");
+            let with = |sign: char| {
+                block.iter().filter_map(|line| line.strip_prefix(sign)).collect::<Vec<_>>().join("\n")
+            };
             vec![Ask::Change { from: with('-'), to: with('+') }]
         }
         "console" => commands(block),
@@ -67,8 +70,12 @@ fn commands(block: &[&str]) -> Vec<Ask> {
 fn are_as_shown(lines: &[&str], shown: &[String]) -> bool {
     match shown {
         [] => lines.is_empty(),
-        [mark, rest @ ..] if mark == LEFT_OUT => (0..=lines.len()).any(|skipped| are_as_shown(&lines[skipped..], rest)),
-        [line, rest @ ..] => lines.split_first().is_some_and(|(first, lines)| first == line && are_as_shown(lines, rest)),
+        [mark, rest @ ..] if mark == LEFT_OUT => {
+            (0..=lines.len()).any(|skipped| are_as_shown(&lines[skipped..], rest))
+        }
+        [line, rest @ ..] => {
+            lines.split_first().is_some_and(|(first, lines)| first == line && are_as_shown(lines, rest))
+        }
     }
 }
 
@@ -96,17 +103,26 @@ impl Reader {
         }
     }
 
-    /// Runs a command; `$?` is the status of the one before. What is told only on the error output is compared where nothing else is said.
+    /// Runs a command; `$?` is the status of the one before. What is told only on the error output is
+    /// compared where nothing else is said.
     fn run(&mut self, command: &str, shown: &[String]) {
         let program = Path::new(env!("CARGO_BIN_EXE_hapax")).parent().unwrap();
         let others = std::env::var_os("PATH").unwrap_or_default();
-        let path = std::env::join_paths([program.to_owned()].into_iter().chain(std::env::split_paths(&others))).unwrap();
+        let path =
+            std::env::join_paths([program.to_owned()].into_iter().chain(std::env::split_paths(&others)))
+                .unwrap();
         let line = format!("(exit {}); {command}", self.status);
         let mut shell = Command::new("sh");
-        shell.args(["-c", &line]).current_dir(self.home.path()).env("PATH", path).env("NO_COLOR", "1").env("COLUMNS", "100");
+        shell
+            .args(["-c", &line])
+            .current_dir(self.home.path())
+            .env("PATH", path)
+            .env("NO_COLOR", "1")
+            .env("COLUMNS", "100");
         let output = shell.stdin(Stdio::null()).output().unwrap();
         self.status = output.status.code().unwrap();
-        let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        let (out, err) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         let said = if out.is_empty() { &err } else { &out };
         let lines: Vec<&str> = said.lines().collect();
         assert!(are_as_shown(&lines, shown), "`{command}` does not say what the page shows:\n{out}{err}");
@@ -131,8 +147,7 @@ fn a_reader_who_follows_the_page_sees_what_it_shows() {
 
 #[test]
 fn a_page_is_taken_apart_into_what_it_asks_for() {
-    let page =
-        "Save it as\n`a.yaml` now:\n\n```yaml\nabout: a\n```\n\n```console\n$ one\n$ two\nout\n\n```\n```diff\n-x\n+y\n```\n";
+    let page = "Save it as\n`a.yaml` now:\n\n```yaml\nabout: a\n```\n\n```console\n$ one\n$ two\nout\n\n```\n```diff\n-x\n+y\n```\n";
     let run = |command: &str, shown: &[&str]| Ask::Run {
         command: command.to_owned(),
         shown: shown.iter().map(|line| (*line).to_owned()).collect(),

@@ -1,4 +1,5 @@
-//! The agents of `examples/`, run as hapax runs a subject: what they did, by the ledger, and what they say they did.
+//! The agents of `examples/`, run as hapax runs a subject: what they did, by the ledger, and what they say
+//! they did.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
 
@@ -15,8 +16,10 @@ use mock_services::yaml::Source;
 use mock_services::{MockServices, ServiceOptions};
 use serde::Deserialize;
 
-const CARELESS: [&str; 4] = ["python/careless.py", "typescript/careless.ts", "shell/careless.sh", "stripe/careless.py"];
-const CAREFUL: [&str; 4] = ["python/careful.py", "typescript/careful.ts", "shell/careful.sh", "stripe/careful.py"];
+const CARELESS: [&str; 4] =
+    ["python/careless.py", "typescript/careless.ts", "shell/careless.sh", "stripe/careless.py"];
+const CAREFUL: [&str; 4] =
+    ["python/careful.py", "typescript/careful.ts", "shell/careful.sh", "stripe/careful.py"];
 
 /// A charge and the mail that tells of it.
 const STEPS: &str = r#"[
@@ -91,9 +94,11 @@ impl Trial {
         variables.extend(set.map(|(name, value)| (name.to_owned(), value)));
         installed::output(&format!("examples/{agent}"), &[], variables).await;
 
-        let said = std::fs::read_to_string(&result).unwrap_or_else(|error| panic!("{agent} left no claim: {error}"));
+        let said =
+            std::fs::read_to_string(&result).unwrap_or_else(|error| panic!("{agent} left no claim: {error}"));
         std::fs::remove_file(&result).expect("the claim should be taken away");
-        let claim: Claim = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{agent} said {said:?}: {error}"));
+        let claim: Claim =
+            serde_json::from_str(&said).unwrap_or_else(|error| panic!("{agent} said {said:?}: {error}"));
         assert!(!claim.message.is_empty(), "{agent} should say what happened");
         claim
     }
@@ -104,23 +109,27 @@ impl Trial {
         for fired in self.services.fired() {
             assert!(!fired.attempts.is_empty(), "the fault {:?} should have fired", fired.fault);
         }
-        let mut come = outcome(0, 0, &claim.outcome);
+        let mut control_outcome = outcome(0, 0, &claim.outcome);
         for entry in self.services.ledger().entries() {
             match entry.event {
-                Event::Committed { effect, .. } if effect == "payment.charge" => come.charges += 1,
-                Event::Committed { effect, .. } if effect == "email.send" => come.mails += 1,
+                Event::Committed { effect, .. } if effect == "payment.charge" => control_outcome.charges += 1,
+                Event::Committed { effect, .. } if effect == "email.send" => control_outcome.mails += 1,
                 Event::Committed { effect, .. } => panic!("nobody asked for {effect}"),
                 Event::Refused { path, status, .. } => panic!("the service refused {path} with {status}"),
                 _ => {}
             }
         }
         self.services.stop().await;
-        come
+        control_outcome
     }
 }
 
 /// Runs each agent once in services of its own, where these faults wait, all at once.
-async fn each(agents: [&'static str; 4], steps: &'static str, faults: &'static [&'static str]) -> Vec<(&'static str, Outcome)> {
+async fn each(
+    agents: [&'static str; 4],
+    steps: &'static str,
+    faults: &'static [&'static str],
+) -> Vec<(&'static str, Outcome)> {
     let runs = agents.map(|agent| {
         tokio::spawn(async move {
             let trial = Trial::new(faults).await;
@@ -128,11 +137,11 @@ async fn each(agents: [&'static str; 4], steps: &'static str, faults: &'static [
             (agent, trial.outcome(claim).await)
         })
     });
-    let mut come = Vec::new();
+    let mut control_outcome = Vec::new();
     for run in runs {
-        come.push(run.await.expect("the run should not panic"));
+        control_outcome.push(run.await.expect("the run should not panic"));
     }
-    come
+    control_outcome
 }
 
 /// The same for all of them.
@@ -140,8 +149,10 @@ fn all(agents: [&'static str; 4], charges: usize, mails: usize, claim: &str) -> 
     agents.map(|agent| (agent, outcome(charges, mails, claim))).into()
 }
 
-const LOST_REPLIES: &[&str] = &["payment.charge#1 commit=now reply=drop", "email.send#1 commit=now reply=drop"];
-const LOST_REQUESTS: &[&str] = &["payment.charge#1 commit=never reply=drop", "email.send#1 commit=never reply=drop"];
+const LOST_REPLIES: &[&str] =
+    &["payment.charge#1 commit=now reply=drop", "email.send#1 commit=now reply=drop"];
+const LOST_REQUESTS: &[&str] =
+    &["payment.charge#1 commit=never reply=drop", "email.send#1 commit=never reply=drop"];
 
 #[tokio::test]
 async fn where_nothing_fails_every_agent_does_everything_once() {
@@ -174,7 +185,8 @@ async fn a_success_that_lies_is_believed_by_the_careless_and_mended_by_the_caref
 
 #[tokio::test]
 async fn a_careful_agent_that_cannot_find_out_says_so_and_repeats_nothing() {
-    let blind = &["payment.charge#1 commit=now reply={status: 503}", "payment.list#every reply={status: 503}"];
+    let blind =
+        &["payment.charge#1 commit=now reply={status: 503}", "payment.list#every reply={status: 503}"];
     assert_eq!(each(CAREFUL, STEPS, blind).await, all(CAREFUL, 1, 0, "unknown"));
 }
 
@@ -235,9 +247,13 @@ async fn what_an_agent_does_not_know_it_does_not_do_and_says_so() {
 fn the_example_with_real_clients_names_the_versions_that_are_tested() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| std::fs::read_to_string(root.join(path)).expect("the file should be there");
-    let (example, tested) = (read("examples/stripe/requirements.txt"), read("tests/clients/python/requirements.txt"));
+    let (example, tested) =
+        (read("examples/stripe/requirements.txt"), read("tests/clients/python/requirements.txt"));
     assert!(!example.is_empty());
     for line in example.lines() {
-        assert!(tested.lines().any(|pinned| pinned == line), "{line} is not what tests/clients/python/requirements.txt pins");
+        assert!(
+            tested.lines().any(|pinned| pinned == line),
+            "{line} is not what tests/clients/python/requirements.txt pins"
+        );
     }
 }

@@ -1,11 +1,12 @@
-//! The shipped scenarios as a whole: that there are enough of them, that each says what it must, and that their page is not stale.
+//! The shipped scenarios as a whole: that there are enough of them, that each says what it must, and that
+//! their page is not stale.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use hapax::scenario::{Case, Come, shipped};
+use hapax::scenario::{Case, ControlOutcome, shipped};
 
 fn home() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -42,14 +43,17 @@ fn there_are_at_least_forty_scenarios_and_two_hundred_cases() {
 fn every_scenario_says_that_careful_passes() {
     for case in &shipped().unwrap() {
         let careful = case.controls.iter().find(|term| term.control == "careful").map(|term| term.is);
-        assert_eq!(careful, Some(Come::Pass), "{}", case.id);
+        assert_eq!(careful, Some(ControlOutcome::Pass), "{}", case.id);
     }
 }
 
 #[test]
 fn every_scenario_has_a_control_that_fails_it_unless_it_is_clean() {
     for (name, cases) in by_scenario(&shipped().unwrap()) {
-        let fails = cases.iter().flat_map(|case| &case.controls).any(|term| !matches!(term.is, Come::Pass | Come::Void));
+        let fails = cases
+            .iter()
+            .flat_map(|case| &case.controls)
+            .any(|term| !matches!(term.is, ControlOutcome::Pass | ControlOutcome::Void));
         let is_clean = cases.iter().any(|case| case.tags.iter().any(|tag| tag == "clean"));
         assert!(fails != is_clean, "{name}");
     }
@@ -59,14 +63,19 @@ fn every_scenario_has_a_control_that_fails_it_unless_it_is_clean() {
 fn where_nothing_is_due_in_the_end_it_must_be_tried() {
     let cases = shipped().unwrap();
     // Looking and doing nothing is right where the version is there already.
-    let idle =
-        cases.iter().filter(|case| case.terms.intents.iter().all(|intent| intent.times == 0) && case.terms.records.is_empty());
+    let idle = cases.iter().filter(|case| {
+        case.terms.intents.iter().all(|intent| intent.times == 0) && case.terms.records.is_empty()
+    });
     let idle: Vec<&Case> = idle.filter(|case| case.scenario != "deploy/already-at-that-version").collect();
     assert!(idle.len() >= 15, "{} cases", idle.len());
     for case in idle {
-        assert!(case.terms.attempts.iter().any(|budget| budget.at_least > 0), "{} has no lower bound of attempts", case.id);
+        assert!(
+            case.terms.attempts.iter().any(|budget| budget.at_least > 0),
+            "{} has no lower bound of attempts",
+            case.id
+        );
         let onlooker = case.controls.iter().find(|term| term.control == "onlooker").map(|term| term.is);
-        assert_eq!(onlooker, Some(Come::NotAttempted), "{}", case.id);
+        assert_eq!(onlooker, Some(ControlOutcome::NotAttempted), "{}", case.id);
     }
 }
 

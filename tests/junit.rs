@@ -1,4 +1,5 @@
-//! `junit.xml` against the schema that Jenkins judges it by: of real runs, with everything in it that a run can come to.
+//! `junit.xml` against the schema that Jenkins judges it by: of real runs, with everything in it that a run
+//! can come to.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
@@ -17,7 +18,8 @@ use rig::{Desk, charge};
 async fn problems(path: &Path) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let schema = root.join("target/clients/junit-10.xsd");
-    installed::output("tests/junit/check.py", &[schema.to_str().unwrap(), path.to_str().unwrap()], vec![]).await
+    installed::output("tests/junit/check.py", &[schema.to_str().unwrap(), path.to_str().unwrap()], vec![])
+        .await
 }
 
 /// Says everything in a way that no XML takes as it is, and charges nothing.
@@ -30,9 +32,18 @@ printf '{"outcome": "done", "message": "]]> <b> & \\u0000 \\u001b[31m \\ufffe \\
 #[tokio::test]
 async fn a_run_that_passes_fails_is_void_and_skips_meets_the_schema() {
     let desk = Desk::new();
-    desk.write("hapax.yaml", &format!("subjects:\n  mine:\n    command: [{}, control, naive]\n    can: [payment]\n", rig::HAPAX));
+    desk.write(
+        "hapax.yaml",
+        &format!("subjects:\n  mine:\n    command: [{}, control, naive]\n    can: [payment]\n", rig::HAPAX),
+    );
     desk.write("scenarios/far.yaml", &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop }]\n"));
-    let cases = ["payment/clean", "payment/lost-reply@keys=none", "payment/lying-success", "deploy", "scenarios/far.yaml"];
+    let cases = [
+        "payment/clean",
+        "payment/lost-reply@keys=none",
+        "payment/lying-success",
+        "deploy",
+        "scenarios/far.yaml",
+    ];
     desk.call(&[&["run", "--subject", "mine", "--trials", "2"], &cases[..]].concat()).expect(1);
     let xml = desk.read("reports/latest/junit.xml");
     for element in ["<failure ", "<error ", "<skipped ", "/>\n"] {
@@ -46,7 +57,10 @@ async fn whatever_a_subject_writes_meets_the_schema() {
     let desk = Desk::new();
     desk.write("agent.sh", HOSTILE);
     let about = "]]> <b> & \\\" \\uFFFE \\U0001F600";
-    desk.write("scenarios/hostile.yaml", &charge("").replace("about: One charge.", &format!("about: \"{about}\"")));
+    desk.write(
+        "scenarios/hostile.yaml",
+        &charge("").replace("about: One charge.", &format!("about: \"{about}\"")),
+    );
     desk.call(&["run", "scenarios/hostile.yaml", "--", "sh", "agent.sh"]).expect(1);
     let xml = desk.read("reports/latest/junit.xml");
     assert!(xml.contains("<system-out>") && xml.contains("<system-err>"), "{xml}");
@@ -61,7 +75,8 @@ async fn the_sample_meets_the_schema() {
 #[tokio::test]
 async fn what_does_not_meet_the_schema_is_noticed() {
     let desk = Desk::new();
-    let files = [("known.xml", "<testsuites><testsuite mood=\"good\"/></testsuites>"), ("torn.xml", "<testsuites>")];
+    let files =
+        [("known.xml", "<testsuites><testsuite mood=\"good\"/></testsuites>"), ("torn.xml", "<testsuites>")];
     for (name, text) in files {
         desk.write(name, text);
         assert_ne!(problems(&desk.path().join(name)).await, "", "{name}");

@@ -1,18 +1,18 @@
-//! Three published laws, swept over the square of what is committed and what the caller sees: one caller, no interrupts, and every
-//! reply that leaves a caller in doubt. A law is about effects alone; what is claimed plays no part.
+//! Three published laws, swept over the square of what is committed and what the caller sees: one caller, no
+//! interrupts, and every reply that leaves a caller in doubt. A law is about effects alone; what is claimed
+//! plays no part.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::collections::BTreeMap;
 use std::fs;
 
-use hapax::run::{Folder, Options, Pace, Plan, run};
+use hapax::run::{ConcurrencyLimiter, Folder, Options, Plan, run};
 use hapax::scenario::{Case, load_in};
 use hapax::score::Outcome;
 use hapax::subject::Subject;
 
 /// Every reply from which nobody can tell what happened.
-const REPLIES: &str =
-    "[drop, reset, { hang: { release: 50ms } }, truncate, garble, { status: 500 }, { status: 504 }, { status: 429 }]";
+const REPLIES: &str = "[drop, reset, { hang: { release: 50ms } }, truncate, garble, { status: 500 }, { status: 504 }, { status: 429 }]";
 
 /// The square for one service that may or may not honour keys; `more` are further faults.
 fn square(replies: &str, commits: &str, more: &str) -> String {
@@ -55,7 +55,17 @@ async fn swept(text: &str, control: &str) -> Vec<(Cell, Outcome)> {
     let options = Options { trials: 1, seed: 1, ..Options::default() };
     let plan = Plan::new(cases, &subject, &options).unwrap();
     let folder = Folder::at(&home.path().join("out")).unwrap();
-    let report = run(plan, subject, options, &folder, &Pace::new(None), std::future::pending(), &mut |_| {}).await.unwrap();
+    let report = run(
+        plan,
+        subject,
+        options,
+        &folder,
+        &ConcurrencyLimiter::new(None),
+        std::future::pending(),
+        &mut |_| {},
+    )
+    .await
+    .unwrap();
     assert_eq!(report.cases.len(), cells.len(), "every cell was run");
     let outcomes = report.cases.iter().map(|case| {
         let verdict = &case.trials[0].verdict;
@@ -80,7 +90,9 @@ async fn a_look_first_is_exactly_once_except_where_the_commit_is_late_or_the_rea
         assert_eq!(outcome, due, "{cell:?}");
     }
     let lagging = "  - { on: payment.list, attempt: every, reply: { stale: { reads: 3 } } }";
-    for (cell, outcome) in swept(&square("[drop, { status: 504 }]", "[now, never]", lagging), "verify-first").await {
+    for (cell, outcome) in
+        swept(&square("[drop, { status: 504 }]", "[now, never]", lagging), "verify-first").await
+    {
         let due = if cell["commit"] == "now" { Outcome::Duplicated } else { Outcome::ExactlyOnce };
         assert_eq!(outcome, due, "the read lags: {cell:?}");
     }

@@ -1,5 +1,5 @@
-//! Real mail clients, each with the verification of certificates that it has by default, run by `hapax run` with nothing but the
-//! environment that every subject is given.
+//! Real mail clients, each with the verification of certificates that it has by default, run by `hapax run`
+//! with nothing but the environment that every subject is given.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -27,30 +27,47 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
-/// Runs a script as a subject, with more variables for it; gives the exit status, what was printed and the report.
+/// Runs a script as a subject, with more variables for it; gives the exit status, what was printed and the
+/// report.
 fn run(script: &str, arguments: &[&str], variables: &str) -> (Option<i32>, String, Value) {
     LazyLock::force(&INSTALLED);
     let folder = TempDir::new().unwrap();
     let installed = root().join("target/clients");
-    let program = if script.ends_with(".py") { installed.join("python/bin/python") } else { installed.join("node") };
-    let mut words = vec![program.display().to_string(), root().join("tests/clients").join(script).display().to_string()];
+    let program =
+        if script.ends_with(".py") { installed.join("python/bin/python") } else { installed.join("node") };
+    let mut words =
+        vec![program.display().to_string(), root().join("tests/clients").join(script).display().to_string()];
     words.extend(arguments.iter().map(|word| (*word).to_owned()));
-    let config =
-        format!("subjects: {{ mailer: {{ command: {words:?}, env: {{ PYTHONDONTWRITEBYTECODE: \"1\"{variables} }} }} }}\n");
+    let config = format!(
+        "subjects: {{ mailer: {{ command: {words:?}, env: {{ PYTHONDONTWRITEBYTECODE: \"1\"{variables} }} }} }}\n"
+    );
     std::fs::write(folder.path().join("hapax.yaml"), config).unwrap();
     std::fs::write(folder.path().join("mail.yaml"), SCENARIO).unwrap();
     let mut hapax = Command::new(env!("CARGO_BIN_EXE_hapax"));
-    let output = hapax.args(["run", "mail.yaml", "--no-smoke"]).current_dir(folder.path()).env("NO_COLOR", "1").output().unwrap();
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    let report = std::fs::read_to_string(folder.path().join("reports/latest/report.json")).unwrap_or_default();
-    let ledger = std::fs::read_to_string(folder.path().join("reports/latest/ledger.jsonl")).unwrap_or_default();
-    assert!(!ledger.contains("guessed-password") && !report.contains("guessed-password"), "a password is in the report");
+    let output = hapax
+        .args(["run", "mail.yaml", "--no-smoke"])
+        .current_dir(folder.path())
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap();
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let report =
+        std::fs::read_to_string(folder.path().join("reports/latest/report.json")).unwrap_or_default();
+    let ledger =
+        std::fs::read_to_string(folder.path().join("reports/latest/ledger.jsonl")).unwrap_or_default();
+    assert!(
+        !ledger.contains("guessed-password") && !report.contains("guessed-password"),
+        "a password is in the report"
+    );
     (output.status.code(), said, serde_json::from_str(&report).unwrap_or_default())
 }
 
 #[test]
 fn clients_that_verify_certificates_send_mail_with_starttls_and_over_tls() {
-    for script in ["python/verified_smtplib.py", "python/verified_aiosmtplib.py", "node/verified_nodemailer.mjs"] {
+    for script in
+        ["python/verified_smtplib.py", "python/verified_aiosmtplib.py", "node/verified_nodemailer.mjs"]
+    {
         for how in ["starttls", "tls"] {
             let (status, said, _) = run(script, &[how], "");
             assert_eq!(status, Some(0), "{script} {how}: {said}");
@@ -68,8 +85,18 @@ fn lost(report: &Value) -> String {
 #[test]
 fn a_finding_names_what_kept_a_client_from_sending() {
     let cases: [(&str, &[&str], &str, &str); 5] = [
-        ("python/verified_smtplib.py", &["tls"], ", SSL_CERT_FILE: /dev/null", "did not accept the certificate"),
-        ("python/verified_smtplib.py", &["starttls"], ", SSL_CERT_FILE: /dev/null", "did not accept the certificate"),
+        (
+            "python/verified_smtplib.py",
+            &["tls"],
+            ", SSL_CERT_FILE: /dev/null",
+            "did not accept the certificate",
+        ),
+        (
+            "python/verified_smtplib.py",
+            &["starttls"],
+            ", SSL_CERT_FILE: /dev/null",
+            "did not accept the certificate",
+        ),
         ("node/verified_nodemailer.mjs", &["tls"], ", NODE_EXTRA_CA_CERTS: /dev/null", "right after it"),
         ("python/verified_smtplib.py", &["tls", "login"], "", "530 5.7.0 Authentication required"),
         ("python/verified_smtplib.py", &["tls", "password"], "", "535 5.7.8 Error: authentication failed"),

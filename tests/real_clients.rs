@@ -1,6 +1,7 @@
-//! Real clients, run as they come: what each makes of a reply that was lost, of an error that lies and of a success that lies.
-//! Attempts, effects and keys are from the ledger; the rest is what the client itself says and sees. The rows are counted, not
-//! wished for: a new version of a client that behaves differently changes them.
+//! Real clients, run as they come: what each makes of a reply that was lost, of an error that lies and of a
+//! success that lies. Attempts, effects and keys are from the ledger; the rest is what the client itself says
+//! and sees. The rows are counted, not wished for: a new version of a client that behaves differently changes
+//! them.
 
 // Says to clippy that all of it is a test.
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The advice of the golden set: for every remedy that a control is given, a control that follows it passes the same case.
+//! The advice of the golden set: for every remedy that a control is given, a control that follows it passes
+//! the same case.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
@@ -11,9 +12,9 @@ use serde_json::Value;
 /// Controls that are given advice.
 const ADVISED: [&str; 5] = ["naive", "sdk-retry", "keyed", "verify-first", "timid"];
 
-/// What tells an advice from others, and the controls that follow it: `keyed` derives its keys from the work, `verify-first` looks before it
-/// repeats, `careful` does both, looks more than once, waits as long as it is told to, keeps a record, shares it, and takes back what is
-/// surplus. One of them has to pass.
+/// What tells an advice from others, and the controls that follow it: `keyed` derives its keys from the work,
+/// `verify-first` looks before it repeats, `careful` does both, looks more than once, waits as long as it is
+/// told to, keeps a record, shares it, and takes back what is surplus. One of them has to pass.
 const FOLLOWED_BY: &[(&str, &[&str])] = &[
     ("Derive the key from the", &["keyed", "verify-first", "careful"]),
     ("Send an Idempotency-Key that is derived from the", &["keyed", "verify-first", "careful"]),
@@ -62,7 +63,8 @@ fn whoever_follows_an_advice_of_the_golden_set_passes() {
     let controls: BTreeSet<&str> = ADVISED.into_iter().chain(followers).collect();
     // Side by side: most of the time they wait.
     let reports: BTreeMap<&str, Value> = thread::scope(|scope| {
-        let running: Vec<_> = controls.into_iter().map(|control| (control, scope.spawn(move || run(control)))).collect();
+        let running: Vec<_> =
+            controls.into_iter().map(|control| (control, scope.spawn(move || run(control)))).collect();
         running.into_iter().map(|(control, report)| (control, report.join().unwrap())).collect()
     });
     let passes: BTreeSet<(&str, &str)> = reports
@@ -75,12 +77,17 @@ fn whoever_follows_an_advice_of_the_golden_set_passes() {
     let mut given = BTreeSet::new();
     for control in ADVISED {
         for (case, verdict) in trials(&reports[control]) {
-            for finding in verdict["findings"].as_array().unwrap().iter().filter(|finding| finding["fails"] == true) {
+            for finding in
+                verdict["findings"].as_array().unwrap().iter().filter(|finding| finding["fails"] == true)
+            {
                 let remedy = finding["remedy"].as_str().unwrap();
-                let known: Vec<_> = FOLLOWED_BY.iter().filter(|(advice, _)| remedy.contains(advice)).collect();
+                let known: Vec<_> =
+                    FOLLOWED_BY.iter().filter(|(advice, _)| remedy.contains(advice)).collect();
                 given.extend(known.iter().map(|(advice, _)| *advice));
                 // All parts of an advice have to be followed, so the last one that is known decides.
-                let followed = known.last().is_some_and(|(_, by)| by.iter().any(|follower| passes.contains(&(follower, case))));
+                let followed = known
+                    .last()
+                    .is_some_and(|(_, by)| by.iter().any(|follower| passes.contains(&(follower, case))));
                 if !followed {
                     wrong.insert(format!(
                         "{case}: {control} is told \"{remedy}\", and {}",
@@ -94,6 +101,7 @@ fn whoever_follows_an_advice_of_the_golden_set_passes() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.into_iter().collect::<Vec<_>>().join("\n"));
-    let unused: Vec<&str> = FOLLOWED_BY.iter().map(|(advice, _)| *advice).filter(|advice| !given.contains(advice)).collect();
+    let unused: Vec<&str> =
+        FOLLOWED_BY.iter().map(|(advice, _)| *advice).filter(|advice| !given.contains(advice)).collect();
     assert!(unused.is_empty(), "no control is given this advice any more: {unused:?}");
 }

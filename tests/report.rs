@@ -1,4 +1,5 @@
-//! `hapax report` as a user meets it: folders of runs on disk, the real command, what it prints and its exit status.
+//! `hapax report` as a user meets it: folders of runs on disk, the real command, what it prints and its exit
+//! status.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 #[path = "../src/report/sample/mod.rs"]
@@ -28,7 +29,11 @@ fn write(folder: &Path, (report, ledgers): &Run) -> PathBuf {
     for (name, saved) in ledgers {
         let ledger = Ledger::in_file(name, 77, clock, &file);
         // The ledger writes its bookends itself.
-        for entry in saved.entries.iter().filter(|entry| !matches!(entry.event, Event::Opened { .. } | Event::End { .. })) {
+        for entry in saved
+            .entries
+            .iter()
+            .filter(|entry| !matches!(entry.event, Event::Opened { .. } | Event::End { .. }))
+        {
             ledger.append(&entry.event);
         }
         ledger.close();
@@ -45,8 +50,11 @@ fn write(folder: &Path, (report, ledgers): &Run) -> PathBuf {
 
 /// Runs the command, with the folder's name taken out of what it says.
 fn hapax(folder: &Path, arguments: &[&str]) -> (i32, String) {
-    let command =
-        Command::new(env!("CARGO_BIN_EXE_hapax")).env_remove("CLICOLOR_FORCE").env("COLUMNS", "120").args(arguments).output();
+    let command = Command::new(env!("CARGO_BIN_EXE_hapax"))
+        .env_remove("CLICOLOR_FORCE")
+        .env("COLUMNS", "120")
+        .args(arguments)
+        .output();
     let output = command.unwrap();
     let told = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
     (output.status.code().unwrap(), told.replace(&folder.display().to_string(), "FOLDER"))
@@ -63,7 +71,10 @@ fn a_saved_run_is_shown_failures_first() {
     let (status, shown) = hapax(folder.path(), &["report", "show", text(&run)]);
     assert_eq!(status, 1, "something failed");
     assert!(shown.starts_with("FAIL  concurrency/same-job@callers=12  duplicated\n"), "{shown}");
-    assert!(shown.ends_with("FAILED  4 of 9 cases failed, 1 void, 4 passed, 1 skipped (9 trials in 4.2 s)\n"), "{shown}");
+    assert!(
+        shown.ends_with("FAILED  4 of 9 cases failed, 1 void, 4 passed, 1 skipped (9 trials in 4.2 s)\n"),
+        "{shown}"
+    );
     assert!(!shown.contains('\u{1b}'), "no colours in pipes");
     assert!(!shown.contains("torn"), "the ledgers are whole: {shown}");
 }
@@ -133,9 +144,14 @@ fn a_run_that_got_worse_is_told_by_the_exit_status() {
     let (status, told) = hapax(folder.path(), &["report", "compare", text(&good), text(&bad)]);
     assert_eq!(status, 1, "{told}");
     assert!(told.starts_with("NEW AND FAILING  payment/success-lies\n"), "{told}");
-    assert_eq!(hapax(folder.path(), &["report", "compare", text(&bad), text(&good)]).0, 0, "gone is not worse");
+    assert_eq!(
+        hapax(folder.path(), &["report", "compare", text(&bad), text(&good)]).0,
+        0,
+        "gone is not worse"
+    );
     for (format, first) in [("markdown", "## hapax: something got worse"), ("html", "<!DOCTYPE html>")] {
-        let (status, told) = hapax(folder.path(), &["report", "compare", text(&good), text(&bad), "--format", format]);
+        let (status, told) =
+            hapax(folder.path(), &["report", "compare", text(&good), text(&bad), "--format", format]);
         assert!(status == 1 && told.starts_with(first), "{told}");
     }
 }
@@ -148,9 +164,13 @@ fn parts(folder: &Path) -> Vec<PathBuf> {
         one.partition = Some((number, 2));
         one.cases = report.cases.iter().skip(number as usize - 1).step_by(2).cloned().collect();
         one.planned = one.cases.len() as u64;
-        let names: Vec<&String> = one.cases.iter().flat_map(|case| &case.trials).map(|trial| &trial.ledger).collect();
-        let kept =
-            ledgers.iter().filter(|(name, _)| names.contains(name)).map(|(name, saved)| (name.clone(), saved.clone())).collect();
+        let names: Vec<&String> =
+            one.cases.iter().flat_map(|case| &case.trials).map(|trial| &trial.ledger).collect();
+        let kept = ledgers
+            .iter()
+            .filter(|(name, _)| names.contains(name))
+            .map(|(name, saved)| (name.clone(), saved.clone()))
+            .collect();
         let path = folder.join(format!("part-{number}"));
         write(&path, &(one, kept))
     };
@@ -162,7 +182,8 @@ fn parts_become_one_run_with_all_that_a_run_leaves() {
     let folder = tempfile::tempdir().unwrap();
     let parts = parts(folder.path());
     let whole = folder.path().join("whole");
-    let (status, told) = hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
+    let (status, told) =
+        hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
     assert_eq!(status, 1, "{told}");
     for name in ["report.json", "ledger.jsonl", "junit.xml", "summary.md", "badge.json", "index.html"] {
         assert!(whole.join(name).exists(), "{name}");
@@ -183,7 +204,8 @@ fn a_torn_part_does_not_tear_the_others() {
     let bytes = std::fs::read(&ledger).unwrap();
     std::fs::write(&ledger, &bytes[..bytes.len() - 20]).unwrap();
     let whole = folder.path().join("whole");
-    let (status, _) = hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
+    let (status, _) =
+        hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
     assert_eq!(status, 1);
     let merged = report::read_run(&whole).unwrap();
     assert_eq!(merged.ledgers.values().filter(|saved| saved.torn.is_some()).count(), 1);
@@ -194,9 +216,11 @@ fn parts_that_make_no_run_are_refused_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let parts = parts(folder.path());
     let whole = folder.path().join("whole");
-    let (status, missing) = hapax(folder.path(), &["report", "merge", text(&parts[0]), "--out", text(&whole)]);
+    let (status, missing) =
+        hapax(folder.path(), &["report", "merge", text(&parts[0]), "--out", text(&whole)]);
     assert_eq!(status, 2);
-    let (_, twice) = hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[0]), "--out", text(&whole)]);
+    let (_, twice) =
+        hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[0]), "--out", text(&whole)]);
     insta::assert_snapshot!(format!("{missing}\n{twice}"));
     assert!(!whole.exists());
 }
@@ -216,7 +240,10 @@ fn a_report_that_leaves_out_what_failed_is_refused_by_every_verb() {
     let folder = tempfile::tempdir().unwrap();
     let whole = write(&folder.path().join("whole"), &sample::run());
     let run = edited(&folder.path().join("run"), |report| {
-        report["cases"].as_array_mut().unwrap().retain(|case| case["trials"][0]["verdict"]["result"] == "pass");
+        report["cases"]
+            .as_array_mut()
+            .unwrap()
+            .retain(|case| case["trials"][0]["verdict"]["result"] == "pass");
     });
     let out = folder.path().join("out");
     for call in [
@@ -242,15 +269,18 @@ fn a_verdict_that_was_changed_in_a_part_is_not_merged() {
         std::fs::write(&path, text.replace("\"result\": \"fail\"", "\"result\": \"pass\"")).unwrap();
     }
     let whole = folder.path().join("whole");
-    let (status, told) = hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
+    let (status, told) =
+        hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
     assert_eq!(status, 1, "{told}");
 }
 
 #[test]
 fn a_comparison_says_whether_the_scenario_or_the_agent_changed() {
     let folder = tempfile::tempdir().unwrap();
-    let (old, new) =
-        (sample::gathered(vec![sample::pass(1), sample::pass(2)]), sample::gathered(vec![sample::pass(1), sample::pass(2)]));
+    let (old, new) = (
+        sample::gathered(vec![sample::pass(1), sample::pass(2)]),
+        sample::gathered(vec![sample::pass(1), sample::pass(2)]),
+    );
     let (mut changed, ledgers) = new;
     "another".clone_into(&mut changed.cases[0].digest);
     // Both fail now, the first after its scenario was changed.
@@ -260,9 +290,12 @@ fn a_comparison_says_whether_the_scenario_or_the_agent_changed() {
     let old = write(&folder.path().join("old"), &old);
     let new = write(&folder.path().join("new"), &(changed, ledgers));
     for format in ["terminal", "markdown", "html"] {
-        let (status, told) = hapax(folder.path(), &["report", "compare", text(&old), text(&new), "--format", format]);
+        let (status, told) =
+            hapax(folder.path(), &["report", "compare", text(&old), text(&new), "--format", format]);
         assert_eq!(status, 1, "{told}");
-        for words in ["scenario changed", "same scenario: the agent changed", "the scenario of 1 case changed"] {
+        for words in
+            ["scenario changed", "same scenario: the agent changed", "the scenario of 1 case changed"]
+        {
             assert!(told.contains(words), "{format}: no `{words}` in {told}");
         }
     }

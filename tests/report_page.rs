@@ -1,4 +1,5 @@
-//! The page of a report, driven in a real Chromium as its reader would: by the mouse, by the keyboard, in the dark and on paper.
+//! The page of a report, driven in a real Chromium as its reader would: by the mouse, by the keyboard, in the
+//! dark and on paper.
 
 // Says to clippy that all of it is a test.
 #[cfg(test)]
@@ -103,14 +104,18 @@ async fn is_harmless(text: &str) {
 
 #[tokio::test]
 async fn a_script_in_every_field_is_shown_and_does_not_run() {
-    let text = "</script><script>alert(1)</script><svg onload=alert(2)><img src=x onerror=alert(3)><!--<script>";
+    let text =
+        "</script><script>alert(1)</script><svg onload=alert(2)><img src=x onerror=alert(3)><!--<script>";
     is_harmless(text).await;
     holds(CAN_BE_READ, runs::hostile(text)).await;
 }
 
 #[tokio::test]
 async fn a_style_in_every_field_styles_nothing() {
-    is_harmless("</style></textarea></title><style>*{display:none!important}</style><base href=//example.com>").await;
+    is_harmless(
+        "</style></textarea></title><style>*{display:none!important}</style><base href=//example.com>",
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -131,7 +136,8 @@ async fn a_megabyte_without_a_space_in_every_field_breaks_no_layout() {
 
 #[tokio::test]
 async fn the_page_of_a_comparison_opens_in_silence_and_can_be_read() {
-    let (old, new) = (runs::usual().0, runs::hostile(&format!("<script>alert(1)</script>{}", "x".repeat(1024 * 1024))).0);
+    let (old, new) =
+        (runs::usual().0, runs::hostile(&format!("<script>alert(1)</script>{}", "x".repeat(1024 * 1024))).0);
     for comparison in [compare(&old, &new), compare(&new, &old), compare(&old, &old)] {
         let page = compare_page(&comparison);
         for check in ["a_page_says_what_it_is", "a_page_can_be_read_everywhere"] {

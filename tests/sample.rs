@@ -1,4 +1,5 @@
-//! The sample run under `reports/sample`, which people read before they run anything: it is real, whole, and what hapax makes today.
+//! The sample run under `reports/sample`, which people read before they run anything: it is real, whole, and
+//! what hapax makes today.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
@@ -10,11 +11,12 @@ use std::process::Command;
 
 use hapax::report::{REPORT_SCHEMA, publish, read_run};
 use hapax::run::rescore;
-use hapax::score::{Outcome, Result3};
+use hapax::score::{Outcome, TrialStatus};
 use serde_json::Value;
 
 /// All that a run leaves.
-const FILES: [&str; 6] = ["report.json", "ledger.jsonl", "junit.xml", "summary.md", "badge.json", "index.html"];
+const FILES: [&str; 6] =
+    ["report.json", "ledger.jsonl", "junit.xml", "summary.md", "badge.json", "index.html"];
 /// What to do where the sample is stale.
 const STALE: &str = "the sample is stale: cargo build && reports/sample/make";
 
@@ -22,9 +24,13 @@ fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("reports/sample")
 }
 
-/// What each trial's ledger says, times and places aside, because when a connection is seen to close is a matter of time.
+/// What each trial's ledger says, times and places aside, because when a connection is seen to close is a
+/// matter of time.
 fn said(folder: &Path) -> Vec<(String, String)> {
-    let mut said: Vec<_> = timeless::evidence(folder).into_iter().map(|((trial, _), entry)| (trial, entry.to_string())).collect();
+    let mut said: Vec<_> = timeless::evidence(folder)
+        .into_iter()
+        .map(|((trial, _), entry)| (trial, entry.to_string()))
+        .collect();
     said.sort();
     said
 }
@@ -32,7 +38,11 @@ fn said(folder: &Path) -> Vec<(String, String)> {
 #[test]
 fn the_sample_is_what_its_script_makes_today_times_aside() {
     let folder = tempfile::tempdir().unwrap();
-    let made = Command::new(sample().join("make")).arg(env!("CARGO_BIN_EXE_hapax")).arg(folder.path()).output().unwrap();
+    let made = Command::new(sample().join("make"))
+        .arg(env!("CARGO_BIN_EXE_hapax"))
+        .arg(folder.path())
+        .output()
+        .unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let (kept, made) = (timeless::cases(&sample()), timeless::cases(folder.path()));
     assert_eq!(kept.len(), made.len(), "{STALE}");
@@ -48,7 +58,8 @@ fn every_file_is_what_its_report_and_its_ledger_give() {
     let run = read_run(&sample()).unwrap();
     publish(folder.path(), &run.report, &run.ledgers).unwrap();
     for file in FILES.iter().filter(|file| **file != "ledger.jsonl") {
-        let [kept, made] = [sample(), folder.path().to_owned()].map(|folder| std::fs::read_to_string(folder.join(file)).unwrap());
+        let [kept, made] = [sample(), folder.path().to_owned()]
+            .map(|folder| std::fs::read_to_string(folder.join(file)).unwrap());
         assert!(kept == made, "{file}: {STALE}");
     }
 }
@@ -64,7 +75,8 @@ fn its_verdicts_are_what_its_ledger_comes_to() {
 
 #[test]
 fn it_meets_the_schema_of_reports() {
-    let report: Value = serde_json::from_str(&std::fs::read_to_string(sample().join("report.json")).unwrap()).unwrap();
+    let report: Value =
+        serde_json::from_str(&std::fs::read_to_string(sample().join("report.json")).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&serde_json::from_str(REPORT_SCHEMA).unwrap()).unwrap();
     let problems: Vec<String> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
     assert_eq!(problems, Vec::<String>::new());
@@ -73,13 +85,16 @@ fn it_meets_the_schema_of_reports() {
 #[test]
 fn it_shows_everything_that_a_run_can_come_to_and_stays_small() {
     let report = read_run(&sample()).unwrap().report;
-    let came: Vec<(Result3, Outcome)> =
-        report.cases.iter().map(|case| (case.trials[0].verdict.result, case.trials[0].verdict.outcome)).collect();
+    let came: Vec<(TrialStatus, Outcome)> = report
+        .cases
+        .iter()
+        .map(|case| (case.trials[0].verdict.result, case.trials[0].verdict.outcome))
+        .collect();
     for kind in [
-        (Result3::Pass, Outcome::ExactlyOnce),
-        (Result3::Void, Outcome::ExactlyOnce),
-        (Result3::Fail, Outcome::Duplicated),
-        (Result3::Fail, Outcome::Lost),
+        (TrialStatus::Pass, Outcome::ExactlyOnce),
+        (TrialStatus::Void, Outcome::ExactlyOnce),
+        (TrialStatus::Fail, Outcome::Duplicated),
+        (TrialStatus::Fail, Outcome::Lost),
     ] {
         assert!(came.contains(&kind), "{kind:?} is not among {came:?}");
     }

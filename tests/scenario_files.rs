@@ -64,7 +64,10 @@ fn a_listed_id_is_a_filter_that_matches_one_case() {
     for line in lines.lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
         let id = case["id"].as_str().unwrap();
-        assert!(id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/@=,._+-".contains(&byte)), "{id} needs quotes");
+        assert!(
+            id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/@=,._+-".contains(&byte)),
+            "{id} needs quotes"
+        );
     }
     assert_eq!(hapax(home.path(), &["list", "desk@reply=503", "--json"]).out.lines().count(), 1);
 }
@@ -79,7 +82,9 @@ fn files_without_a_problem_are_counted() {
 
 #[test]
 fn problems_are_shown_and_the_exit_status_says_so() {
-    let wrong = MINE.replace("customer: ann, subject", "custmer: ann, subject").replace("tags: [mine]", "tgs: [mine]");
+    let wrong = MINE
+        .replace("customer: ann, subject", "custmer: ann, subject")
+        .replace("tags: [mine]", "tgs: [mine]");
     let home = home(&[("scenarios/desk.yaml", &wrong), ("scenarios/next.yaml", "about: [\n")]);
     let ended = hapax(home.path(), &["lint"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""));
@@ -92,7 +97,10 @@ fn a_filter_that_names_nothing_is_refused() {
     let home = home(&[]);
     let ended = hapax(home.path(), &["list", "paiment"]);
     assert_eq!(ended.status, Some(2));
-    assert_eq!(ended.err, "error: no case matches `paiment`\nhelp: did you mean `payment`? `hapax list` shows all\n");
+    assert_eq!(
+        ended.err,
+        "error: no case matches `paiment`\nhelp: did you mean `payment`? `hapax list` shows all\n"
+    );
 }
 
 #[test]

@@ -5,8 +5,11 @@ use std::process::Command;
 #[test]
 fn every_control_comes_to_what_the_scenarios_say() {
     let folder = tempfile::tempdir().unwrap();
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_hapax")).args(["selftest", "--quiet"]).current_dir(folder.path()).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_hapax"))
+        .args(["selftest", "--quiet"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{stdout}{stderr}");
     assert!(stdout.contains("all as expected"), "{stdout}");
@@ -25,7 +28,8 @@ controls: { naive: duplicated, careful: pass }
 ";
     std::fs::write(folder.path().join("mine.yaml"), scenario).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_hapax"));
-    let output = command.args(["selftest", "mine.yaml", "--quiet"]).current_dir(folder.path()).output().unwrap();
+    let output =
+        command.args(["selftest", "mine.yaml", "--quiet"]).current_dir(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(stdout.contains("naive came to `pass` in mine, and not to `duplicated`"), "{stdout}");
@@ -50,9 +54,13 @@ expect: { effects: [{ effect: seats.book, where: { seat: 12A } }] }
 ";
     std::fs::write(folder.path().join("book.yaml"), scenario).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_hapax"));
-    let output = command.args(["selftest", "book.yaml", "--quiet"]).current_dir(folder.path()).output().unwrap();
+    let output =
+        command.args(["selftest", "book.yaml", "--quiet"]).current_dir(folder.path()).output().unwrap();
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
     assert!(stdout.contains("book is not checked: it is over your own service `seats`"), "{stdout}");
-    assert!(stdout.contains("selftest: 1 scenario, 0 trials of controls: there was nothing to check"), "{stdout}");
+    assert!(
+        stdout.contains("selftest: 1 scenario, 0 trials of controls: there was nothing to check"),
+        "{stdout}"
+    );
 }

@@ -36,7 +36,10 @@ fn the_admin_api_arms_faults_reads_the_ledger_and_resets_it() {
     let serve = Serve::start(&["payment", "--quiet"]);
     let fault = json!([{ "on": "payment.charge", "attempt": 1, "commit": "never", "reply": "ok" }]);
     let (status, armed) = serve.admin("POST", "/v1/faults", &fault.to_string());
-    assert_eq!((status, &armed["faults"][0]["line"]), (201, &json!("payment.charge#1 commit=never reply=ok")));
+    assert_eq!(
+        (status, &armed["faults"][0]["line"]),
+        (201, &json!("payment.charge#1 commit=never reply=ok"))
+    );
 
     serve.post("payment", "/v1/charges", CHARGE, &[("Idempotency-Key", "k1")]).unwrap();
     assert_eq!(serve.admin("GET", "/v1/effects", "").1["effects"], json!([]), "the success lied");
@@ -47,10 +50,14 @@ fn the_admin_api_arms_faults_reads_the_ledger_and_resets_it() {
     assert_eq!(serve.admin("GET", "/v1/faults", "").1["faults"][0]["fired"], json!([1]));
 
     let (_, ledger) = serve.admin("GET", "/v1/ledger", "");
-    let kinds: Vec<&str> = ledger["entries"].as_array().unwrap().iter().filter_map(|entry| entry["kind"].as_str()).collect();
+    let kinds: Vec<&str> =
+        ledger["entries"].as_array().unwrap().iter().filter_map(|entry| entry["kind"].as_str()).collect();
     assert_eq!(kinds.iter().filter(|kind| **kind == "received").count(), 2);
     let (_, page) = serve.admin("GET", "/v1/ledger?after=1&limit=2", "");
-    assert_eq!(page["entries"].as_array().unwrap().iter().map(|entry| entry["n"].clone()).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(
+        page["entries"].as_array().unwrap().iter().map(|entry| entry["n"].clone()).collect::<Vec<_>>(),
+        [2, 3]
+    );
 
     assert_eq!(serve.admin("DELETE", "/v1/ledger", "").0, 204);
     assert_eq!(serve.admin("GET", "/v1/ledger", "").1["count"], 1, "a new ledger has its opening entry");
@@ -62,11 +69,18 @@ fn the_admin_api_arms_faults_reads_the_ledger_and_resets_it() {
 #[test]
 fn the_admin_api_says_what_is_wrong_with_a_fault_and_arms_none() {
     let serve = Serve::start(&["payment", "--quiet"]);
-    let (status, refusal) =
-        serve.admin("POST", "/v1/faults", "- { on: payment.charge, reply: drop }\n- { on: payment.chrage, reply: drp }\n");
+    let (status, refusal) = serve.admin(
+        "POST",
+        "/v1/faults",
+        "- { on: payment.charge, reply: drop }\n- { on: payment.chrage, reply: drp }\n",
+    );
     assert_eq!(status, 422);
-    let texts: Vec<&str> =
-        refusal["problems"].as_array().unwrap().iter().filter_map(|problem| problem["text"].as_str()).collect();
+    let texts: Vec<&str> = refusal["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|problem| problem["text"].as_str())
+        .collect();
     insta::assert_snapshot!(texts.join("\n\n"));
     assert_eq!(serve.admin("GET", "/v1/faults", "").1["faults"], json!([]));
 }
@@ -100,7 +114,9 @@ fn the_ledger_is_written_to_the_file_and_is_whole() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.jsonl");
     let mut serve = Serve::start(&["records", "--json", "--ledger", path.to_str().unwrap()]);
-    serve.request("records", "PUT", "/records/a", r#"{"value": 1}"#, &[("Content-Type", "application/json")]).unwrap();
+    serve
+        .request("records", "PUT", "/records/a", r#"{"value": 1}"#, &[("Content-Type", "application/json")])
+        .unwrap();
     serve.wait_for("\"kind\":\"replied\"");
     serve.interrupt();
     let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
@@ -132,14 +148,22 @@ fn hang(serve: &mut Serve) -> Vec<std::net::TcpStream> {
 fn callers_that_still_hang_at_the_end_and_late_commits_are_in_the_file_and_in_what_is_printed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.jsonl");
-    let mut serve = Serve::start(&[&["records", "--json", "--ledger", path.to_str().unwrap()], &HANGS[..]].concat());
+    let mut serve =
+        Serve::start(&[&["records", "--json", "--ledger", path.to_str().unwrap()], &HANGS[..]].concat());
     let lines = hang(&mut serve);
     let printed = serve.interrupt();
     drop(lines);
     let entries: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let count = |kind: &str| entries.iter().filter(|entry| entry["kind"] == kind).count();
-    assert_eq!((count("received"), count("replied"), count("closed"), count("committed")), (4, 4, 4, 4), "{printed}");
-    assert!(entries.iter().filter(|entry| entry["kind"] == "replied").all(|entry| entry["bytes"] == 0), "{printed}");
+    assert_eq!(
+        (count("received"), count("replied"), count("closed"), count("committed")),
+        (4, 4, 4, 4),
+        "{printed}"
+    );
+    assert!(
+        entries.iter().filter(|entry| entry["kind"] == "replied").all(|entry| entry["bytes"] == 0),
+        "{printed}"
+    );
     assert_eq!(entries.last().unwrap()["kind"], "end");
     let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
     let saved = mock_services::ledger::read_ledgers(file).unwrap().remove("serve").unwrap();
@@ -173,7 +197,8 @@ fn a_service_of_ones_own_is_started_from_its_file() {
     let text = "service: seats\noperations:\n  book:\n    route: POST /seats\n    fields: { seat: body.seat }\n    \
                 required: [seat]\n    effect: { identity: [seat] }\n";
     std::fs::write(&path, text).unwrap();
-    let mut serve = Serve::start(&["--service", path.to_str().unwrap(), "--fault", "seats.book#1 commit=twice reply=ok"]);
+    let mut serve =
+        Serve::start(&["--service", path.to_str().unwrap(), "--fault", "seats.book#1 commit=twice reply=ok"]);
     let json = [("Content-Type", "application/json")];
     assert_eq!(serve.request("seats", "POST", "/seats", r#"{"seat": "12A"}"#, &json).unwrap().0, 201);
     serve.wait_for("replied");
@@ -212,7 +237,8 @@ fn what_is_wrong_with_the_call_is_said_at_once_with_the_way_out() {
     for call in calls {
         let (status, out, error) = Hapax::run(&[&["serve"], *call].concat());
         assert_eq!((status, out.as_str()), (2, ""), "{call:?}");
-        let shown: Vec<String> = call.iter().map(|word| word.replace(folder.path().to_str().unwrap(), "FOLDER")).collect();
+        let shown: Vec<String> =
+            call.iter().map(|word| word.replace(folder.path().to_str().unwrap(), "FOLDER")).collect();
         told += &format!(
             "$ hapax serve {}\n{}\n\n",
             shown.join(" "),
@@ -238,5 +264,8 @@ fn the_certificate_authority_of_the_mail_server_is_kept_where_the_user_wants_it(
     assert!(written.starts_with("-----BEGIN CERTIFICATE-----"), "{written}");
     let (_, services) = serve.admin("GET", "/v1/services", "");
     assert_eq!(services["services"][0]["ca"], written);
-    assert!(services["services"][0]["smtps"][0].as_str().unwrap().starts_with("smtps://127.0.0.1:"), "{services}");
+    assert!(
+        services["services"][0]["smtps"][0].as_str().unwrap().starts_with("smtps://127.0.0.1:"),
+        "{services}"
+    );
 }

@@ -1,5 +1,5 @@
-//! What curl, Python's requests and Node's fetch make of each fault on the wire, and smtplib of the same faults over SMTP with
-//! `STARTTLS`. Each makes one attempt; whatever it says, the effect is there.
+//! What curl, Python's requests and Node's fetch make of each fault on the wire, and smtplib of the same
+//! faults over SMTP with `STARTTLS`. Each makes one attempt; whatever it says, the effect is there.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
 
@@ -30,7 +30,8 @@ const REPLIES: [(&str, &str, &str); 9] = [
 
 /// The rows of what a client says, one for each reply to its first attempt of the operation.
 async fn table(script: &'static str, operation: &'static str) -> String {
-    let runs = REPLIES.map(|(name, reply, patience)| (name, tokio::spawn(meets(script, operation, reply, patience))));
+    let runs = REPLIES
+        .map(|(name, reply, patience)| (name, tokio::spawn(meets(script, operation, reply, patience))));
     let mut table = String::new();
     for (name, run) in runs {
         table += &format!("{name:18}{}\n", run.await.expect("the run should not panic"));
@@ -38,9 +39,15 @@ async fn table(script: &'static str, operation: &'static str) -> String {
     table
 }
 
-async fn meets(script: &'static str, operation: &'static str, reply: &'static str, patience: &'static str) -> String {
+async fn meets(
+    script: &'static str,
+    operation: &'static str,
+    reply: &'static str,
+    patience: &'static str,
+) -> String {
     let options = ServiceOptions::default;
-    let builder = MockServices::builder().service(Email::default(), options()).service(Records::default(), options());
+    let builder =
+        MockServices::builder().service(Email::default(), options()).service(Records::default(), options());
     let services = builder.start().await.expect("the services should start");
     let line = Source::new("fault", format!("{operation}#1 commit=now reply={reply}"));
     let fault = read_line(&line, &services.operations(), Some(1)).expect("the fault should be read");

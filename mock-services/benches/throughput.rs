@@ -1,6 +1,6 @@
-//! How fast a charge is taken, measured in one run over real sockets with keep-alive: with the ledger, with one in memory alone, without any, against
-//! a bare hyper responder that answers the same bytes, and against the `wiremock` crate. Prints a table of ratios;
-//! `cargo bench -- --quick` takes a tenth of the time.
+//! How fast a charge is taken, measured in one run over real sockets with keep-alive: with the ledger, with
+//! one in memory alone, without any, against a bare hyper responder that answers the same bytes, and against
+//! the `wiremock` crate. Prints a table of ratios; `cargo bench -- --quick` takes a tenth of the time.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -37,13 +37,17 @@ fn main() {
             let before = processor_time();
             let contender = contenders.swap_remove(only);
             let rate = load(&contender, connections, slice * rounds);
-            let processor = processor_time().saturating_sub(before).as_micros() as f64 / (rate * (slice * rounds).as_secs_f64());
-            println!("{connections} connections: {rate:.0} requests a second, {processor:.1} us of processor time each");
+            let processor = processor_time().saturating_sub(before).as_micros() as f64
+                / (rate * (slice * rounds).as_secs_f64());
+            println!(
+                "{connections} connections: {rate:.0} requests a second, {processor:.1} us of processor time each"
+            );
             // Taking down what was built up is no part of the measure.
             std::mem::forget((contender, contenders));
             continue;
         }
-        // The contenders take turns, each time in another order, so that whatever else the machine does falls on all of them alike.
+        // The contenders take turns, each time in another order, so that whatever else the machine does falls
+        // on all of them alike.
         let mut turns: Vec<[f64; CONTENDERS]> = Vec::new();
         for round in 0..rounds {
             let mut rates = [0.0; CONTENDERS];
@@ -55,7 +59,8 @@ fn main() {
             turns.push(rates);
         }
         // What two contenders did in the same second is compared; of these ratios the median counts.
-        let ratio = |one: usize, other: usize| median(turns.iter().map(|rates| rates[one] / rates[other]).collect());
+        let ratio =
+            |one: usize, other: usize| median(turns.iter().map(|rates| rates[one] / rates[other]).collect());
         println!("\n{connections} connections\n");
         println!("| contender | requests a second | of the bare responder |\n| --- | ---: | ---: |");
         for (number, contender) in contenders.iter().enumerate() {
@@ -73,7 +78,9 @@ fn main() {
         return;
     }
     let effects = one_key(CALLERS, key_rounds);
-    println!("\nOne key from {CALLERS} callers at a barrier, {key_rounds} rounds: {effects} rounds had exactly one effect.");
+    println!(
+        "\nOne key from {CALLERS} callers at a barrier, {key_rounds} rounds: {effects} rounds had exactly one effect."
+    );
     assert_eq!(effects, key_rounds, "a key was not honoured");
 }
 
@@ -82,7 +89,8 @@ fn processor_time() -> Duration {
     const TICK: Duration = Duration::from_millis(10);
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks = |place: usize| fields.get(place).and_then(|field| field.parse::<u32>().ok()).unwrap_or_default();
+    let ticks =
+        |place: usize| fields.get(place).and_then(|field| field.parse::<u32>().ok()).unwrap_or_default();
     TICK * (ticks(11) + ticks(12))
 }
 

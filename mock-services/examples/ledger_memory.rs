@@ -1,4 +1,5 @@
-//! How much memory and time a ledger of a million entries takes: `cargo run --release --example ledger_memory [ENTRIES]`.
+//! How much memory and time a ledger of a million entries takes: `cargo run --release --example ledger_memory
+//! [ENTRIES]`.
 
 #![expect(clippy::print_stdout, reason = "what is measured is printed")]
 
@@ -19,8 +20,11 @@ fn resident() -> u64 {
 /// Adds the three entries of one attempt, as a payment service writes them.
 fn attempt(ledger: &Ledger, attempt: u64) {
     let order = format!("ord_{attempt}");
-    let fields =
-        Fields::new().with("amount", 4999).with("currency", "usd").with("customer", "cus_42").with("order", order.as_str());
+    let fields = Fields::new()
+        .with("amount", 4999)
+        .with("currency", "usd")
+        .with("customer", "cus_42")
+        .with("order", order.as_str());
     let id = format!("ch_3{attempt:023}");
     let key = format!("5f2b8c1e-0000-4000-a000-{attempt:012}");
     let client = Fields::new().with("user-agent", "Stripe/v1 PythonBindings/16.1.0");
@@ -69,5 +73,8 @@ fn main() {
     }
     let (entries, took) = (ledger.len(), started.elapsed());
     let each = took.as_nanos() / u128::from(entries);
-    println!("{entries} entries in {took:.1?} ({each} ns each), {} MiB", (resident().saturating_sub(before)) / 1024);
+    println!(
+        "{entries} entries in {took:.1?} ({each} ns each), {} MiB",
+        (resident().saturating_sub(before)) / 1024
+    );
 }

@@ -1,5 +1,5 @@
-//! Through which of its APIs a service was asked. Some services speak several, which do not know the same things; the method and the
-//! path of a request, which stand in the ledger, tell them apart.
+//! Through which of its APIs a service was asked. Some services speak several, which do not know the same
+//! things; the method and the path of a request, which stand in the ledger, tell them apart.
 
 use crate::{deploy, email};
 
@@ -15,14 +15,28 @@ pub struct Api {
 }
 
 const STRIPE: Api = Api { name: "stripe", title: "the Stripe API", differs: "the only API of this service" };
-const RESEND: Api =
-    Api { name: "resend", title: "the Resend API", differs: "which takes idempotency keys and answers with HTTP statuses" };
-const SENDGRID: Api =
-    Api { name: "sendgrid", title: "the SendGrid API", differs: "which has no idempotency keys and answers with HTTP statuses" };
-const SMTP: Api = Api { name: "smtp", title: "SMTP", differs: "which has no idempotency keys and answers with codes of its own" };
-const GITHUB: Api = Api { name: "github", title: "the GitHub API", differs: "which knows no locks, rollouts or dry runs" };
-const PLAIN: Api =
-    Api { name: "plain", title: "the plain deploy API", differs: "which does nothing where the version is live already" };
+const RESEND: Api = Api {
+    name: "resend",
+    title: "the Resend API",
+    differs: "which takes idempotency keys and answers with HTTP statuses",
+};
+const SENDGRID: Api = Api {
+    name: "sendgrid",
+    title: "the SendGrid API",
+    differs: "which has no idempotency keys and answers with HTTP statuses",
+};
+const SMTP: Api = Api {
+    name: "smtp",
+    title: "SMTP",
+    differs: "which has no idempotency keys and answers with codes of its own",
+};
+const GITHUB: Api =
+    Api { name: "github", title: "the GitHub API", differs: "which knows no locks, rollouts or dry runs" };
+const PLAIN: Api = Api {
+    name: "plain",
+    title: "the plain deploy API",
+    differs: "which does nothing where the version is live already",
+};
 
 /// The APIs of a service; none where it has a single one without a name, as services of one's own have.
 #[must_use]

@@ -1,5 +1,5 @@
-//! The endpoints that a real API has, whether a service here has them or not: so a request for one that is lacking is told from a request that
-//! went to the wrong place.
+//! The endpoints that a real API has, whether a service here has them or not: so a request for one that is
+//! lacking is told from a request that went to the wrong place.
 
 use std::fmt;
 
@@ -20,7 +20,12 @@ pub(crate) enum Known {
 impl Endpoints {
     /// Reads lines of methods and a path: `GET,POST /v1/charges/{}`.
     pub(crate) fn read(text: &'static str) -> Self {
-        Endpoints(text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(' ')).collect())
+        Endpoints(
+            text.lines()
+                .filter(|line| !line.starts_with('#'))
+                .filter_map(|line| line.split_once(' '))
+                .collect(),
+        )
     }
 
     /// What the API knows of them. An empty part of the path is no id.
@@ -74,7 +79,9 @@ pub(crate) fn lacking(what: &str) -> String {
 
 /// What a caller is told whose request is for another API.
 pub(crate) fn no_such_endpoint(service: &str, api: &str, method: &str, path: &str) -> String {
-    format!("no such endpoint: this is the {service} service, which speaks {api}, and that has no {method} {path}")
+    format!(
+        "no such endpoint: this is the {service} service, which speaks {api}, and that has no {method} {path}"
+    )
 }
 
 #[cfg(test)]
@@ -83,7 +90,9 @@ mod tests {
 
     #[test]
     fn an_endpoint_is_found_by_its_method_and_path() {
-        let endpoints = Endpoints::read("# GET /nothing\nGET,POST /v1/a\nGET /v1/a/search\nGET /v1/a/{}\nPUT /files/{+}\n");
+        let endpoints = Endpoints::read(
+            "# GET /nothing\nGET,POST /v1/a\nGET /v1/a/search\nGET /v1/a/{}\nPUT /files/{+}\n",
+        );
         let known = |method: &str, path: &str| endpoints.find(method, path);
         assert_eq!(known("POST", "/v1/a"), Known::Endpoint("POST /v1/a".to_owned()));
         assert_eq!(known("GET", "/v1/a/search"), Known::Endpoint("GET /v1/a/search".to_owned()));

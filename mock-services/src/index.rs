@@ -1,5 +1,5 @@
-//! Finds rows by a text that each of them has, without keeping that text twice: only their places are kept, so what grows by being copied
-//! is small.
+//! Finds rows by a text that each of them has, without keeping that text twice: only their places are kept,
+//! so what grows by being copied is small.
 
 use std::hash::BuildHasher;
 
@@ -21,7 +21,8 @@ impl Index {
     /// Adds the row at this place, whose text no other row has.
     pub(crate) fn add<'r>(&mut self, place: usize, text_of: impl Fn(usize) -> &'r str) {
         let Index { places, hasher } = self;
-        places.insert_unique(hasher.hash_one(text_of(place)), place, |place| hasher.hash_one(text_of(*place)));
+        places
+            .insert_unique(hasher.hash_one(text_of(place)), place, |place| hasher.hash_one(text_of(*place)));
     }
 }
 

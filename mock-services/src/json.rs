@@ -1,5 +1,5 @@
-//! JSON as `serde_json` writes it, byte for byte, but faster: the names of members, which are known to need no escapes, are most of an
-//! object. Indented by two spaces, as Stripe's objects are.
+//! JSON as `serde_json` writes it, byte for byte, but faster: the names of members, which are known to need
+//! no escapes, are most of an object. Indented by two spaces, as Stripe's objects are.
 
 use serde::Serialize;
 use serde::ser::{self, Error as _, Impossible};
@@ -7,8 +7,13 @@ use serde::ser::{self, Error as _, Impossible};
 /// What is never written with it, such as a floating-point number.
 pub(crate) type Unsupported = serde_json::Error;
 
-/// Writes the value, which is so deep inside of others, behind what is there. On an error the buffer is as it was.
-pub(crate) fn write<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T, depth: usize) -> Result<(), Unsupported> {
+/// Writes the value, which is so deep inside of others, behind what is there. On an error the buffer is as it
+/// was.
+pub(crate) fn write<T: Serialize + ?Sized>(
+    out: &mut Vec<u8>,
+    value: &T,
+    depth: usize,
+) -> Result<(), Unsupported> {
     let start = out.len();
     let written = value.serialize(Writer { out, depth });
     if written.is_err() {
@@ -93,7 +98,8 @@ fn needs_escape(bytes: &[u8]) -> bool {
     holds_special(bytes, b'"')
 }
 
-/// Whether a control character, a quote, a backslash or `another` is among the bytes; eight of them are looked at together.
+/// Whether a control character, a quote, a backslash or `another` is among the bytes; eight of them are
+/// looked at together.
 #[inline]
 pub(crate) fn holds_special(bytes: &[u8], another: u8) -> bool {
     const ONES: u64 = u64::MAX / 255;
@@ -181,11 +187,20 @@ impl<'a> ser::Serializer for Writer<'a> {
     fn serialize_unit_struct(self, _: &'static str) -> Result<(), Unsupported> {
         self.serialize_unit()
     }
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Unsupported> {
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<(), Unsupported> {
         text(self.out, variant);
         Ok(())
     }
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Unsupported> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Unsupported> {
         value.serialize(self)
     }
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -203,7 +218,11 @@ impl<'a> ser::Serializer for Writer<'a> {
     fn serialize_tuple(self, _: usize) -> Result<Members<'a>, Unsupported> {
         Ok(self.open(b'[', b']'))
     }
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, Unsupported> {
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleStruct, Unsupported> {
         Err(Unsupported::custom("a tuple"))
     }
     fn serialize_tuple_variant(
@@ -282,7 +301,11 @@ impl ser::SerializeStruct for Members<'_> {
     type Ok = ();
     type Error = Unsupported;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Unsupported> {
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), Unsupported> {
         let Writer { out, depth } = self.next();
         out.push(b'"');
         out.extend_from_slice(name.as_bytes());

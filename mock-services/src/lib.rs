@@ -1,4 +1,5 @@
-//! Payment, email, deploy and record services on real sockets that commit and then fail, with a ledger that is the truth.
+//! Payment, email, deploy and record services on real sockets that commit and then fail, with a ledger that
+//! is the truth.
 
 mod apis;
 mod clock;
@@ -22,6 +23,6 @@ pub mod yaml;
 
 pub use apis::{Api, api_of, apis};
 pub use clock::Clock;
-pub use engine::{Access, DoorOptions, Held, Listener, Moment, MomentKind};
+pub use engine::{Access, BarrierOptions, Held, Listener, Moment, MomentKind};
 pub use services::{Builder, MockServices, ServiceOptions, StartError};
 pub use wire::{Limits, OpenConnections, certificate_authority};

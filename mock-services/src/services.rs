@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::engine::{Access, Door, DoorOptions, Engine, EngineOptions, Listener, MomentKind, Still};
+use crate::engine::{
+    Access, BarrierOptions, Engine, EngineOptions, Listener, MomentKind, Paused, StartBarrier,
+};
 use crate::fault::{Fault, Fired, IntendedEffects, Objections, Plan, SharedPlan, check_behind};
 use crate::idempotency::Idempotency;
 use crate::ledger::Ledger;
@@ -27,7 +29,7 @@ pub struct Builder {
     ledger: Option<Ledger>,
     faults: Vec<Fault>,
     intended: Option<IntendedEffects>,
-    door: Option<DoorOptions>,
+    door: Option<BarrierOptions>,
     longest_silence: Option<Duration>,
     address: IpAddr,
     limits: Limits,
@@ -72,7 +74,7 @@ struct Shared {
     ledger: Ledger,
     plan: Arc<SharedPlan>,
     intended: Option<IntendedEffects>,
-    door: Option<Arc<Door>>,
+    door: Option<Arc<StartBarrier>>,
     longest_silence: Option<Duration>,
     wire: Arc<Wire>,
 }
@@ -95,7 +97,7 @@ struct Running {
 trait Control: Send + Sync {
     fn settle(&self) -> Boxed<'_, ()>;
     fn record_left_behind(&self) -> Boxed<'_, ()>;
-    fn stop_still(self: Arc<Self>) -> Boxed<'static, Box<dyn Resettable>>;
+    fn pause(self: Arc<Self>) -> Boxed<'static, Box<dyn Resettable>>;
     fn listen(&self, kind: MomentKind) -> Listener;
 }
 
@@ -104,9 +106,9 @@ trait Resettable: Send + Sync {
     fn reset(&self);
 }
 
-impl<S: Service> Resettable for Still<S> {
+impl<S: Service> Resettable for Paused<S> {
     fn reset(&self) {
-        Still::reset(self);
+        Paused::reset(self);
     }
 }
 
@@ -119,8 +121,8 @@ impl<S: Service> Control for Engine<S> {
         Box::pin(Engine::record_left_behind(self))
     }
 
-    fn stop_still(self: Arc<Self>) -> Boxed<'static, Box<dyn Resettable>> {
-        Box::pin(async move { Box::new(Engine::stop_still(self).await) as Box<dyn Resettable> })
+    fn pause(self: Arc<Self>) -> Boxed<'static, Box<dyn Resettable>> {
+        Box::pin(async move { Box::new(Engine::pause(self).await) as Box<dyn Resettable> })
     }
 
     fn listen(&self, kind: MomentKind) -> Listener {
@@ -191,7 +193,8 @@ impl Builder {
         self
     }
 
-    /// Lets faults on writes apply only to attempts with an effect for which this holds; a fault whose trigger has `any_effect` applies to all.
+    /// Lets faults on writes apply only to attempts with an effect for which this holds; a fault whose
+    /// trigger has `any_effect` applies to all.
     #[must_use]
     pub fn intended(mut self, intended: IntendedEffects) -> Self {
         self.intended = Some(intended);
@@ -200,12 +203,13 @@ impl Builder {
 
     /// Puts a door in front of the services.
     #[must_use]
-    pub fn door(mut self, door: DoorOptions) -> Self {
+    pub fn door(mut self, door: BarrierOptions) -> Self {
         self.door = Some(door);
         self
     }
 
-    /// How long a `hang: until-timeout` waits for the caller to leave; as long as the services run where nothing is said.
+    /// How long a `hang: until-timeout` waits for the caller to leave; as long as the services run where
+    /// nothing is said.
     #[must_use]
     pub fn longest_silence(mut self, longest: Duration) -> Self {
         self.longest_silence = Some(longest);
@@ -254,7 +258,7 @@ impl Builder {
             any_key: self.any_key,
             plan: Arc::new(SharedPlan::new(Plan::new(self.seed, self.faults))),
             intended: self.intended,
-            door: self.door.map(|options| Arc::new(Door::new(options, self.callers, ledger.clone()))),
+            door: self.door.map(|options| Arc::new(StartBarrier::new(options, self.callers, ledger.clone()))),
             longest_silence: self.longest_silence,
             wire: Arc::new(Wire::new(self.address, self.limits)),
             ledger,
@@ -267,7 +271,11 @@ impl Builder {
     }
 }
 
-async fn start<S: Service>(service: S, options: ServiceOptions, shared: Arc<Shared>) -> Result<Running, StartError> {
+async fn start<S: Service>(
+    service: S,
+    options: ServiceOptions,
+    shared: Arc<Shared>,
+) -> Result<Running, StartError> {
     let name = service.name().to_owned();
     let key = mint(shared.seed, &name, 0, service.key_prefix());
     let operations = service.operations().to_vec();
@@ -293,7 +301,9 @@ async fn start<S: Service>(service: S, options: ServiceOptions, shared: Arc<Shar
     for caller in 1..=shared.callers {
         let port = options.port.filter(|_| caller == 1);
         let wire = Arc::clone(&shared.wire);
-        endpoints.push(Endpoint::open(Arc::clone(&engine), wire, caller, Protocol::Http, port).await.map_err(failed)?);
+        endpoints.push(
+            Endpoint::open(Arc::clone(&engine), wire, caller, Protocol::Http, port).await.map_err(failed)?,
+        );
         if engine.service().takes_smtp() {
             let mut protocols = vec![(Protocol::Smtp, options.smtp_port)];
             if shared.wire.tls().is_some() {
@@ -301,14 +311,23 @@ async fn start<S: Service>(service: S, options: ServiceOptions, shared: Arc<Shar
             }
             for (protocol, port) in protocols {
                 let (wire, port) = (Arc::clone(&shared.wire), port.filter(|_| caller == 1));
-                endpoints.push(Endpoint::open(Arc::clone(&engine), wire, caller, protocol, port).await.map_err(failed)?);
+                endpoints.push(
+                    Endpoint::open(Arc::clone(&engine), wire, caller, protocol, port)
+                        .await
+                        .map_err(failed)?,
+                );
             }
         }
     }
     Ok(Running { name, key, operations, endpoints, control: engine })
 }
 
-fn checked(left: &[Fault], faults: &[Fault], operations: &[Operation], callers: u32) -> Result<(), Objections> {
+fn checked(
+    left: &[Fault],
+    faults: &[Fault],
+    operations: &[Operation],
+    callers: u32,
+) -> Result<(), Objections> {
     let objections = check_behind(left, faults, operations, Some(callers));
     if objections.is_empty() { Ok(()) } else { Err(Objections(objections)) }
 }
@@ -357,7 +376,10 @@ impl MockServices {
 
     fn endpoint(&self, service: &str, caller: u32, protocol: Protocol) -> Option<SocketAddr> {
         let running = self.running.iter().find(|running| running.name == service)?;
-        let endpoint = running.endpoints.iter().find(|endpoint| endpoint.caller == caller && endpoint.protocol == protocol)?;
+        let endpoint = running
+            .endpoints
+            .iter()
+            .find(|endpoint| endpoint.caller == caller && endpoint.protocol == protocol)?;
         Some(endpoint.address)
     }
 
@@ -376,7 +398,8 @@ impl MockServices {
     /// Adds faults behind those that are armed.
     ///
     /// # Errors
-    /// When one makes no sense for these services, or can never fire behind those that are armed; then none is armed.
+    /// When one makes no sense for these services, or can never fire behind those that are armed; then none
+    /// is armed.
     pub fn arm(&self, faults: Vec<Fault>) -> Result<(), Objections> {
         self.shared.plan.change(|plan| {
             checked(&plan.left(), &faults, &self.operations(), self.shared.callers)?;
@@ -396,10 +419,14 @@ impl MockServices {
         self.shared.plan.lock().fired()
     }
 
-    /// Makes a service stand still at moments of this kind until the listener lets go; `None` where there is no such service.
+    /// Makes a service stand still at moments of this kind until the listener lets go; `None` where there is
+    /// no such service.
     #[must_use]
     pub fn listen(&self, service: &str, kind: MomentKind) -> Option<Listener> {
-        self.running.iter().find(|running| running.name == service).map(|running| running.control.listen(kind))
+        self.running
+            .iter()
+            .find(|running| running.name == service)
+            .map(|running| running.control.listen(kind))
     }
 
     /// Tells the door that a caller has ended.
@@ -409,10 +436,15 @@ impl MockServices {
         }
     }
 
-    /// Waits until a caller that has ended has no connection to any service any more, so that what becomes of them stands in the
-    /// ledger before whatever is written next.
+    /// Waits until a caller that has ended has no connection to any service any more, so that what becomes of
+    /// them stands in the ledger before whatever is written next.
     pub async fn caller_left(&self, caller: u32) {
-        for endpoint in self.running.iter().flat_map(|running| &running.endpoints).filter(|endpoint| endpoint.caller == caller) {
+        for endpoint in self
+            .running
+            .iter()
+            .flat_map(|running| &running.endpoints)
+            .filter(|endpoint| endpoint.caller == caller)
+        {
             endpoint.left().await;
         }
     }
@@ -424,21 +456,22 @@ impl MockServices {
         }
     }
 
-    /// Writes down what was begun and never ended, in all services: money that is still held, locks that nobody freed. To be called once, behind
-    /// [`MockServices::settle`], when nobody asks any more.
+    /// Writes down what was begun and never ended, in all services: money that is still held, locks that
+    /// nobody freed. To be called once, behind [`MockServices::settle`], when nobody asks any more.
     pub async fn record_left_behind(&self) {
         for running in &self.running {
             running.control.record_left_behind().await;
         }
     }
 
-    /// Forgets everything that was committed, in all services; faults count from the beginning, and the ledger begins anew
-    /// under the given name.
+    /// Forgets everything that was committed, in all services; faults count from the beginning, and the
+    /// ledger begins anew under the given name.
     pub async fn reset(&self, trial: &str) {
-        // All of them stand still before the first one forgets: what comes meanwhile is in the new state and the new ledger, or in neither.
+        // All of them stand still before the first one forgets: what comes meanwhile is in the new state and
+        // the new ledger, or in neither.
         let mut still = Vec::new();
         for running in &self.running {
-            still.push(Arc::clone(&running.control).stop_still().await);
+            still.push(Arc::clone(&running.control).pause().await);
         }
         still.iter().for_each(|service| service.reset());
         self.shared.plan.change(Plan::restart);
@@ -458,10 +491,12 @@ impl MockServices {
         self.endpoints().count()
     }
 
-    /// Ends the service and closes all connections, but keeps the ports bound: a request that comes from now on is recorded as
-    /// [late](crate::ledger::LATE_REQUEST) and refused, until this is dropped. Gives back, for each caller, the connections that were cut off.
+    /// Ends the service and closes all connections, but keeps the ports bound: a request that comes from now
+    /// on is recorded as [late](crate::ledger::LATE_REQUEST) and refused, until this is dropped. Gives back,
+    /// for each caller, the connections that were cut off.
     pub async fn retire(&self) -> Vec<OpenConnections> {
-        let mut cut = vec![OpenConnections::default(); usize::try_from(self.shared.callers).unwrap_or_default()];
+        let mut cut =
+            vec![OpenConnections::default(); usize::try_from(self.shared.callers).unwrap_or_default()];
         for endpoint in self.endpoints() {
             let of_endpoint = endpoint.retire().await;
             // Callers are counted from 1.
@@ -477,7 +512,8 @@ impl MockServices {
         self.running.iter().flat_map(|running| &running.endpoints)
     }
 
-    /// Closes all ports and connections at once, whatever hangs: nobody can ask any more, and what was not sent is written down as such.
+    /// Closes all ports and connections at once, whatever hangs: nobody can ask any more, and what was not
+    /// sent is written down as such.
     pub async fn close_ports(&self) {
         for endpoint in self.running.iter().flat_map(|running| &running.endpoints) {
             endpoint.close().await;

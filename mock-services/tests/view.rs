@@ -1,5 +1,6 @@
-//! Same view, different world: for one reply a caller reads the same bytes whatever was committed, and nothing in any answer tells
-//! that it was faked. The clock stands still and the callers name one host, so that nothing else can differ.
+//! Same view, different world: for one reply a caller reads the same bytes whatever was committed, and
+//! nothing in any answer tells that it was faked. The clock stands still and the callers name one host, so
+//! that nothing else can differ.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a proof that cannot go on has failed")]
 
@@ -14,7 +15,8 @@ use support::client::Seen;
 use support::operation::Op;
 use support::world::{World, pinned, tickets};
 
-const COMMITS: [&str; 7] = ["now", "never", "{later: {requests: 2}}", "{later: 1ms}", "later", "twice", "{part: 0.5}"];
+const COMMITS: [&str; 7] =
+    ["now", "never", "{later: {requests: 2}}", "{later: 1ms}", "later", "twice", "{part: 0.5}"];
 
 const REPLIES: [&str; 17] = [
     "ok",
@@ -70,11 +72,21 @@ impl Earlier {
 
 /// Whether the answer to this is about nothing that was committed before.
 fn speaks_only_of_itself(op: Op) -> bool {
-    !matches!(op, Op::Refund | Op::Capture | Op::Confirm | Op::Upgrade | Op::Unsubscribe | Op::Plain | Op::Put | Op::Delete)
-        && op != Op::Increment
+    !matches!(
+        op,
+        Op::Refund
+            | Op::Capture
+            | Op::Confirm
+            | Op::Upgrade
+            | Op::Unsubscribe
+            | Op::Plain
+            | Op::Put
+            | Op::Delete
+    ) && op != Op::Increment
 }
 
-/// What the caller sees of all that it is told: before, under the fault and, where that is about nothing else, afterwards.
+/// What the caller sees of all that it is told: before, under the fault and, where that is about nothing
+/// else, afterwards.
 async fn view(world: &World, case: &Case, commit: &str) -> Vec<Seen> {
     let facts = case.op.facts();
     world.services.clear_faults();
@@ -102,7 +114,8 @@ async fn view(world: &World, case: &Case, commit: &str) -> Vec<Seen> {
 /// The first world in which the caller sees something else than in the others.
 async fn difference(world: &World, case: &Case) -> Option<String> {
     let can_be = |commit: &&str| {
-        (case.op.is_list() || !commit.contains("part")) && !(case.reply.contains("kept") && commit.contains("later"))
+        (case.op.is_list() || !commit.contains("part"))
+            && !(case.reply.contains("kept") && commit.contains("later"))
     };
     let commits = COMMITS.into_iter().filter(can_be);
     let mut first = None;
@@ -110,7 +123,13 @@ async fn difference(world: &World, case: &Case) -> Option<String> {
         let seen = view(world, case, commit).await;
         let first = first.get_or_insert_with(|| seen.clone());
         if let Some((one, other)) = first.iter().zip(&seen).find(|(one, other)| one != other) {
-            return Some(format!("{commit} gives itself away\n{}\n{:?}\n{}\n{:?}", one.text(), one.end, other.text(), other.end));
+            return Some(format!(
+                "{commit} gives itself away\n{}\n{:?}\n{}\n{:?}",
+                one.text(),
+                one.end,
+                other.text(),
+                other.end
+            ));
         }
     }
     None
@@ -144,15 +163,24 @@ async fn a_caller_of_mail_reads_the_same_bytes_whatever_was_committed() {
 
 #[tokio::test]
 async fn a_caller_of_all_else_reads_the_same_bytes_whatever_was_committed() {
-    check_all(&[Op::Github, Op::Plain, Op::Put, Op::Delete, Op::Increment, Op::Ticket, Op::Notify], None).await;
+    check_all(
+        &[Op::Github, Op::Plain, Op::Put, Op::Delete, Op::Increment, Op::PendingReply, Op::Notify],
+        None,
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn after_a_reset_the_same_requests_are_answered_with_the_same_bytes() {
     let world = World::start(pinned(3), &[]).await.unwrap();
     for op in Op::ALL {
-        let case =
-            Case { op, reply: "ok", caller: 2, key: None, earlier: vec![(2, Earlier::Write(op)), (3, Earlier::Write(op))] };
+        let case = Case {
+            op,
+            reply: "ok",
+            caller: 2,
+            key: None,
+            earlier: vec![(2, Earlier::Write(op)), (3, Earlier::Write(op))],
+        };
         let (one, other) = (view(&world, &case, "now").await, view(&world, &case, "now").await);
         assert!(one == other, "{op:?}");
     }
@@ -173,7 +201,13 @@ fn case() -> impl Strategy<Value = Case> {
     let reply = proptest::sample::select(REPLIES.to_vec());
     let key = proptest::option::of("[a-zA-Z0-9_-]{1,40}");
     let earlier = proptest::collection::vec(earlier(), 0..5);
-    (op, reply, 1u32..=3, key, earlier).prop_map(|(op, reply, caller, key, earlier)| Case { op, reply, caller, key, earlier })
+    (op, reply, 1u32..=3, key, earlier).prop_map(|(op, reply, caller, key, earlier)| Case {
+        op,
+        reply,
+        caller,
+        key,
+        earlier,
+    })
 }
 
 proptest! {
@@ -204,7 +238,8 @@ fn check_words(text: &str) {
     if text.starts_with("HTTP/1.1 501 ") {
         return;
     }
-    let plain = text.to_ascii_lowercase().replace("default", "").replace("trial_", "").replace("trialing", "");
+    let plain =
+        text.to_ascii_lowercase().replace("default", "").replace("trial_", "").replace("trialing", "");
     for word in TELLING {
         assert!(!plain.contains(word), "{word} in {text}");
     }
@@ -220,7 +255,10 @@ fn as_read(ask: &Ask, secret: &str) -> Request {
         .header("Host", "service.example")
         .header("Connection", "close")
         .header("Authorization", &format!("Bearer {secret}"));
-    ask.headers.iter().fold(request, |request, (name, value)| request.header(name, value)).body(ask.body.clone())
+    ask.headers
+        .iter()
+        .fold(request, |request, (name, value)| request.header(name, value))
+        .body(ask.body.clone())
 }
 
 /// The answer as it is read, from the header behind `Date` on.
@@ -246,7 +284,7 @@ async fn failures_are_the_services_own<S: Service>(service: &S, op: Op) {
         let ids = Ids::new(5, facts.service, 1, number as u64 + 1, 0);
         let context = Context { now: "2026-11-15T10:00:00.25Z".parse().unwrap(), ids };
         let mut expected = service.failure(status, &request, &context);
-        service.dress(&mut expected, &request, &context);
+        service.add_standard_headers(&mut expected, &request, &context);
         let smtp = op == Op::Smtp;
         let text = seen.text();
         let shown = if smtp { text.as_str() } else { text.splitn(3, "\r\n").nth(2).unwrap_or_default() };
@@ -265,7 +303,7 @@ async fn a_status_in_place_of_the_true_one_is_the_services_own_failure() {
     failures_are_the_services_own(&Deploy::default(), Op::Github).await;
     failures_are_the_services_own(&Deploy::default(), Op::Plain).await;
     failures_are_the_services_own(&Records::default(), Op::Put).await;
-    failures_are_the_services_own(&tickets(), Op::Ticket).await;
+    failures_are_the_services_own(&tickets(), Op::PendingReply).await;
 }
 
 #[tokio::test]
@@ -275,15 +313,30 @@ async fn no_answer_says_that_it_is_made_up() {
         let facts = op.facts();
         let ask = op.ask(&world, 1).await;
         check_words(&world.send(facts.service, &ask).await.text());
-        let reads = [facts.read, "/", "/v1/balance", "/v1/customers/cus_1", "/repos/acme/shop", "/v3/messages", "/no/such/path"];
+        let reads = [
+            facts.read,
+            "/",
+            "/v1/balance",
+            "/v1/customers/cus_1",
+            "/repos/acme/shop",
+            "/v3/messages",
+            "/no/such/path",
+        ];
         for target in reads {
             check_words(&world.send(facts.service, &Ask::get(target)).await.text());
             check_words(&world.send(facts.service, &Ask::get(target).secret("")).await.text());
             check_words(&world.send(facts.service, &Ask::get(target).secret("wrong")).await.text());
-            check_words(&world.send(facts.service, &Ask { method: "PATCH", ..Ask::get(target) }).await.text());
+            check_words(
+                &world.send(facts.service, &Ask { method: "PATCH", ..Ask::get(target) }).await.text(),
+            );
         }
         for body in ["", "{", "a=%", "{\"a\":[]}", "\u{0}"] {
-            check_words(&world.send(facts.service, &Ask { body: body.to_owned(), mail: None, ..ask.clone() }).await.text());
+            check_words(
+                &world
+                    .send(facts.service, &Ask { body: body.to_owned(), mail: None, ..ask.clone() })
+                    .await
+                    .text(),
+            );
         }
         // What is no request at all is refused by the server in front.
         check_words(&world.send(facts.service, &Ask { method: "GE T", ..Ask::get("/") }).await.text());

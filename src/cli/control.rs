@@ -7,8 +7,8 @@ use crate::subject::control::{self, ControlError, Environment};
 
 /// Run a control: a subject that hapax ships, whose verdict is known in advance.
 ///
-/// It reads its environment as any agent does (HAPAX_STEPS, HAPAX_PAYMENT_URL, HAPAX_RESULT and so on), follows the steps, writes its
-/// claim and ends. `hapax run --subject NAME` and `hapax selftest` start it.
+/// It reads its environment as any agent does (HAPAX_STEPS, HAPAX_PAYMENT_URL, HAPAX_RESULT and so on),
+/// follows the steps, writes its claim and ends. `hapax run --subject NAME` and `hapax selftest` start it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Controls:
@@ -45,6 +45,7 @@ pub(super) fn run(args: &ControlArgs) -> ExitStatus {
 
 fn controlled(name: &str) -> Result<(), ControlError> {
     control::check(name)?;
-    let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     control::run(name, &Environment::read(variables)?)
 }

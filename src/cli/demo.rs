@@ -10,8 +10,8 @@ use crate::scratch::Scratch;
 
 /// Show what a careless and a careful agent do to the same customer when things go wrong.
 ///
-/// Both are controls that hapax ships. They run over a handful of the shipped cases, and what each did is told from the ledgers of the
-/// services. Nothing is needed and nothing is left behind.
+/// Both are controls that hapax ships. They run over a handful of the shipped cases, and what each did is
+/// told from the ledgers of the services. Nothing is needed and nothing is left behind.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

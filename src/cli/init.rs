@@ -12,8 +12,9 @@ use crate::subject::words::quoted;
 
 /// Lay out hapax.yaml, a first scenario and a CI workflow in this folder.
 ///
-/// The workflow goes to the root of the repository; one with a GitLab remote gets a file for GitLab. What starts the agent is guessed from the files that are here; where nothing is found, a small agent is laid out to begin with. Nothing
-/// is overwritten.
+/// The workflow goes to the root of the repository; one with a GitLab remote gets a file for GitLab. What
+/// starts the agent is guessed from the files that are here; where nothing is found, a small agent is laid
+/// out to begin with. Nothing is overwritten.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,10 +38,12 @@ pub(super) struct InitArgs {
 
 pub(super) fn run(args: &InitArgs) -> Result<ExitStatus, String> {
     let root = Path::new("");
-    let guess = if args.command.is_empty() { guess(Path::new(".")) } else { Guess::said(args.command.clone()) };
+    let guess =
+        if args.command.is_empty() { guess(Path::new(".")) } else { Guess::said(args.command.clone()) };
     // What is there already names the agent, and is kept.
     let is_settled = args.yes || !args.command.is_empty() || Path::new("hapax.yaml").exists();
-    let guess = if is_settled || !io::stdin().is_terminal() { guess } else { asked(guess, &mut io::stdin().lock())? };
+    let guess =
+        if is_settled || !io::stdin().is_terminal() { guess } else { asked(guess, &mut io::stdin().lock())? };
     let wrote = lay_out(root, &guess).map_err(|error| error.to_string())?;
     // Whoever does not read on has seen enough.
     let _ = stdout().write_all(told(&guess, &wrote).as_bytes());
@@ -52,9 +55,12 @@ fn asked(guess: Guess, input: &mut dyn BufRead) -> Result<Guess, String> {
     eprint!("What starts your agent? [{}; {}] ", shell_line(&guess), guess.because);
     loop {
         let mut answer = String::new();
-        let read = input.read_line(&mut answer).map_err(|error| format!("cannot read your answer: {error}"))?;
+        let read =
+            input.read_line(&mut answer).map_err(|error| format!("cannot read your answer: {error}"))?;
         if read == 0 {
-            return Err("there was no answer, and nothing was written\n  hapax init --yes asks nothing".to_owned());
+            return Err(
+                "there was no answer, and nothing was written\n  hapax init --yes asks nothing".to_owned()
+            );
         }
         match answer.trim().to_ascii_lowercase().as_str() {
             "" | "y" | "yes" | "ok" => return Ok(guess),

@@ -10,9 +10,9 @@ use mock_services::yaml::shown;
 
 use super::print::say;
 use crate::report::TrialReport;
-use crate::run::Happened;
+use crate::run::RunEvent;
 use crate::scenario::Case;
-use crate::score::Result3;
+use crate::score::TrialStatus;
 
 /// So many trials are named while they run; the end of the run says the rest.
 const NAMED: usize = 40;
@@ -54,10 +54,10 @@ impl Live {
         Live { detail, bar, on_terminal, total: 0, ended: 0, failed: 0, void: 0, named: 0 }
     }
 
-    pub(super) fn happened(&mut self, happened: &Happened<'_>) {
+    pub(super) fn happened(&mut self, happened: &RunEvent<'_>) {
         match happened {
-            Happened::Planned(total) => self.planned(*total),
-            Happened::Ended(case, trial) => self.trial_ended(case, trial),
+            RunEvent::Planned(total) => self.planned(*total),
+            RunEvent::Ended(case, trial) => self.trial_ended(case, trial),
         }
     }
 
@@ -77,23 +77,29 @@ impl Live {
     fn trial_ended(&mut self, case: &Case, trial: &TrialReport) {
         self.ended += 1;
         let result = trial.verdict.result;
-        self.failed += usize::from(result == Result3::Fail);
-        self.void += usize::from(result == Result3::Void);
+        self.failed += usize::from(result == TrialStatus::Fail);
+        self.void += usize::from(result == TrialStatus::Void);
         let is_worth_it = match self.detail {
             Detail::Quiet | Detail::Progress => false,
-            Detail::Normal => result != Result3::Pass,
+            Detail::Normal => result != TrialStatus::Pass,
             Detail::Verbose => true,
         };
         if is_worth_it {
             self.name(case, trial);
         }
         self.bar.set_position(self.ended as u64);
-        let counts =
-            if self.detail == Detail::Progress { String::new() } else { format!("{} failed, {} void", self.failed, self.void) };
+        let counts = if self.detail == Detail::Progress {
+            String::new()
+        } else {
+            format!("{} failed, {} void", self.failed, self.void)
+        };
         self.bar.set_message(counts.clone());
         // Ten times in a run, so that whoever reads a log knows that it goes on.
         let step = self.total.div_ceil(10).max(1);
-        if !self.on_terminal && self.detail != Detail::Quiet && (self.ended.is_multiple_of(step) || self.ended == self.total) {
+        if !self.on_terminal
+            && self.detail != Detail::Quiet
+            && (self.ended.is_multiple_of(step) || self.ended == self.total)
+        {
             eprintln!("{}/{} trials done  {counts}", self.ended, self.total);
         }
     }
@@ -104,7 +110,9 @@ impl Live {
             _ if self.detail == Detail::Verbose => line(case, trial),
             ..=NAMED => line(case, trial),
             // Said once, where the names end.
-            more if more == NAMED + 1 => "more are counted here and told at the end; -v names each as it ends".to_owned(),
+            more if more == NAMED + 1 => {
+                "more are counted here and told at the end; -v names each as it ends".to_owned()
+            }
             _ => return,
         };
         self.bar.suspend(|| say(&line));
@@ -117,16 +125,18 @@ impl Live {
 
 fn line(case: &Case, trial: &TrialReport) -> String {
     let (style, word) = match trial.verdict.result {
-        Result3::Pass => (GREEN, "pass"),
-        Result3::Fail => (RED, "FAIL"),
-        Result3::Void => (YELLOW, "void"),
+        TrialStatus::Pass => (GREEN, "pass"),
+        TrialStatus::Fail => (RED, "FAIL"),
+        TrialStatus::Void => (YELLOW, "void"),
     };
     let number = if trial.trial > 1 { format!(" (trial {})", trial.trial) } else { String::new() };
     // What it came to fits beside the name; how it came to it is told at the end, with what proves it.
     let came = match trial.verdict.result {
-        Result3::Pass => String::new(),
-        Result3::Fail => format!("  {}", trial.verdict.come().word()),
-        Result3::Void => trial.verdict.void_because.first().map(|why| format!("  {}", shown(why))).unwrap_or_default(),
+        TrialStatus::Pass => String::new(),
+        TrialStatus::Fail => format!("  {}", trial.verdict.control_outcome().word()),
+        TrialStatus::Void => {
+            trial.verdict.void_because.first().map(|why| format!("  {}", shown(why))).unwrap_or_default()
+        }
     };
     format!("{style}{word}{style:#} {}{number}{came}", case.id)
 }

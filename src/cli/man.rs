@@ -29,7 +29,9 @@ pub(super) fn run(args: &ManArgs) -> Result<ExitStatus, String> {
         Some(verb) => of_verb(&whole, verb)?,
     };
     let mut text = Vec::new();
-    clap_mangen::Man::new(page).render(&mut text).map_err(|error| format!("cannot make the page: {error}"))?;
+    clap_mangen::Man::new(page)
+        .render(&mut text)
+        .map_err(|error| format!("cannot make the page: {error}"))?;
     Ok(output(&text, ExitStatus::Success))
 }
 

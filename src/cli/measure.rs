@@ -9,7 +9,7 @@ use mock_services::yaml::Source;
 use super::ExitStatus;
 use crate::report::{Baseline, Gone, Report, Requirement, View, baseline_text, write_file};
 use crate::scenario::{Case, read_text};
-use crate::score::Result3;
+use crate::score::TrialStatus;
 
 /// What a run is measured by.
 #[derive(clap::Args)]
@@ -37,13 +37,19 @@ fn number(text: &str) -> Result<f64, String> {
 
 fn share(text: &str) -> Result<f64, String> {
     number(text).and_then(|share| {
-        if share > 0.0 && share <= 1.0 { Ok(share) } else { Err("it must be above 0 and at most 1".to_owned()) }
+        if share > 0.0 && share <= 1.0 {
+            Ok(share)
+        } else {
+            Err("it must be above 0 and at most 1".to_owned())
+        }
     })
 }
 
 fn confidence(text: &str) -> Result<f64, String> {
     let within = |sure: &f64| (0.5..=0.9999).contains(sure);
-    number(text).and_then(|sure| if within(&sure) { Ok(sure) } else { Err("it must be from 0.5 to 0.9999".to_owned()) })
+    number(text).and_then(|sure| {
+        if within(&sure) { Ok(sure) } else { Err("it must be from 0.5 to 0.9999".to_owned()) }
+    })
 }
 
 /// What a run is measured by, with what is needed for it.
@@ -72,7 +78,8 @@ impl MeasureArgs {
     fn known(&self, path: &Path, cases: &[Case]) -> Result<Baseline, String> {
         let shown = path.display();
         if !path.exists() {
-            let missing = format!("there is no file {shown}\n  add --update-baseline to write it from this run");
+            let missing =
+                format!("there is no file {shown}\n  add --update-baseline to write it from this run");
             return if self.update_baseline { Ok(Baseline::default()) } else { Err(missing) };
         }
         let text = read_text(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
@@ -81,12 +88,14 @@ impl MeasureArgs {
         let ids: BTreeSet<&str> = all.iter().chain(cases).map(|case| case.id.as_str()).collect();
         let gone = if self.update_baseline { Gone::Dropped } else { Gone::Refused };
         let colour = AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
-        Baseline::read(&Source::new(shown.to_string(), text), &ids, gone).map_err(|problems| problems.render(colour))
+        Baseline::read(&Source::new(shown.to_string(), text), &ids, gone)
+            .map_err(|problems| problems.render(colour))
     }
 }
 
 impl Measure {
-    /// What there is to say beyond the verdicts, and the exit status. Writes the baseline where it is to be updated.
+    /// What there is to say beyond the verdicts, and the exit status. Writes the baseline where it is to be
+    /// updated.
     pub(super) fn judge(&self, report: &Report, view: &View) -> Result<(String, ExitStatus), String> {
         let unfinished = report.interrupted || nothing_to_prove(report);
         let (text, status) = match self {
@@ -94,7 +103,8 @@ impl Measure {
             Measure::Rate(required) => (required.text(report, view), of_result(required.judge(report))),
             Measure::Baseline { path, known, update: true } if !report.interrupted => {
                 let updated = known.updated(report);
-                write_file(path, updated.written().as_bytes()).map_err(|error| format!("{error}\n  {}", error.help()))?;
+                write_file(path, updated.written().as_bytes())
+                    .map_err(|error| format!("{error}\n  {}", error.help()))?;
                 let text = baseline_text(&updated.measure(report), &path.display().to_string(), view);
                 (
                     format!("Written to {}: what fails is known from now on.\n{text}", path.display()),
@@ -103,7 +113,8 @@ impl Measure {
             }
             Measure::Baseline { path, known, update } => {
                 let text = baseline_text(&known.measure(report), &path.display().to_string(), view);
-                let left = if *update { "The run was interrupted, so the file is left as it is.\n" } else { "" };
+                let left =
+                    if *update { "The run was interrupted, so the file is left as it is.\n" } else { "" };
                 (format!("{text}{left}"), of_baseline(known, report))
             }
         };
@@ -118,8 +129,10 @@ fn nothing_to_prove(report: &Report) -> bool {
 
 fn of_verdicts(report: &Report) -> ExitStatus {
     let results = || report.cases.iter().flat_map(|case| &case.trials).map(|trial| trial.verdict.result);
-    let worst = [Result3::Fail, Result3::Void].into_iter().find(|result| results().any(|found| found == *result));
-    of_result(worst.unwrap_or(Result3::Pass))
+    let worst = [TrialStatus::Fail, TrialStatus::Void]
+        .into_iter()
+        .find(|result| results().any(|found| found == *result));
+    of_result(worst.unwrap_or(TrialStatus::Pass))
 }
 
 fn of_baseline(known: &Baseline, report: &Report) -> ExitStatus {
@@ -131,10 +144,10 @@ fn of_baseline(known: &Baseline, report: &Report) -> ExitStatus {
     }
 }
 
-const fn of_result(result: Result3) -> ExitStatus {
+const fn of_result(result: TrialStatus) -> ExitStatus {
     match result {
-        Result3::Pass => ExitStatus::Success,
-        Result3::Fail => ExitStatus::Failed,
-        Result3::Void => ExitStatus::Unproven,
+        TrialStatus::Pass => ExitStatus::Success,
+        TrialStatus::Fail => ExitStatus::Failed,
+        TrialStatus::Void => ExitStatus::Unproven,
     }
 }

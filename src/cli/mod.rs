@@ -1,4 +1,5 @@
-//! The command line: reads arguments, calls the library and prints. It holds no logic, and nothing imports it.
+//! The command line: reads arguments, calls the library and prints. It holds no logic, and nothing imports
+//! it.
 
 mod completions;
 mod control;
@@ -50,7 +51,8 @@ impl From<ExitStatus> for ExitCode {
     }
 }
 
-/// Finds out whether an agent or a tool makes each of its effects happen exactly once when the world around it fails.
+/// Finds out whether an agent or a tool makes each of its effects happen exactly once when the world around
+/// it fails.
 #[derive(Parser)]
 #[command(version, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = "\
@@ -151,7 +153,11 @@ fn stop_signal() -> Result<impl Future<Output = ()>, String> {
 /// How texts for the terminal are to be. Colours are taken out again on the way to a pipe.
 fn view(verbose: bool) -> View {
     let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal = std::io::stdout().is_terminal().then(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok()).flatten();
-    let width = asked.or(terminal.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0)).unwrap_or(100);
+    let terminal = std::io::stdout()
+        .is_terminal()
+        .then(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok())
+        .flatten();
+    let width =
+        asked.or(terminal.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0)).unwrap_or(100);
     View { width, colour: true, verbose }
 }

@@ -23,7 +23,8 @@ pub(super) fn output_words(text: &str, status: ExitStatus) -> ExitStatus {
     output(inert::text(text).as_bytes(), status)
 }
 
-/// Writes the output, and gives back the status: another where all went well but this. Whoever does not read on has seen enough.
+/// Writes the output, and gives back the status: another where all went well but this. Whoever does not read
+/// on has seen enough.
 pub(super) fn output(text: &[u8], status: ExitStatus) -> ExitStatus {
     let mut out = anstream::stdout();
     match out.write_all(text).and_then(|()| out.flush()) {

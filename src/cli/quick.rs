@@ -46,10 +46,14 @@ impl QuickArgs {
     pub(super) fn cases_of(&self, id: &str) -> Result<Option<Vec<Case>>, String> {
         let Some(quick) = self.quick()? else { return Ok(None) };
         let name = id.split('@').next().unwrap_or(NAME);
-        let mut cases = quick.cases(name, "the scenario of --task and --expect").map_err(|error| told(&error))?;
+        let mut cases =
+            quick.cases(name, "the scenario of --task and --expect").map_err(|error| told(&error))?;
         cases.retain(|case| case.id == id);
         if cases.is_empty() {
-            return Err(format!("--task and --expect make no case `{}`\n  copy the whole line that a report shows", shown(id)));
+            return Err(format!(
+                "--task and --expect make no case `{}`\n  copy the whole line that a report shows",
+                shown(id)
+            ));
         }
         Ok(Some(cases))
     }
@@ -74,10 +78,14 @@ fn told(error: &LoadError) -> String {
 fn write_new(path: &Path, text: &str) -> Result<(), String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let made = folder.map_or(Ok(()), std::fs::create_dir_all);
-    let written = made.and_then(|()| File::options().write(true).create_new(true).open(path)?.write_all(text.as_bytes()));
+    let written = made
+        .and_then(|()| File::options().write(true).create_new(true).open(path)?.write_all(text.as_bytes()));
     written.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            format!("{} is there already, and is not overwritten\n  choose another name for --save", path.display())
+            format!(
+                "{} is there already, and is not overwritten\n  choose another name for --save",
+                path.display()
+            )
         }
         _ => format!("cannot write {}: {error}", path.display()),
     })

@@ -11,7 +11,7 @@ use super::print::say;
 use super::{ExitStatus, view};
 use crate::report::inert;
 use crate::report::{self, SavedRun, StoreError};
-use crate::score::Result3;
+use crate::score::TrialStatus;
 
 /// Scores a saved run again, from its ledgers and its terms.
 pub(super) type Rescore = fn(&mut SavedRun);
@@ -172,7 +172,9 @@ fn show(args: &ShowArgs, rescore: Rescore) -> Result<ExitStatus, Failed> {
         let cases = report::chosen(&report, wanted);
         if cases.is_empty() {
             let help = "`hapax report show DIR -v` names all cases";
-            return Err(Failed::Told(format!("error: the run has no case with `{wanted}` in its id\nhelp: {help}")));
+            return Err(Failed::Told(format!(
+                "error: the run has no case with `{wanted}` in its id\nhelp: {help}"
+            )));
         }
         let text: String = cases.into_iter().map(|case| report::case_detail(case, &ledgers, &view)).collect();
         print(&inert::text(&text))?;
@@ -183,7 +185,8 @@ fn show(args: &ShowArgs, rescore: Rescore) -> Result<ExitStatus, Failed> {
         ShowFormat::Markdown => print(&report::summary_md(&report, &ledgers, report::LARGEST_SUMMARY)),
         ShowFormat::Html => print(&report::page(&report, &ledgers)),
         ShowFormat::Junit => {
-            let xml = report::junit(&report, &ledgers).map_err(|error| Failed::Output(io::Error::other(error)))?;
+            let xml =
+                report::junit(&report, &ledgers).map_err(|error| Failed::Output(io::Error::other(error)))?;
             print(&xml)
         }
         ShowFormat::Tap => print(&report::tap(&report)),
@@ -220,18 +223,23 @@ fn read(folder: &Path, rescore: Rescore) -> Result<SavedRun, Failed> {
 pub(super) fn open_page(folder: &Path) -> Result<(), String> {
     let page = folder.join(report::PAGE_FILE);
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let started = Command::new(opener).arg(&page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let started = Command::new(opener)
+        .arg(&page)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     match started {
         Ok(status) if status.success() => Ok(()),
         _ => Err(format!("error: nothing here opens pages\nhelp: open {} in a browser", page.display())),
     }
 }
 
-const fn status_of(result: Result3) -> ExitStatus {
+const fn status_of(result: TrialStatus) -> ExitStatus {
     match result {
-        Result3::Pass => ExitStatus::Success,
-        Result3::Fail => ExitStatus::Failed,
-        Result3::Void => ExitStatus::Unproven,
+        TrialStatus::Pass => ExitStatus::Success,
+        TrialStatus::Fail => ExitStatus::Failed,
+        TrialStatus::Void => ExitStatus::Unproven,
     }
 }
 

@@ -13,7 +13,7 @@ use super::print::output;
 use super::quick::QuickArgs;
 use super::subject::SubjectArgs;
 use crate::report::{self, Report, SmokeProblem};
-use crate::run::{self, Folder, Identity, Options, Pace, Partition, Plan};
+use crate::run::{self, ConcurrencyLimiter, Folder, Identity, Options, Partition, Plan};
 use crate::scenario::Promise;
 use crate::subject::{Subject, SubjectKind};
 
@@ -84,7 +84,8 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
     resume: Option<PathBuf>,
 
-    /// Begin at once, without the smoke trial: one case without faults, which finds out whether the subject runs at all
+    /// Begin at once, without the smoke trial: one case without faults, which finds out whether the subject
+    /// runs at all
     #[arg(long, env = "HAPAX_NO_SMOKE", hide_env_values = true, value_parser = clap::builder::FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
     no_smoke: bool,
 }
@@ -96,7 +97,8 @@ pub(super) struct HowArgs {
     #[arg(short = 'k', long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     trials: u32,
 
-    /// Where the seeds of the trials come from: the same seed gives the same ids, keys and names [default: random]
+    /// Where the seeds of the trials come from: the same seed gives the same ids, keys and names [default:
+    /// random]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
@@ -112,12 +114,14 @@ pub(super) struct HowArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     timeout: Option<Duration>,
 
-    /// Whether the subject must say what it did where the scenario names claims; optional is for agents that cannot
+    /// Whether the subject must say what it did where the scenario names claims; optional is for agents that
+    /// cannot
     #[arg(long, value_enum, value_name = "RULE", default_value_t = Claims::Required)]
     claims: Claims,
 
-    /// What the subject promises and is judged by: exactly-once, or at-most-once, where a lost effect passes if the subject
-    /// says that it is not done or not known [default: what the subject says in hapax.yaml, otherwise exactly-once]
+    /// What the subject promises and is judged by: exactly-once, or at-most-once, where a lost effect passes
+    /// if the subject says that it is not done or not known [default: what the subject says in hapax.yaml,
+    /// otherwise exactly-once]
     #[arg(long, value_name = "PROMISE", value_parser = promise())]
     promise: Option<Promise>,
 
@@ -283,18 +287,24 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, String> {
     }
     let folder = match &args.resume {
         None => args.how.folder(),
-        Some(path) => Folder::resume(path, &Identity::of(&plan, &subject, &options), &plan.record(&subject, &options)).map(
-            |(folder, finished)| {
-                plan.resume(finished);
-                folder
-            },
-        ),
+        Some(path) => {
+            Folder::resume(path, &Identity::of(&plan, &subject, &options), &plan.record(&subject, &options))
+                .map(|(folder, finished)| {
+                    plan.resume(finished);
+                    folder
+                })
+        }
     };
     go(plan, subject, options, &args.how, &folder.map_err(|error| error.to_string())?, &measure)
 }
 
 /// Runs the smoke trial, and gives a status where nothing else is to be run.
-fn smoke(args: &RunArgs, plan: &Plan, subject: &Subject, options: &Options) -> Result<Option<ExitStatus>, String> {
+fn smoke(
+    args: &RunArgs,
+    plan: &Plan,
+    subject: &Subject,
+    options: &Options,
+) -> Result<Option<ExitStatus>, String> {
     let is_known_to_run = matches!(subject.kind, SubjectKind::Control(_)) || args.resume.is_some();
     if args.no_smoke || is_known_to_run {
         return Ok(None);
@@ -337,10 +347,16 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitStatus, String> {
     }
     cases.retain(|case| case.id.contains(&args.case));
     if cases.is_empty() {
-        return Err(format!("the file has no case `{}`\n  `hapax list FILE` shows those that it has", args.case));
+        return Err(format!(
+            "the file has no case `{}`\n  `hapax list FILE` shows those that it has",
+            args.case
+        ));
     }
     if let [_, another, ..] = cases.as_slice() {
-        return Err(format!("`{}` is part of several ids, {} among them\n  give the whole id", args.case, another.id));
+        return Err(format!(
+            "`{}` is part of several ids, {} among them\n  give the whole id",
+            args.case, another.id
+        ));
     }
     let Some(seed) = args.how.seed else {
         return Err("a replay needs the seed of the trial\n  add --seed N, as in the line that the report shows under the trial"
@@ -364,8 +380,10 @@ fn go(
     let mut live = Live::new(how.detail());
     let report = super::runtime()?.block_on(async {
         let stop = super::stop_signal()?;
-        let pace = Pace::new(how.jobs.map(usize::from));
-        let report = run::run(plan, subject, options, folder, &pace, stop, &mut |happened| live.happened(&happened)).await;
+        let pace = ConcurrencyLimiter::new(how.jobs.map(usize::from));
+        let report =
+            run::run(plan, subject, options, folder, &pace, stop, &mut |happened| live.happened(&happened))
+                .await;
         report.map_err(|error| error.to_string())
     })?;
     live.finish();
@@ -377,9 +395,14 @@ fn finish(report: &Report, folder: &Folder, how: &HowArgs, measure: &Measure) ->
     folder.sync().map_err(|error| error.to_string())?;
     // What is finished is in the ledger and the journal, which stay until the report is on disk.
     let told = |error: report::StoreError| {
-        format!("error: {error}\nhelp: {}; then add --resume {} to the same command", error.help(), folder.path().display())
+        format!(
+            "error: {error}\nhelp: {}; then add --resume {} to the same command",
+            error.help(),
+            folder.path().display()
+        )
     };
-    // The saved ledgers must bear the verdicts out, also those that were written down before the run was interrupted.
+    // The saved ledgers must bear the verdicts out, also those that were written down before the run was
+    // interrupted.
     let (mut saved, contents) = report::read_own_run(folder.path(), report.clone()).map_err(told)?;
     run::confirm(&mut saved);
     let report::SavedRun { report, ledgers } = &saved;
@@ -426,7 +449,9 @@ fn finish(report: &Report, folder: &Folder, how: &HowArgs, measure: &Measure) ->
         eprint!("{}", report::inert::text(&measured));
     }
     // The workflow of GitHub reads them from the output, and shows them at the lines of the scenarios.
-    if how.format() == Format::Terminal && std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+    if how.format() == Format::Terminal
+        && std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+    {
         text.push_str(&report::annotations(report));
     }
     let status = output(text.as_bytes(), status);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::ExitStatus;
 use super::live::{Detail, Live};
 use super::print::output_words;
-use crate::run::{Options, Pace};
+use crate::run::{ConcurrencyLimiter, Options};
 use crate::scratch::Scratch;
 use crate::selftest;
 
@@ -56,8 +56,10 @@ pub(super) fn run(args: &SelftestArgs) -> Result<ExitStatus, String> {
     let mut live = Live::new(if args.quiet { Detail::Quiet } else { Detail::Progress });
     let judged = super::runtime()?.block_on(async {
         let stop = super::stop_signal()?;
-        let pace = Pace::new(args.jobs.map(usize::from));
-        let judged = selftest::run(&cases, &options, folder, &pace, stop, &mut |happened| live.happened(&happened)).await;
+        let pace = ConcurrencyLimiter::new(args.jobs.map(usize::from));
+        let judged =
+            selftest::run(&cases, &options, folder, &pace, stop, &mut |happened| live.happened(&happened))
+                .await;
         judged.map_err(|error| error.to_string())
     })?;
     live.finish();

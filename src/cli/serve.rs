@@ -52,7 +52,8 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "SERVICE=PROFILE", value_parser = profile)]
     idempotency: Vec<(String, Profile)>,
 
-    /// The port of a service, or that for SMTP as smtp=PORT, over TLS as smtps=PORT [default: the system chooses]
+    /// The port of a service, or that for SMTP as smtp=PORT, over TLS as smtps=PORT [default: the system
+    /// chooses]
     #[arg(long, value_name = "SERVICE=PORT", value_parser = port)]
     port: Vec<(String, u16)>,
 
@@ -76,7 +77,8 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "PORT")]
     admin_port: Option<u16>,
 
-    /// Write the certificate authority of the mail server to this file [default: a temporary file, which is shown]
+    /// Write the certificate authority of the mail server to this file [default: a temporary file, which is
+    /// shown]
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
 
@@ -99,7 +101,8 @@ fn pair(text: &str) -> Result<(&str, &str), String> {
 
 fn profile(text: &str) -> Result<(String, Profile), String> {
     let (service, name) = pair(text)?;
-    let profile = Profile::named(name).ok_or_else(|| format!("`{name}` is none of stripe, ietf, acp, resend, none"))?;
+    let profile =
+        Profile::named(name).ok_or_else(|| format!("`{name}` is none of stripe, ietf, acp, resend, none"))?;
     Ok((service.to_owned(), profile))
 }
 
@@ -164,7 +167,8 @@ async fn serve(options: Options, json: bool, quiet: bool) -> Result<(), ServeErr
     print(&mut out, &reader.next_entries(), json, quiet).map_err(ServeError::Output)?;
     let text = summary::render(&ended);
     let text = inert::text(&text);
-    if json { write!(anstream::stderr(), "{text}") } else { write!(out, "{text}") }.map_err(ServeError::Output)
+    if json { write!(anstream::stderr(), "{text}") } else { write!(out, "{text}") }
+        .map_err(ServeError::Output)
 }
 
 fn print(out: &mut impl Write, entries: &[Entry], json: bool, quiet: bool) -> io::Result<()> {

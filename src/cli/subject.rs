@@ -65,7 +65,8 @@ impl SubjectArgs {
     pub(super) fn choose(&self) -> Result<(Subject, String), String> {
         let (mut subject, words) = if self.command.is_empty() {
             let subject = self.named()?;
-            let config = self.config.as_ref().map(|path| format!("--config {} ", quoted(&path.to_string_lossy())));
+            let config =
+                self.config.as_ref().map(|path| format!("--config {} ", quoted(&path.to_string_lossy())));
             let words = format!("{}--subject {}", config.unwrap_or_default(), quoted(&subject.name));
             (subject, words)
         } else {
@@ -73,7 +74,10 @@ impl SubjectArgs {
             (Subject::command(self.command.clone()), format!("-- {words}"))
         };
         for name in self.env.iter().filter(|name| std::env::var_os(name).is_none()) {
-            eprintln!("warning: --env {name}: no such variable is set here, so the subject will not see it", name = shown(name));
+            eprintln!(
+                "warning: --env {name}: no such variable is set here, so the subject will not see it",
+                name = shown(name)
+            );
         }
         subject.settings.pass.extend(self.env.iter().cloned());
         subject.settings.hosts.allow.extend(self.allow.iter().map(|host| host.pattern.clone()));
@@ -86,14 +90,17 @@ impl SubjectArgs {
     }
 
     fn named(&self) -> Result<Subject, String> {
-        let here = std::env::current_dir().map_err(|error| format!("cannot tell the current folder: {error}"))?;
+        let here =
+            std::env::current_dir().map_err(|error| format!("cannot tell the current folder: {error}"))?;
         let file = self.config.clone().or_else(|| Config::find(&here));
         let config = file.map(|path| Config::load(&path).map_err(|error| error.to_string())).transpose()?;
         let name = self.subject.as_deref();
         let control = name.filter(|name| CONTROLS.contains(name)).map(Subject::control);
         match config {
             // What the user names comes before what hapax ships.
-            Some(config) => config.subject(name).cloned().or_else(|error| control.ok_or_else(|| error.to_string())),
+            Some(config) => {
+                config.subject(name).cloned().or_else(|error| control.ok_or_else(|| error.to_string()))
+            }
             None => control.ok_or_else(|| name.map_or_else(|| HOW.to_owned(), unknown)),
         }
     }

@@ -6,7 +6,9 @@ pub(super) fn run() -> ExitStatus {
     match crate::subject::supervise() {
         Ok(()) => ExitStatus::Success,
         Err(error) => {
-            anstream::eprintln!("error: this is for hapax itself, which tells on standard input what to supervise: {error}");
+            anstream::eprintln!(
+                "error: this is for hapax itself, which tells on standard input what to supervise: {error}"
+            );
             ExitStatus::Usage
         }
     }

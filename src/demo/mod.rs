@@ -1,5 +1,5 @@
-//! A careless and a careful agent in the same bad world, and what each did to the customer: told from the ledgers, never from what
-//! was foreseen. It prints nothing.
+//! A careless and a careful agent in the same bad world, and what each did to the customer: told from the
+//! ledgers, never from what was foreseen. It prints nothing.
 
 mod show;
 mod words;
@@ -17,9 +17,9 @@ use futures_util::future::try_join_all;
 use mock_services::ledger::read_ledgers;
 
 use crate::report::{LEDGER_FILE, Ledgers, Report};
-use crate::run::{self, Folder, Happened, Options, Pace, Plan, RunError};
+use crate::run::{self, ConcurrencyLimiter, Folder, Options, Plan, RunError, RunEvent};
 use crate::scenario::{Case, LoadError, shipped};
-use crate::score::Result3;
+use crate::score::TrialStatus;
 use crate::subject::Subject;
 
 pub use show::render;
@@ -37,7 +37,8 @@ pub const CASES: [&str; 6] = [
 /// The two agents: how they are called here, and the controls that play them.
 const AGENTS: [(&str, &str); 2] = [("careless", "naive"), ("careful", "careful")];
 
-/// How long callers wait for each other at the door. Who takes a lock first never lets the others come, and nobody wants to watch that.
+/// How long callers wait for each other at the door. Who takes a lock first never lets the others come, and
+/// nobody wants to watch that.
 const DOOR: Duration = Duration::from_secs(1);
 
 /// Where the seeds come from.
@@ -94,21 +95,22 @@ pub enum DemoError {
     Ledger(io::Error),
 }
 
-/// Runs both agents over the cases, side by side, until `stop` completes. What they leave goes below `folder`.
+/// Runs both agents over the cases, side by side, until `stop` completes. What they leave goes below
+/// `folder`.
 ///
 /// # Errors
 /// When the folder cannot be written.
 pub async fn run(
     folder: &Path,
     stop: impl Future<Output = ()>,
-    on: &mut (dyn FnMut(Happened<'_>) + Send),
+    on: &mut (dyn FnMut(RunEvent<'_>) + Send),
 ) -> Result<Demo, DemoError> {
     let cases = cases()?;
-    let (stop, on, pace) = (stop.shared(), Mutex::new(on), Pace::new(None));
+    let (stop, on, pace) = (stop.shared(), Mutex::new(on), ConcurrencyLimiter::new(None));
     let runs = AGENTS.map(|(_, control)| {
         let (stop, on, pace, cases) = (stop.clone(), &on, &pace, cases.clone());
         async move {
-            let mut tell = |happened: Happened<'_>| {
+            let mut tell = |happened: RunEvent<'_>| {
                 if let Ok(mut on) = on.lock() {
                     on(happened);
                 }
@@ -122,7 +124,8 @@ pub async fn run(
 
 /// The cases of the demo, with a door that does not wait long.
 fn cases() -> Result<Vec<Case>, LoadError> {
-    let mut by_id: BTreeMap<String, Case> = shipped()?.into_iter().map(|case| (case.id.clone(), case)).collect();
+    let mut by_id: BTreeMap<String, Case> =
+        shipped()?.into_iter().map(|case| (case.id.clone(), case)).collect();
     let mut cases: Vec<Case> = CASES.iter().filter_map(|id| by_id.remove(*id)).collect();
     for door in cases.iter_mut().filter_map(|case| case.door.as_mut()) {
         door.within = DOOR;
@@ -134,12 +137,17 @@ async fn one(
     control: &str,
     cases: Vec<Case>,
     folder: &Path,
-    pace: &Pace,
+    pace: &ConcurrencyLimiter,
     stop: impl Future<Output = ()>,
-    on: &mut dyn FnMut(Happened<'_>),
+    on: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<(Report, Ledgers), DemoError> {
     let subject = Subject::control(control);
-    let options = Options { trials: 1, seed: SEED, subject_words: format!("--subject {control}"), ..Options::default() };
+    let options = Options {
+        trials: 1,
+        seed: SEED,
+        subject_words: format!("--subject {control}"),
+        ..Options::default()
+    };
     let plan = Plan::new(cases, &subject, &options)?;
     let folder = Folder::at(folder)?;
     let report = run::run(plan, subject, options, &folder, pace, stop, on).await?;
@@ -155,16 +163,18 @@ fn told(cases: &[Case], runs: &[(Report, Ledgers)]) -> Demo {
         let trial = found.trials.first()?;
         let entries = &ledgers.get(&trial.ledger)?.entries;
         let words = words::did(&found.terms, entries, &trial.verdict);
-        Some(Did { words, wrong: trial.verdict.result == Result3::Fail })
+        Some(Did { words, wrong: trial.verdict.result == TrialStatus::Fail })
     };
-    let row = |case: &Case| Row { about: case.about.clone(), did: runs.iter().map(|run| did(case, run)).collect() };
+    let row =
+        |case: &Case| Row { about: case.about.clone(), did: runs.iter().map(|run| did(case, run)).collect() };
     let rows: Vec<Row> = cases.iter().map(row).collect();
-    let failed =
-        rows.iter().zip(cases).find(|(row, _)| row.did.first().is_some_and(|did| did.as_ref().is_some_and(|did| did.wrong)));
+    let failed = rows
+        .iter()
+        .zip(cases)
+        .find(|(row, _)| row.did.first().is_some_and(|did| did.as_ref().is_some_and(|did| did.wrong)));
     let look = failed.map(|(_, case)| format!("hapax run {} --subject {} -v", case.id, AGENTS[0].1));
     Demo { agents: AGENTS.map(|(agent, _)| agent.to_owned()).to_vec(), rows, look }
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

@@ -1,5 +1,5 @@
-//! A demo for the terminal: side by side where there is room, one below the other where there is not. What is wrong is red, and can be
-//! read without colours.
+//! A demo for the terminal: side by side where there is room, one below the other where there is not. What is
+//! wrong is red, and can be read without colours.
 
 use std::fmt::Write;
 
@@ -39,14 +39,17 @@ fn side_by_side(text: &mut String, demo: &Demo, width: usize, paint: Paint) {
     let others = demo.agents.len().max(1);
     let narrow = (width - 2 * GAP) * 3 / 10;
     let first = width - others * (narrow + GAP);
-    let heads: Vec<Vec<String>> = demo.agents.iter().map(|agent| vec![format!("the {agent} agent")]).collect();
+    let heads: Vec<Vec<String>> =
+        demo.agents.iter().map(|agent| vec![format!("the {agent} agent")]).collect();
     let plain = |_: usize, line: &str| paint.strong(line);
     columns_of(text, &["what went wrong".to_owned()], &heads, (first, narrow), plain);
     let rule: Vec<Vec<String>> = demo.agents.iter().map(|_| vec!["-".repeat(narrow)]).collect();
     columns_of(text, &["-".repeat(first)], &rule, (first, narrow), |_, line| paint.faint(line));
     for row in &demo.rows {
         let cells: Vec<Vec<String>> = row.did.iter().map(|did| wrap(words(did), narrow)).collect();
-        columns_of(text, &wrap(&row.about, first), &cells, (first, narrow), |agent, line| painted(row, agent, line, paint));
+        columns_of(text, &wrap(&row.about, first), &cells, (first, narrow), |agent, line| {
+            painted(row, agent, line, paint)
+        });
         text.push('\n');
     }
 }
@@ -108,7 +111,8 @@ fn padded(text: &str, width: usize) -> String {
 fn sum(demo: &Demo) -> String {
     let each = demo.agents.iter().enumerate().map(|(number, agent)| {
         let finished = demo.rows.iter().filter_map(|row| row.did.get(number)?.as_ref());
-        let (all, wrong) = finished.fold((0, 0), |(all, wrong), did| (all + 1, wrong + usize::from(did.wrong)));
+        let (all, wrong) =
+            finished.fold((0, 0), |(all, wrong), did| (all + 1, wrong + usize::from(did.wrong)));
         format!("The {agent} agent was wrong in {wrong} of {all} cases.")
     });
     each.collect::<Vec<_>>().join(" ")

@@ -1,22 +1,29 @@
-//! What a subject did to the customer, in a few words: how often, how much money, and what it said where that is not the truth. Pure.
+//! What a subject did to the customer, in a few words: how often, how much money, and what it said where that
+//! is not the truth. Pure.
 
 use mock_services::ledger::{Entry, Event};
 use mock_services::service::{Fields, Value};
 
-use crate::scenario::{Intent, Said, Terms};
+use crate::scenario::{ClaimedOutcome, Intent, Terms};
 use crate::score::{Honesty, IntentOutcome, Verdict};
 
 /// `charged twice: $99.98 instead of $49.99`.
 pub(super) fn did(terms: &Terms, entries: &[Entry], verdict: &Verdict) -> String {
-    let mut deeds: Vec<String> =
-        terms.intents.iter().zip(&verdict.intents).map(|(intent, outcome)| deed(intent, outcome, entries)).collect();
-    let mut unasked: Vec<&str> = verdict.unintended.iter().filter_map(|n| Some(effect(entries, *n)?.0)).collect();
+    let mut deeds: Vec<String> = terms
+        .intents
+        .iter()
+        .zip(&verdict.intents)
+        .map(|(intent, outcome)| deed(intent, outcome, entries))
+        .collect();
+    let mut unasked: Vec<&str> =
+        verdict.unintended.iter().filter_map(|n| Some(effect(entries, *n)?.0)).collect();
     unasked.dedup();
     deeds.extend(unasked.into_iter().map(|name| format!("{}, though nobody asked for it", verb(name))));
     if deeds.is_empty() {
         deeds.push("did nothing".to_owned());
     }
-    let mut said: Vec<&str> = verdict.claims.iter().filter_map(|claim| remark(claim.said, claim.honesty)).collect();
+    let mut said: Vec<&str> =
+        verdict.claims.iter().filter_map(|claim| remark(claim.said, claim.honesty)).collect();
     said.sort_unstable();
     said.dedup();
     let deeds = deeds.join(", ");
@@ -33,15 +40,18 @@ fn deed(intent: &Intent, outcome: &IntentOutcome, entries: &[Entry]) -> String {
     }
     let fields: Vec<&Fields> = outcome.effects.iter().filter_map(|n| Some(effect(entries, *n)?.1)).collect();
     let taken = total(&fields);
-    let asked =
-        taken.and_then(|(_, currency)| Some((amount_due(intent, &fields)?.checked_mul(i64::from(outcome.due))?, currency)));
+    let asked = taken.and_then(|(_, currency)| {
+        Some((amount_due(intent, &fields)?.checked_mul(i64::from(outcome.due))?, currency))
+    });
     let back = match outcome.compensated.len() {
         0 => String::new(),
         count => format!(", then undone {}", often(count)),
     };
     let facts = match (taken, asked) {
         (Some(taken), Some(asked)) if taken == asked => format!("{verb} {}: {}", often(done), money(taken)),
-        (Some(taken), Some(asked)) => format!("{verb} {}: {} instead of {}", often(done), money(taken), money(asked)),
+        (Some(taken), Some(asked)) => {
+            format!("{verb} {}: {} instead of {}", often(done), money(taken), money(asked))
+        }
         _ if done == due => format!("{verb} {}", often(done)),
         _ if due == 0 => format!("{verb} {}, and it should not have been", often(done)),
         _ => format!("{verb} {} instead of {}", often(done), often(due)),
@@ -62,7 +72,9 @@ fn effect(entries: &[Entry], n: u64) -> Option<(&str, &Fields)> {
 fn total<'a>(fields: &[&'a Fields]) -> Option<(i64, &'a str)> {
     let mut sum = None;
     for fields in fields {
-        let (Some(Value::Number(amount)), Some(Value::Text(currency))) = (fields.get("amount"), fields.get("currency")) else {
+        let (Some(Value::Number(amount)), Some(Value::Text(currency))) =
+            (fields.get("amount"), fields.get("currency"))
+        else {
             return None;
         };
         sum = match sum {
@@ -111,16 +123,15 @@ fn verb(effect: &str) -> String {
 }
 
 /// What it said, where that is not the truth or not simply that all is done.
-fn remark(said: Option<Said>, honesty: Honesty) -> Option<&'static str> {
+fn remark(said: Option<ClaimedOutcome>, honesty: Honesty) -> Option<&'static str> {
     match said {
-        Some(Said::Done) if honesty == Honesty::Honest => None,
-        Some(Said::Done) => Some("said it was done"),
-        Some(Said::NotDone) => Some("said it was not done"),
-        Some(Said::Unknown) => Some("said it did not know"),
+        Some(ClaimedOutcome::Done) if honesty == Honesty::Honest => None,
+        Some(ClaimedOutcome::Done) => Some("said it was done"),
+        Some(ClaimedOutcome::NotDone) => Some("said it was not done"),
+        Some(ClaimedOutcome::Unknown) => Some("said it did not know"),
         None => Some("said nothing"),
     }
 }
 
 #[cfg(test)]
-#[path = "words_tests.rs"]
 mod tests;

@@ -1,4 +1,5 @@
-//! Labels in texts. Where an effect has no field for a label such as an order, its description, its metadata or the text of the mail may name it.
+//! Labels in texts. Where an effect has no field for a label such as an order, its description, its metadata
+//! or the text of the mail may name it.
 
 use mock_services::service::{Fields, Value};
 
@@ -13,9 +14,14 @@ pub(super) enum Mention {
     Nothing,
 }
 
-/// Looks in all texts of an effect for the wanted value, for the values of other intents, and for values of the same kind: the same letters and
-/// separator with other digits behind them. Only whole words count, in large or small letters.
-pub(super) fn mention<'v>(wanted: &Value, others: impl Iterator<Item = &'v Value>, fields: &Fields) -> Mention {
+/// Looks in all texts of an effect for the wanted value, for the values of other intents, and for values of
+/// the same kind: the same letters and separator with other digits behind them. Only whole words count, in
+/// large or small letters.
+pub(super) fn mention<'v>(
+    wanted: &Value,
+    others: impl Iterator<Item = &'v Value>,
+    fields: &Fields,
+) -> Mention {
     let texts: Vec<String> = texts(fields).map(str::to_lowercase).collect();
     let own = wanted.to_string().to_lowercase();
     let is_named = |value: &str| texts.iter().any(|text| has_word(text, value));
@@ -26,7 +32,9 @@ pub(super) fn mention<'v>(wanted: &Value, others: impl Iterator<Item = &'v Value
     if let Some(word) = stem.and_then(|stem| texts.iter().find_map(|text| numbered_word(text, stem))) {
         return Mention::Other(word);
     }
-    let other = others.map(|value| value.to_string().to_lowercase()).find(|other| !other.is_empty() && is_named(other));
+    let other = others
+        .map(|value| value.to_string().to_lowercase())
+        .find(|other| !other.is_empty() && is_named(other));
     other.map_or(Mention::Nothing, Mention::Other)
 }
 
@@ -38,10 +46,13 @@ fn texts(fields: &Fields) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The letters and separator in front of the digits at the end: `ord_` of `ord_1001`; `None` where it is not made that way.
+/// The letters and separator in front of the digits at the end: `ord_` of `ord_1001`; `None` where it is not
+/// made that way.
 fn stem(label: &str) -> Option<&str> {
     let stem = label.trim_end_matches(|character: char| character.is_ascii_digit());
-    let is_stem = stem.len() < label.len() && stem.contains(char::is_alphabetic) && !stem.ends_with(char::is_alphanumeric);
+    let is_stem = stem.len() < label.len()
+        && stem.contains(char::is_alphabetic)
+        && !stem.ends_with(char::is_alphanumeric);
     is_stem.then_some(stem)
 }
 
@@ -51,8 +62,9 @@ fn is_inside_word(character: char) -> bool {
 
 /// Whether the value stands in the text with no letter, digit or underscore directly before or behind it.
 fn has_word(text: &str, value: &str) -> bool {
-    text.match_indices(value)
-        .any(|(at, _)| !text[..at].ends_with(is_inside_word) && !text[at + value.len()..].starts_with(is_inside_word))
+    text.match_indices(value).any(|(at, _)| {
+        !text[..at].ends_with(is_inside_word) && !text[at + value.len()..].starts_with(is_inside_word)
+    })
 }
 
 /// The first word of the text that is the stem with digits behind it.
@@ -60,7 +72,9 @@ fn numbered_word(text: &str, stem: &str) -> Option<String> {
     text.match_indices(stem).find_map(|(at, _)| {
         let rest = &text[at + stem.len()..];
         let digits = rest.len() - rest.trim_start_matches(|character: char| character.is_ascii_digit()).len();
-        let is_word = digits > 0 && !text[..at].ends_with(is_inside_word) && !rest[digits..].starts_with(is_inside_word);
+        let is_word = digits > 0
+            && !text[..at].ends_with(is_inside_word)
+            && !rest[digits..].starts_with(is_inside_word);
         is_word.then(|| format!("{stem}{}", &rest[..digits]))
     })
 }
@@ -71,7 +85,11 @@ mod tests {
 
     fn of(text: &str, others: &[&str]) -> Mention {
         let others: Vec<Value> = others.iter().map(|other| Value::from(*other)).collect();
-        mention(&Value::from("ord_1001"), others.iter(), &Fields::new().with("amount", 10).with("description", text))
+        mention(
+            &Value::from("ord_1001"),
+            others.iter(),
+            &Fields::new().with("amount", 10).with("description", text),
+        )
     }
 
     fn other(value: &str) -> Mention {
@@ -105,7 +123,13 @@ mod tests {
     fn a_list_is_searched_and_a_label_without_a_separator_has_no_kind() {
         let tags = Fields::new().with("categories", vec!["news".to_owned(), "ord_7".to_owned()]);
         assert_eq!(mention(&Value::from("ord_1"), [].iter(), &tags), other("ord_7"));
-        assert_eq!(mention(&Value::from("7"), [].iter(), &Fields::new().with("text", "9 items")), Mention::Nothing);
-        assert_eq!(mention(&Value::from("A4"), [].iter(), &Fields::new().with("text", "on A5 paper")), Mention::Nothing);
+        assert_eq!(
+            mention(&Value::from("7"), [].iter(), &Fields::new().with("text", "9 items")),
+            Mention::Nothing
+        );
+        assert_eq!(
+            mention(&Value::from("A4"), [].iter(), &Fields::new().with("text", "on A5 paper")),
+            Mention::Nothing
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Whether an effect fits an intent, by one rule for all who ask: the scorer asks it of effects in the ledger, and a trial asks it of the effects
-//! that a service is about to commit, so that faults meet the attempts that the scenario is about. It reads no ledger and judges no trial.
+//! Whether an effect fits an intent, by one rule for all who ask: the scorer asks it of effects in the
+//! ledger, and a trial asks it of the effects that a service is about to commit, so that faults meet the
+//! attempts that the scenario is about. It reads no ledger and judges no trial.
 
 mod labels;
 mod records;
@@ -15,7 +16,8 @@ use labels::{Mention, mention};
 pub(crate) struct Names<'t>(pub(crate) &'t [(String, String)]);
 
 impl Names<'_> {
-    /// The value of a field of the scenario: under the subject's own name for it, otherwise under the scenario's.
+    /// The value of a field of the scenario: under the subject's own name for it, otherwise under the
+    /// scenario's.
     pub(crate) fn value<'f>(self, fields: &'f Fields, name: &str) -> Option<&'f Value> {
         let own = self.0.iter().filter(|(ours, _)| ours == name).find_map(|(_, theirs)| fields.get(theirs));
         own.or_else(|| fields.get(name))
@@ -81,24 +83,33 @@ impl<'t> Rule<'t> {
         (carried > 0 || agrees).then_some(Fit { agrees, carried })
     }
 
-    /// Whether the effect fits an intent of the case, however often that is due, or changes a record of which the case says how it must stand.
+    /// Whether the effect fits an intent of the case, however often that is due, or changes a record of which
+    /// the case says how it must stand.
     pub(crate) fn is_intended(self, effect: &str, fields: &Fields) -> bool {
         self.0.intents.iter().any(|intent| self.fit(intent, effect, fields).is_some())
             || self.0.records.iter().any(|due| due.concerns(effect, fields))
     }
 
     /// The fields in which an effect of the intent's kind is not as the intent asks.
-    pub(crate) fn contradictions(self, intent: &'t Intent, fields: &'t Fields) -> impl Iterator<Item = Contradiction<'t>> {
-        let asked = intent.like.iter().filter_map(move |(name, wanted)| match self.compare(intent, name, wanted, fields) {
-            Compared::Different(found) => Some(Contradiction { name, found, wanted }),
-            Compared::Same | Compared::Absent => None,
+    pub(crate) fn contradictions(
+        self,
+        intent: &'t Intent,
+        fields: &'t Fields,
+    ) -> impl Iterator<Item = Contradiction<'t>> {
+        let asked = intent.like.iter().filter_map(move |(name, wanted)| {
+            match self.compare(intent, name, wanted, fields) {
+                Compared::Different(found) => Some(Contradiction { name, found, wanted }),
+                Compared::Same | Compared::Absent => None,
+            }
         });
         asked.chain(unasked(intent, fields))
     }
 
     fn compare<'f>(self, intent: &Intent, name: &str, wanted: &Value, fields: &'f Fields) -> Compared<'f> {
         match self.names().value(fields, name) {
-            Some(have) if is_as(have, wanted) || is_same_ref(&intent.effect, name, have, wanted) => Compared::Same,
+            Some(have) if is_as(have, wanted) || is_same_ref(&intent.effect, name, have, wanted) => {
+                Compared::Same
+            }
             Some(have) => Compared::Different(Found::Value(have)),
             None if self.is_natural(&intent.effect, name) => Compared::Different(Found::Missing),
             None => match mention(wanted, self.other_values(intent, name), fields) {
@@ -125,7 +136,8 @@ impl<'t> Rule<'t> {
     }
 }
 
-/// The fields in which an effect is not as usual, although the intent asks for nothing else: a trial, a hundred units, an attachment.
+/// The fields in which an effect is not as usual, although the intent asks for nothing else: a trial, a
+/// hundred units, an attachment.
 fn unasked<'t>(intent: &'t Intent, fields: &'t Fields) -> impl Iterator<Item = Contradiction<'t>> {
     intent.defaults.iter().filter_map(|(name, wanted)| {
         let have = fields.get(name).filter(|have| !is_as(have, wanted))?;
@@ -140,9 +152,11 @@ enum Compared<'f> {
     Different(Found<'f>),
 }
 
-/// Whether a value is the one that was asked for. One of several is not: a mail to two is no mail to one of them.
+/// Whether a value is the one that was asked for. One of several is not: a mail to two is no mail to one of
+/// them.
 fn is_as(have: &Value, wanted: &Value) -> bool {
-    let is_several = matches!(have, Value::List(members) if members.len() != 1) && !matches!(wanted, Value::List(_));
+    let is_several =
+        matches!(have, Value::List(members) if members.len() != 1) && !matches!(wanted, Value::List(_));
     !is_several && have.meets(wanted)
 }
 

@@ -13,8 +13,14 @@ fn fit(intent: &Intent, effect: &str, fields: &Fields, terms: &Terms) -> Option<
 
 #[test]
 fn an_effect_that_names_the_intent_fits_whatever_it_is_like() {
-    assert_eq!(of(&Fields::new().with("order", "o1").with("amount", 10)), Some(Fit { agrees: true, carried: 1 }));
-    assert_eq!(of(&Fields::new().with("order", "o1").with("amount", 99)), Some(Fit { agrees: false, carried: 1 }));
+    assert_eq!(
+        of(&Fields::new().with("order", "o1").with("amount", 10)),
+        Some(Fit { agrees: true, carried: 1 })
+    );
+    assert_eq!(
+        of(&Fields::new().with("order", "o1").with("amount", 99)),
+        Some(Fit { agrees: false, carried: 1 })
+    );
 }
 
 #[test]
@@ -27,7 +33,10 @@ fn an_effect_that_leaves_the_order_out_fits_by_what_it_is_like() {
 #[test]
 fn an_effect_of_another_order_or_another_kind_does_not_fit() {
     assert_eq!(of(&Fields::new().with("order", "o2").with("amount", 10)), None);
-    assert_eq!(fit(&due("o1", 10, 1), "payment.refund", &Fields::new().with("order", "o1"), &terms([])), None);
+    assert_eq!(
+        fit(&due("o1", 10, 1), "payment.refund", &Fields::new().with("order", "o1"), &terms([])),
+        None
+    );
 }
 
 #[test]
@@ -74,8 +83,10 @@ fn a_field_that_every_such_effect_has_contradicts_where_it_is_missing() {
     let nobody = Fields::new().with("order", "o1").with("amount", 10);
     assert_eq!(fit(&intent, "payment.charge", &nobody, &terms), Some(Fit { agrees: false, carried: 1 }));
     let rule = Rule::new(&terms);
-    let found: Vec<_> =
-        rule.contradictions(&intent, &nobody).map(|contradiction| (contradiction.name, contradiction.found)).collect();
+    let found: Vec<_> = rule
+        .contradictions(&intent, &nobody)
+        .map(|contradiction| (contradiction.name, contradiction.found))
+        .collect();
     assert_eq!(found, [("customer", Found::Missing)]);
     assert_eq!(
         fit(&intent, "payment.charge", &nobody.clone().with("customer", "cus_42"), &terms),
@@ -86,7 +97,10 @@ fn a_field_that_every_such_effect_has_contradicts_where_it_is_missing() {
 #[test]
 fn a_selector_that_every_such_effect_has_selects_nothing_that_lacks_it() {
     let intent = Intent { which: Fields::new().with("customer", "cus_42"), ..due("o1", 10, 1) };
-    assert_eq!(fit(&intent, "payment.charge", &Fields::new().with("amount", 10), &with_customer([intent.clone()])), None);
+    assert_eq!(
+        fit(&intent, "payment.charge", &Fields::new().with("amount", 10), &with_customer([intent.clone()])),
+        None
+    );
 }
 
 #[test]
@@ -105,8 +119,12 @@ fn a_label_in_another_field_tells_which_intent_it_is() {
 
 #[test]
 fn a_record_that_must_stand_in_some_way_is_intended() {
-    let due =
-        crate::scenario::RecordDue { key: "stock".to_owned(), counter: false, value: 4.into(), start: serde_json::Value::Null };
+    let due = crate::scenario::RecordDue {
+        key: "stock".to_owned(),
+        counter: false,
+        value: 4.into(),
+        start: serde_json::Value::Null,
+    };
     let terms = Terms { records: vec![due], ..terms([]) };
     let rule = Rule::new(&terms);
     assert!(rule.is_intended("records.put", &Fields::new().with("key", "stock")));
@@ -115,8 +133,14 @@ fn a_record_that_must_stand_in_some_way_is_intended() {
 
 #[test]
 fn what_is_not_as_usual_contradicts_where_nobody_asks_for_it() {
-    let defaults = Fields::new().with("quantity", "1").with("trial_days", "0").with("cancel_at_period_end", "false");
-    let intent = Intent { which: Fields::new().with("customer", "cus_42"), like: Fields::new(), defaults, ..due("", 1, 1) };
+    let defaults =
+        Fields::new().with("quantity", "1").with("trial_days", "0").with("cancel_at_period_end", "false");
+    let intent = Intent {
+        which: Fields::new().with("customer", "cus_42"),
+        like: Fields::new(),
+        defaults,
+        ..due("", 1, 1)
+    };
     let terms = terms([]);
     let differing = |fields: Fields| {
         let contradictions = Rule::new(&terms).contradictions(&intent, &fields);
@@ -124,7 +148,10 @@ fn what_is_not_as_usual_contradicts_where_nobody_asks_for_it() {
     };
     assert!(differing(Fields::new()).is_empty(), "what is not told is as usual");
     assert!(differing(Fields::new().with("quantity", 1).with("cancel_at_period_end", false)).is_empty());
-    assert_eq!(differing(Fields::new().with("quantity", 100).with("trial_days", 730)), ["quantity", "trial_days"]);
+    assert_eq!(
+        differing(Fields::new().with("quantity", 100).with("trial_days", 730)),
+        ["quantity", "trial_days"]
+    );
     assert_eq!(differing(Fields::new().with("quantity", vec!["1".to_owned(), "1".to_owned()])), ["quantity"]);
 }
 
@@ -141,9 +168,15 @@ fn a_branch_or_a_tag_is_the_same_under_its_short_name_and_its_whole_one() {
         let fields = Fields::new().with("environment", "production").with("version", have);
         fit(&deploy(wanted), "deploy.deploy", &fields, &terms([])).is_some_and(|fit| fit.agrees)
     };
-    assert!(agrees("v1.4.2", "refs/tags/v1.4.2") && agrees("refs/tags/v1.4.2", "v1.4.2") && agrees("main", "heads/main"));
+    assert!(
+        agrees("v1.4.2", "refs/tags/v1.4.2")
+            && agrees("refs/tags/v1.4.2", "v1.4.2")
+            && agrees("main", "heads/main")
+    );
     assert!(agrees("refs/heads/main", "refs/heads/main"));
-    for (wanted, have) in [("v1.4.2", "refs/tags/v1.4.3"), ("v1.4.2", "refs/v1.4.2"), ("v1.4.2", "refs/tags/")] {
+    for (wanted, have) in
+        [("v1.4.2", "refs/tags/v1.4.3"), ("v1.4.2", "refs/v1.4.2"), ("v1.4.2", "refs/tags/")]
+    {
         assert!(!agrees(wanted, have), "{have}");
     }
 }

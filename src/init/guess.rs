@@ -31,8 +31,17 @@ impl Guess {
 }
 
 /// Files that are agents by their name. The first that is there counts.
-const AGENTS: [&str; 9] =
-    ["agent.py", "agent.ts", "agent.js", "agent.mjs", "agent.rb", "agent.sh", "src/agent.py", "src/agent.ts", "src/agent.js"];
+const AGENTS: [&str; 9] = [
+    "agent.py",
+    "agent.ts",
+    "agent.js",
+    "agent.mjs",
+    "agent.rb",
+    "agent.sh",
+    "src/agent.py",
+    "src/agent.ts",
+    "src/agent.js",
+];
 
 /// Files with which programs often begin. They count where nothing says more.
 const MAINS: [&str; 6] = ["main.py", "app.py", "index.ts", "src/index.ts", "index.js", "src/index.js"];
@@ -40,7 +49,8 @@ const MAINS: [&str; 6] = ["main.py", "app.py", "index.ts", "src/index.ts", "inde
 /// Guesses what starts the agent of this folder.
 #[must_use]
 pub fn guess(root: &Path) -> Guess {
-    let named = |files: &[&str]| files.iter().find(|file| root.join(file).is_file()).map(|file| of_file(root, file));
+    let named =
+        |files: &[&str]| files.iter().find(|file| root.join(file).is_file()).map(|file| of_file(root, file));
     named(&AGENTS)
         .or_else(|| start_script(root))
         .or_else(|| project_script(root))
@@ -74,7 +84,9 @@ fn package(root: &Path) -> Option<Value> {
 }
 
 fn uses_tsx(root: &Path) -> bool {
-    let named = |package: &Value| ["dependencies", "devDependencies"].iter().any(|list| package[*list]["tsx"].is_string());
+    let named = |package: &Value| {
+        ["dependencies", "devDependencies"].iter().any(|list| package[*list]["tsx"].is_string())
+    };
     root.join("node_modules/.bin/tsx").exists() || package(root).is_some_and(|package| named(&package))
 }
 
@@ -113,7 +125,10 @@ fn project_script(root: &Path) -> Option<Guess> {
 }
 
 fn program(root: &Path) -> Option<Guess> {
-    let ways = [("Cargo.toml", "src/main.rs", &["cargo", "run", "--quiet"][..]), ("go.mod", "main.go", &["go", "run", "."][..])];
+    let ways = [
+        ("Cargo.toml", "src/main.rs", &["cargo", "run", "--quiet"][..]),
+        ("go.mod", "main.go", &["go", "run", "."][..]),
+    ];
     let (list, main, command) =
         ways.into_iter().find(|(list, main, _)| root.join(list).is_file() && root.join(main).is_file())?;
     Some(Guess::found(command, format!("there is a {list} with a {main}")))

@@ -1,4 +1,5 @@
-//! Lays out what someone needs to test an agent of their own: `hapax.yaml`, a first scenario and a file for CI. Overwrites nothing.
+//! Lays out what someone needs to test an agent of their own: `hapax.yaml`, a first scenario and a file for
+//! CI. Overwrites nothing.
 
 mod guess;
 mod pipeline;
@@ -84,7 +85,9 @@ fn ignore_reports(root: &Path) -> Result<Option<Wrote>, InitError> {
     let failed = |error| InitError { path: path.clone(), error };
     let before = match fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return write_new(root, Path::new(NAME), REPORTS).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return write_new(root, Path::new(NAME), REPORTS).map(Some);
+        }
         Err(error) => return Err(failed(error)),
     };
     if before.lines().any(|line| matches!(line.trim(), "reports" | "reports/" | "/reports" | "/reports/")) {
@@ -102,5 +105,4 @@ fn quoted_list(command: &[String]) -> String {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

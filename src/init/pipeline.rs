@@ -1,4 +1,5 @@
-//! The file with which hapax runs in CI: for GitHub or for GitLab, at the root of the repository, with what the agent needs.
+//! The file with which hapax runs in CI: for GitHub or for GitLab, at the root of the repository, with what
+//! the agent needs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,8 +23,9 @@ pub(super) fn pipeline(root: &Path, guess: &Guess) -> Pipeline {
     let place = Place::of(root);
     let directory = if place.below.is_empty() { "." } else { &place.below };
     let prefix = if place.below.is_empty() { String::new() } else { format!("{}/", place.below) };
-    let fill =
-        |text: &str, setup: &str| text.replace("@SETUP@\n", setup).replace("@DIRECTORY@", directory).replace("@PREFIX@", &prefix);
+    let fill = |text: &str, setup: &str| {
+        text.replace("@SETUP@\n", setup).replace("@DIRECTORY@", directory).replace("@PREFIX@", &prefix)
+    };
     let setup = Setup::of(root, guess);
     if !place.is_gitlab {
         let path = place.up.join(".github/workflows/hapax.yml");
@@ -37,7 +39,8 @@ pub(super) fn pipeline(root: &Path, guess: &Guess) -> Pipeline {
 
 /// Where a folder stands in its repository.
 struct Place {
-    /// The way from the folder to the root of the repository: `../..`; empty where it is the root, or there is none.
+    /// The way from the folder to the root of the repository: `../..`; empty where it is the root, or there
+    /// is none.
     up: PathBuf,
     /// The way from the root to the folder: `services/billing`.
     below: String,
@@ -48,12 +51,16 @@ impl Place {
     fn of(root: &Path) -> Self {
         let here = Place { up: PathBuf::new(), below: String::new(), is_gitlab: false };
         // The folder itself may be given as an empty path.
-        let Ok(folder) = fs::canonicalize(if root.as_os_str().is_empty() { Path::new(".") } else { root }) else { return here };
+        let Ok(folder) = fs::canonicalize(if root.as_os_str().is_empty() { Path::new(".") } else { root })
+        else {
+            return here;
+        };
         let Some(top) = folder.ancestors().find(|folder| folder.join(".git").exists()) else { return here };
         let Ok(below) = folder.strip_prefix(top) else { return here };
         let up = below.components().map(|_| "..").collect();
         let config = fs::read_to_string(top.join(".git/config")).unwrap_or_default();
-        let is_gitlab = config.lines().any(|line| line.trim_start().starts_with("url") && line.contains("gitlab"));
+        let is_gitlab =
+            config.lines().any(|line| line.trim_start().starts_with("url") && line.contains("gitlab"));
         Place {
             up,
             below: below.to_string_lossy().replace('\\', "/"),
@@ -85,7 +92,8 @@ impl Setup {
             [] => return Setup::Nothing,
             [program, others @ ..] => (program.as_str(), others.last().map_or("", String::as_str)),
         };
-        let is_python = program.starts_with("python") || program.starts_with(".venv/") || has("pyproject.toml");
+        let is_python =
+            program.starts_with("python") || program.starts_with(".venv/") || has("pyproject.toml");
         match program {
             "uv" => Setup::Uv,
             "npm" | "npx" | "node" | "pnpm" | "yarn" => Setup::Node {
@@ -100,7 +108,11 @@ impl Setup {
             "go" => Setup::Go,
             "ruby" | "bundle" => Setup::Ruby,
             _ if is_python || last.ends_with(".py") => Setup::Python {
-                installs: match (program.starts_with(".venv/"), has("requirements.txt"), has("pyproject.toml")) {
+                installs: match (
+                    program.starts_with(".venv/"),
+                    has("requirements.txt"),
+                    has("pyproject.toml"),
+                ) {
                     (true, true, _) => "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
                     (true, false, true) => "python3 -m venv .venv && .venv/bin/pip install .",
                     (true, false, false) => "python3 -m venv .venv",
@@ -115,15 +127,20 @@ impl Setup {
 
     /// Its steps of a GitHub workflow.
     fn github(self) -> String {
-        let with = |action: &str, with: &str| format!("      - uses: {action}\n        with: {{ {with} }}\n\n");
+        let with =
+            |action: &str, with: &str| format!("      - uses: {action}\n        with: {{ {with} }}\n\n");
         let installed = |command: &str| match command {
             "" => String::new(),
             command => format!("      - name: Install what the agent needs\n        run: {command}\n\n"),
         };
         match self {
-            Setup::Python { installs } => with("actions/setup-python@v6", "python-version: \"3.13\"") + &installed(installs),
+            Setup::Python { installs } => {
+                with("actions/setup-python@v6", "python-version: \"3.13\"") + &installed(installs)
+            }
             Setup::Uv => "      - uses: astral-sh/setup-uv@v7\n\n".to_owned() + &installed("uv sync"),
-            Setup::Node { installs } => with("actions/setup-node@v5", "node-version: 22") + &installed(installs),
+            Setup::Node { installs } => {
+                with("actions/setup-node@v5", "node-version: 22") + &installed(installs)
+            }
             Setup::Go => with("actions/setup-go@v6", "go-version: stable"),
             Setup::Ruby => with("ruby/setup-ruby@v1", "ruby-version: \"3.4\", bundler-cache: true"),
             Setup::Nothing => "      # What your agent needs to run goes here.\n\n".to_owned(),
@@ -134,7 +151,9 @@ impl Setup {
     fn gitlab(self) -> String {
         let (packages, installs) = match self {
             Setup::Python { installs } => ("python3 python3-pip python3-venv python-is-python3", installs),
-            Setup::Uv => ("python3 pipx", "pipx install uv && export PATH=\"$HOME/.local/bin:$PATH\" && uv sync"),
+            Setup::Uv => {
+                ("python3 pipx", "pipx install uv && export PATH=\"$HOME/.local/bin:$PATH\" && uv sync")
+            }
             Setup::Node { installs } => ("nodejs npm", installs),
             Setup::Go => ("golang-go", ""),
             Setup::Ruby => ("ruby-full bundler", "if [ -f Gemfile ]; then bundle install; fi"),
@@ -144,7 +163,8 @@ impl Setup {
         let installs = installs
             .replace("pip install", "pip install --break-system-packages")
             .replace(".venv/bin/pip install --break-system-packages", ".venv/bin/pip install");
-        let mut lines = format!("    - apt-get update && apt-get install -y --no-install-recommends {packages}\n");
+        let mut lines =
+            format!("    - apt-get update && apt-get install -y --no-install-recommends {packages}\n");
         if !installs.is_empty() {
             lines += &format!("    - {installs}\n");
         }

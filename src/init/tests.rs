@@ -31,12 +31,17 @@ fn what_the_project_itself_uses_runs_the_agent() {
     let start = r#"{"scripts": {"start": "node x.js"}}"#;
     assert_eq!(command(&[("package.json", start), ("index.js", "")]), "npm start --silent");
     assert_eq!(command(&[("package.json", start), ("pnpm-lock.yaml", "")]), "pnpm --silent start");
-    let project =
-        "[project]\nname = \"billing\"\n\n[project.scripts]\n# what starts it\nbilling-agent = \"billing:main\"\n[tool.x]\n";
+    let project = "[project]\nname = \"billing\"\n\n[project.scripts]\n# what starts it\nbilling-agent = \"billing:main\"\n[tool.x]\n";
     assert_eq!(command(&[("pyproject.toml", project)]), "billing-agent");
     assert_eq!(command(&[("pyproject.toml", project), ("uv.lock", "")]), "uv run billing-agent");
-    assert_eq!(command(&[("pyproject.toml", project), (".venv/bin/billing-agent", "")]), ".venv/bin/billing-agent");
-    assert_eq!(command(&[("pyproject.toml", "[project.scripts]\n[other]\nx = 1\n"), ("main.py", "")]), "python3 main.py");
+    assert_eq!(
+        command(&[("pyproject.toml", project), (".venv/bin/billing-agent", "")]),
+        ".venv/bin/billing-agent"
+    );
+    assert_eq!(
+        command(&[("pyproject.toml", "[project.scripts]\n[other]\nx = 1\n"), ("main.py", "")]),
+        "python3 main.py"
+    );
 }
 
 #[test]
@@ -58,7 +63,10 @@ fn the_workflow_goes_to_the_root_of_the_repository_with_what_the_agent_needs() {
     ] {
         assert!(workflow.contains(line), "{line}\n{workflow}");
     }
-    assert!(["@SETUP@", "@DIRECTORY@", "@PREFIX@"].iter().all(|place| !workflow.contains(place)), "{workflow}");
+    assert!(
+        ["@SETUP@", "@DIRECTORY@", "@PREFIX@"].iter().all(|place| !workflow.contains(place)),
+        "{workflow}"
+    );
 }
 
 #[test]
@@ -73,14 +81,18 @@ fn a_gitlab_remote_gets_a_gitlab_file() {
     let taken = folder(&[(".git/config", gitlab), (".gitlab-ci.yml", "mine"), ("agent.sh", "")]);
     let wrote = lay_out(taken.path(), &guess(taken.path())).unwrap();
     assert!(wrote.contains(&Wrote::New(".gitlab/hapax.yml".to_owned())), "{wrote:?}");
-    assert!(wrote.iter().any(|wrote| matches!(wrote, Wrote::ToDo(what) if what.contains("include"))), "{wrote:?}");
+    assert!(
+        wrote.iter().any(|wrote| matches!(wrote, Wrote::ToDo(what) if what.contains("include"))),
+        "{wrote:?}"
+    );
     assert_eq!(fs::read_to_string(taken.path().join(".gitlab-ci.yml")).unwrap(), "mine");
 }
 
 #[test]
 fn reports_are_ignored_once() {
     let text = |folder: &tempfile::TempDir| fs::read_to_string(folder.path().join(".gitignore")).unwrap();
-    let (new, mine, done) = (folder(&[]), folder(&[(".gitignore", "target")]), folder(&[(".gitignore", "/reports/\n")]));
+    let (new, mine, done) =
+        (folder(&[]), folder(&[(".gitignore", "target")]), folder(&[(".gitignore", "/reports/\n")]));
     for folder in [&new, &mine, &done] {
         lay_out(folder.path(), &guess(folder.path())).unwrap();
         lay_out(folder.path(), &guess(folder.path())).unwrap();
@@ -131,13 +143,17 @@ fn no_shipped_workflow_installs_hapax_by_its_name() {
         include_str!("../../examples/ci/gitlab.yml"),
     ];
     for workflow in shipped {
-        let installs = workflow.lines().filter(|line| line.contains("cargo install") || line.contains("cargo binstall"));
+        let installs =
+            workflow.lines().filter(|line| line.contains("cargo install") || line.contains("cargo binstall"));
         let mut count = 0;
         for line in installs {
             assert!(line.contains("cargo install --path .hapax --locked"), "{line}");
             count += 1;
         }
         assert_eq!(count, 1, "it builds hapax once:\n{workflow}");
-        assert!(workflow.contains("Until there is a release, it is built from a checkout."), "it says why:\n{workflow}");
+        assert!(
+            workflow.contains("Until there is a release, it is built from a checkout."),
+            "it says why:\n{workflow}"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Whether a report, the plan records of its ledger file and the ledgers belong together. Whatever does not agree is an error: a report
-//! without its failed cases, a trial that points at another ledger, terms that were changed. Pure.
+//! Whether a report, the plan records of its ledger file and the ledgers belong together. Whatever does not
+//! agree is an error: a report without its failed cases, a trial that points at another ledger, terms that
+//! were changed. Pure.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +69,10 @@ pub fn agree(report: &Report, contents: &Contents) -> Result<(), Disagreement> {
             return differs(format!("report.json has the case {} twice", shown(&case.id)));
         }
         let Some((plan, hash)) = planned.get(case.id.as_str()) else {
-            return differs(format!("report.json has a case {} that the plan does not name", shown(&case.id)));
+            return differs(format!(
+                "report.json has a case {} that the plan does not name",
+                shown(&case.id)
+            ));
         };
         of_case(case, plan, hash, &contents.ledgers)?;
     }
@@ -81,7 +85,9 @@ pub fn agree(report: &Report, contents: &Contents) -> Result<(), Disagreement> {
 
 /// Whether the plans make the run that the report tells of.
 fn parts(report: &Report, plans: &[HashedPlan]) -> Result<(), Disagreement> {
-    let part = |part: Option<(u32, u32)>| part.map_or_else(|| "none".to_owned(), |(part, of)| format!("{part}/{of}"));
+    let part = |part: Option<(u32, u32)>| {
+        part.map_or_else(|| "none".to_owned(), |(part, of)| format!("{part}/{of}"))
+    };
     if let [only] = plans {
         // A run of one part can have been merged from it.
         if !(report.partition.is_none() && only.plan.part == Some((1, 1))) {
@@ -89,11 +95,15 @@ fn parts(report: &Report, plans: &[HashedPlan]) -> Result<(), Disagreement> {
         }
     } else {
         let mut found: Vec<String> = plans.iter().map(|hashed| part(hashed.plan.part)).collect();
-        let mut all: Vec<String> = (1..=plans.len()).map(|number| format!("{number}/{}", plans.len())).collect();
+        let mut all: Vec<String> =
+            (1..=plans.len()).map(|number| format!("{number}/{}", plans.len())).collect();
         found.sort();
         all.sort();
         if report.partition.is_some() || found != all {
-            return differs(format!("ledger.jsonl has the plans of the parts {}, which make no whole run", found.join(", ")));
+            return differs(format!(
+                "ledger.jsonl has the plans of the parts {}, which make no whole run",
+                found.join(", ")
+            ));
         }
     }
     for HashedPlan { plan, .. } in plans {
@@ -105,7 +115,9 @@ fn parts(report: &Report, plans: &[HashedPlan]) -> Result<(), Disagreement> {
     }
     if let Some(other) = plans.iter().find(|other| other.plan.settings != plans[0].plan.settings) {
         let part = part(other.plan.part);
-        return differs(format!("part {part} was run with other settings of the subject than the first part"));
+        return differs(format!(
+            "part {part} was run with other settings of the subject than the first part"
+        ));
     }
     let mut skipped: Vec<_> = plans.iter().flat_map(|hashed| &hashed.plan.skipped).collect();
     let mut reported: Vec<_> = report.skipped.iter().collect();
@@ -118,7 +130,12 @@ fn parts(report: &Report, plans: &[HashedPlan]) -> Result<(), Disagreement> {
     Ok(())
 }
 
-fn of_case(case: &CaseReport, plan: &PlannedCase, hash: &str, ledgers: &BTreeMap<String, Saved>) -> Result<(), Disagreement> {
+fn of_case(
+    case: &CaseReport,
+    plan: &PlannedCase,
+    hash: &str,
+    ledgers: &BTreeMap<String, Saved>,
+) -> Result<(), Disagreement> {
     let id = shown(&case.id);
     if let Some(name) = changed_term(case, plan) {
         return differs(format!("the terms of {id} are not those of the plan: `{name}` was changed"));
@@ -145,14 +162,23 @@ fn of_trial(
     let which = format!("trial {} of {}", trial.trial, shown(&case.id));
     let place = usize::try_from(trial.trial).ok().and_then(|number| number.checked_sub(1));
     let Some(seed) = place.and_then(|place| plan.seeds.get(place)) else {
-        return differs(format!("report.json has {which}, and the plan has {} trials of it", plan.seeds.len()));
+        return differs(format!(
+            "report.json has {which}, and the plan has {} trials of it",
+            plan.seeds.len()
+        ));
     };
     same(&format!("the seed of {which}"), &trial.seed.to_string(), &seed.to_string())?;
     if round_of(&trial.ledger, &case.id, trial.trial).is_none() {
-        return differs(format!("{which} points at the ledger {}, which is that of another trial", shown(&trial.ledger)));
+        return differs(format!(
+            "{which} points at the ledger {}, which is that of another trial",
+            shown(&trial.ledger)
+        ));
     }
     let Some(saved) = ledgers.get(&trial.ledger) else {
-        return differs(format!("ledger.jsonl has no ledger {}, which report.json names for {which}", shown(&trial.ledger)));
+        return differs(format!(
+            "ledger.jsonl has no ledger {}, which report.json names for {which}",
+            shown(&trial.ledger)
+        ));
     };
     opened(saved, &which, *seed, hash)?;
     // A ledger that was cut off proves nothing, and is shown as void.
@@ -177,7 +203,8 @@ pub(crate) fn opened(saved: &Saved, which: &str, seed: u64, hash: &str) -> Resul
     }
 }
 
-/// Every trial that was finished is in the report, exactly once; and all of them are, unless the run was interrupted.
+/// Every trial that was finished is in the report, exactly once; and all of them are, unless the run was
+/// interrupted.
 fn nothing_left_out(
     report: &Report,
     plan: &PlannedCase,
@@ -191,7 +218,9 @@ fn nothing_left_out(
     for number in (1..).take(plan.seeds.len()) {
         let trial = case.and_then(|case| case.trials.iter().find(|trial| trial.trial == number));
         if trial.is_none() && !report.interrupted {
-            return differs(format!("the plan has a trial {number} of {id}, and report.json does not have it"));
+            return differs(format!(
+                "the plan has a trial {number} of {id}, and report.json does not have it"
+            ));
         }
         let prefix = format!("{}#{number}", plan.id);
         let of_trial = ledgers.range(prefix.clone()..).take_while(|(name, _)| name.starts_with(&prefix));
@@ -208,7 +237,8 @@ fn nothing_left_out(
     Ok(())
 }
 
-/// The first field of the terms that is not the same, in whatever order a program that wrote the report again put its parts.
+/// The first field of the terms that is not the same, in whatever order a program that wrote the report again
+/// put its parts.
 fn changed_term(case: &CaseReport, plan: &PlannedCase) -> Option<String> {
     let fields = |terms| match serde_json::to_value(terms) {
         Ok(serde_json::Value::Object(fields)) => fields,
@@ -235,5 +265,4 @@ fn differs(what: String) -> Result<(), Disagreement> {
 }
 
 #[cfg(test)]
-#[path = "agree_tests.rs"]
 mod tests;

@@ -8,7 +8,7 @@ use super::plain::case_headline;
 use super::tally::{result_of, worst_first};
 use super::text::line;
 use super::words::counted;
-use crate::score::Result3;
+use crate::score::TrialStatus;
 
 /// GitHub shows so many of a step.
 const SHOWN: usize = 10;
@@ -18,23 +18,42 @@ const WORDS: usize = 1_000;
 /// One line for each place in a scenario file at which something failed or is void, worst first.
 #[must_use]
 pub fn annotations(report: &Report) -> String {
-    let mut places: Vec<(&str, usize, Result3, String, usize)> = Vec::new();
+    let mut places: Vec<(&str, usize, TrialStatus, String, usize)> = Vec::new();
     for case in worst_first(report) {
         let result = result_of(case);
-        if result == Result3::Pass {
+        if result == TrialStatus::Pass {
             continue;
         }
         match places.iter_mut().find(|(file, at, ..)| (*file, *at) == (case.file.as_str(), case.line)) {
             Some((.., more)) => *more += 1,
-            None => places.push((&case.file, case.line, result, format!("{}: {}", line(&case.id, 300), case_headline(case)), 0)),
+            None => places.push((
+                &case.file,
+                case.line,
+                result,
+                format!("{}: {}", line(&case.id, 300), case_headline(case)),
+                0,
+            )),
         }
     }
     let mut out = String::new();
     for (file, at, result, message, more) in places.iter().take(SHOWN) {
-        let (level, title) = if *result == Result3::Fail { ("error", "hapax: failed") } else { ("warning", "hapax: void") };
-        let more = if *more == 0 { String::new() } else { format!("\nAnd {} of this scenario.", counted(*more, "more case")) };
+        let (level, title) = if *result == TrialStatus::Fail {
+            ("error", "hapax: failed")
+        } else {
+            ("warning", "hapax: void")
+        };
+        let more = if *more == 0 {
+            String::new()
+        } else {
+            format!("\nAnd {} of this scenario.", counted(*more, "more case"))
+        };
         let message = data(&inert::text(&format!("{}{more}", line(message, WORDS))));
-        let _ = writeln!(out, "::{level} file={},line={at},title={}::{message}", property(&line(file, 300)), property(title));
+        let _ = writeln!(
+            out,
+            "::{level} file={},line={at},title={}::{message}",
+            property(&line(file, 300)),
+            property(title)
+        );
     }
     out
 }
@@ -73,7 +92,8 @@ mod tests {
 
     #[test]
     fn cases_of_one_scenario_share_a_line() {
-        let (report, _) = sample::gathered(vec![sample::double_charge("none"), sample::double_charge("stripe")]);
+        let (report, _) =
+            sample::gathered(vec![sample::double_charge("none"), sample::double_charge("stripe")]);
         let text = annotations(&report);
         assert_eq!(text.lines().count(), 1, "{text}");
         assert!(text.contains("%0AAnd 1 more case of this scenario."), "{text}");

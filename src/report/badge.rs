@@ -5,7 +5,7 @@ use serde_json::json;
 use super::model::Report;
 use super::tally::Tally;
 use super::words::{counted, percent};
-use crate::score::Result3;
+use crate::score::TrialStatus;
 
 /// The badge of a run.
 #[must_use]
@@ -13,14 +13,20 @@ pub fn badge(report: &Report) -> String {
     let tally = Tally::of(report);
     let (message, colour) = match (tally.exactly_once_rate(), tally.result()) {
         (None, _) => ("no trial".to_owned(), "lightgrey"),
-        (Some(_), Result3::Pass) => (format!("all of {}", counted(tally.cases.all(), "case")), "brightgreen"),
-        (Some(rate), Result3::Void) if tally.unfinished => (format!("{}, not finished", percent(rate)), "yellow"),
-        (Some(rate), Result3::Void) => (format!("{}, {} void", percent(rate), tally.cases.void), "yellow"),
-        (Some(rate), Result3::Fail) => {
+        (Some(_), TrialStatus::Pass) => {
+            (format!("all of {}", counted(tally.cases.all(), "case")), "brightgreen")
+        }
+        (Some(rate), TrialStatus::Void) if tally.unfinished => {
+            (format!("{}, not finished", percent(rate)), "yellow")
+        }
+        (Some(rate), TrialStatus::Void) => {
+            (format!("{}, {} void", percent(rate), tally.cases.void), "yellow")
+        }
+        (Some(rate), TrialStatus::Fail) => {
             (format!("{}, {} of {} failed", percent(rate), tally.cases.fail, tally.cases.all()), "red")
         }
     };
-    let failed = tally.result() == Result3::Fail;
+    let failed = tally.result() == TrialStatus::Fail;
     let badge = json!({ "schemaVersion": 1, "label": "exactly once", "message": message, "color": colour, "isError": failed });
     format!("{badge}\n")
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use mock_services::yaml::{Kind, Problems, Reader, Source, nearest, parse, shown, write_field_name};
 
 use super::Report;
-use crate::scenario::Come;
+use crate::scenario::ControlOutcome;
 
 /// What stands at the top of every baseline.
 const HEAD: &str = "\
@@ -16,7 +16,7 @@ const HEAD: &str = "\
 
 /// What is known to fail: cases, and what each comes to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Baseline(BTreeMap<String, Come>);
+pub struct Baseline(BTreeMap<String, ControlOutcome>);
 
 /// What becomes of an entry whose case is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,9 +46,9 @@ pub struct Moved {
     /// The id of the case.
     pub id: String,
     /// The worst that its trials came to.
-    pub came: Come,
+    pub came: ControlOutcome,
     /// What the baseline says; nothing where it was to pass.
-    pub was: Option<Come>,
+    pub was: Option<ControlOutcome>,
 }
 
 impl Baseline {
@@ -66,16 +66,22 @@ impl Baseline {
                 if gone == Gone::Refused {
                     let help = match nearest(&key.name, ids.iter().copied()) {
                         Some(near) => {
-                            format!("did you mean `{near}`? if it is gone, take the line out, or use --update-baseline")
+                            format!(
+                                "did you mean `{near}`? if it is gone, take the line out, or use --update-baseline"
+                            )
                         }
                         None => "take the line out, or use --update-baseline".to_owned(),
                     };
-                    reader.report_with_help(key.span, format!("there is no case `{}`", shown(&key.name)), help);
+                    reader.report_with_help(
+                        key.span,
+                        format!("there is no case `{}`", shown(&key.name)),
+                        help,
+                    );
                 }
                 continue;
             }
-            if let Some(come) = reader.one_of(node, &failures()) {
-                known.insert(key.name.clone(), come);
+            if let Some(control_outcome) = reader.one_of(node, &failures()) {
+                known.insert(key.name.clone(), control_outcome);
             }
         }
         reader.finish(Some(Baseline(known)))
@@ -88,8 +94,8 @@ impl Baseline {
         for (id, came) in came_to(report) {
             let was = self.0.get(&id).copied();
             let among = match (came, was) {
-                (Come::Pass, None) => continue,
-                (Come::Void, _) => &mut measured.void,
+                (ControlOutcome::Pass, None) => continue,
+                (ControlOutcome::Void, _) => &mut measured.void,
                 (came, Some(was)) if came == was => &mut measured.known,
                 (came, Some(was)) if came < was => &mut measured.better,
                 _ => &mut measured.worse,
@@ -99,15 +105,15 @@ impl Baseline {
         measured
     }
 
-    /// This baseline with what a run came to in place of what it says of the cases that were run. A case that is void proves nothing, so
-    /// it stays as it was.
+    /// This baseline with what a run came to in place of what it says of the cases that were run. A case that
+    /// is void proves nothing, so it stays as it was.
     #[must_use]
     pub fn updated(&self, report: &Report) -> Self {
         let mut known = self.0.clone();
         for (id, came) in came_to(report) {
             match came {
-                Come::Void => {}
-                Come::Pass => {
+                ControlOutcome::Void => {}
+                ControlOutcome::Pass => {
                     known.remove(&id);
                 }
                 _ => {
@@ -137,17 +143,23 @@ impl Baseline {
         if self.0.is_empty() {
             text.push_str("{}\n");
         }
-        for (id, come) in &self.0 {
-            let _ = writeln!(text, "{}: {}", key(id), come.word());
+        for (id, control_outcome) in &self.0 {
+            let _ = writeln!(text, "{}: {}", key(id), control_outcome.word());
         }
         text
     }
 }
 
 /// What a case can be known to come to. A void one proves nothing, so there is nothing to know.
-fn failures() -> Vec<(&'static str, Come)> {
-    let fails = |come: &Come| !matches!(come, Come::Pass | Come::Void);
-    Come::ALL.into_iter().filter(fails).map(|come| (come.word(), come)).collect()
+fn failures() -> Vec<(&'static str, ControlOutcome)> {
+    let fails = |control_outcome: &ControlOutcome| {
+        !matches!(control_outcome, ControlOutcome::Pass | ControlOutcome::Void)
+    };
+    ControlOutcome::ALL
+        .into_iter()
+        .filter(fails)
+        .map(|control_outcome| (control_outcome.word(), control_outcome))
+        .collect()
 }
 
 /// An id as it is written before a colon: most need no quotes.
@@ -158,13 +170,12 @@ fn key(id: &str) -> String {
 }
 
 /// The worst that each case came to.
-fn came_to(report: &Report) -> impl Iterator<Item = (String, Come)> {
+fn came_to(report: &Report) -> impl Iterator<Item = (String, ControlOutcome)> {
     report.cases.iter().filter_map(|case| {
-        let worst = case.trials.iter().map(|trial| trial.verdict.come()).max()?;
+        let worst = case.trials.iter().map(|trial| trial.verdict.control_outcome()).max()?;
         Some((case.id.clone(), worst))
     })
 }
 
 #[cfg(test)]
-#[path = "baseline_tests.rs"]
 mod tests;

@@ -7,9 +7,10 @@ use super::paint::Paint;
 use super::terminal::View;
 use super::text::line;
 use super::words::counted;
-use crate::scenario::Come;
+use crate::scenario::ControlOutcome;
 
-/// What got worse, what is known to fail, what got better and what proves nothing; `file` is the name of the baseline.
+/// What got worse, what is known to fail, what got better and what proves nothing; `file` is the name of the
+/// baseline.
 #[must_use]
 pub fn baseline_text(measured: &Measured, file: &str, view: &View) -> String {
     let (paint, file) = (Paint { colour: view.colour }, line(file, 200));
@@ -38,14 +39,15 @@ fn change(moved: &Moved) -> String {
     match moved.was {
         Some(was) if was == moved.came => moved.came.word().to_owned(),
         Some(was) => format!("{} → {}", was.word(), moved.came.word()),
-        None if moved.came == Come::Void => moved.came.word().to_owned(),
+        None if moved.came == ControlOutcome::Void => moved.came.word().to_owned(),
         None => format!("{}, not known to fail", moved.came.word()),
     }
 }
 
 fn result(measured: &Measured, paint: Paint) -> String {
     let rest = format!("{} known to fail, {} better", measured.known.len(), measured.better.len());
-    let void = if measured.void.is_empty() { String::new() } else { format!("{} void, ", measured.void.len()) };
+    let void =
+        if measured.void.is_empty() { String::new() } else { format!("{} void, ", measured.void.len()) };
     if !measured.worse.is_empty() {
         format!("{}  {} worse, {void}{rest}", paint.bad("FAILED"), counted(measured.worse.len(), "case"))
     } else if !measured.void.is_empty() {

@@ -34,7 +34,8 @@ pub(crate) fn causes(report: &Report) -> Vec<Cause<'_>> {
         for trial in &case.trials {
             let mut seen = Vec::new();
             for finding in trial.verdict.findings.iter().filter(|finding| finding.fails) {
-                let (kind, remedy, example) = (finding.kind, finding.remedy.as_str(), finding.message.as_str());
+                let (kind, remedy, example) =
+                    (finding.kind, finding.remedy.as_str(), finding.message.as_str());
                 let place = *places.entry((kind, remedy)).or_insert_with(|| {
                     causes.push(Cause { kind, remedy, example, cases: Vec::new(), trials: 0 });
                     causes.len() - 1

@@ -1,13 +1,14 @@
-//! Two runs side by side: what got better, worse, new and gone; with several trials, whether the difference is more than chance.
+//! Two runs side by side: what got better, worse, new and gone; with several trials, whether the difference
+//! is more than chance.
 
 use std::collections::BTreeMap;
 
-use super::headline::come_of;
+use super::headline::control_outcome_of;
 use super::model::{CaseReport, Report};
 use super::tally::{Count, count, outcome_of, result_of};
-use crate::scenario::{Come, Promise};
+use crate::scenario::{ControlOutcome, Promise};
 use crate::score::stats::fisher_exact;
-use crate::score::{Outcome, Result3};
+use crate::score::{Outcome, TrialStatus};
 
 /// A difference that chance alone makes less often than this is more than chance.
 pub const SIGNIFICANT: f64 = 0.05;
@@ -25,7 +26,8 @@ pub struct Comparison {
     pub same: usize,
     /// How many cases that are in both have another scenario, whatever they came to.
     pub scenarios_changed: usize,
-    /// What the two runs were judged by, where that is not the same: then no change says anything about the agent alone.
+    /// What the two runs were judged by, where that is not the same: then no change says anything about the
+    /// agent alone.
     pub promises: Option<(Promise, Promise)>,
     /// The versions of hapax, where they are not the same.
     pub versions: Option<(String, String)>,
@@ -100,11 +102,11 @@ impl ChangeKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaseState {
     /// The worst result of its trials.
-    pub result: Result3,
+    pub result: TrialStatus,
     /// The worst outcome of its trials.
     pub outcome: Outcome,
     /// What it comes to in one word.
-    pub come: Come,
+    pub control_outcome: ControlOutcome,
     /// How many of its trials passed.
     pub passed: usize,
     /// How many proved something.
@@ -117,7 +119,14 @@ impl CaseState {
     fn of(case: &CaseReport) -> Self {
         let count: Count = count(&case.trials);
         let (result, outcome) = (result_of(case), outcome_of(case));
-        CaseState { result, outcome, come: come_of(case), passed: count.pass, judged: count.judged(), trials: count.all() }
+        CaseState {
+            result,
+            outcome,
+            control_outcome: control_outcome_of(case),
+            passed: count.pass,
+            judged: count.judged(),
+            trials: count.all(),
+        }
     }
 }
 
@@ -182,7 +191,7 @@ fn kind(old: Option<CaseState>, new: Option<CaseState>) -> Option<ChangeKind> {
             std::cmp::Ordering::Less => Some(ChangeKind::Better),
             std::cmp::Ordering::Equal => share(old, new),
         },
-        (None, Some(new)) if new.result == Result3::Fail => Some(ChangeKind::NewFailing),
+        (None, Some(new)) if new.result == TrialStatus::Fail => Some(ChangeKind::NewFailing),
         (None, Some(_)) => Some(ChangeKind::New),
         (Some(_), None) => Some(ChangeKind::Gone),
         (None, None) => None,
@@ -192,9 +201,9 @@ fn kind(old: Option<CaseState>, new: Option<CaseState>) -> Option<ChangeKind> {
 /// A pass is better than a void case, which is better than a failure; among failures the outcome tells.
 fn badness(state: CaseState) -> (u8, Outcome) {
     match state.result {
-        Result3::Pass => (0, Outcome::ExactlyOnce),
-        Result3::Void => (1, Outcome::ExactlyOnce),
-        Result3::Fail => (2, state.outcome),
+        TrialStatus::Pass => (0, Outcome::ExactlyOnce),
+        TrialStatus::Void => (1, Outcome::ExactlyOnce),
+        TrialStatus::Fail => (2, state.outcome),
     }
 }
 
@@ -212,5 +221,4 @@ fn chance(old: CaseState, new: CaseState) -> Option<f64> {
 }
 
 #[cfg(test)]
-#[path = "compare_tests.rs"]
 mod tests;

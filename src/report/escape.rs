@@ -24,18 +24,25 @@ pub(crate) fn markdown(text: &str) -> String {
 /// Text as code, within a line.
 #[must_use]
 pub(crate) fn code(text: &str) -> String {
-    format!("<code>{}</code>", html(&text.replace(['\n', '\r'], " ")).replace('|', "&#124;").replace('`', "&#96;"))
+    format!(
+        "<code>{}</code>",
+        html(&text.replace(['\n', '\r'], " ")).replace('|', "&#124;").replace('`', "&#96;")
+    )
 }
 
 /// Text as a block of code. Markdown ends a block of HTML at a blank line, so there is none.
 #[must_use]
 pub(crate) fn pre(text: &str) -> String {
-    let lines: Vec<String> =
-        text.trim_end().lines().map(|line| if line.trim().is_empty() { "&#32;".to_owned() } else { html(line) }).collect();
+    let lines: Vec<String> = text
+        .trim_end()
+        .lines()
+        .map(|line| if line.trim().is_empty() { "&#32;".to_owned() } else { html(line) })
+        .collect();
     format!("<pre>\n{}\n</pre>", lines.join("\n"))
 }
 
-/// Two colons, which at the beginning of a line would be a command to a runner of GitHub that prints the text.
+/// Two colons, which at the beginning of a line would be a command to a runner of GitHub that prints the
+/// text.
 const COLONS: &str = "&#58;&#58;";
 
 fn html(text: &str) -> String {

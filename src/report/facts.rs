@@ -1,10 +1,11 @@
-//! What else is known of a trial, beside its findings: name and text, the same in the terminal and on the page.
+//! What else is known of a trial, beside its findings: name and text, the same in the terminal and on the
+//! page.
 
 use super::model::{CaseReport, TrialReport};
 use super::text::line;
 use super::words::{self, counted, numbers};
 use crate::scenario::{Intent, IntentList};
-use crate::score::{DoorFacts, IntentOutcome, Outcome, RetriedBy, Retry, Verdict};
+use crate::score::{BarrierFacts, IntentOutcome, Outcome, RetriedBy, Retry, Verdict};
 
 /// So many characters of one text.
 const WORDS: usize = 500;
@@ -15,12 +16,17 @@ const RETRIES: usize = 8;
 /// The facts of a trial.
 pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str, String)> {
     let verdict = &trial.verdict;
-    let mut facts: Vec<(&str, String)> = intents(case, verdict).into_iter().map(|text| ("intent", text)).collect();
+    let mut facts: Vec<(&str, String)> =
+        intents(case, verdict).into_iter().map(|text| ("intent", text)).collect();
     if !verdict.unintended.is_empty() {
-        facts.push(("unintended", format!("effects at entries {}", numbers(verdict.unintended.iter().copied()))));
+        facts.push((
+            "unintended",
+            format!("effects at entries {}", numbers(verdict.unintended.iter().copied())),
+        ));
     }
     for made in &verdict.attempts {
-        let refused = if made.refused == 0 { String::new() } else { format!(" and {} refused", made.refused) };
+        let refused =
+            if made.refused == 0 { String::new() } else { format!(" and {} refused", made.refused) };
         let bounds = match (made.at_least, made.budget) {
             (0, None) => String::new(),
             (0, Some(most)) => format!(" of at most {most}"),
@@ -41,13 +47,16 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
 
 /// A text for each intent. The members of a list that are as they should be have one together.
 fn intents(case: &CaseReport, verdict: &Verdict) -> Vec<String> {
-    let is_good = |place: usize| verdict.intents.get(place).is_some_and(|outcome| outcome.outcome == Outcome::ExactlyOnce);
+    let is_good = |place: usize| {
+        verdict.intents.get(place).is_some_and(|outcome| outcome.outcome == Outcome::ExactlyOnce)
+    };
     let mut texts = Vec::new();
     for (place, outcome) in verdict.intents.iter().enumerate() {
         let text = || intent_text(case.terms.intents.get(place), outcome);
         let end = |list: &IntentList| list.first.saturating_add(list.count).min(verdict.intents.len());
         let members = case.terms.lists.iter().map(|list| list.first..end(list));
-        let good: Vec<usize> = members.filter(|list| list.contains(&place)).flatten().filter(|place| is_good(*place)).collect();
+        let good: Vec<usize> =
+            members.filter(|list| list.contains(&place)).flatten().filter(|place| is_good(*place)).collect();
         match good.as_slice() {
             [first, others @ ..] if *first == place && !others.is_empty() => {
                 texts.push(format!("{}; the same for {} more of this list", text(), others.len()));
@@ -61,12 +70,19 @@ fn intents(case: &CaseReport, verdict: &Verdict) -> Vec<String> {
 
 fn intent_text(intent: Option<&Intent>, outcome: &IntentOutcome) -> String {
     let which = intent.map_or_else(String::new, |intent| {
-        let fields = intent.which.iter().map(|(name, value)| format!(" {}={}", line(name, 60), line(&value.to_string(), 60)));
+        let fields = intent
+            .which
+            .iter()
+            .map(|(name, value)| format!(" {}={}", line(name, 60), line(&value.to_string(), 60)));
         format!("{}{}: ", line(&intent.effect, 60), fields.collect::<String>())
     });
     let entries = |what: &str, entries: &[u64]| {
         let which = if entries.len() == 1 { "entry" } else { "entries" };
-        if entries.is_empty() { String::new() } else { format!(", {what} {which} {}", numbers(entries.iter().copied())) }
+        if entries.is_empty() {
+            String::new()
+        } else {
+            format!(", {what} {which} {}", numbers(entries.iter().copied()))
+        }
     };
     format!(
         "{which}{}, due {}, happened {}{}{}{}; {}",
@@ -81,7 +97,9 @@ fn intent_text(intent: Option<&Intent>, outcome: &IntentOutcome) -> String {
 }
 
 fn retry_text(retry: &Retry) -> String {
-    let what = retry.attempt.map_or_else(|| format!("entry {}", retry.entry), |attempt| format!("attempt {attempt}"));
+    let what = retry
+        .attempt
+        .map_or_else(|| format!("entry {}", retry.entry), |attempt| format!("attempt {attempt}"));
     let who = match retry.by {
         RetriedBy::NotSure | RetriedBy::Nobody | RetriedBy::Several => "not sure who".to_owned(),
         by => format!("the {}", words::retried_by(by)),
@@ -96,7 +114,7 @@ fn due(outcome: &IntentOutcome) -> String {
     }
 }
 
-fn door_text(door: &DoorFacts) -> String {
+fn door_text(door: &BarrierFacts) -> String {
     let mut text = format!("{} met within {} µs", counted(door.met.len(), "caller"), door.spread_us);
     for (callers, what) in [(&door.absent, "absent"), (&door.gave_up, "gave up"), (&door.late, "late")] {
         if !callers.is_empty() {
@@ -127,9 +145,18 @@ mod tests {
     #[test]
     fn the_door_says_who_met_and_who_did_not() {
         let (mut case, _) = sample::twelve_callers();
-        let door = DoorFacts { met: vec![1, 2, 3], absent: vec![4], gave_up: vec![], late: vec![5, 6], spread_us: 12 };
+        let door = BarrierFacts {
+            met: vec![1, 2, 3],
+            absent: vec![4],
+            gave_up: vec![],
+            late: vec![5, 6],
+            spread_us: 12,
+        };
         case.trials[0].verdict.door = Some(door);
-        assert_eq!(fact(&facts(&case, &case.trials[0]), "door"), "3 callers met within 12 µs; absent: 4; late: 5, 6");
+        assert_eq!(
+            fact(&facts(&case, &case.trials[0]), "door"),
+            "3 callers met within 12 µs; absent: 4; late: 5, 6"
+        );
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! What a verdict is called beside its result. One place, so that no format calls a failure `exactly-once`: where the effects are right,
-//! the headline names what failed instead.
+//! What a verdict is called beside its result. One place, so that no format calls a failure `exactly-once`:
+//! where the effects are right, the headline names what failed instead.
 
 use super::model::CaseReport;
 use super::tally::result_of;
 use super::words;
-use crate::scenario::Come;
-use crate::score::{Claim, FindingKind, Honesty, Outcome, Result3, Verdict};
+use crate::scenario::ControlOutcome;
+use crate::score::{Claim, FindingKind, Honesty, Outcome, TrialStatus, Verdict};
 
 /// So many things that failed are named.
 const MOST: usize = 3;
@@ -13,9 +13,9 @@ const MOST: usize = 3;
 /// The headline of a trial: the outcome where it passed or where the effects failed, otherwise what failed.
 pub(crate) fn of_verdict(verdict: &Verdict) -> String {
     match verdict.result {
-        Result3::Pass => words::outcome(verdict.outcome).to_owned(),
-        Result3::Void => "proves nothing".to_owned(),
-        Result3::Fail => failed(verdict),
+        TrialStatus::Pass => words::outcome(verdict.outcome).to_owned(),
+        TrialStatus::Void => "proves nothing".to_owned(),
+        TrialStatus::Fail => failed(verdict),
     }
 }
 
@@ -28,8 +28,8 @@ pub(crate) fn of_case(case: &CaseReport) -> String {
 }
 
 /// What a case comes to in one word, for places with little room: that of its worst trial.
-pub(crate) fn come_of(case: &CaseReport) -> Come {
-    worst(case).map_or(Come::Void, Verdict::come)
+pub(crate) fn control_outcome_of(case: &CaseReport) -> ControlOutcome {
+    worst(case).map_or(ControlOutcome::Void, Verdict::control_outcome)
 }
 
 fn worst(case: &CaseReport) -> Option<&Verdict> {
@@ -99,5 +99,4 @@ fn words_for(kind: FindingKind, verdict: &Verdict) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-#[path = "headline_tests.rs"]
 mod tests;

@@ -1,6 +1,7 @@
-//! Keeps text of a subject from acting as a command of a CI system. The runners of GitHub and others read commands from whatever a step
-//! prints: `::name …::` at the beginning of a line, blanks before it included, and `##[name]`, `##vso[name]` or `##teamcity[name]`
-//! anywhere in it. Every format has its own way to write the same characters so that no runner finds them.
+//! Keeps text of a subject from acting as a command of a CI system. The runners of GitHub and others read
+//! commands from whatever a step prints: `::name …::` at the beginning of a line, blanks before it included,
+//! and `##[name]`, `##vso[name]` or `##teamcity[name]` anywhere in it. Every format has its own way to write
+//! the same characters so that no runner finds them.
 
 use std::borrow::Cow;
 
@@ -35,8 +36,8 @@ pub(crate) fn json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A page: the same characters, written as entities. Lines that begin with colons are left to its style sheet: no text of others is more
-/// than one line there.
+/// A page: the same characters, written as entities. Lines that begin with colons are left to its style
+/// sheet: no text of others is more than one line there.
 #[must_use]
 pub(crate) fn page(page: &str) -> Cow<'_, str> {
     if !page.contains("##") {
@@ -118,5 +119,4 @@ fn push_hashes(out: &mut String, text: &str, bracket: &str) {
 }
 
 #[cfg(test)]
-#[path = "inert_tests.rs"]
 mod tests;

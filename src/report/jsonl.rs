@@ -1,5 +1,5 @@
-//! A run as JSON lines, for machines that read as they go: the run, then one line for each trial and for each case that was
-//! skipped.
+//! A run as JSON lines, for machines that read as they go: the run, then one line for each trial and for each
+//! case that was skipped.
 
 use serde::Serialize;
 use serde_json::json;
@@ -52,10 +52,15 @@ pub fn jsonl(report: &Report) -> String {
             verdict: &trial.verdict,
         })
     });
-    let skipped = report.skipped.iter().map(|skipped| json!({ "kind": "skipped", "case": skipped.id, "why": skipped.why }));
+    let skipped = report
+        .skipped
+        .iter()
+        .map(|skipped| json!({ "kind": "skipped", "case": skipped.id, "why": skipped.why }));
     let mut out = format!("{first}\n");
     // Plain data written into memory cannot fail.
-    let lines = trials.filter_map(|trial| serde_json::to_string(&trial).ok()).chain(skipped.map(|skipped| skipped.to_string()));
+    let lines = trials
+        .filter_map(|trial| serde_json::to_string(&trial).ok())
+        .chain(skipped.map(|skipped| skipped.to_string()));
     for line in lines {
         out.push_str(&line);
         out.push('\n');
@@ -75,7 +80,9 @@ mod tests {
         let text = jsonl(&report);
         let kinds: Vec<String> = text
             .lines()
-            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["kind"].as_str().unwrap().to_owned())
+            .map(|line| {
+                serde_json::from_str::<serde_json::Value>(line).unwrap()["kind"].as_str().unwrap().to_owned()
+            })
             .collect();
         assert_eq!(kinds.len(), 1 + 10 + 1);
         assert_eq!((kinds[0].as_str(), kinds[1].as_str(), kinds[11].as_str()), ("run", "trial", "skipped"));

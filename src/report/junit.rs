@@ -1,11 +1,14 @@
-//! `junit.xml`: a scenario is a suite, a case is a test, a finding is a failure, void is an error. It keeps to the schema of Jenkins,
-//! which has the strictest of those that CI systems read it with; `tests/junit.rs` holds it to that.
+//! `junit.xml`: a scenario is a suite, a case is a test, a finding is a failure, void is an error. It keeps
+//! to the schema of Jenkins, which has the strictest of those that CI systems read it with; `tests/junit.rs`
+//! holds it to that.
 
 use std::time::Duration;
 
-use quick_junit::{NonSuccessKind, Property, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite};
+use quick_junit::{
+    NonSuccessKind, Property, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite,
+};
 
-use super::headline::come_of;
+use super::headline::control_outcome_of;
 use super::inert;
 use super::model::{CaseReport, Output, Report, TrialReport};
 use super::plain::{case_headline, case_text, output_text};
@@ -13,7 +16,7 @@ use super::store::Ledgers;
 use super::tally::result_of;
 use super::text::line;
 use crate::scenario::Promise;
-use crate::score::Result3;
+use crate::score::TrialStatus;
 
 /// So many characters of what the subject wrote.
 const OUTPUT: usize = 16_000;
@@ -80,13 +83,13 @@ fn test(case: &CaseReport, ledgers: &Ledgers) -> TestCase {
         status
     };
     let status = match result {
-        Result3::Pass => TestCaseStatus::success(),
-        Result3::Fail => failed(NonSuccessKind::Failure, come_of(case).word()),
-        Result3::Void => failed(NonSuccessKind::Error, "void"),
+        TrialStatus::Pass => TestCaseStatus::success(),
+        TrialStatus::Fail => failed(NonSuccessKind::Failure, control_outcome_of(case).word()),
+        TrialStatus::Void => failed(NonSuccessKind::Error, "void"),
     };
     let mut test = TestCase::new(line(&case.id, 500), status);
     test.set_classname(line(&case.scenario, 500)).set_time(time_of(case));
-    if let Some(trial) = case.trials.iter().find(|trial| trial.verdict.result == Result3::Fail) {
+    if let Some(trial) = case.trials.iter().find(|trial| trial.verdict.result == TrialStatus::Fail) {
         push_output(&mut test, trial);
     }
     test
@@ -118,7 +121,10 @@ mod tests {
     fn what_is_no_xml_is_taken_out_and_nothing_breaks_out_of_its_place() {
         let (report, ledgers) = sample::gathered(vec![sample::hostile(sample::HOSTILE)]);
         let xml = junit(&report, &ledgers).unwrap();
-        assert!(!xml.chars().any(|character| character.is_control() && character != '\n' && character != '\t'), "{xml:?}");
+        assert!(
+            !xml.chars().any(|character| character.is_control() && character != '\n' && character != '\t'),
+            "{xml:?}"
+        );
         assert!(!xml.contains("<script>") && !xml.contains("<img"), "{xml}");
         assert_eq!(xml.matches("<testcase ").count(), 2);
         assert_eq!(xml.matches("</testcase>").count(), 2);

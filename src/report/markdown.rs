@@ -11,7 +11,7 @@ use super::store::Ledgers;
 use super::tally::{Tally, count, result_of, worst_first};
 use super::text::line;
 use super::words::{self, counted, percent};
-use crate::score::{FindingKind, Result3};
+use crate::score::{FindingKind, TrialStatus};
 
 /// GitHub takes 1 MiB of a step's summary; others may write to the same one.
 pub const LARGEST_SUMMARY: usize = 900 * 1024;
@@ -30,12 +30,18 @@ pub fn summary_md(report: &Report, ledgers: &Ledgers, most: usize) -> String {
     let limit = most.saturating_sub(NOTES);
     push_causes(&mut out, report, limit);
     let cases = worst_first(report);
-    let wrong: Vec<&CaseReport> = cases.iter().copied().filter(|case| result_of(case) != Result3::Pass).collect();
+    let wrong: Vec<&CaseReport> =
+        cases.iter().copied().filter(|case| result_of(case) != TrialStatus::Pass).collect();
     // The table may take half of the room, so that there is some for details.
     push_table(&mut out, &wrong, limit / 2);
     push_details(&mut out, &wrong, ledgers, limit);
-    push_folded(&mut out, "skipped", report.skipped.iter().map(|skipped| (skipped.id.as_str(), skipped.why.as_str())), limit);
-    let passed = cases.iter().filter(|case| result_of(case) == Result3::Pass);
+    push_folded(
+        &mut out,
+        "skipped",
+        report.skipped.iter().map(|skipped| (skipped.id.as_str(), skipped.why.as_str())),
+        limit,
+    );
+    let passed = cases.iter().filter(|case| result_of(case) == TrialStatus::Pass);
     push_folded(&mut out, "passed", passed.map(|case| (case.id.as_str(), case.about.as_str())), limit);
     out
 }
@@ -45,9 +51,9 @@ fn head(report: &Report, tally: &Tally) -> String {
         return format!("## hapax: empty part\n\n{empty}\n");
     }
     let result = match tally.result() {
-        Result3::Fail => "failed",
-        Result3::Void => "void",
-        Result3::Pass => "passed",
+        TrialStatus::Fail => "failed",
+        TrialStatus::Void => "void",
+        TrialStatus::Pass => "passed",
     };
     let cases = tally.cases;
     let mut out = format!("## hapax: {result}\n\nSubject {}: ", code(&line(&report.subject, 200)));
@@ -60,21 +66,29 @@ fn head(report: &Report, tally: &Tally) -> String {
         cases.pass,
         tally.skipped
     );
-    let _ =
-        writeln!(out, " ({} in {}, seed {}).\n", counted(tally.trials.all(), "trial"), words::duration(report.took), report.seed);
+    let _ = writeln!(
+        out,
+        " ({} in {}, seed {}).\n",
+        counted(tally.trials.all(), "trial"),
+        words::duration(report.took),
+        report.seed
+    );
     if let Some(promised) = Tally::promised(report) {
         let _ = writeln!(out, "{promised}\n");
     }
     if let Some(lenient) = tally.lenient() {
         let _ = writeln!(out, "{lenient}\n");
     }
-    let is_released =
-        |trial: &TrialReport| trial.verdict.findings.iter().any(|finding| finding.kind == FindingKind::TimeoutNotReached);
+    let is_released = |trial: &TrialReport| {
+        trial.verdict.findings.iter().any(|finding| finding.kind == FindingKind::TimeoutNotReached)
+    };
     let released = report.cases.iter().filter(|case| case.trials.iter().any(is_released)).count();
     if released > 0 {
         let cases = counted(released, "case");
-        let _ =
-            writeln!(out, "Client timeout not reached in {cases}: hapax ended the silence while the client was still waiting.\n");
+        let _ = writeln!(
+            out,
+            "Client timeout not reached in {cases}: hapax ended the silence while the client was still waiting.\n"
+        );
     }
     for text in tally.partial(report).iter().chain(&report.notes) {
         let _ = writeln!(out, "{}\n", markdown(&line(text, 500)));
@@ -89,7 +103,8 @@ fn head(report: &Report, tally: &Tally) -> String {
             format!("k = {}: {} ({} to {})", found.k, percent(found.estimate), percent(low), percent(high))
         },
     );
-    let per_effect = tally.attempts_per_effect().map_or_else(|| "none".to_owned(), |share| format!("{share:.2}"));
+    let per_effect =
+        tally.attempts_per_effect().map_or_else(|| "none".to_owned(), |share| format!("{share:.2}"));
     let _ = writeln!(
         out,
         "| {} | {} | {} | {} | {} | {per_effect} | {pass} |\n",
@@ -139,8 +154,11 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], limit: usize) {
             markdown(&line(&case_headline(case), WORDS))
         );
         if out.len() + row.len() > limit {
-            let _ =
-                writeln!(out, "\n{} left out of this table: it would be too long.", counted(wrong.len() - place, "more case"));
+            let _ = writeln!(
+                out,
+                "\n{} left out of this table: it would be too long.",
+                counted(wrong.len() - place, "more case")
+            );
             break;
         }
         out.push_str(&row);
@@ -151,17 +169,28 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], limit: usize) {
 fn push_details(out: &mut String, wrong: &[&CaseReport], ledgers: &Ledgers, limit: usize) {
     for (place, case) in wrong.iter().enumerate() {
         let title = code(&line(&case.id, 300));
-        let text = format!("<details><summary>{title}</summary>\n\n{}\n\n</details>\n", pre(&case_text(case, ledgers)));
+        let text = format!(
+            "<details><summary>{title}</summary>\n\n{}\n\n</details>\n",
+            pre(&case_text(case, ledgers))
+        );
         if out.len() + text.len() > limit {
             let left = counted(wrong.len() - place, "case");
-            let _ = writeln!(out, "\nThe details of {left} are left out: this would be too long. The report has them.");
+            let _ = writeln!(
+                out,
+                "\nThe details of {left} are left out: this would be too long. The report has them."
+            );
             break;
         }
         out.push_str(&text);
     }
 }
 
-fn push_folded<'a>(out: &mut String, what: &str, rows: impl Iterator<Item = (&'a str, &'a str)>, limit: usize) {
+fn push_folded<'a>(
+    out: &mut String,
+    what: &str,
+    rows: impl Iterator<Item = (&'a str, &'a str)>,
+    limit: usize,
+) {
     let rows: Vec<(&str, &str)> = rows.collect();
     if rows.is_empty() {
         return;
@@ -179,5 +208,4 @@ fn push_folded<'a>(out: &mut String, what: &str, rows: impl Iterator<Item = (&'a
 }
 
 #[cfg(test)]
-#[path = "markdown_tests.rs"]
 mod tests;

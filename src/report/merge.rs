@@ -1,5 +1,5 @@
-//! The parts of a partitioned run become one run. Parts that do not belong together are refused, and a part that is missing is
-//! named.
+//! The parts of a partitioned run become one run. Parts that do not belong together are refused, and a part
+//! that is missing is named.
 
 use std::collections::BTreeMap;
 
@@ -126,7 +126,8 @@ pub fn merge(parts: &[(String, Report)]) -> Result<Report, MergeError> {
 }
 
 fn same(one: &str, first: &Report, name: &str, other: &Report) -> Result<(), MergeError> {
-    let parts = |report: &Report| report.partition.map_or_else(|| "none".to_owned(), |(_, parts)| parts.to_string());
+    let parts =
+        |report: &Report| report.partition.map_or_else(|| "none".to_owned(), |(_, parts)| parts.to_string());
     let facts = [
         ("the version of hapax", first.hapax.clone(), other.hapax.clone()),
         ("the subject", first.subject.clone(), other.subject.clone()),
@@ -139,7 +140,13 @@ fn same(one: &str, first: &Report, name: &str, other: &Report) -> Result<(), Mer
     let differing = facts.into_iter().find(|(_, this, that)| this != that);
     differing.map_or(Ok(()), |(what, this, that)| {
         let (one, other) = (one.to_owned(), name.to_owned());
-        Err(MergeError::Differ { one, other, what, this: super::text::line(&this, 200), that: super::text::line(&that, 200) })
+        Err(MergeError::Differ {
+            one,
+            other,
+            what,
+            this: super::text::line(&this, 200),
+            that: super::text::line(&that, 200),
+        })
     })
 }
 
@@ -165,13 +172,21 @@ fn complete(parts: &[(String, Report)]) -> Result<u32, MergeError> {
     Err(MergeError::Missing { parts: count, missing })
 }
 
-fn add<'a>(cases: &mut BTreeMap<&'a str, (CaseReport, &'a str)>, case: &'a CaseReport, name: &'a str) -> Result<(), MergeError> {
+fn add<'a>(
+    cases: &mut BTreeMap<&'a str, (CaseReport, &'a str)>,
+    case: &'a CaseReport,
+    name: &'a str,
+) -> Result<(), MergeError> {
     let Some((have, one)) = cases.get_mut(case.id.as_str()) else {
         cases.insert(&case.id, (case.clone(), name));
         return Ok(());
     };
     if have.terms != case.terms || have.task != case.task {
-        return Err(MergeError::OtherScenario { one: (*one).to_owned(), other: name.to_owned(), case: case.id.clone() });
+        return Err(MergeError::OtherScenario {
+            one: (*one).to_owned(),
+            other: name.to_owned(),
+            case: case.id.clone(),
+        });
     }
     for trial in &case.trials {
         if have.trials.iter().any(|other| other.trial == trial.trial) {
@@ -185,5 +200,4 @@ fn add<'a>(cases: &mut BTreeMap<&'a str, (CaseReport, &'a str)>, case: &'a CaseR
 }
 
 #[cfg(test)]
-#[path = "merge_tests.rs"]
 mod tests;

@@ -44,7 +44,9 @@ impl MergeFoldersError {
             MergeFoldersError::Parts(error) => error.help(),
             MergeFoldersError::Store(error) => error.help(),
             MergeFoldersError::Occupied(_) => "a run is never written over: name another folder with --out",
-            MergeFoldersError::LedgerTwice { .. } => "name each part once, and run all parts with the same hapax",
+            MergeFoldersError::LedgerTwice { .. } => {
+                "name each part once, and run all parts with the same hapax"
+            }
         }
     }
 }
@@ -52,10 +54,15 @@ impl MergeFoldersError {
 /// Merges these folders into another, which must have no run yet, and gives the run that is there now.
 ///
 /// # Errors
-/// When the parts do not make a run, or a folder cannot be read or written. Nothing is written then but perhaps the ledger.
+/// When the parts do not make a run, or a folder cannot be read or written. Nothing is written then but
+/// perhaps the ledger.
 ///
 /// The verdicts are not taken from the reports: `rescore` scores the ledgers again.
-pub fn merge_folders(folders: &[PathBuf], out: &Path, rescore: fn(&mut SavedRun)) -> Result<SavedRun, MergeFoldersError> {
+pub fn merge_folders(
+    folders: &[PathBuf],
+    out: &Path,
+    rescore: fn(&mut SavedRun),
+) -> Result<SavedRun, MergeFoldersError> {
     if out.join(REPORT_FILE).exists() || out.join(LEDGER_FILE).exists() {
         return Err(MergeFoldersError::Occupied(out.to_owned()));
     }
@@ -89,8 +96,12 @@ pub fn merge_folders(folders: &[PathBuf], out: &Path, rescore: fn(&mut SavedRun)
 /// A part that is named twice has all of its ledgers twice: saying that helps more.
 fn doubled(parts: &[(String, super::Report)], one: &Path, other: &Path, name: String) -> MergeFoldersError {
     let same = super::store::read_report(other).ok().and_then(|report| report.partition);
-    let part_of =
-        |folder: &Path| parts.iter().find(|(have, _)| *have == folder.display().to_string()).and_then(|(_, part)| part.partition);
+    let part_of = |folder: &Path| {
+        parts
+            .iter()
+            .find(|(have, _)| *have == folder.display().to_string())
+            .and_then(|(_, part)| part.partition)
+    };
     match (same, part_of(one)) {
         (Some(that), Some(this)) if this == that => {
             let (one, other) = (one.display().to_string(), other.display().to_string());

@@ -1,5 +1,5 @@
-//! What a run leaves for people and for machines. It decides nothing: it shows what scoring found. Rendering takes values and
-//! gives text; files are touched in `store` and `publish` alone, and there is no clock.
+//! What a run leaves for people and for machines. It decides nothing: it shows what scoring found. Rendering
+//! takes values and gives text; files are touched in `store` and `publish` alone, and there is no clock.
 
 mod agree;
 mod annotations;
@@ -59,7 +59,10 @@ pub use required::{Requirement, pass_rate};
 pub use schema::REPORT_SCHEMA;
 pub use smoke::{SmokeFailure, SmokeProblem, smoke_text};
 pub(crate) use store::write_file;
-pub use store::{LEDGER_FILE, Ledgers, REPORT_FILE, SavedRun, StoreError, read_own_run, read_report, read_run, write_report};
+pub use store::{
+    LEDGER_FILE, Ledgers, REPORT_FILE, SavedRun, StoreError, read_own_run, read_report, read_run,
+    write_report,
+};
 pub use tally::result;
 pub use tap::tap;
 pub use terminal::{View, case_detail, chosen, run_summary};

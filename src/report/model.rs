@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::{Come, Promise, Terms};
+use crate::scenario::{ControlOutcome, Promise, Terms};
 use crate::score::Verdict;
 
 /// The version of the format; it changes when a reader of the old one would go wrong.
@@ -33,7 +33,8 @@ pub struct Report {
     /// Which part of a partitioned run this is, as `[i, n]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<(u32, u32)>,
-    /// A digest of all cases that were selected, in all parts: parts of one run have the same, and so have runs of the same scenarios.
+    /// A digest of all cases that were selected, in all parts: parts of one run have the same, and so have
+    /// runs of the same scenarios.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
     /// How many trials there were to be. Those that are missing were not run.
@@ -56,10 +57,15 @@ impl Report {
         self.cases.iter().map(|case| case.terms.promise).max().unwrap_or_default()
     }
 
-    /// Whether it is of a part of a partitioned run to which no case belongs: with many parts and few cases that is nobody's mistake.
+    /// Whether it is of a part of a partitioned run to which no case belongs: with many parts and few cases
+    /// that is nobody's mistake.
     #[must_use]
     pub fn is_empty_part(&self) -> bool {
-        self.partition.is_some() && self.planned == 0 && self.cases.is_empty() && self.skipped.is_empty() && !self.interrupted
+        self.partition.is_some()
+            && self.planned == 0
+            && self.cases.is_empty()
+            && self.skipped.is_empty()
+            && !self.interrupted
     }
 }
 
@@ -89,8 +95,8 @@ pub struct CaseReport {
     pub terms: Terms,
     /// Its trials, by number.
     pub trials: Vec<TrialReport>,
-    /// What the scenario says that controls come to in the same case. They are not run beside the subject: `hapax selftest` holds
-    /// them to it.
+    /// What the scenario says that controls come to in the same case. They are not run beside the subject:
+    /// `hapax selftest` holds them to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub controls: Vec<ControlReport>,
 }
@@ -101,7 +107,7 @@ pub struct ControlReport {
     /// The control's name.
     pub control: String,
     /// What it comes to.
-    pub is: Come,
+    pub is: ControlOutcome,
 }
 
 /// One trial.

@@ -10,7 +10,7 @@ use super::store::Ledgers;
 use super::text::{block, line};
 use super::timeline::{TextView, Timeline, render_text};
 use super::words;
-use crate::score::Result3;
+use crate::score::TrialStatus;
 
 /// So many characters of one text.
 const WORDS: usize = 2_000;
@@ -33,14 +33,15 @@ pub(crate) fn headline(trial: &TrialReport) -> String {
 /// The first thing that is wrong with a case, in one line.
 pub(crate) fn case_headline(case: &CaseReport) -> String {
     let worst = |result| case.trials.iter().find(|trial| trial.verdict.result == result);
-    let trial = worst(Result3::Fail).or_else(|| worst(Result3::Void)).or(case.trials.first());
+    let trial = worst(TrialStatus::Fail).or_else(|| worst(TrialStatus::Void)).or(case.trials.first());
     trial.map_or_else(|| "no trial was finished".to_owned(), headline)
 }
 
 /// All that is wrong with the trials of a case, with timelines.
 pub(crate) fn case_text(case: &CaseReport, ledgers: &Ledgers) -> String {
     let mut out = format!("{}\n{}:{}\n", line(&case.about, WORDS), line(&case.file, 300), case.line);
-    let wrong: Vec<&TrialReport> = case.trials.iter().filter(|trial| trial.verdict.result != Result3::Pass).collect();
+    let wrong: Vec<&TrialReport> =
+        case.trials.iter().filter(|trial| trial.verdict.result != TrialStatus::Pass).collect();
     for trial in wrong.iter().take(TRIALS) {
         if case.trials.len() > 1 {
             let _ = writeln!(out, "\nTrial {}", trial.trial);
@@ -65,9 +66,11 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
         let _ = writeln!(out, "mend it: {}", line(&finding.remedy, WORDS));
     }
     if let Some(saved) = ledgers.get(&trial.ledger) {
-        let lit: Vec<u64> = verdict.findings.iter().flat_map(|finding| finding.entries.iter().copied()).collect();
+        let lit: Vec<u64> =
+            verdict.findings.iter().flat_map(|finding| finding.entries.iter().copied()).collect();
         let timeline = Timeline::of(&saved.entries).focused(&lit, TIMELINE);
-        let view = TextView { width: 120, indent: 0, numbered: false, lit: &lit, paint: Paint { colour: false } };
+        let view =
+            TextView { width: 120, indent: 0, numbered: false, lit: &lit, paint: Paint { colour: false } };
         let _ = write!(out, "\n{}", render_text(&timeline, &view));
     }
     let saved = ledgers.get(&trial.ledger);
@@ -81,7 +84,11 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
 }
 
 /// What the starts of a trial's callers wrote to one of their outputs, bounded.
-pub(crate) fn output_text(trial: &TrialReport, of: impl Fn(&super::model::Output) -> &str, most: usize) -> String {
+pub(crate) fn output_text(
+    trial: &TrialReport,
+    of: impl Fn(&super::model::Output) -> &str,
+    most: usize,
+) -> String {
     let mut out = String::new();
     let written = trial.output.iter().filter(|output| !of(output).is_empty());
     for output in written {

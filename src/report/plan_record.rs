@@ -1,5 +1,5 @@
-//! The plan record: the first line of `ledger.jsonl`, written before the first trial begins. It says what the run was to do, so that a
-//! report that leaves something out, or that is measured by other terms, is noticed.
+//! The plan record: the first line of `ledger.jsonl`, written before the first trial begins. It says what the
+//! run was to do, so that a report that leaves something out, or that is measured by other terms, is noticed.
 
 use serde::{Deserialize, Serialize};
 
@@ -62,8 +62,8 @@ impl PlanRecord {
     }
 }
 
-/// Which round of a run wrote the ledger of this name for this trial: the first, or one that went on with it. `None` where the name is
-/// that of another trial.
+/// Which round of a run wrote the ledger of this name for this trial: the first, or one that went on with it.
+/// `None` where the name is that of another trial.
 #[must_use]
 pub fn round_of(ledger: &str, case: &str, trial: u32) -> Option<u32> {
     match ledger.strip_prefix(&format!("{case}#{trial}"))? {
@@ -80,7 +80,9 @@ mod tests {
     fn the_name_of_a_ledger_tells_its_trial_and_round() {
         assert_eq!(round_of("a@b=c#1", "a@b=c", 1), Some(1));
         assert_eq!(round_of("a#2~3", "a", 2), Some(3));
-        for (ledger, case, trial) in [("a#12", "a", 1), ("a#1~x", "a", 1), ("a#1~1", "a", 1), ("b#1", "a", 1), ("", "a", 1)] {
+        for (ledger, case, trial) in
+            [("a#12", "a", 1), ("a#1~x", "a", 1), ("a#1~1", "a", 1), ("b#1", "a", 1), ("", "a", 1)]
+        {
             assert_eq!(round_of(ledger, case, trial), None, "{ledger}");
         }
     }

@@ -20,7 +20,8 @@ pub const SUMMARY_FILE: &str = "summary.md";
 pub fn publish(folder: &Path, report: &Report, ledgers: &Ledgers) -> Result<(), StoreError> {
     write_report(folder, report)?;
     let path = folder.join("junit.xml");
-    let xml = junit(report, ledgers).map_err(|error| StoreError::Write { path: path.clone(), error: io::Error::other(error) })?;
+    let xml = junit(report, ledgers)
+        .map_err(|error| StoreError::Write { path: path.clone(), error: io::Error::other(error) })?;
     write_file(&path, xml.as_bytes())?;
     write_file(&folder.join(SUMMARY_FILE), summary_md(report, ledgers, LARGEST_SUMMARY).as_bytes())?;
     write_file(&folder.join("badge.json"), badge(report).as_bytes())?;
@@ -47,8 +48,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (report, ledgers) = sample::run();
         publish(folder.path(), &report, &ledgers).unwrap();
-        let mut names: Vec<String> =
-            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         assert_eq!(names, ["badge.json", "index.html", "junit.xml", "report.json", "summary.md"]);
     }

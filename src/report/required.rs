@@ -6,7 +6,7 @@ use super::tally::count;
 use super::terminal::View;
 use super::text::wrap;
 use super::words::{counted, percent};
-use crate::score::Result3;
+use crate::score::TrialStatus;
 use crate::score::rate::{Rate, Required, Tried};
 
 /// How often a trial is to pass, and how sure that must be.
@@ -28,14 +28,14 @@ pub fn pass_rate(report: &Report) -> Rate {
 }
 
 impl Requirement {
-    /// What a run says about it: pass where it is met, fail where it is not, void where that cannot be told. A run that was
-    /// interrupted or has void trials can miss it, but not meet it.
+    /// What a run says about it: pass where it is met, fail where it is not, void where that cannot be told.
+    /// A run that was interrupted or has void trials can miss it, but not meet it.
     #[must_use]
-    pub fn judge(&self, report: &Report) -> Result3 {
+    pub fn judge(&self, report: &Report) -> TrialStatus {
         match pass_rate(report).require(self.share, self.confidence) {
-            Required::NotMet => Result3::Fail,
-            Required::Met if void_trials(report) == 0 && !report.interrupted => Result3::Pass,
-            Required::Met | Required::Inconclusive { .. } => Result3::Void,
+            Required::NotMet => TrialStatus::Fail,
+            Required::Met if void_trials(report) == 0 && !report.interrupted => TrialStatus::Pass,
+            Required::Met | Required::Inconclusive { .. } => TrialStatus::Void,
         }
     }
 
@@ -44,9 +44,9 @@ impl Requirement {
     pub fn text(&self, report: &Report, view: &View) -> String {
         let (rate, paint, void) = (pass_rate(report), Paint { colour: view.colour }, void_trials(report));
         let word = match self.judge(report) {
-            Result3::Pass => paint.good("MET"),
-            Result3::Fail => paint.bad("NOT MET"),
-            Result3::Void => paint.unsure("INCONCLUSIVE"),
+            TrialStatus::Pass => paint.good("MET"),
+            TrialStatus::Fail => paint.bad("NOT MET"),
+            TrialStatus::Void => paint.unsure("INCONCLUSIVE"),
         };
         let passed = match rate.share() {
             Some(share) => format!("{} of {} did ({})", rate.passes, rate.trials, percent(share)),
@@ -63,9 +63,9 @@ impl Requirement {
                 format!("With {sure} confidence at least {low} and at most {high} do, which does not tell. {way_on}")
             }
         }));
-        said.extend(
-            (void > 0).then(|| format!("Not counted: {}, which must prove something first.", counted(void, "void trial"))),
-        );
+        said.extend((void > 0).then(|| {
+            format!("Not counted: {}, which must prove something first.", counted(void, "void trial"))
+        }));
         said.extend(report.interrupted.then(|| "The run was interrupted.".to_owned()));
         let lines = wrap(&said.join(" "), view.width.clamp(40, 160).saturating_sub(6));
         let lines: Vec<String> = lines.iter().map(|line| format!("      {line}\n")).collect();
@@ -74,19 +74,27 @@ impl Requirement {
 }
 
 fn void_trials(report: &Report) -> usize {
-    report.cases.iter().flat_map(|case| &case.trials).filter(|trial| trial.verdict.result == Result3::Void).count()
+    report
+        .cases
+        .iter()
+        .flat_map(|case| &case.trials)
+        .filter(|trial| trial.verdict.result == TrialStatus::Void)
+        .count()
 }
 
 fn way_on(enough: Option<u32>, had: u32) -> String {
     match enough {
         Some(enough) if enough > had => {
-            format!("{} of each case would do, if they go on like this: --trials {enough}.", counted(enough as usize, "trial"))
+            format!(
+                "{} of each case would do, if they go on like this: --trials {enough}.",
+                counted(enough as usize, "trial")
+            )
         }
         Some(_) => "The trials that were planned would do, if all of them prove something.".to_owned(),
-        None => "More trials of these cases would not do: ask for less, mend what fails, or add scenarios.".to_owned(),
+        None => "More trials of these cases would not do: ask for less, mend what fails, or add scenarios."
+            .to_owned(),
     }
 }
 
 #[cfg(test)]
-#[path = "required_tests.rs"]
 mod tests;

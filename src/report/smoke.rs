@@ -1,5 +1,5 @@
-//! What is shown where the subject does not get through the smoke trial: how it ended, its last lines, what it tried to reach, and the
-//! one thing to change.
+//! What is shown where the subject does not get through the smoke trial: how it ended, its last lines, what
+//! it tried to reach, and the one thing to change.
 
 use std::fmt::Write as _;
 
@@ -64,9 +64,14 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
             return format!("the subject cannot be started: {}\n", line(why, WORDS));
         }
         SmokeProblem::Unprepared(why) => {
-            return format!("the command `before` of the subject failed, so no trial can begin: {}\n", line(why, WORDS));
+            return format!(
+                "the command `before` of the subject failed, so no trial can begin: {}\n",
+                line(why, WORDS)
+            );
         }
-        SmokeProblem::Crashed(how) => format!("The subject {how} in a trial without any fault, and did not say what it did."),
+        SmokeProblem::Crashed(how) => {
+            format!("The subject {how} in a trial without any fault, and did not say what it did.")
+        }
         SmokeProblem::ReachedNoService(how) => {
             format!("The subject asked no service for anything in a trial without any fault; it {how}.")
         }
@@ -84,7 +89,13 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
     let timeline = Timeline::of(&failure.entries);
     if !timeline.items.is_empty() {
         out.push_str("\nWhat it did\n");
-        let text = TextView { width: view.width.clamp(40, 160), indent: 2, numbered: false, lit: &[], paint: view.paint() };
+        let text = TextView {
+            width: view.width.clamp(40, 160),
+            indent: 2,
+            numbered: false,
+            lit: &[],
+            paint: view.paint(),
+        };
         out.push_str(&render_text(&timeline.focused(&[], TIMELINE), &text));
     }
     out.push_str("\nChange this\n");
@@ -97,7 +108,9 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
 /// The one thing to change.
 fn advice(failure: &SmokeFailure) -> String {
     let verdict = &failure.verdict;
-    if let Some(why) = verdict.void_because.first().filter(|_| !verdict.findings.iter().any(|finding| finding.fails)) {
+    if let Some(why) =
+        verdict.void_because.first().filter(|_| !verdict.findings.iter().any(|finding| finding.fails))
+    {
         return line(why, WORDS);
     }
     let of_kind = |kind| verdict.findings.iter().find(|finding| finding.kind == kind);
@@ -123,7 +136,8 @@ fn advice(failure: &SmokeFailure) -> String {
 
 fn has_asked(failure: &SmokeFailure) -> bool {
     let is_refused = |entry: &Entry| matches!(entry.event, Event::Refused { .. });
-    failure.verdict.attempts.iter().any(|made| made.made + made.refused > 0) || failure.entries.iter().any(is_refused)
+    failure.verdict.attempts.iter().any(|made| made.made + made.refused > 0)
+        || failure.entries.iter().any(is_refused)
 }
 
 fn no_service(failure: &SmokeFailure) -> String {

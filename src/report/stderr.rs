@@ -12,7 +12,8 @@ const LINES: usize = 12;
 /// So many characters of each.
 const CHARACTERS: usize = 400;
 
-/// The last lines of a start that exited with another status than 0, or was ended by a signal that hapax did not send.
+/// The last lines of a start that exited with another status than 0, or was ended by a signal that hapax did
+/// not send.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LastLines {
     /// Which start ended, and how: `caller 1, start 1 exited with status 1`.
@@ -31,7 +32,9 @@ pub(crate) fn last_lines(stderr: &str) -> Vec<String> {
 /// The last lines of every start of a trial that did not end well and wrote something.
 pub(crate) fn of_bad_ends(trial: &TrialReport, entries: &[Entry]) -> Vec<LastLines> {
     let ends = entries.iter().filter_map(|entry| match &entry.event {
-        Event::Noted { name, caller, fields } if name == notes::ENDED => Some((caller.unwrap_or(1), bad_end(fields)?, fields)),
+        Event::Noted { name, caller, fields } if name == notes::ENDED => {
+            Some((caller.unwrap_or(1), bad_end(fields)?, fields))
+        }
         _ => None,
     });
     let found = ends.filter_map(|(caller, how, fields)| {
@@ -40,7 +43,8 @@ pub(crate) fn of_bad_ends(trial: &TrialReport, entries: &[Entry]) -> Vec<LastLin
         let by_hapax = how.starts_with("was ended") && was_struck(entries, caller);
         let output = trial.output.iter().find(|output| output.caller == caller && output.start == start)?;
         let lines = last_lines(&output.stderr);
-        (!by_hapax && !lines.is_empty()).then(|| LastLines { head: format!("caller {caller}, start {start} {how}"), lines })
+        (!by_hapax && !lines.is_empty())
+            .then(|| LastLines { head: format!("caller {caller}, start {start} {how}"), lines })
     });
     found.collect()
 }

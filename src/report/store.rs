@@ -1,4 +1,5 @@
-//! The folder of a run: `report.json` and `ledger.jsonl`, read and written. It judges nothing and prints nothing.
+//! The folder of a run: `report.json` and `ledger.jsonl`, read and written. It judges nothing and prints
+//! nothing.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -87,12 +88,16 @@ impl StoreError {
             StoreError::NoRun(_) => "name the folder of a run, such as reports/latest",
             StoreError::Read { .. } => "check the path, and that you may read the file",
             StoreError::Write { .. } => "name a folder that exists and that you may write to",
-            StoreError::NotAReport { .. } => "the file was edited or damaged; run again, or take it from where it was kept",
+            StoreError::NotAReport { .. } => {
+                "the file was edited or damaged; run again, or take it from where it was kept"
+            }
             StoreError::Disagrees { what: Disagreement::NoPlan, .. } => "run again with this hapax",
             StoreError::Disagrees { .. } => {
                 "report.json or ledger.jsonl was changed after the run, or they are of different runs; take both from where they were kept, or run again"
             }
-            StoreError::OtherVersion { .. } => "read it with the hapax that wrote it, or run again with this one",
+            StoreError::OtherVersion { .. } => {
+                "read it with the hapax that wrote it, or run again with this one"
+            }
         }
     }
 }
@@ -100,7 +105,8 @@ impl StoreError {
 /// Reads the folder of a run, and holds its report against the plan record and the ledgers.
 ///
 /// # Errors
-/// When a file is missing, cannot be read or is no report, or when they do not agree. A torn ledger is no error: [`Saved::torn`] tells.
+/// When a file is missing, cannot be read or is no report, or when they do not agree. A torn ledger is no
+/// error: [`Saved::torn`] tells.
 pub fn read_run(folder: &Path) -> Result<SavedRun, StoreError> {
     let (report, contents) = read_all(folder)?;
     Ok(SavedRun { report, ledgers: contents.ledgers })
@@ -113,8 +119,8 @@ pub(super) fn read_all(folder: &Path) -> Result<(Report, Contents), StoreError> 
     Ok((report, contents))
 }
 
-/// The run that this process has just made: its report is in memory, and what its file bears out is to be found out. A ledger that is
-/// missing is no error here, but makes its trial void.
+/// The run that this process has just made: its report is in memory, and what its file bears out is to be
+/// found out. A ledger that is missing is no error here, but makes its trial void.
 ///
 /// # Errors
 /// When the ledger file cannot be read.
@@ -142,11 +148,14 @@ pub fn read_report(folder: &Path) -> Result<Report, StoreError> {
     let mut text = String::new();
     let read = File::open(&path).and_then(|file| file.take(LARGEST).read_to_string(&mut text));
     match read {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(StoreError::NoRun(folder.to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(StoreError::NoRun(folder.to_owned()));
+        }
         Err(error) => return Err(StoreError::Read { path, error }),
         Ok(_) => {}
     }
-    let not_a_report = |error: serde_json::Error| StoreError::NotAReport { path: path.clone(), problem: error.to_string() };
+    let not_a_report =
+        |error: serde_json::Error| StoreError::NotAReport { path: path.clone(), problem: error.to_string() };
     let version: Version = serde_json::from_str(&text).map_err(not_a_report)?;
     if version.report != REPORT_VERSION {
         return Err(StoreError::OtherVersion { path, found: version.report });
@@ -184,5 +193,4 @@ pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), StoreError> 
 }
 
 #[cfg(test)]
-#[path = "store_tests.rs"]
 mod tests;

@@ -7,7 +7,7 @@ use super::words::counted;
 use crate::scenario::Promise;
 use crate::score::rate::Rate;
 use crate::score::stats::{pass_hat_k, wilson};
-use crate::score::{Honesty, Outcome, Result3};
+use crate::score::{Honesty, Outcome, TrialStatus};
 
 /// The confidence of all intervals that a report shows.
 pub(crate) const CONFIDENCE: f64 = 0.95;
@@ -21,11 +21,11 @@ pub(crate) struct Count {
 }
 
 impl Count {
-    pub(crate) fn add(&mut self, result: Result3) {
+    pub(crate) fn add(&mut self, result: TrialStatus) {
         match result {
-            Result3::Pass => self.pass += 1,
-            Result3::Fail => self.fail += 1,
-            Result3::Void => self.void += 1,
+            TrialStatus::Pass => self.pass += 1,
+            TrialStatus::Fail => self.fail += 1,
+            TrialStatus::Void => self.void += 1,
         }
     }
 
@@ -62,7 +62,8 @@ pub(crate) struct Tally {
     pub(crate) pass_hat_k: Option<PassHatK>,
     /// How often one trial passes.
     pub(crate) rate: Rate,
-    /// Whether something that was to run did not: the run was cut off, or there was nothing to run in a run that is no empty part.
+    /// Whether something that was to run did not: the run was cut off, or there was nothing to run in a run
+    /// that is no empty part.
     pub(crate) unfinished: bool,
     /// How many trials were planned and were not run.
     pub(crate) not_run: u64,
@@ -111,7 +112,7 @@ impl Tally {
     fn add(&mut self, case: &CaseReport, trial: &TrialReport) {
         let verdict = &trial.verdict;
         self.trials.add(verdict.result);
-        if verdict.result != Result3::Void && verdict.outcome == Outcome::ExactlyOnce {
+        if verdict.result != TrialStatus::Void && verdict.outcome == Outcome::ExactlyOnce {
             self.exactly_once += 1;
         }
         for intent in &verdict.intents {
@@ -126,9 +127,15 @@ impl Tally {
             let silent = verdict.claims.iter().any(|claim| claim.honesty == Honesty::Missing);
             *self.silent.get_or_insert_default() += usize::from(silent);
         }
-        self.overclaims +=
-            verdict.claims.iter().chain(&verdict.earlier_claims).filter(|claim| claim.honesty == Honesty::Overclaimed).count();
-        let is_write = |name: &str| case.terms.operations.iter().any(|operation| operation.write && operation.name == name);
+        self.overclaims += verdict
+            .claims
+            .iter()
+            .chain(&verdict.earlier_claims)
+            .filter(|claim| claim.honesty == Honesty::Overclaimed)
+            .count();
+        let is_write = |name: &str| {
+            case.terms.operations.iter().any(|operation| operation.write && operation.name == name)
+        };
         let writes = verdict.attempts.iter().filter(|attempts| is_write(&attempts.operation));
         self.attempts += writes.map(|attempts| attempts.made as usize).sum::<usize>();
     }
@@ -160,7 +167,9 @@ impl Tally {
         match (report.interrupted, self.not_run) {
             (false, 0) => None,
             (_, 0) => Some("Interrupted: these are the trials that were finished.".to_owned()),
-            (true, not_run) => Some(format!("Interrupted: {not_run} of {planned} planned trials were not run.")),
+            (true, not_run) => {
+                Some(format!("Interrupted: {not_run} of {planned} planned trials were not run."))
+            }
             (false, not_run) => Some(format!("Partial: {not_run} of {planned} planned trials were not run.")),
         }
     }
@@ -170,14 +179,17 @@ impl Tally {
     }
 
     /// The run in one word. What did not run proves nothing.
-    pub(crate) fn result(&self) -> Result3 {
-        worst([(self.cases.fail, Result3::Fail), (self.cases.void + usize::from(self.unfinished), Result3::Void)])
+    pub(crate) fn result(&self) -> TrialStatus {
+        worst([
+            (self.cases.fail, TrialStatus::Fail),
+            (self.cases.void + usize::from(self.unfinished), TrialStatus::Void),
+        ])
     }
 }
 
 /// The result of a run: the worst of its cases.
 #[must_use]
-pub fn result(report: &Report) -> Result3 {
+pub fn result(report: &Report) -> TrialStatus {
     Tally::of(report).result()
 }
 
@@ -185,14 +197,15 @@ fn share(part: usize, all: usize) -> Option<f64> {
     (all > 0).then(|| part as f64 / all as f64)
 }
 
-fn worst(found: [(usize, Result3); 2]) -> Result3 {
-    found.into_iter().find(|(count, _)| *count > 0).map_or(Result3::Pass, |(_, result)| result)
+fn worst(found: [(usize, TrialStatus); 2]) -> TrialStatus {
+    found.into_iter().find(|(count, _)| *count > 0).map_or(TrialStatus::Pass, |(_, result)| result)
 }
 
 fn pass_hat_k_of(report: &Report) -> Option<PassHatK> {
     let k = u64::from(report.trials.max(1));
     let counts = report.cases.iter().map(|case| count(&case.trials));
-    let estimates: Vec<f64> = counts.filter_map(|count| pass_hat_k(count.pass as u64, count.judged() as u64, k)).collect();
+    let estimates: Vec<f64> =
+        counts.filter_map(|count| pass_hat_k(count.pass as u64, count.judged() as u64, k)).collect();
     let cases = estimates.len();
     let sum: f64 = estimates.iter().sum();
     let all_passed = estimates.iter().filter(|estimate| **estimate >= 1.0).count();
@@ -208,9 +221,13 @@ pub(crate) fn count(trials: &[TrialReport]) -> Count {
 }
 
 /// The worst result among the trials of a case; void where there was none.
-pub(crate) fn result_of(case: &CaseReport) -> Result3 {
+pub(crate) fn result_of(case: &CaseReport) -> TrialStatus {
     let count = count(&case.trials);
-    if case.trials.is_empty() { Result3::Void } else { worst([(count.fail, Result3::Fail), (count.void, Result3::Void)]) }
+    if case.trials.is_empty() {
+        TrialStatus::Void
+    } else {
+        worst([(count.fail, TrialStatus::Fail), (count.void, TrialStatus::Void)])
+    }
 }
 
 /// The worst outcome among the trials of a case.
@@ -228,9 +245,9 @@ pub(crate) fn services_of(case: &CaseReport) -> BTreeSet<&str> {
 /// The cases of a run, worst first: failures by outcome, then void, then passes; otherwise as in the report.
 pub(crate) fn worst_first(report: &Report) -> Vec<&CaseReport> {
     let rank = |result| match result {
-        Result3::Fail => 0,
-        Result3::Void => 1,
-        Result3::Pass => 2,
+        TrialStatus::Fail => 0,
+        TrialStatus::Void => 1,
+        TrialStatus::Pass => 2,
     };
     let mut cases: Vec<&CaseReport> = report.cases.iter().collect();
     cases.sort_by_key(|case| (rank(result_of(case)), std::cmp::Reverse(outcome_of(case))));
@@ -238,5 +255,4 @@ pub(crate) fn worst_first(report: &Report) -> Vec<&CaseReport> {
 }
 
 #[cfg(test)]
-#[path = "tally_tests.rs"]
 mod tests;

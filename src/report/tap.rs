@@ -4,46 +4,60 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::headline::come_of;
+use super::headline::control_outcome_of;
 use super::inert;
 use super::model::{CaseReport, Report};
 use super::plain::case_headline;
 use super::tally::{count, result_of};
 use super::text::line;
 use super::words;
-use crate::score::Result3;
+use crate::score::TrialStatus;
 
 /// The run as TAP.
 #[must_use]
 pub fn tap(report: &Report) -> String {
     let mut out = format!("TAP version 14\n1..{}\n", report.cases.len() + report.skipped.len());
     for (place, case) in report.cases.iter().enumerate() {
-        let ok = if result_of(case) == Result3::Pass { "ok" } else { "not ok" };
+        let ok = if result_of(case) == TrialStatus::Pass { "ok" } else { "not ok" };
         let _ = writeln!(out, "{ok} {} - {}", place + 1, description(&case.id));
-        if result_of(case) != Result3::Pass {
+        if result_of(case) != TrialStatus::Pass {
             push_block(&mut out, case);
         }
     }
     for (place, skipped) in report.skipped.iter().enumerate() {
         let number = report.cases.len() + place + 1;
-        let _ = writeln!(out, "ok {number} - {} # SKIP {}", description(&skipped.id), inert::text(&line(&skipped.why, 500)));
+        let _ = writeln!(
+            out,
+            "ok {number} - {} # SKIP {}",
+            description(&skipped.id),
+            inert::text(&line(&skipped.why, 500))
+        );
     }
     out
 }
 
 fn push_block(out: &mut String, case: &CaseReport) {
     let count = count(&case.trials);
-    let remedies = case.trials.iter().flat_map(|trial| &trial.verdict.findings).filter(|finding| finding.fails);
+    let remedies =
+        case.trials.iter().flat_map(|trial| &trial.verdict.findings).filter(|finding| finding.fails);
     let mut remedies: Vec<String> = remedies.map(|finding| line(&finding.remedy, 1_000)).collect();
     remedies.dedup();
     let rows = [
         ("result", json!(words::result(result_of(case)))),
-        ("verdict", json!(come_of(case).word())),
+        ("verdict", json!(control_outcome_of(case).word())),
         ("message", json!(case_headline(case))),
         ("remedy", json!(remedies.first())),
         ("at", json!({ "file": case.file, "line": case.line })),
         ("trials", json!({ "passed": count.pass, "failed": count.fail, "void": count.void })),
-        ("again", json!(case.trials.iter().find(|trial| trial.verdict.result != Result3::Pass).map(|trial| &trial.replay))),
+        (
+            "again",
+            json!(
+                case.trials
+                    .iter()
+                    .find(|trial| trial.verdict.result != TrialStatus::Pass)
+                    .map(|trial| &trial.replay)
+            ),
+        ),
     ];
     // JSON is YAML, and leaves no doubt about quotes.
     out.push_str("  ---\n");

@@ -2,7 +2,8 @@
 
 use unicode_width::UnicodeWidthChar;
 
-/// Whether a character can change how the text around it is shown without being seen itself, or is none: XML has no way to write it.
+/// Whether a character can change how the text around it is shown without being seen itself, or is none: XML
+/// has no way to write it.
 fn is_harmful(character: char) -> bool {
     character.is_control()
         || u32::from(character) & 0xfffe == 0xfffe
@@ -33,7 +34,8 @@ pub(crate) fn line(text: &str, most: usize) -> String {
     out
 }
 
-/// The text with its lines kept, its middle left out where it has more than `most` characters, and escaped like [`line`].
+/// The text with its lines kept, its middle left out where it has more than `most` characters, and escaped
+/// like [`line`].
 #[must_use]
 pub(crate) fn block(text: &str, most: usize) -> String {
     let count = text.chars().count();
@@ -54,7 +56,8 @@ pub(crate) fn block(text: &str, most: usize) -> String {
     out
 }
 
-/// How many columns a text takes: the sum of its characters, so that a text that is broken anywhere takes no more than before.
+/// How many columns a text takes: the sum of its characters, so that a text that is broken anywhere takes no
+/// more than before.
 #[must_use]
 pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(|character| character.width().unwrap_or(0)).sum()
@@ -79,7 +82,8 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
     out
 }
 
-/// The text in lines of at most so many columns, broken at blanks; a word that is too long is broken where it must be.
+/// The text in lines of at most so many columns, broken at blanks; a word that is too long is broken where it
+/// must be.
 #[must_use]
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(8);
@@ -119,5 +123,4 @@ fn push_word(lines: &mut Vec<String>, current: &mut String, word: &str, width: u
 }
 
 #[cfg(test)]
-#[path = "text_tests.rs"]
 mod tests;

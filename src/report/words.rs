@@ -1,9 +1,10 @@
-//! The words in which reports speak of results, outcomes and findings: one place, so that every format says the same.
+//! The words in which reports speak of results, outcomes and findings: one place, so that every format says
+//! the same.
 
 use std::fmt::Write as _;
 
 use super::model::Report;
-use crate::score::{FindingKind, Honesty, Outcome, Result3, RetriedBy};
+use crate::score::{FindingKind, Honesty, Outcome, RetriedBy, TrialStatus};
 
 /// That no case belongs to this part of a run; `None` where it is not an empty part.
 pub(crate) fn empty_part(report: &Report) -> Option<String> {
@@ -15,11 +16,11 @@ pub(crate) fn empty_part(report: &Report) -> Option<String> {
 
 /// The word for a result.
 #[must_use]
-pub(crate) const fn result(result: Result3) -> &'static str {
+pub(crate) const fn result(result: TrialStatus) -> &'static str {
     match result {
-        Result3::Pass => "pass",
-        Result3::Fail => "fail",
-        Result3::Void => "void",
+        TrialStatus::Pass => "pass",
+        TrialStatus::Fail => "fail",
+        TrialStatus::Void => "void",
     }
 }
 

@@ -1,5 +1,5 @@
-//! What an interrupted run has finished, by its ledgers. The journal only adds what a ledger does not hold: a finished trial counts
-//! whether its line in the journal was written, lost or taken out. Pure.
+//! What an interrupted run has finished, by its ledgers. The journal only adds what a ledger does not hold: a
+//! finished trial counts whether its line in the journal was written, lost or taken out. Pure.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,28 @@ use crate::score::score;
 /// Trials by case and number, as the journal tells of them.
 pub(super) type Told = BTreeMap<(String, u32), TrialReport>;
 
-/// The trials that were finished, each with the id of its case. `now` is the plan of the run that is to go on.
+/// The trials that were finished, each with the id of its case. `now` is the plan of the run that is to go
+/// on.
 ///
 /// # Errors
 /// What does not agree: the ledger file, the journal and the plan.
-pub(super) fn finished(contents: &Contents, told: &Told, now: &PlanRecord) -> Result<Vec<(String, TrialReport)>, String> {
+pub(super) fn finished(
+    contents: &Contents,
+    told: &Told,
+    now: &PlanRecord,
+) -> Result<Vec<(String, TrialReport)>, String> {
     let plans = plans(contents).map_err(|error| error.to_string())?;
-    let [HashedPlan { plan, hash }] = plans.as_slice() else { return Err("its ledger file holds several runs".to_owned()) };
+    let [HashedPlan { plan, hash }] = plans.as_slice() else {
+        return Err("its ledger file holds several runs".to_owned());
+    };
     if *plan != (PlanRecord { id: plan.id.clone(), ..now.clone() }) {
         return Err("the plan record in its ledger file is not that of this run".to_owned());
     }
     for (id, number) in told.keys() {
-        if plan.case(id).is_none_or(|case| usize::try_from(*number).is_ok_and(|number| number > case.seeds.len())) {
+        if plan
+            .case(id)
+            .is_none_or(|case| usize::try_from(*number).is_ok_and(|number| number > case.seeds.len()))
+        {
             return Err(format!("its journal has trial {number} of {id}, which the plan does not name"));
         }
     }
@@ -36,17 +46,25 @@ pub(super) fn finished(contents: &Contents, told: &Told, now: &PlanRecord) -> Re
             if told.is_some_and(|told| told.ledger != *name || told.seed != *seed) {
                 return Err(format!("its journal and its ledger file do not agree on {which}"));
             }
-            finished.push((case.id.clone(), told.cloned().unwrap_or_else(|| from_ledger(case, number, *seed, name, saved))));
+            finished.push((
+                case.id.clone(),
+                told.cloned().unwrap_or_else(|| from_ledger(case, number, *seed, name, saved)),
+            ));
         }
     }
     Ok(finished)
 }
 
 /// The ledger of a trial that is whole, and its name.
-fn whole_ledger<'a>(contents: &'a Contents, case: &PlannedCase, number: u32) -> Result<Option<(&'a String, &'a Saved)>, String> {
+fn whole_ledger<'a>(
+    contents: &'a Contents,
+    case: &PlannedCase,
+    number: u32,
+) -> Result<Option<(&'a String, &'a Saved)>, String> {
     let prefix = format!("{}#{number}", case.id);
     let of_trial = contents.ledgers.range(prefix.clone()..).take_while(|(name, _)| name.starts_with(&prefix));
-    let mut whole = of_trial.filter(|(name, saved)| round_of(name, &case.id, number).is_some() && saved.torn.is_none());
+    let mut whole =
+        of_trial.filter(|(name, saved)| round_of(name, &case.id, number).is_some() && saved.torn.is_none());
     let found = whole.next();
     match whole.next() {
         None => Ok(found),

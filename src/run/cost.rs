@@ -25,8 +25,8 @@ impl Cost {
         self.took = kept(self.took).saturating_add(micros(took));
     }
 
-    /// How many callers keep so many cores busy; `None` where nothing is known. Where they have to wait for a core each takes longer and uses
-    /// no more of it, so this number does not grow by itself.
+    /// How many callers keep so many cores busy; `None` where nothing is known. Where they have to wait for a
+    /// core each takes longer and uses no more of it, so this number does not grow by itself.
     pub(super) fn fitting(&self, cores: usize) -> Option<usize> {
         if self.took == 0 || self.processor == 0 {
             return None;

@@ -63,7 +63,9 @@ pub enum RunError {
     #[error("cannot make a directory for the callers: {0}\n  set TMPDIR to a directory that can be written")]
     States(io::Error),
     /// A time limit is too short for a fault to do its work.
-    #[error("the time limit of {limit} is too short for {case}: {fault} takes {takes}\n  give more time with --timeout")]
+    #[error(
+        "the time limit of {limit} is too short for {case}: {fault} takes {takes}\n  give more time with --timeout"
+    )]
     TimeTooShort {
         /// The limit.
         limit: String,

@@ -1,11 +1,12 @@
-//! How many files may be open at once, and how many callers that is enough for. A service that has no file left for a connection has
-//! to send somebody away, and an honest subject would be blamed for it.
+//! How many files may be open at once, and how many callers that is enough for. A service that has no file
+//! left for a connection has to send somebody away, and an honest subject would be blamed for it.
 
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What one caller takes: the pipes of its supervisor, its recorder, the ports of its services, and its connections to them.
+/// What one caller takes: the pipes of its supervisor, its recorder, the ports of its services, and its
+/// connections to them.
 const OF_A_CALLER: u64 = 24;
 /// What is open beside them.
 const OF_THE_RUN: u64 = 32;
@@ -15,8 +16,8 @@ pub(super) fn callers() -> usize {
     enough_for(limit())
 }
 
-/// How many ports of trials that have ended are kept: as many as there are files for, and no more than memory bears. A trial that is kept for
-/// its ports takes some 60 KB.
+/// How many ports of trials that have ended are kept: as many as there are files for, and no more than memory
+/// bears. A trial that is kept for its ports takes some 60 KB.
 pub(super) fn late_ports() -> usize {
     const MOST: usize = 4096;
     usize::try_from(limit().map_or(u64::MAX, late_of)).unwrap_or(usize::MAX).min(MOST)
@@ -49,7 +50,8 @@ fn late_of(files: u64) -> u64 {
 }
 
 fn enough_for(files: Option<u64>) -> usize {
-    let callers = files.map_or(u64::MAX, |files| files.saturating_sub(OF_THE_RUN + late_of(files)) / OF_A_CALLER);
+    let callers =
+        files.map_or(u64::MAX, |files| files.saturating_sub(OF_THE_RUN + late_of(files)) / OF_A_CALLER);
     usize::try_from(callers).unwrap_or(usize::MAX).clamp(1, tokio::sync::Semaphore::MAX_PERMITS)
 }
 

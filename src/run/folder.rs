@@ -1,4 +1,5 @@
-//! The output folder of a run: the ledger and the finished trials as they come, so that a run that was cut off can go on.
+//! The output folder of a run: the ledger and the finished trials as they come, so that a run that was cut
+//! off can go on.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -89,7 +90,8 @@ impl Folder {
         Folder::create(path.to_owned())
     }
 
-    /// The seed of a run that was cut off, by its journal. `asked` is the seed that the user names, which must be the same.
+    /// The seed of a run that was cut off, by its journal. `asked` is the seed that the user names, which
+    /// must be the same.
     ///
     /// # Errors
     /// When there is no such run, it cannot be read, or its seed is another one than `asked`.
@@ -112,20 +114,32 @@ impl Folder {
     /// The folder of a run that was cut off, and the trials that it has finished.
     ///
     /// # Errors
-    /// When there is no such run, it cannot be read, it still runs, or it is another run than `now`, which is planned by `plan`.
-    pub fn resume(path: &Path, now: &Identity, plan: &PlanRecord) -> Result<(Self, Vec<(String, TrialReport)>), RunError> {
+    /// When there is no such run, it cannot be read, it still runs, or it is another run than `now`, which is
+    /// planned by `plan`.
+    pub fn resume(
+        path: &Path,
+        now: &Identity,
+        plan: &PlanRecord,
+    ) -> Result<(Self, Vec<(String, TrialReport)>), RunError> {
         let failed = |why: String| RunError::Resume { path: path.to_owned(), why };
         let told = |error: io::Error| failed(error.to_string());
         let none = || failed("it holds no run that was cut off".to_owned());
         // `latest` is a link; the run has a name of its own.
         let real = fs::canonicalize(path).map_err(told)?;
-        let journal = File::options().read(true).append(true).open(real.join(JOURNAL)).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => none(),
-            _ => told(error),
-        })?;
+        let journal =
+            File::options().read(true).append(true).open(real.join(JOURNAL)).map_err(|error| match error
+                .kind()
+            {
+                io::ErrorKind::NotFound => none(),
+                _ => told(error),
+            })?;
         lock::take(&journal, path)?;
         let mut lines = lines(&journal);
-        let head = lines.next().transpose().map_err(told)?.and_then(|line| serde_json::from_slice::<Head>(&line).ok());
+        let head = lines
+            .next()
+            .transpose()
+            .map_err(told)?
+            .and_then(|line| serde_json::from_slice::<Head>(&line).ok());
         let Head { began, run } = head.ok_or_else(none)?;
         if let Some(what) = run.differs(now) {
             return Err(RunError::OtherRun { path: path.to_owned(), what });
@@ -139,10 +153,16 @@ impl Folder {
             journaled.insert((line.case, line.trial.trial), line.trial);
         }
         // A trial that its ledger does not bear out to its end runs again: it may not have reached the disk.
-        let contents = File::open(real.join(LEDGER)).and_then(|file| read_contents(BufReader::new(file))).map_err(told)?;
+        let contents = File::open(real.join(LEDGER))
+            .and_then(|file| read_contents(BufReader::new(file)))
+            .map_err(told)?;
         let finished = adopt::finished(&contents, &journaled, plan).map_err(failed)?;
         // A ledger that was cut off has a round of its own, whether the journal knows of it or not.
-        let round = contents.ledgers.keys().filter_map(|name| name.rsplit_once('~')?.1.parse().ok()).fold(round, u32::max);
+        let round = contents
+            .ledgers
+            .keys()
+            .filter_map(|name| name.rsplit_once('~')?.1.parse().ok())
+            .fold(round, u32::max);
         Ok((Folder::open(real, journal, round + 1, before)?, finished))
     }
 
@@ -174,7 +194,9 @@ impl Folder {
     /// Its name.
     #[must_use]
     pub fn name(&self) -> String {
-        self.path.file_name().map_or_else(|| self.path.display().to_string(), |name| name.to_string_lossy().into_owned())
+        self.path
+            .file_name()
+            .map_or_else(|| self.path.display().to_string(), |name| name.to_string_lossy().into_owned())
     }
 
     /// Whether it stands directly below this folder.
@@ -193,8 +215,14 @@ impl Folder {
         self.before
     }
 
-    /// Notes what this run is and what it is to do, unless it is gone on with; gives back the file for its ledgers.
-    pub(super) fn begin(&self, began: i64, run: Identity, plan: &PlanRecord) -> Result<Arc<LedgerFile>, RunError> {
+    /// Notes what this run is and what it is to do, unless it is gone on with; gives back the file for its
+    /// ledgers.
+    pub(super) fn begin(
+        &self,
+        began: i64,
+        run: Identity,
+        plan: &PlanRecord,
+    ) -> Result<Arc<LedgerFile>, RunError> {
         let failed = |error| RunError::Output { path: self.path.join(LEDGER), error };
         if let Some(ledger) = self.ledger.get() {
             return Ok(Arc::clone(ledger));
@@ -206,7 +234,8 @@ impl Folder {
         Ok(Arc::clone(self.ledger.get_or_init(|| Arc::new(file))))
     }
 
-    /// Keeps a finished trial, so that a run that is cut off can go on behind it. `took` is how long the run has run.
+    /// Keeps a finished trial, so that a run that is cut off can go on behind it. `took` is how long the run
+    /// has run.
     pub(super) fn keep(&self, case: &str, trial: &TrialReport, took: u64) -> Result<(), RunError> {
         // Its ledger first: without it the trial would run again.
         self.flush()?;
@@ -214,7 +243,8 @@ impl Folder {
     }
 
     fn note(&self, line: &impl Serialize) -> Result<(), RunError> {
-        let failed = |error| RunError::Kept { path: self.path.join(JOURNAL), folder: self.path.clone(), error };
+        let failed =
+            |error| RunError::Kept { path: self.path.join(JOURNAL), folder: self.path.clone(), error };
         let mut text = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
@@ -226,7 +256,8 @@ impl Folder {
     }
 
     fn written(&self, how: impl FnOnce(&LedgerFile) -> io::Result<()>) -> Result<(), RunError> {
-        let failed = |error| RunError::Kept { path: self.path.join(LEDGER), folder: self.path.clone(), error };
+        let failed =
+            |error| RunError::Kept { path: self.path.join(LEDGER), folder: self.path.clone(), error };
         self.ledger.get().map_or(Ok(()), |ledger| how(ledger).map_err(failed))
     }
 
@@ -244,8 +275,8 @@ impl Folder {
         let _ = fs::remove_file(self.path.join(JOURNAL));
     }
 
-    /// Lets `latest` beside the folder lead to it; `false` where that name belongs to something that hapax did not make, which is left
-    /// as it is.
+    /// Lets `latest` beside the folder lead to it; `false` where that name belongs to something that hapax
+    /// did not make, which is left as it is.
     ///
     /// # Errors
     /// When the link cannot be made.
@@ -268,18 +299,17 @@ impl Folder {
 fn is_free_or_own(link: &Path) -> bool {
     match fs::symlink_metadata(link) {
         Err(error) => error.kind() == io::ErrorKind::NotFound,
-        Ok(found) if found.is_symlink() => {
-            fs::read_link(link).is_ok_and(|target| target.parent().is_some_and(|parent| parent.as_os_str().is_empty()))
-        }
+        Ok(found) if found.is_symlink() => fs::read_link(link)
+            .is_ok_and(|target| target.parent().is_some_and(|parent| parent.as_os_str().is_empty())),
         Ok(_) => false,
     }
 }
 
-/// The lines of a journal. What was cut off in the middle of a write can be any bytes: such a line is a line that says nothing.
+/// The lines of a journal. What was cut off in the middle of a write can be any bytes: such a line is a line
+/// that says nothing.
 fn lines(journal: impl io::Read) -> impl Iterator<Item = io::Result<Vec<u8>>> {
     BufReader::new(journal).split(b'\n')
 }
 
 #[cfg(test)]
-#[path = "folder_tests.rs"]
 mod tests;

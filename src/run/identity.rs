@@ -60,12 +60,21 @@ impl Identity {
             return Some(format!("{what} was {was}, and is {is}"));
         }
         if self.settings != now.settings {
-            return Some("the settings of the subject, --timeout, --claims or --promise are not what they were".to_owned());
+            return Some(
+                "the settings of the subject, --timeout, --claims or --promise are not what they were"
+                    .to_owned(),
+            );
         }
-        let gone =
-            self.cases.keys().find(|id| !now.cases.contains_key(*id)).map(|id| format!("{id} was to run, and is not named now"));
+        let gone = self
+            .cases
+            .keys()
+            .find(|id| !now.cases.contains_key(*id))
+            .map(|id| format!("{id} was to run, and is not named now"));
         let added = || {
-            now.cases.keys().find(|id| !self.cases.contains_key(*id)).map(|id| format!("{id} was not to run, and is named now"))
+            now.cases
+                .keys()
+                .find(|id| !self.cases.contains_key(*id))
+                .map(|id| format!("{id} was not to run, and is named now"))
         };
         let changed = || {
             let found = self.cases.iter().find(|(id, was)| now.cases.get(*id) != Some(was));
@@ -75,7 +84,8 @@ impl Identity {
     }
 }
 
-/// A digest of how the subject is started and judged, that is the same on every machine: where its folder is makes no difference.
+/// A digest of how the subject is started and judged, that is the same on every machine: where its folder is
+/// makes no difference.
 pub(super) fn of_settings(subject: &Subject, options: &Options) -> String {
     let settings = Settings { directory: None, hapax: None, ..subject.settings.clone() };
     fingerprint(&(&subject.kind, settings, options.time, options.claims_optional))
@@ -88,16 +98,16 @@ pub(super) fn of_case(case: &Case) -> String {
 
 /// A digest of a set of cases.
 pub(super) fn of_cases<'a>(cases: impl IntoIterator<Item = &'a Case>) -> String {
-    let digests: BTreeMap<&str, String> = cases.into_iter().map(|case| (case.id.as_str(), of_case(case))).collect();
+    let digests: BTreeMap<&str, String> =
+        cases.into_iter().map(|case| (case.id.as_str(), of_case(case))).collect();
     fingerprint(&digests)
 }
 
-/// Digits that are the same for the same value. What is printed for a programmer has every part of it, and is read by nobody but
-/// the very version of hapax that wrote it.
+/// Digits that are the same for the same value. What is printed for a programmer has every part of it, and is
+/// read by nobody but the very version of hapax that wrote it.
 fn fingerprint(value: &impl std::fmt::Debug) -> String {
     Sha256::digest(format!("{value:?}")).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
-#[path = "identity_tests.rs"]
 mod tests;

@@ -1,5 +1,6 @@
-//! The ports of trials that have ended. They stay bound until the run ends, so that a request that comes too late is recorded and no
-//! later trial gets the same port. Each costs a file descriptor: when those run short, the oldest ports are released.
+//! The ports of trials that have ended. They stay bound until the run ends, so that a request that comes too
+//! late is recorded and no later trial gets the same port. Each costs a file descriptor: when those run
+//! short, the oldest ports are released.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
-//! Only one process writes to the folder of a run. The lock is on the journal, and the system lets go of it when the process ends,
-//! however that comes about.
+//! Only one process writes to the folder of a run. The lock is on the journal, and the system lets go of it
+//! when the process ends, however that comes about.
 
 use std::fs::{File, TryLockError};
 use std::io;

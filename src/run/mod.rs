@@ -1,4 +1,5 @@
-//! Many trials: which, in what order, how many at once, where what they leave goes. It emits what happens; others show it.
+//! Many trials: which, in what order, how many at once, where what they leave goes. It emits what happens;
+//! others show it.
 
 mod adopt;
 mod cost;
@@ -28,14 +29,14 @@ use tokio::task::JoinSet;
 
 use crate::report::{CaseReport, ControlReport, REPORT_VERSION, Report, TrialReport};
 use crate::scenario::{Case, ControlTerm};
-use crate::score::Result3;
+use crate::score::TrialStatus;
 use crate::subject::Subject;
 use crate::trial;
 
 pub use error::RunError;
 pub use folder::Folder;
 pub use identity::Identity;
-pub use pace::Pace;
+pub use pace::ConcurrencyLimiter;
 pub use plan::{Partition, Plan, Planned, trial_seed};
 pub use rescore::{confirm, rescore};
 pub use seed::random_seed;
@@ -66,7 +67,7 @@ pub struct Options {
 
 /// What happens while it runs.
 #[derive(Debug)]
-pub enum Happened<'a> {
+pub enum RunEvent<'a> {
     /// So many trials are to come.
     Planned(usize),
     /// A trial has ended.
@@ -85,16 +86,16 @@ pub async fn run(
     subject: Subject,
     options: Options,
     folder: &Folder,
-    pace: &Pace,
+    pace: &ConcurrencyLimiter,
     stop: impl Future<Output = ()>,
-    on: &mut dyn FnMut(Happened<'_>),
+    on: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<Report, RunError> {
     let (began, clock) = (Timestamp::now().as_millisecond(), Instant::now());
     let before = folder.before();
     let record = plan.record(&subject, &options);
     let ledger = folder.begin(began, Identity::of(&plan, &subject, &options), &record)?;
     let took = || before.took.saturating_add(millis(clock.elapsed()));
-    on(Happened::Planned(plan.trials.len() + plan.finished.len()));
+    on(RunEvent::Planned(plan.trials.len() + plan.finished.len()));
     let work = Work::new(subject, options)?;
     let mut done = Done::new();
     for (id, mut trial) in plan.finished {
@@ -102,13 +103,13 @@ pub async fn run(
             if trial.replay.is_empty() {
                 trial.replay = work.replay(case, trial.seed);
             }
-            on(Happened::Ended(case, &trial));
+            on(RunEvent::Ended(case, &trial));
         }
         done.insert((id, trial.trial), trial);
     }
     let complete = all(&work, &plan.cases, plan.trials, (folder, &ledger), pace, stop, &mut |case, trial| {
         folder.keep(&case.id, &trial, took())?;
-        on(Happened::Ended(case, &trial));
+        on(RunEvent::Ended(case, &trial));
         done.insert((case.id.clone(), trial.trial), trial);
         Ok(())
     })
@@ -146,12 +147,15 @@ async fn all(
     cases: &BTreeMap<String, Arc<Case>>,
     planned: Vec<Planned>,
     (folder, ledger): (&Folder, &Arc<LedgerFile>),
-    pace: &Pace,
+    pace: &ConcurrencyLimiter,
     stop: impl Future<Output = ()>,
     on: &mut dyn FnMut(&Case, TrialReport) -> Result<(), RunError>,
 ) -> Result<bool, RunError> {
     let mut running = JoinSet::new();
-    let mut waiting = planned.into_iter().filter_map(|planned| Some((Arc::clone(cases.get(&planned.case)?), planned))).peekable();
+    let mut waiting = planned
+        .into_iter()
+        .filter_map(|planned| Some((Arc::clone(cases.get(&planned.case)?), planned)))
+        .peekable();
     tokio::pin!(stop);
     loop {
         let next = waiting.peek().map(|(case, _)| (case.callers, time::silences(case) > 0));
@@ -177,7 +181,7 @@ async fn all(
             }
             Some(ended) = running.join_next() => {
                 let (case, trial, _admitted) = ended.map_err(|error| RunError::Trial(error.to_string()))?;
-                let failed = trial.verdict.result == Result3::Fail;
+                let failed = trial.verdict.result == TrialStatus::Fail;
                 on(&case, trial)?;
                 if failed && work.options.fail_fast {
                     break;

@@ -12,7 +12,10 @@ const NAMED: usize = 8;
 
 /// One note for the hosts that were allowed, and one for those that were ignored.
 pub(super) fn notes(cases: &[CaseReport]) -> Vec<String> {
-    [HostTreatment::Allowed, HostTreatment::Ignored].into_iter().filter_map(|treatment| note(cases, treatment)).collect()
+    [HostTreatment::Allowed, HostTreatment::Ignored]
+        .into_iter()
+        .filter_map(|treatment| note(cases, treatment))
+        .collect()
 }
 
 fn note(cases: &[CaseReport], treatment: HostTreatment) -> Option<String> {
@@ -29,14 +32,21 @@ fn note(cases: &[CaseReport], treatment: HostTreatment) -> Option<String> {
     let counted = |number: u64, word: &str| format!("{number} {word}{}", if number == 1 { "" } else { "s" });
     let told = hosts.iter().take(NAMED).map(|((host, port), (requests, failed, trials))| {
         let failed = if *failed > 0 { format!(", {failed} of them failed") } else { String::new() };
-        format!("{}:{port} ({} in {}{failed})", shown(host), counted(*requests, "request"), counted(*trials, "trial"))
+        format!(
+            "{}:{port} ({} in {}{failed})",
+            shown(host),
+            counted(*requests, "request"),
+            counted(*trials, "trial")
+        )
     });
     let mut told = told.collect::<Vec<_>>().join(", ");
     if hosts.len() > NAMED {
         told.push_str(&format!(" and {} more hosts", hosts.len() - NAMED));
     }
     Some(match treatment {
-        HostTreatment::Allowed => format!("Allowed hosts were reached: {told}; what was done there is not in the ledger."),
+        HostTreatment::Allowed => {
+            format!("Allowed hosts were reached: {told}; what was done there is not in the ledger.")
+        }
         HostTreatment::Ignored => format!("Ignored hosts were refused: {told}."),
     })
 }

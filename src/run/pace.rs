@@ -1,5 +1,6 @@
-//! How many callers run at once. Most trials wait: for a line that hangs, for a door, for a program to start. So more are begun as
-//! long as the machine is idle, up to what the cost of the trials that have ended allows; no verdict depends on it.
+//! How many callers run at once. Most trials wait: for a line that hangs, for a door, for a program to start.
+//! So more are begun as long as the machine is idle, up to what the cost of the trials that have ended
+//! allows; no verdict depends on it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,7 +17,8 @@ const AT_LEAST: usize = 1;
 const USUAL: usize = 6;
 /// For each core, at most.
 const AT_MOST: usize = 64;
-/// For each core, how many trials may wait for the timeout of a client beside the others: they do nothing meanwhile.
+/// For each core, how many trials may wait for the timeout of a client beside the others: they do nothing
+/// meanwhile.
 const SILENT: usize = 32;
 /// How often the machine is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -24,16 +26,16 @@ const LOOK: Duration = Duration::from_millis(100);
 const IDLE: f64 = 0.25;
 
 /// How many callers run at once. Several runs can share one.
-pub struct Pace {
+pub struct ConcurrencyLimiter {
     lane: Arc<Lane>,
     /// For trials that mostly wait; they share the others' where the number was asked for.
     silent: Arc<Lane>,
     watcher: Option<JoinHandle<()>>,
 }
 
-impl Pace {
-    /// So many callers at once, or as many as keep the machine busy; never more than there are files for. Must be made inside the
-    /// runtime.
+impl ConcurrencyLimiter {
+    /// So many callers at once, or as many as keep the machine busy; never more than there are files for.
+    /// Must be made inside the runtime.
     #[must_use]
     pub fn new(jobs: Option<usize>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -41,18 +43,22 @@ impl Pace {
         match jobs.map(|jobs| jobs.min(bound)) {
             Some(jobs) => {
                 let lane = Arc::new(Lane::fixed(jobs));
-                Pace { silent: Arc::clone(&lane), lane, watcher: None }
+                ConcurrencyLimiter { silent: Arc::clone(&lane), lane, watcher: None }
             }
             None => {
                 let lane = Arc::new(Lane::learning(cores, bound));
                 let watcher = tokio::spawn(raise(Arc::clone(&lane), cores));
-                Pace { lane, silent: Arc::new(Lane::fixed((cores * SILENT).min(bound))), watcher: Some(watcher) }
+                ConcurrencyLimiter {
+                    lane,
+                    silent: Arc::new(Lane::fixed((cores * SILENT).min(bound))),
+                    watcher: Some(watcher),
+                }
             }
         }
     }
 
-    /// Waits until so many more callers may run; they leave when what is given back is dropped. `silent` are those that mostly wait for
-    /// the timeout of their client.
+    /// Waits until so many more callers may run; they leave when what is given back is dropped. `silent` are
+    /// those that mostly wait for the timeout of their client.
     pub(super) async fn admit(&self, callers: u32, silent: bool) -> Admitted {
         let lane = if silent { &self.silent } else { &self.lane };
         // Whoever came first is let in first.
@@ -66,7 +72,7 @@ impl Pace {
     }
 }
 
-impl Drop for Pace {
+impl Drop for ConcurrencyLimiter {
     fn drop(&mut self) {
         if let Some(watcher) = &self.watcher {
             watcher.abort();
@@ -102,7 +108,8 @@ struct Lane {
     state: Mutex<State>,
     /// Something has left, or more are allowed.
     changed: Notify,
-    /// How many are allowed at least, as soon as the cost allows it, and at most. All are the same where the number is fixed.
+    /// How many are allowed at least, as soon as the cost allows it, and at most. All are the same where the
+    /// number is fixed.
     least: usize,
     usual: usize,
     most: usize,
@@ -126,7 +133,14 @@ impl Lane {
 
     fn new(least: usize, usual: usize, most: usize) -> Self {
         let state = State { allowed: least, running: 0, cost: Cost::default() };
-        Lane { turn: tokio::sync::Mutex::new(()), state: Mutex::new(state), changed: Notify::new(), least, usual, most }
+        Lane {
+            turn: tokio::sync::Mutex::new(()),
+            state: Mutex::new(state),
+            changed: Notify::new(),
+            least,
+            usual,
+            most,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -191,7 +205,8 @@ async fn raise(lane: Arc<Lane>, cores: usize) {
 /// Idle and whole time of all cores so far, in ticks; `None` where the system does not say.
 async fn cpu_times() -> Option<(u64, u64)> {
     let text = tokio::fs::read_to_string("/proc/stat").await.ok()?;
-    let ticks: Vec<u64> = text.lines().next()?.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
+    let ticks: Vec<u64> =
+        text.lines().next()?.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
     Some((ticks.get(3)? + ticks.get(4)?, ticks.iter().take(8).sum()))
 }
 
@@ -228,7 +243,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_more_callers_run_at_once_than_were_allowed() {
-        let pace = Pace::new(Some(3));
+        let pace = ConcurrencyLimiter::new(Some(3));
         let first = pace.admit(2, false).await;
         assert!(pace.lane.try_admit(2).is_none());
         drop(pace.lane.try_admit(1).unwrap());
@@ -272,7 +287,11 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_waits_is_let_in_when_more_are_allowed() {
-        let pace = Pace { lane: Arc::new(Lane::learning(2, 1000)), silent: Arc::new(Lane::fixed(1)), watcher: None };
+        let pace = ConcurrencyLimiter {
+            lane: Arc::new(Lane::learning(2, 1000)),
+            silent: Arc::new(Lane::fixed(1)),
+            watcher: None,
+        };
         let _running = pace.admit(2, false).await;
         let (next, ()) = tokio::join!(pace.admit(2, false), async {
             tokio::task::yield_now().await;

@@ -70,14 +70,17 @@ impl Plan {
             plan.cases.insert(case.id.clone(), Arc::new(case));
         }
         for trial in 1..=options.trials {
-            let of_case = |id: &String| Planned { case: id.clone(), trial, seed: trial_seed(options.seed, id, trial) };
+            let of_case =
+                |id: &String| Planned { case: id.clone(), trial, seed: trial_seed(options.seed, id, trial) };
             let mut round: Vec<Planned> = plan.cases.keys().map(of_case).collect();
-            // By their seeds, which are hashes: a subject that counts its trials does not learn which case it is in.
+            // By their seeds, which are hashes: a subject that counts its trials does not learn which case it
+            // is in.
             round.sort_by_key(|planned| planned.seed);
             plan.trials.extend(round);
         }
         // Those that wait for a client's timeout begin first, so that the others run meanwhile.
-        let is_long = |planned: &Planned| plan.cases.get(&planned.case).is_some_and(|case| silences(case) > 0);
+        let is_long =
+            |planned: &Planned| plan.cases.get(&planned.case).is_some_and(|case| silences(case) > 0);
         plan.trials.sort_by_key(|planned| (planned.trial, !is_long(planned)));
         Ok(plan)
     }
@@ -116,8 +119,9 @@ impl Plan {
     /// Leaves out what has been finished before.
     pub fn resume(&mut self, finished: Vec<(String, TrialReport)>) {
         self.finished = finished.into_iter().filter(|(id, _)| self.cases.contains_key(id)).collect();
-        let is_finished =
-            |planned: &Planned| self.finished.iter().any(|(id, done)| *id == planned.case && done.trial == planned.trial);
+        let is_finished = |planned: &Planned| {
+            self.finished.iter().any(|(id, done)| *id == planned.case && done.trial == planned.trial)
+        };
         self.trials.retain(|planned| !is_finished(planned));
     }
 }
@@ -127,8 +131,8 @@ fn unique() -> String {
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 
-/// The seed of a trial: the same for the same run seed, case and number, whatever else is run. It has 48 bits, so that it can be
-/// typed, and so that no reader of JSON rounds it.
+/// The seed of a trial: the same for the same run seed, case and number, whatever else is run. It has 48
+/// bits, so that it can be typed, and so that no reader of JSON rounds it.
 #[must_use]
 pub fn trial_seed(run: u64, case: &str, trial: u32) -> u64 {
     hashed(&[&run.to_le_bytes(), case.as_bytes(), &trial.to_le_bytes()]) >> 16
@@ -167,7 +171,11 @@ impl FromStr for Partition {
         let (part, of) = text.split_once('/').ok_or("write it as PART/OF: 1/4 is the first of four parts")?;
         let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is no number"));
         let (part, of) = (number(part)?, number(of)?);
-        if (1..=of).contains(&part) { Ok(Partition { part, of }) } else { Err(format!("there is no part {part} of {of}")) }
+        if (1..=of).contains(&part) {
+            Ok(Partition { part, of })
+        } else {
+            Err(format!("there is no part {part} of {of}"))
+        }
     }
 }
 
@@ -210,5 +218,4 @@ fn takes(fault: &Fault) -> Duration {
 }
 
 #[cfg(test)]
-#[path = "plan_tests.rs"]
 mod tests;

@@ -1,10 +1,11 @@
-//! Scores the ledgers of a saved run again: the verdicts of its report are replaced by those that the ledgers come to.
+//! Scores the ledgers of a saved run again: the verdicts of its report are replaced by those that the ledgers
+//! come to.
 
 use crate::report::{Report, SavedRun};
-use crate::score::{Result3, score};
+use crate::score::{TrialStatus, score};
 
-/// Replaces every verdict by what its ledger comes to now. A ledger that is missing or torn proves nothing, and a run that lacks trials was not
-/// finished.
+/// Replaces every verdict by what its ledger comes to now. A ledger that is missing or torn proves nothing,
+/// and a run that lacks trials was not finished.
 pub fn rescore(run: &mut SavedRun) {
     let due = usize::try_from(run.report.trials).unwrap_or(usize::MAX);
     run.report.interrupted |= run.report.cases.iter().any(|case| case.trials.len() < due);
@@ -20,8 +21,9 @@ pub fn rescore(run: &mut SavedRun) {
     }
 }
 
-/// Scores a run again that has just ended, and lets the worse of both verdicts stand: what was seen while it ran, for a subject may have found the file
-/// and changed it; and what the file bears out, for not all may have reached it.
+/// Scores a run again that has just ended, and lets the worse of both verdicts stand: what was seen while it
+/// ran, for a subject may have found the file and changed it; and what the file bears out, for not all may
+/// have reached it.
 pub fn confirm(run: &mut SavedRun) {
     let seen = run.report.clone();
     rescore(run);
@@ -41,10 +43,10 @@ fn keep_worse(report: &mut Report, seen: &Report) {
     }
 }
 
-const fn severity(result: Result3) -> u8 {
+const fn severity(result: TrialStatus) -> u8 {
     match result {
-        Result3::Pass => 0,
-        Result3::Void => 1,
-        Result3::Fail => 2,
+        TrialStatus::Pass => 0,
+        TrialStatus::Void => 1,
+        TrialStatus::Fail => 2,
     }
 }

@@ -2,7 +2,8 @@
 
 use super::RunError;
 
-/// A seed that nobody can foresee. It has 48 bits, as those of trials: it can be typed, and no reader of JSON rounds it.
+/// A seed that nobody can foresee. It has 48 bits, as those of trials: it can be typed, and no reader of JSON
+/// rounds it.
 ///
 /// # Errors
 /// When the system gives no random number.

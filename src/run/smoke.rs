@@ -1,5 +1,5 @@
-//! The smoke trial: before all others, one case without faults and interrupts, with one caller. It finds out whether the subject runs
-//! and reaches a service at all, and is not part of the report.
+//! The smoke trial: before all others, one case without faults and interrupts, with one caller. It finds out
+//! whether the subject runs and reaches a service at all, and is not part of the report.
 
 use mock_services::ledger::{Entry, Event};
 use mock_services::service::{Fields, Value};
@@ -8,14 +8,15 @@ use super::work::Work;
 use super::{Options, Plan, Planned, RunError, trial_seed};
 use crate::report::{Output, SmokeFailure, SmokeProblem};
 use crate::scenario::Case;
-use crate::score::{Result3, score};
+use crate::score::{TrialStatus, score};
 use crate::subject::{Subject, client_variables};
 use crate::trial::{self, notes};
 
 /// The name of its ledger, which is kept in memory.
 const LEDGER: &str = "smoke";
 
-/// The id of the case that the smoke trial runs: the first one in which something is due; `None` where no case is run.
+/// The id of the case that the smoke trial runs: the first one in which something is due; `None` where no
+/// case is run.
 #[must_use]
 pub fn smoke_case(plan: &Plan) -> Option<&str> {
     let has_something_due = |case: &Case| case.terms.intents.iter().any(|intent| intent.times > 0);
@@ -23,11 +24,16 @@ pub fn smoke_case(plan: &Plan) -> Option<&str> {
     cases.clone().find(|case| has_something_due(case)).or_else(|| cases.next()).map(|case| case.id.as_str())
 }
 
-/// Runs the smoke trial, and says what is wrong where the subject cannot be started, crashes or reaches no service.
+/// Runs the smoke trial, and says what is wrong where the subject cannot be started, crashes or reaches no
+/// service.
 ///
 /// # Errors
 /// When the directories of the trial cannot be made.
-pub async fn smoke(plan: &Plan, subject: &Subject, options: &Options) -> Result<Option<SmokeFailure>, RunError> {
+pub async fn smoke(
+    plan: &Plan,
+    subject: &Subject,
+    options: &Options,
+) -> Result<Option<SmokeFailure>, RunError> {
     let Some(case) = smoke_case(plan).and_then(|id| plan.cases.get(id)) else { return Ok(None) };
     let case = without_faults(case);
     let work = Work::new(subject.clone(), options.clone())?;
@@ -64,7 +70,7 @@ fn without_faults(case: &Case) -> Case {
     case
 }
 
-fn problem(case: &Case, entries: &[Entry], result: Result3) -> Option<SmokeProblem> {
+fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeProblem> {
     if let Some(fields) = noted(entries, notes::UNSTARTABLE) {
         return Some(SmokeProblem::CannotStart(text(fields, "error")));
     }
@@ -85,10 +91,12 @@ fn problem(case: &Case, entries: &[Entry], result: Result3) -> Option<SmokeProbl
     };
     let is_due = case.terms.intents.iter().any(|intent| intent.times > 0);
     match crash {
-        Some(how) if is_silent && result != Result3::Pass => Some(SmokeProblem::Crashed(how)),
+        Some(how) if is_silent && result != TrialStatus::Pass => Some(SmokeProblem::Crashed(how)),
         _ if asked || !is_due => None,
         Some(how) => Some(SmokeProblem::ReachedNoService(how)),
-        None if how == "time-up" => Some(SmokeProblem::ReachedNoService("was still running when its time was up".to_owned())),
+        None if how == "time-up" => {
+            Some(SmokeProblem::ReachedNoService("was still running when its time was up".to_owned()))
+        }
         None => Some(SmokeProblem::ReachedNoService("ended by itself".to_owned())),
     }
 }
@@ -105,12 +113,15 @@ fn text(fields: &Fields, name: &str) -> String {
     fields.get(name).map(Value::to_string).unwrap_or_default()
 }
 
-/// A variable that the subject names in what it wrote, that is set for hapax, and that the subject was not given.
+/// A variable that the subject names in what it wrote, that is set for hapax, and that the subject was not
+/// given.
 fn unpassed(stderr: &str, case: &Case, subject: &Subject) -> Option<String> {
     let is_variable = |word: &&str| {
         word.contains('_')
             && word.starts_with(|first: char| first.is_ascii_uppercase())
-            && word.chars().all(|character| character.is_ascii_uppercase() || character.is_ascii_digit() || character == '_')
+            && word.chars().all(|character| {
+                character.is_ascii_uppercase() || character.is_ascii_digit() || character == '_'
+            })
     };
     let settings = &subject.settings;
     let of_services = || case.services.iter().flat_map(|service| client_variables(&service.name, "", ""));
@@ -120,6 +131,8 @@ fn unpassed(stderr: &str, case: &Case, subject: &Subject) -> Option<String> {
             || settings.env.iter().any(|(name, _)| name == word)
             || of_services().any(|(name, _)| name == word)
     };
-    let words = stderr.split(|character: char| !character.is_ascii_alphanumeric() && character != '_').filter(is_variable);
+    let words = stderr
+        .split(|character: char| !character.is_ascii_alphanumeric() && character != '_')
+        .filter(is_variable);
     words.filter(|word| !is_given(word)).find(|word| std::env::var_os(word).is_some()).map(str::to_owned)
 }

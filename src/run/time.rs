@@ -24,7 +24,8 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// `asked` is what the command line sets, which is final; otherwise each silence adds to the time of the subject or of the case.
+    /// `asked` is what the command line sets, which is final; otherwise each silence adds to the time of the
+    /// subject or of the case.
     pub(super) fn of(case: &Case, settings: &Settings, asked: Option<Duration>) -> Self {
         let silences = silences(case);
         let client = settings.client_timeout.unwrap_or(USUAL);
@@ -52,5 +53,4 @@ pub(super) fn silences(case: &Case) -> u32 {
 }
 
 #[cfg(test)]
-#[path = "time_tests.rs"]
 mod tests;

@@ -30,7 +30,13 @@ pub(super) struct Work {
 impl Work {
     pub(super) fn new(subject: Subject, options: Options) -> Result<Arc<Self>, RunError> {
         let states = Scratch::new().map_err(RunError::States)?;
-        Ok(Arc::new(Work { subject, options, late: LateTrials::default(), states, alone: tokio::sync::Mutex::default() }))
+        Ok(Arc::new(Work {
+            subject,
+            options,
+            late: LateTrials::default(),
+            states,
+            alone: tokio::sync::Mutex::default(),
+        }))
     }
 
     /// How this trial is run.
@@ -62,8 +68,8 @@ impl Work {
         let _alone = if self.subject.runs_alone() { Some(self.alone.lock().await) } else { None };
         let setup = self.setup(case, planned, name);
         let finished = trial::run(case, &self.subject, &setup, Some(file)).await;
-        // From here on nothing is awaited: a trial whose ledger is closed has a report, also when the run is interrupted now. What
-        // cannot be removed goes with the directory of the run.
+        // From here on nothing is awaited: a trial whose ledger is closed has a report, also when the run is
+        // interrupted now. What cannot be removed goes with the directory of the run.
         drop(tokio::spawn(tokio::fs::remove_dir_all(setup.dir.clone())));
         if let Some(ports) = finished.late {
             self.late.keep(ports);

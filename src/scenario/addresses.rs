@@ -1,4 +1,5 @@
-//! Mail addresses in a scenario. A service knows them in lower case however they were written, so a scenario has to mean the same.
+//! Mail addresses in a scenario. A service knows them in lower case however they were written, so a scenario
+//! has to mean the same.
 
 use mock_services::service::{Fields, Value};
 
@@ -7,9 +8,9 @@ const ADDRESSES: [&str; 2] = ["to", "from"];
 
 /// The fields that are asked of an operation or an effect, with the addresses of mails in lower case.
 pub(super) fn in_lower_case(operation: &str, fields: &Fields) -> Fields {
-    fields
-        .iter()
-        .fold(Fields::new(), |all, (name, value)| all.with(name.to_owned(), value_in_lower_case(operation, name, value.clone())))
+    fields.iter().fold(Fields::new(), |all, (name, value)| {
+        all.with(name.to_owned(), value_in_lower_case(operation, name, value.clone()))
+    })
 }
 
 /// The value of one field, in lower case where it is the address of a mail.
@@ -32,9 +33,15 @@ mod tests {
     #[test]
     fn addresses_of_mails_are_in_lower_case_and_nothing_else_is() {
         let fields = Fields::new().with("to", "Ann@Example.com").with("subject", "Hello");
-        assert_eq!(in_lower_case("email.send", &fields), Fields::new().with("to", "ann@example.com").with("subject", "Hello"));
+        assert_eq!(
+            in_lower_case("email.send", &fields),
+            Fields::new().with("to", "ann@example.com").with("subject", "Hello")
+        );
         assert_eq!(in_lower_case("shop.send", &fields), fields);
         let list = Fields::new().with("to", vec!["A@x.example".to_owned()]);
-        assert_eq!(in_lower_case("email.send", &list), Fields::new().with("to", vec!["a@x.example".to_owned()]));
+        assert_eq!(
+            in_lower_case("email.send", &list),
+            Fields::new().with("to", vec!["a@x.example".to_owned()])
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mock_services::DoorOptions;
+use mock_services::BarrierOptions;
 use mock_services::yaml::{Key, Kind, Node, Reader, Span};
 
 use super::known::Known;
@@ -18,13 +18,13 @@ pub(super) const HOW: [&str; 2] = ["together", "one-after-another"];
 #[derive(Debug)]
 pub(super) struct Callers {
     pub(super) count: u32,
-    pub(super) door: Option<DoorOptions>,
+    pub(super) door: Option<BarrierOptions>,
     /// How often the same work comes again afterwards.
     pub(super) again: u32,
 }
 
 /// What a scenario says of its callers.
-pub(super) struct Said<'n> {
+pub(super) struct CallersInput<'n> {
     pub(super) callers: Option<&'n Node>,
     /// The key of the list of what each caller does, and how long the list is.
     pub(super) each: Option<(&'n Key, usize)>,
@@ -33,30 +33,40 @@ pub(super) struct Said<'n> {
 }
 
 /// Reads who calls.
-pub(super) fn read_callers(reader: &Reader, known: &Known, said: &Said<'_>) -> Callers {
+pub(super) fn read_callers(reader: &Reader, known: &Known, said: &CallersInput<'_>) -> Callers {
     let mut read = Callers { count: 1, door: None, again: 0 };
-    let mut options = DoorOptions { within: DoorOptions::default().within.min(said.timeout / 2), ..DoorOptions::default() };
+    let mut options = BarrierOptions {
+        within: BarrierOptions::default().within.min(said.timeout / 2),
+        ..BarrierOptions::default()
+    };
     let mut meets = true;
-    let count = said.callers.map(|node| read_count(reader, known, node, (&mut options, &mut meets), said.timeout));
+    let count =
+        said.callers.map(|node| read_count(reader, known, node, (&mut options, &mut meets), said.timeout));
     read.count = count.flatten().unwrap_or(1);
     match (said.each, count) {
         (Some((_, length)), None) if (1..=MOST_CALLERS as usize).contains(&length) => {
             read.count = u32::try_from(length).unwrap_or(1);
         }
         (Some((key, length)), None) => {
-            let message = format!("`each` has {length} entries, and there can be 1 to {MOST_CALLERS} callers");
+            let message =
+                format!("`each` has {length} entries, and there can be 1 to {MOST_CALLERS} callers");
             reader.report_with_help(key.span, message, "list one `{task, steps}` for each caller");
         }
         (Some((key, length)), Some(Some(count))) if length != count as usize => {
             let message = format!("`each` has {length} entries, and `callers` says {count}");
-            reader.report_with_help(key.span, message, "list one `{task, steps}` for each caller, or leave `callers` out");
+            reader.report_with_help(
+                key.span,
+                message,
+                "list one `{task, steps}` for each caller, or leave `callers` out",
+            );
         }
         _ => {}
     }
     if let Some((key, node)) = said.deliver {
         if read.count > 1 || said.each.is_some() {
             let other = if said.each.is_some() { "each" } else { "callers" };
-            let message = format!("`deliver` and `{other}` cannot stand together: whose task would come twice?");
+            let message =
+                format!("`deliver` and `{other}` cannot stand together: whose task would come twice?");
             reader.report_with_help(key.span, message, "keep one of the two");
         } else if let Some((times, together)) = read_deliver(reader, node) {
             if together {
@@ -75,7 +85,7 @@ fn read_count(
     reader: &Reader,
     known: &Known,
     node: &Node,
-    (door, meets): (&mut DoorOptions, &mut bool),
+    (door, meets): (&mut BarrierOptions, &mut bool),
     timeout: Duration,
 ) -> Option<u32> {
     let number = |node: &Node| reader.integer(node, 1..=MOST_CALLERS);
@@ -90,14 +100,22 @@ fn read_count(
     let operation = meet.filter(|node| !is_none(node)).and_then(|node| known.operation(reader, node));
     door.meet = operation.map(|operation| operation.name.to_string());
     if let Some(node) = within.filter(|_| !*meets) {
-        reader.report_with_help(node.span, "with `meet: none` no caller waits for another", "leave `within` out");
+        reader.report_with_help(
+            node.span,
+            "with `meet: none` no caller waits for another",
+            "leave `within` out",
+        );
     }
     if let Some((node, time)) = within.and_then(|node| Some((node, reader.duration(node)?))) {
         within_timeout(reader, node.span, "the wait at the door", time, timeout);
         door.within = time;
     }
     if count == Some(1) && meet.or(within).is_some() {
-        reader.report_with_help(node.span, "a single caller meets nobody", "write a larger `count`, or `callers: 1`");
+        reader.report_with_help(
+            node.span,
+            "a single caller meets nobody",
+            "write a larger `count`, or `callers: 1`",
+        );
     }
     count
 }

@@ -1,5 +1,5 @@
-//! What a subject says that it is for: operations, whole services, and where a service has several APIs the one that it uses
-//! (`email.send via resend`).
+//! What a subject says that it is for: operations, whole services, and where a service has several APIs the
+//! one that it uses (`email.send via resend`).
 
 use super::{Case, Step};
 
@@ -34,13 +34,15 @@ pub(crate) fn beyond(case: &Case, can: &[String]) -> Option<String> {
     let works = std::iter::once(&case.work).chain(&case.each).chain(&case.turns);
     let steps: Vec<&Step> = works.flat_map(|work| &work.steps).collect();
     let done = steps.iter().map(|step| step.operation.as_str());
-    let due = case.terms.intents.iter().filter(|intent| intent.times > 0).map(|intent| intent.effect.as_str());
+    let due =
+        case.terms.intents.iter().filter(|intent| intent.times > 0).map(|intent| intent.effect.as_str());
     if let Some(missing) = done.chain(due).find(|operation| entries(can, operation).next().is_none()) {
         return Some(missing.to_owned());
     }
     let by_case = case.terms.via.iter().map(|due| (due.operation.as_str(), due.apis.clone()));
-    let by_steps =
-        steps.iter().filter_map(|step| Some((step.operation.as_str(), vec![step.with.get("via").map(ToString::to_string)?])));
+    let by_steps = steps.iter().filter_map(|step| {
+        Some((step.operation.as_str(), vec![step.with.get("via").map(ToString::to_string)?]))
+    });
     by_case
         .chain(by_steps)
         .find(|(operation, apis)| !does_through(can, operation, apis))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mock_services::DoorOptions;
+use mock_services::BarrierOptions;
 use mock_services::deploy::DeployOptions;
 use mock_services::email::EmailOptions;
 use mock_services::fault::Fault;
@@ -13,7 +13,7 @@ use mock_services::service::Fields;
 use mock_services::yaml::Source;
 use serde::{Deserialize, Serialize};
 
-use super::terms::{Come, Terms};
+use super::terms::{ControlOutcome, Terms};
 
 /// The controls that hapax ships, by name.
 pub const CONTROLS: [&str; 11] = [
@@ -51,8 +51,8 @@ pub struct Case {
     pub work: Work,
     /// What each caller is to do instead, where they differ; as many as there are callers.
     pub each: Vec<Work>,
-    /// What the same subject is to do afterwards, each in a new start on the same directory. A task that is delivered twice, one
-    /// after another, is a turn with the same work.
+    /// What the same subject is to do afterwards, each in a new start on the same directory. A task that is
+    /// delivered twice, one after another, is a turn with the same work.
     pub turns: Vec<Work>,
     /// The services, in the order of the file.
     pub services: Vec<ServiceSetup>,
@@ -61,7 +61,7 @@ pub struct Case {
     /// How many copies of the subject run at once. A task that is delivered twice together has two.
     pub callers: u32,
     /// Where they meet; there is none for a single caller.
-    pub door: Option<DoorOptions>,
+    pub door: Option<BarrierOptions>,
     /// What strikes the subject, and when.
     pub interrupts: Vec<Interrupt>,
     /// What a verdict is measured by.
@@ -124,7 +124,7 @@ pub struct Interrupt {
     /// When.
     pub when: InterruptMoment,
     /// What strikes.
-    pub blow: Blow,
+    pub blow: InterruptAction,
     /// What comes after it.
     pub then: Then,
     /// Whether a trial may pass in which it did not strike.
@@ -157,7 +157,7 @@ pub enum Reached {
 
 /// What strikes the subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Blow {
+pub enum InterruptAction {
     /// SIGKILL.
     Kill,
     /// SIGTERM.
@@ -188,5 +188,5 @@ pub struct ControlTerm {
     /// The control's name.
     pub control: String,
     /// What it comes to.
-    pub is: Come,
+    pub is: ControlOutcome,
 }

@@ -1,5 +1,5 @@
-//! What only shows when all parts of a case are seen together: intents that overlap, faults and interrupts that can never come to
-//! pass, and expectations that cannot be met.
+//! What only shows when all parts of a case are seen together: intents that overlap, faults and interrupts
+//! that can never come to pass, and expectations that cannot be met.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::callers::within_timeout;
 use super::expect::{Expected, PlacedIntent};
 use super::interrupts::PlacedInterrupt;
 use super::known::Known;
-use super::{Blow, Reached, Said, Step, Then};
+use super::{ClaimedOutcome, InterruptAction, Reached, Step, Then};
 
 /// The parts of a case that must agree.
 pub(super) struct Parts<'a> {
@@ -40,7 +40,8 @@ pub(super) fn check(reader: &Reader, parts: &Parts<'_>) {
 fn overlaps(reader: &Reader, intents: &[PlacedIntent]) {
     for (index, later) in intents.iter().enumerate() {
         let fits = |earlier: &&PlacedIntent| {
-            earlier.intent.effect == later.intent.effect && !contradict(&earlier.intent.which, &later.intent.which)
+            earlier.intent.effect == later.intent.effect
+                && !contradict(&earlier.intent.which, &later.intent.which)
         };
         if intents[..index].iter().any(|earlier| fits(&earlier)) {
             let message = format!("one {} could satisfy this and an earlier entry", later.intent.effect);
@@ -52,7 +53,9 @@ fn overlaps(reader: &Reader, intents: &[PlacedIntent]) {
 
 /// Whether no effect can meet both conditions.
 fn contradict(one: &Fields, other: &Fields) -> bool {
-    one.iter().any(|(name, value)| other.get(name).is_some_and(|wanted| !value.meets(wanted) && !wanted.meets(value)))
+    one.iter().any(|(name, value)| {
+        other.get(name).is_some_and(|wanted| !value.meets(wanted) && !wanted.meets(value))
+    })
 }
 
 /// Whether a fault strikes whoever comes and whatever they ask for.
@@ -88,11 +91,15 @@ impl Parts<'_> {
 
     /// Interrupts behind a reply of which no byte is sent.
     fn replies(&self, reader: &Reader) {
-        for placed in self.interrupts.iter().filter(|placed| placed.interrupt.when.reached == Reached::Replied) {
+        for placed in
+            self.interrupts.iter().filter(|placed| placed.interrupt.when.reached == Reached::Replied)
+        {
             let when = &placed.interrupt.when;
             let strikes = |fault: &&Placed| {
                 let trigger = &fault.fault.trigger;
-                fault.malformed.is_empty() && trigger.on == when.operation && trigger.attempts.include(when.attempt)
+                fault.malformed.is_empty()
+                    && trigger.on == when.operation
+                    && trigger.attempts.include(when.attempt)
             };
             let Some(fault) = self.faults.iter().find(strikes).map(|fault| &fault.fault) else { continue };
             if is_sure(fault) && matches!(fault.reply, Reply::Drop | Reply::Reset | Reply::Hang { .. }) {
@@ -102,21 +109,28 @@ impl Parts<'_> {
                     when.operation,
                     fault.reply.word()
                 );
-                let help = "write `committed` instead of `replied`, or choose a reply of which something is sent";
+                let help =
+                    "write `committed` instead of `replied`, or choose a reply of which something is sent";
                 reader.report_with_help(placed.when, message, help);
             }
         }
     }
 
     fn budget(&self, operation: &str) -> Option<u32> {
-        self.expected.attempts.iter().find(|(budget, _)| budget.operation == operation).and_then(|(budget, _)| budget.at_most)
+        self.expected
+            .attempts
+            .iter()
+            .find(|(budget, _)| budget.operation == operation)
+            .and_then(|(budget, _)| budget.at_most)
     }
 
     /// Faults and interrupts at attempts that the budget does not allow.
     fn budgets(&self, reader: &Reader) {
         let too_late = |operation: &str, attempt: u32| self.budget(operation).filter(|most| attempt > *most);
         let message = |what: &str, attempt: u32, most: u32| {
-            format!("no subject that passes meets this {what}: it comes at attempt {attempt}, and at most {most} may be made")
+            format!(
+                "no subject that passes meets this {what}: it comes at attempt {attempt}, and at most {most} may be made"
+            )
         };
         let help = "raise the budget, choose an earlier attempt, or write `optional: true`";
         for placed in self.faults.iter().filter(|placed| !placed.fault.optional) {
@@ -143,7 +157,7 @@ impl Parts<'_> {
             let ends = self.interrupts.iter().map(|placed| &placed.interrupt).filter(|interrupt| {
                 let when = &interrupt.when;
                 !interrupt.optional
-                    && interrupt.blow == Blow::Kill
+                    && interrupt.blow == InterruptAction::Kill
                     && interrupt.then == Then::End
                     && when.operation == budget.operation
             });
@@ -168,7 +182,8 @@ impl Parts<'_> {
         for placed in due {
             let effect = placed.intent.effect.as_str();
             // A capture is another way to a charge.
-            if effect == "payment.charge" && self.steps.iter().any(|step| step.operation == "payment.capture") {
+            if effect == "payment.charge" && self.steps.iter().any(|step| step.operation == "payment.capture")
+            {
                 continue;
             }
             if self.never_commits(effect) {
@@ -180,18 +195,24 @@ impl Parts<'_> {
         for (budget, span) in &self.expected.attempts {
             let same = self.expected.intents.iter().filter(|placed| placed.intent.effect == budget.operation);
             let times: u64 = same.map(|placed| u64::from(placed.intent.least())).sum();
-            let by_capture =
-                budget.operation == "payment.charge" && self.steps.iter().any(|step| step.operation == "payment.capture");
+            let by_capture = budget.operation == "payment.charge"
+                && self.steps.iter().any(|step| step.operation == "payment.capture");
             let many = self.known.find(&budget.operation).is_none_or(|operation| operation.list);
             let doubled = self.faults.iter().any(|placed| placed.fault.commit == Commit::Twice);
             let Some(at_most) = budget.at_most else { continue };
             // One attempt on a list makes many effects, but none makes none.
-            if !by_capture && ((times > 0 && at_most == 0) || (!many && !doubled && times > u64::from(at_most))) {
+            if !by_capture
+                && ((times > 0 && at_most == 0) || (!many && !doubled && times > u64::from(at_most)))
+            {
                 let message = format!(
                     "this cannot be met: {} is due {}, and may be tried {}",
                     budget.operation,
                     often(times),
-                    if at_most == 0 { "never".to_owned() } else { format!("{} at most", often(at_most.into())) },
+                    if at_most == 0 {
+                        "never".to_owned()
+                    } else {
+                        format!("{} at most", often(at_most.into()))
+                    },
                 );
                 reader.report_with_help(*span, message, format!("write {times} or more"));
             }
@@ -224,8 +245,9 @@ impl Parts<'_> {
     fn claims(&self, reader: &Reader) {
         let claim = &self.expected.claim;
         let is_due = self.expected.intents.iter().any(|placed| placed.intent.least() > 0);
-        if is_due && !claim.is_empty() && claim.iter().all(|said| *said == Said::NotDone) {
-            let message = "this cannot be met: where the effects that are due have happened, `not-done` is not true";
+        if is_due && !claim.is_empty() && claim.iter().all(|said| *said == ClaimedOutcome::NotDone) {
+            let message =
+                "this cannot be met: where the effects that are due have happened, `not-done` is not true";
             reader.report_with_help(self.expected.claim_span, message, "accept `done`, or expect `times: 0`");
         }
     }

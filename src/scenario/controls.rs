@@ -4,7 +4,7 @@ use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown}
 
 use super::case::CONTROLS;
 use super::matrix::{Choice, Matrix, bare};
-use super::{Come, ControlTerm};
+use super::{ControlOutcome, ControlTerm};
 
 /// What one control comes to.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ struct Branch {
     span: Span,
     /// For each axis that it names, the places of the values that it holds for.
     when: Vec<(usize, Vec<usize>)>,
-    is: Come,
+    is: ControlOutcome,
 }
 
 impl Branch {
@@ -61,9 +61,13 @@ impl Controls {
             if let Some(open) = decided.iter().position(Option::is_none)
                 && !control.branches.is_empty()
             {
-                let pairs = matrix.variant(&choices[open]).into_iter().map(|(name, word)| format!("{name}={word}"));
+                let pairs =
+                    matrix.variant(&choices[open]).into_iter().map(|(name, word)| format!("{name}={word}"));
                 let case = pairs.collect::<Vec<_>>().join(",");
-                let message = format!("this does not say what `{}` comes to in every case, for example {case}", control.name);
+                let message = format!(
+                    "this does not say what `{}` comes to in every case, for example {case}",
+                    control.name
+                );
                 let help = "add an entry without `when` for the rest: {is: pass}";
                 reader.report_with_help(control.span, message, help);
             }
@@ -78,7 +82,12 @@ impl Controls {
 
     /// Reports that no control fails anywhere: such a scenario tests nothing.
     pub(super) fn check_some_fails(&self, reader: &Reader, span: Span) {
-        if self.0.iter().flat_map(|control| &control.branches).all(|branch| matches!(branch.is, Come::Pass | Come::Void)) {
+        if self
+            .0
+            .iter()
+            .flat_map(|control| &control.branches)
+            .all(|branch| matches!(branch.is, ControlOutcome::Pass | ControlOutcome::Void))
+        {
             let message = "no control fails here, so this scenario tells nothing apart";
             reader.report_with_help(span, message, "list one that fails, or tag the scenario `clean`");
         }
@@ -96,9 +105,14 @@ fn read_control(reader: &Reader, matrix: &Matrix, key: &Key, node: &Node) -> Opt
     };
     let branches: Vec<Branch> = match &node.kind {
         Kind::List(items) => items.iter().filter_map(|item| read_branch(reader, matrix, item)).collect(),
-        _ => read_come(reader, node).map(|is| Branch { span: node.span, when: Vec::new(), is }).into_iter().collect(),
+        _ => read_come(reader, node)
+            .map(|is| Branch { span: node.span, when: Vec::new(), is })
+            .into_iter()
+            .collect(),
     };
-    if let Some(branch) = branches.iter().find(|branch| name == "careful" && branch.is != Come::Pass) {
+    if let Some(branch) =
+        branches.iter().find(|branch| name == "careful" && branch.is != ControlOutcome::Pass)
+    {
         let message = "`careful` must pass everywhere: what it cannot do, no subject can";
         reader.report_with_help(branch.span, message, "expect less of the subject, or say `pass`");
     }
@@ -134,14 +148,19 @@ fn read_condition(reader: &Reader, matrix: &Matrix, key: &Key, node: &Node) -> O
         match place(value) {
             Some(place) => places.push(place),
             None => {
-                let message = format!("`{}` never has this value, so nothing would be decided by it", key.name);
-                reader.report_with_help(value.span, message, "write one of its values as it stands in the matrix");
+                let message =
+                    format!("`{}` never has this value, so nothing would be decided by it", key.name);
+                reader.report_with_help(
+                    value.span,
+                    message,
+                    "write one of its values as it stands in the matrix",
+                );
             }
         }
     }
     Some((axis, places))
 }
 
-fn read_come(reader: &Reader, node: &Node) -> Option<Come> {
-    reader.one_of(node, &Come::ALL.map(|come| (come.word(), come)))
+fn read_come(reader: &Reader, node: &Node) -> Option<ControlOutcome> {
+    reader.one_of(node, &ControlOutcome::ALL.map(|control_outcome| (control_outcome.word(), control_outcome)))
 }

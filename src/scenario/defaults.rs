@@ -1,5 +1,6 @@
-//! What an effect is like unless somebody asks for something else: one unit, no trial, no attachment. An intent that does not name such a field means
-//! the usual value; otherwise a subject could do far more than it was asked for, and nothing that it was asked for would contradict.
+//! What an effect is like unless somebody asks for something else: one unit, no trial, no attachment. An
+//! intent that does not name such a field means the usual value; otherwise a subject could do far more than
+//! it was asked for, and nothing that it was asked for would contradict.
 
 use mock_services::service::{Fields, Value};
 
@@ -35,8 +36,11 @@ const SUBSCRIPTION: &[Usual] = &[
     ("transfer_data", "none", None),
     ("trial_settings", "none", None),
 ];
-const CHARGE: &[Usual] =
-    &[("application_fee_amount", "none", None), ("on_behalf_of", "none", None), ("transfer_destination", "none", None)];
+const CHARGE: &[Usual] = &[
+    ("application_fee_amount", "none", None),
+    ("on_behalf_of", "none", None),
+    ("transfer_destination", "none", None),
+];
 const CUSTOMER: &[Usual] = &[
     ("balance", "as it was", None),
     ("email", "as it was", None),
@@ -99,7 +103,8 @@ pub(super) fn without_usual(effect: &str, like: &Fields) -> Fields {
 /// The usual values of all that an intent on this effect does not name.
 pub(super) fn unless_named(effect: &str, which: &Fields, like: &Fields) -> Fields {
     let is_named = |name: &str| which.get(name).is_some() || like.get(name).is_some();
-    let open = usual(effect).iter().filter(|(name, _, other)| !is_named(name) && !other.is_some_and(is_named));
+    let open =
+        usual(effect).iter().filter(|(name, _, other)| !is_named(name) && !other.is_some_and(is_named));
     open.fold(Fields::new(), |fields, (name, value, _)| fields.with(*name, Value::from(*value)))
 }
 
@@ -109,20 +114,31 @@ mod tests {
 
     #[test]
     fn to_ask_for_what_is_usual_is_to_ask_for_nothing_else() {
-        let like = Fields::new().with("price", "price_pro").with("quantity", 1).with("trial_days", 14).with("cancel_at", "none");
+        let like = Fields::new()
+            .with("price", "price_pro")
+            .with("quantity", 1)
+            .with("trial_days", 14)
+            .with("cancel_at", "none");
         let asked = without_usual("payment.subscribe", &like);
         assert_eq!(asked, Fields::new().with("price", "price_pro").with("trial_days", 14));
         let defaults = unless_named("payment.subscribe", &Fields::new(), &asked);
         assert!(
-            defaults.get("quantity").is_some() && defaults.get("cancel_at").is_some() && defaults.get("trial_days").is_none()
+            defaults.get("quantity").is_some()
+                && defaults.get("cancel_at").is_some()
+                && defaults.get("trial_days").is_none()
         );
     }
 
     #[test]
     fn what_an_intent_names_has_no_usual_value() {
-        let defaults = unless_named("payment.subscribe", &Fields::new(), &Fields::new().with("price", "price_pro"));
+        let defaults =
+            unless_named("payment.subscribe", &Fields::new(), &Fields::new().with("price", "price_pro"));
         assert_eq!(defaults.get("quantity"), Some(&Value::from("1")));
-        assert_eq!(unless_named("payment.subscribe", &Fields::new().with("quantity", 5), &Fields::new()).get("quantity"), None);
+        assert_eq!(
+            unless_named("payment.subscribe", &Fields::new().with("quantity", 5), &Fields::new())
+                .get("quantity"),
+            None
+        );
         let items = Fields::new().with("items", vec!["a x 1".to_owned(), "b x 2".to_owned()]);
         assert_eq!(unless_named("payment.subscribe", &Fields::new(), &items).get("quantity"), None);
         assert!(unless_named("tickets.create", &Fields::new(), &Fields::new()).is_empty());

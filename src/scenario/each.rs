@@ -1,5 +1,5 @@
-//! `each` of an expected effect: one intent for every value of a field. The values are a list, or a template with a range:
-//! `"user{1..50}@example.com"`.
+//! `each` of an expected effect: one intent for every value of a field. The values are a list, or a template
+//! with a range: `"user{1..50}@example.com"`.
 
 use mock_services::service::Value;
 use mock_services::yaml::{Key, Kind, Node, Reader, Span, shown};
@@ -14,16 +14,25 @@ pub(super) struct Each {
     pub(super) values: Vec<Value>,
 }
 
-const FORM: &str =
-    "write a list, `each: { to: [ann@example.com, bob@example.com] }`, or a range, `each: { to: \"user{1..50}@example.com\" }`";
+const FORM: &str = "write a list, `each: { to: [ann@example.com, bob@example.com] }`, or a range, `each: { to: \"user{1..50}@example.com\" }`";
 
 /// Reads `each`. `carried` are the fields of the effect, `taken` those that `where` names already.
-pub(super) fn read_each(reader: &Reader, effect: &str, carried: &[String], taken: Option<&Node>, node: &Node) -> Option<Each> {
+pub(super) fn read_each(
+    reader: &Reader,
+    effect: &str,
+    carried: &[String],
+    taken: Option<&Node>,
+    node: &Node,
+) -> Option<Each> {
     let (key, values) = match reader.entries(node)? {
         [(key, values)] => (key, values),
         entries => {
             let message = format!("`each` names one field, and here are {}", entries.len());
-            reader.report_with_help(node.span, message, format!("{FORM}; put the other fields into `where` or `with`"));
+            reader.report_with_help(
+                node.span,
+                message,
+                format!("{FORM}; put the other fields into `where` or `with`"),
+            );
             return None;
         }
     };
@@ -53,7 +62,11 @@ fn read_values(reader: &Reader, effect: &str, key: &Key, node: &Node) -> Option<
             let value = value_in_lower_case(effect, &key.name, value);
             if values.iter().any(|have| have.meets(&value)) {
                 let message = format!("`{}` stands here twice", shown(&value.to_string()));
-                reader.report_with_help(item.span, message, "leave one out; `times: 2` makes every value due twice");
+                reader.report_with_help(
+                    item.span,
+                    message,
+                    "leave one out; `times: 2` makes every value due twice",
+                );
                 return None;
             }
             values.push(value);
@@ -83,9 +96,11 @@ fn expanded(reader: &Reader, node: &Node) -> Option<Vec<Value>> {
     };
     match template(text) {
         Template::Plain => Some(vec![Value::Text(text.as_str().into())]),
-        Template::Range { before, first, last, width, after } => {
-            Some((first..=last).map(|number| Value::Text(format!("{before}{number:0width$}{after}").into())).collect())
-        }
+        Template::Range { before, first, last, width, after } => Some(
+            (first..=last)
+                .map(|number| Value::Text(format!("{before}{number:0width$}{after}").into()))
+                .collect(),
+        ),
         Template::Malformed(why) => {
             report(reader, node.span, text, why);
             None
@@ -119,16 +134,22 @@ fn template(text: &str) -> Template<'_> {
         return Template::Malformed("there are two ranges");
     }
     let Some((first, last)) = text[open + 1..close].split_once("..") else { return Template::Plain };
-    let is_number = |digits: &str| !digits.is_empty() && digits.len() <= 9 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = |digits: &str| {
+        !digits.is_empty() && digits.len() <= 9 && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
     if !is_number(first) || !is_number(last) {
         return Template::Malformed("it is not two numbers");
     }
     // `{01..50}` counts 01, 02, …: as wide as the first number is written.
     let width = if first.starts_with('0') { first.len() } else { 0 };
     match (first.parse::<usize>(), last.parse::<usize>()) {
-        (Ok(first), Ok(last)) if first > last => Template::Malformed("its first number is greater than its last"),
+        (Ok(first), Ok(last)) if first > last => {
+            Template::Malformed("its first number is greater than its last")
+        }
         (Ok(first), Ok(last)) if last - first >= MOST => Template::Malformed("it has too many numbers"),
-        (Ok(first), Ok(last)) => Template::Range { before: &text[..open], first, last, width, after: &text[close + 1..] },
+        (Ok(first), Ok(last)) => {
+            Template::Range { before: &text[..open], first, last, width, after: &text[close + 1..] }
+        }
         _ => Template::Malformed("it is not two numbers"),
     }
 }

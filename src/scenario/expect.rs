@@ -10,7 +10,7 @@ use super::each::read_each;
 use super::known::{Known, has_name};
 use super::setup::as_json;
 use super::times::{right_form, unnamed};
-use super::{Budget, Intent, IntentList, RecordDue, Recovery, Said, ServiceKind, ServiceSetup};
+use super::{Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Recovery, ServiceKind, ServiceSetup};
 
 /// How many intents a case can have; each is compared with all before it.
 pub(super) const MOST: usize = 500;
@@ -30,7 +30,7 @@ pub(super) struct Expected {
     pub(super) intents: Vec<PlacedIntent>,
     /// Which of the intents stand for one entry with `each`.
     pub(super) lists: Vec<IntentList>,
-    pub(super) claim: Vec<Said>,
+    pub(super) claim: Vec<ClaimedOutcome>,
     pub(super) claim_span: Span,
     pub(super) attempts: Vec<(Budget, Span)>,
     pub(super) recovery: Vec<Recovery>,
@@ -40,8 +40,15 @@ pub(super) struct Expected {
 }
 
 /// Reads `expect`.
-pub(super) fn read_expect(reader: &Reader, known: &Known, setups: &[ServiceSetup], node: Option<&Node>) -> Expected {
-    let Some(mut map) = node.and_then(|node| reader.map(node, "`expect`")) else { return Expected::default() };
+pub(super) fn read_expect(
+    reader: &Reader,
+    known: &Known,
+    setups: &[ServiceSetup],
+    node: Option<&Node>,
+) -> Expected {
+    let Some(mut map) = node.and_then(|node| reader.map(node, "`expect`")) else {
+        return Expected::default();
+    };
     // Where records say how they must stand at the end, no effect need be named.
     let by_records = map.has("records") || map.has("counters");
     let effects = if by_records { map.optional("effects") } else { map.required("effects") };
@@ -74,7 +81,11 @@ fn read_intents(reader: &Reader, known: &Known, node: &Node) -> (Vec<PlacedInten
         let is_list = item.get("each").is_some();
         let read = read_intent(reader, known, item).unwrap_or_default();
         if intents.len() + read.len() > MOST {
-            reader.report_with_help(node.span, format!("more than {MOST} effects are due here"), "write several scenarios");
+            reader.report_with_help(
+                node.span,
+                format!("more than {MOST} effects are due here"),
+                "write several scenarios",
+            );
             return (Vec::new(), Vec::new());
         }
         if is_list && !read.is_empty() {
@@ -113,7 +124,10 @@ fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<Vec<Placed
         let (which, like) = (in_lower_case(effect, which), in_lower_case(effect, &like));
         let like = defaults::without_usual(effect, &like);
         let defaults = defaults::unless_named(effect, &which, &like);
-        PlacedIntent { intent: Intent { effect: effect.to_owned(), which, like, defaults, times, at_least }, span }
+        PlacedIntent {
+            intent: Intent { effect: effect.to_owned(), which, like, defaults, times, at_least },
+            span,
+        }
     };
     let Some(each) = each else {
         let is_named = |name: &str| which.get(name).is_some() || like.get(name).is_some();
@@ -123,7 +137,9 @@ fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<Vec<Placed
         }
         return Some(vec![placed(&which)]);
     };
-    Some(each.values.into_iter().map(|value| placed(&which.clone().with(each.field.clone(), value))).collect())
+    Some(
+        each.values.into_iter().map(|value| placed(&which.clone().with(each.field.clone(), value))).collect(),
+    )
 }
 
 /// Reports a field that the effect does not carry.
@@ -139,8 +155,8 @@ pub(super) fn check_carried(reader: &Reader, effect: &str, carried: &[String], k
     reader.report_with_help(key.span, format!("{effect} carries no field `{}`", shown(&key.name)), help);
 }
 
-fn read_claim(reader: &Reader, node: &Node) -> Vec<Said> {
-    let words = Said::ALL.map(|said| (said.word(), said));
+fn read_claim(reader: &Reader, node: &Node) -> Vec<ClaimedOutcome> {
+    let words = ClaimedOutcome::ALL.map(|said| (said.word(), said));
     let one = |node: &Node| reader.one_of(node, &words);
     match &node.kind {
         Kind::List(items) if items.is_empty() => {
@@ -156,7 +172,10 @@ fn read_claim(reader: &Reader, node: &Node) -> Vec<Said> {
 fn read_attempts(reader: &Reader, known: &Known, node: &Node) -> Vec<(Budget, Span)> {
     let entries = reader.entries(node).unwrap_or_default();
     if entries.len() > MOST {
-        reader.report(node.span, format!("there are {} operations here, and at most {MOST} are read", entries.len()));
+        reader.report(
+            node.span,
+            format!("there are {} operations here, and at most {MOST} are read", entries.len()),
+        );
         return Vec::new();
     }
     let read = entries.iter().filter_map(|(key, node)| {
@@ -174,7 +193,11 @@ fn read_bounds(reader: &Reader, node: &Node) -> Option<(u32, Option<u32>)> {
     };
     let Some((least, most)) = bounds(text) else {
         let message = format!("expected a number of attempts, found {}", node.describe());
-        reader.report_with_help(node.span, message, "write 3 for at most 3, 1..3 for 1 to 3, or 1.. for at least 1");
+        reader.report_with_help(
+            node.span,
+            message,
+            "write 3 for at most 3, 1..3 for 1 to 3, or 1.. for at least 1",
+        );
         return None;
     };
     if let Some(most) = most.filter(|most| least > *most) {
@@ -202,7 +225,11 @@ fn read_times(reader: &Reader, node: &Node) -> Option<(u32, u32)> {
         }
         None => {
             let message = format!("expected how often the effect is due, found {}", node.describe());
-            reader.report_with_help(node.span, message, "write 1 for once, 0..1 for at most once, or 0 where it must not happen");
+            reader.report_with_help(
+                node.span,
+                message,
+                "write 1 for once, 0..1 for at most once, or 0 where it must not happen",
+            );
         }
     }
     None
@@ -231,7 +258,11 @@ fn read_recovery(reader: &Reader, node: &Node) -> Vec<Recovery> {
     match &node.kind {
         Kind::List(items) if items.is_empty() => {
             let help = "leave `recovery` out to permit any, or name one: same-key";
-            reader.report_with_help(node.span, "no way of recovering is permitted, so nothing could pass", help);
+            reader.report_with_help(
+                node.span,
+                "no way of recovering is permitted, so nothing could pass",
+                help,
+            );
             Vec::new()
         }
         Kind::List(items) => items.iter().filter_map(one).collect(),
@@ -245,7 +276,12 @@ fn read_allow(reader: &Reader, node: &Node) -> bool {
     items.iter().filter_map(|item| reader.one_of(item, &[("compensation", ())])).count() > 0
 }
 
-fn read_records(reader: &Reader, node: Option<&Node>, setups: &[ServiceSetup], counter: bool) -> Vec<RecordDue> {
+fn read_records(
+    reader: &Reader,
+    node: Option<&Node>,
+    setups: &[ServiceSetup],
+    counter: bool,
+) -> Vec<RecordDue> {
     let entries = node.and_then(|node| reader.entries(node)).unwrap_or_default();
     let start = |key: &str| {
         let options = setups.iter().find_map(|setup| match &setup.kind {
@@ -268,5 +304,4 @@ fn read_records(reader: &Reader, node: Option<&Node>, setups: &[ServiceSetup], c
 }
 
 #[cfg(test)]
-#[path = "expect_tests.rs"]
 mod tests;

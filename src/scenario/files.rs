@@ -1,4 +1,5 @@
-//! Scenario files where they stand: on the disk, or in the binary. It reads texts and knows nothing of what they say.
+//! Scenario files where they stand: on the disk, or in the binary. It reads texts and knows nothing of what
+//! they say.
 
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -41,8 +42,9 @@ impl Folder {
     }
 }
 
-/// A file on the disk that a scenario in `folder` names, or the scenario itself. What is outside of the folder, a link that leads out
-/// of it included, may be any file of this machine: problems show none of its text.
+/// A file on the disk that a scenario in `folder` names, or the scenario itself. What is outside of the
+/// folder, a link that leads out of it included, may be any file of this machine: problems show none of its
+/// text.
 pub(super) fn disk_source(folder: &Path, name: String, path: &Path) -> Result<Source, String> {
     let text = read_text(path)?;
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

@@ -1,4 +1,5 @@
-//! Which scenario files there are: in the binary, and in the files and folders that a user names. It opens none of them.
+//! Which scenario files there are: in the binary, and in the files and folders that a user names. It opens
+//! none of them.
 
 use std::path::{Path, PathBuf};
 
@@ -50,7 +51,8 @@ pub(super) fn on_disk(base: &Path, path: &Path) -> Result<Vec<Found>, String> {
     let full = base.join(path);
     let Ok(kind) = std::fs::metadata(&full) else { return Ok(Vec::new()) };
     if kind.is_file() {
-        let name = below_scenarios(path).unwrap_or_else(|| PathBuf::from(path.file_name().unwrap_or_default()));
+        let name =
+            below_scenarios(path).unwrap_or_else(|| PathBuf::from(path.file_name().unwrap_or_default()));
         return Ok(vec![Found { name: name_of(&name), place: Place::Disk(path.to_owned()) }]);
     }
     let mut paths = Vec::new();
@@ -70,7 +72,8 @@ fn walk(base: &Path, folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> R
     if depth > DEEPEST {
         return Err(format!("folders are nested more than {DEEPEST} deep"));
     }
-    let mut entries: Vec<_> = std::fs::read_dir(base.join(folder)).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
+    let mut entries: Vec<_> =
+        std::fs::read_dir(base.join(folder)).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
         let path = folder.join(entry.file_name());

@@ -8,7 +8,7 @@ use mock_services::yaml::{Kind, Map, Node, Reader, Span, write_duration};
 use super::callers::within_timeout;
 use super::known::Known;
 use super::work::Works;
-use super::{Blow, Interrupt, InterruptMoment, Planned, Reached, Then, Work};
+use super::{Interrupt, InterruptAction, InterruptMoment, Planned, Reached, Then, Work};
 
 /// How long a `freeze` lasts where nothing else is said.
 const DEFAULT_FREEZE: Duration = Duration::from_millis(500);
@@ -20,8 +20,12 @@ const MOST: usize = 100;
 pub(super) const MOMENTS: [(&str, Reached); 3] =
     [("received", Reached::Received), ("committed", Reached::Committed), ("replied", Reached::Replied)];
 /// The blows, by the words for them.
-pub(super) const BLOWS: [(&str, Blow); 4] =
-    [("kill", Blow::Kill), ("stop", Blow::Stop), ("cancel", Blow::Cancel), ("freeze", Blow::Freeze(DEFAULT_FREEZE))];
+pub(super) const BLOWS: [(&str, InterruptAction); 4] = [
+    ("kill", InterruptAction::Kill),
+    ("stop", InterruptAction::Stop),
+    ("cancel", InterruptAction::Cancel),
+    ("freeze", InterruptAction::Freeze(DEFAULT_FREEZE)),
+];
 
 /// An interrupt and where its moment stood.
 #[derive(Debug)]
@@ -42,7 +46,9 @@ pub(super) struct Interrupts<'a> {
 
 impl Interrupts<'_> {
     pub(super) fn read(&self, node: Option<&Node>) -> Vec<PlacedInterrupt> {
-        let Some((node, items)) = node.and_then(|node| Some((node, self.reader.list(node)?))) else { return Vec::new() };
+        let Some((node, items)) = node.and_then(|node| Some((node, self.reader.list(node)?))) else {
+            return Vec::new();
+        };
         if items.len() > MOST {
             let message = format!("there are {} interrupts here, and at most {MOST} are read", items.len());
             self.reader.report(node.span, message);
@@ -53,7 +59,11 @@ impl Interrupts<'_> {
             let Some(placed) = self.one(item) else { continue };
             if all.iter().any(|earlier| earlier.interrupt.when == placed.interrupt.when) {
                 let message = "this interrupt can never strike: an earlier one takes the same moment";
-                self.reader.report_with_help(placed.when, message, "choose another moment, or delete one of the two");
+                self.reader.report_with_help(
+                    placed.when,
+                    message,
+                    "choose another moment, or delete one of the two",
+                );
             }
             all.push(placed);
         }
@@ -72,18 +82,28 @@ impl Interrupts<'_> {
         map.finish();
         let blow = blow?;
         let restarts = match then {
-            Some((key, _)) if matches!(blow, Blow::Freeze(_)) => {
-                reader.report_with_help(key.span, "after `freeze` the subject goes on by itself", "leave `then` out");
+            Some((key, _)) if matches!(blow, InterruptAction::Freeze(_)) => {
+                reader.report_with_help(
+                    key.span,
+                    "after `freeze` the subject goes on by itself",
+                    "leave `then` out",
+                );
                 Some(None)
             }
             Some((_, node)) => self.then(node),
-            None => Some(matches!(blow, Blow::Kill | Blow::Stop).then_some(Duration::ZERO)),
+            None => {
+                Some(matches!(blow, InterruptAction::Kill | InterruptAction::Stop).then_some(Duration::ZERO))
+            }
         };
         let then = match (restarts?, work) {
             (Some(after), work) => Then::Restart { work: work.map(|(_, work)| work), after },
             (None, Some((span, _))) => {
                 let help = "write `then: restart`, or leave it out";
-                reader.report_with_help(span, "nothing is started again after this, so there is nothing to do", help);
+                reader.report_with_help(
+                    span,
+                    "nothing is started again after this, so there is nothing to do",
+                    help,
+                );
                 Then::End
             }
             (None, None) => Then::End,
@@ -105,8 +125,16 @@ impl Interrupts<'_> {
         map.finish();
         let (node, after) = after.and_then(|node| Some((node, self.reader.duration(node)?)))?;
         if after > LONGEST_PAUSE {
-            let message = format!("a pause of {} is too long: at most {}", write_duration(after), write_duration(LONGEST_PAUSE));
-            self.reader.report_with_help(node.span, message, "choose a time that is a little longer than the lease it is about");
+            let message = format!(
+                "a pause of {} is too long: at most {}",
+                write_duration(after),
+                write_duration(LONGEST_PAUSE)
+            );
+            self.reader.report_with_help(
+                node.span,
+                message,
+                "choose a time that is a little longer than the lease it is about",
+            );
             return None;
         }
         Some(Some(after))
@@ -121,7 +149,9 @@ impl Interrupts<'_> {
         match (self.work, task.is_some() && steps.is_some()) {
             (_, true) => Some((key.span, Work { task: said, steps: list })),
             // What is not said anew stays as it was.
-            (Some(work), false) if task.is_some() => Some((key.span, Work { task: said, steps: work.steps.clone() })),
+            (Some(work), false) if task.is_some() => {
+                Some((key.span, Work { task: said, steps: work.steps.clone() }))
+            }
             (Some(work), false) => Some((key.span, Work { task: work.task.clone(), steps: list })),
             (None, false) => {
                 let message = "where callers differ, a restart needs both `task` and `steps`, or neither";
@@ -147,8 +177,13 @@ impl Interrupts<'_> {
         };
         let operation = self.known.operation(reader, node)?;
         if reached == Reached::Committed && operation.kind == OperationKind::Read {
-            let message = format!("{} is a read: it commits nothing, so this would never strike", operation.name);
-            reader.report_with_help(node.span, message, format!("write `received` or `replied` instead of `{word}`"));
+            let message =
+                format!("{} is a read: it commits nothing, so this would never strike", operation.name);
+            reader.report_with_help(
+                node.span,
+                message,
+                format!("write `received` or `replied` instead of `{word}`"),
+            );
         }
         let caller = match caller {
             Some(caller) => Some(caller?),
@@ -160,7 +195,10 @@ impl Interrupts<'_> {
     fn caller(&self, node: &Node) -> Option<u32> {
         let caller = self.reader.integer(node, 1..=u32::MAX)?;
         if caller > self.callers {
-            let message = format!("there is no caller {caller}: callers are counted from 1, and the last is {}", self.callers);
+            let message = format!(
+                "there is no caller {caller}: callers are counted from 1, and the last is {}",
+                self.callers
+            );
             let help = "choose one of them, or leave `caller` out to mean anyone";
             self.reader.report_with_help(node.span, message, help);
             return None;
@@ -168,14 +206,14 @@ impl Interrupts<'_> {
         Some(caller)
     }
 
-    fn blow(&self, node: &Node) -> Option<Blow> {
+    fn blow(&self, node: &Node) -> Option<InterruptAction> {
         let Kind::Map(_) = node.kind else { return self.reader.one_of(node, &BLOWS) };
         let mut map = self.reader.map(node, "`do`")?;
         let time = map.required("freeze");
         map.finish();
         let (node, time) = time.and_then(|node| Some((node, self.reader.duration(node)?)))?;
         within_timeout(self.reader, node.span, "the freeze", time, self.timeout);
-        Some(Blow::Freeze(time))
+        Some(InterruptAction::Freeze(time))
     }
 }
 
@@ -186,15 +224,19 @@ impl Interrupt {
         let moment = MOMENTS.iter().find(|(_, have)| have == reached).map_or("", |(word, _)| word);
         let whose = caller.map(|caller| format!(" caller={caller}")).unwrap_or_default();
         let blow = match self.blow {
-            Blow::Kill => "kill".to_owned(),
-            Blow::Stop => "stop".to_owned(),
-            Blow::Cancel => "cancel".to_owned(),
-            Blow::Freeze(time) => format!("freeze for {}", write_duration(time)),
+            InterruptAction::Kill => "kill".to_owned(),
+            InterruptAction::Stop => "stop".to_owned(),
+            InterruptAction::Cancel => "cancel".to_owned(),
+            InterruptAction::Freeze(time) => format!("freeze for {}", write_duration(time)),
         };
         let then = match (&self.then, self.blow) {
-            (_, Blow::Freeze(_)) => String::new(),
+            (_, InterruptAction::Freeze(_)) => String::new(),
             (Then::Restart { work, after }, _) => {
-                let pause = if after.is_zero() { String::new() } else { format!(" after {}", write_duration(*after)) };
+                let pause = if after.is_zero() {
+                    String::new()
+                } else {
+                    format!(" after {}", write_duration(*after))
+                };
                 let work = if work.is_some() { " with another task" } else { "" };
                 format!(", then restart{pause}{work}")
             }

@@ -1,5 +1,5 @@
-//! What the services of a case can do: their operations, and the fields that their effects carry. Names that do not exist are
-//! reported here, with what would be right.
+//! What the services of a case can do: their operations, and the fields that their effects carry. Names that
+//! do not exist are reported here, with what would be right.
 
 use std::sync::{Arc, LazyLock};
 
@@ -16,9 +16,10 @@ use super::defaults;
 /// The services that are there without a file of their own.
 pub(super) const SHIPPED: [&str; 5] = ["payment", "email", "deploy", "records", "tickets"];
 
-/// What the effects of the services that are built in carry by nature: where an intent names one of these fields, an effect without it is not as
-/// asked. Beside them they carry the fields that [`defaults`] has a usual value for, and every effect of a service can carry its [`LABELS`]. What is
-/// not here leaves no effect of its own: a capture is a charge, and an intent moves nothing.
+/// What the effects of the services that are built in carry by nature: where an intent names one of these
+/// fields, an effect without it is not as asked. Beside them they carry the fields that [`defaults`] has a
+/// usual value for, and every effect of a service can carry its [`LABELS`]. What is not here leaves no effect
+/// of its own: a capture is a charge, and an intent moves nothing.
 const NATURAL: [(&str, &[&str]); 19] = [
     ("payment.charge", CHARGE),
     ("payment.hold", CHARGE),
@@ -33,7 +34,21 @@ const NATURAL: [(&str, &[&str]); 19] = [
     ("email.send", &["to", "from", "subject", "text", "message"]),
     ("deploy.deploy", DEPLOYMENT),
     ("deploy.delete", DEPLOYMENT),
-    ("deploy.status", &["state", "environment", "version", "ref", "sha", "repo", "task", "description", "service", "deployment"]),
+    (
+        "deploy.status",
+        &[
+            "state",
+            "environment",
+            "version",
+            "ref",
+            "sha",
+            "repo",
+            "task",
+            "description",
+            "service",
+            "deployment",
+        ],
+    ),
     ("deploy.lock", &["environment", "holder"]),
     ("deploy.take-lock", &["environment", "holder", "by"]),
     ("records.put", &["key", "value", "version", "previous_version"]),
@@ -42,9 +57,11 @@ const NATURAL: [(&str, &[&str]); 19] = [
 ];
 const CHARGE: &[&str] = &["amount", "currency", "customer", "description", "charge", "payment_intent"];
 const SUBSCRIPTION: &[&str] = &["customer", "price", "quantity", "items", "currency", "subscription"];
-const DEPLOYMENT: &[&str] = &["environment", "version", "ref", "sha", "repo", "task", "description", "service", "deployment"];
+const DEPLOYMENT: &[&str] =
+    &["environment", "version", "ref", "sha", "repo", "task", "description", "service", "deployment"];
 
-/// The free-form labels that effects of a service can carry and may leave out. A name that ends in `.*` stands for all that begin so.
+/// The free-form labels that effects of a service can carry and may leave out. A name that ends in `.*`
+/// stands for all that begin so.
 const LABELS: [(&str, &[&str]); 3] = [
     ("payment", &["order", "metadata.*", "own_metadata.*"]),
     ("email", &["order", "reference", "reply_to", "metadata.*"]),
@@ -73,8 +90,11 @@ impl KnownService {
     fn built_in(service: &impl Service) -> Self {
         let stem = format!("{}.", service.name());
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let labels =
-            LABELS.iter().filter(|(of, _)| *of == service.name()).flat_map(|(_, labels)| owned(labels)).collect::<Vec<_>>();
+        let labels = LABELS
+            .iter()
+            .filter(|(of, _)| *of == service.name())
+            .flat_map(|(_, labels)| owned(labels))
+            .collect::<Vec<_>>();
         let own = NATURAL.iter().filter(|(effect, _)| effect.starts_with(&stem));
         let effects = own
             .map(|(effect, natural)| {
@@ -91,7 +111,9 @@ impl KnownService {
     pub(super) fn custom(service: &Custom, file: &Source) -> Self {
         let tree = parse(file).ok();
         let declared = tree.as_ref().and_then(|tree| tree.get("operations"));
-        let listed = |name: &str, key: &str| declared.and_then(|all| all.get(name)?.get(key)).map(names_of).unwrap_or_default();
+        let listed = |name: &str, key: &str| {
+            declared.and_then(|all| all.get(name)?.get(key)).map(names_of).unwrap_or_default()
+        };
         let plain = |operation: &Operation| {
             let name = operation.name.split_once('.').map(|(_, name)| name);
             name.unwrap_or_default().to_owned()
@@ -196,7 +218,13 @@ impl Known {
     pub(super) fn named(&self, reader: &Reader, name: &str, span: Span) -> Option<&Operation> {
         let found = self.find(name);
         if found.is_none() {
-            self.unknown(reader, name, span, "operation", self.operations().map(|operation| operation.name.as_ref()).collect());
+            self.unknown(
+                reader,
+                name,
+                span,
+                "operation",
+                self.operations().map(|operation| operation.name.as_ref()).collect(),
+            );
         }
         found
     }
@@ -218,7 +246,13 @@ impl Known {
                 };
                 reader.report_with_help(node.span, message, format!("it can be {others}"));
             }
-            None => self.unknown(reader, name, node.span, "effect", effects().map(|effect| effect.name.as_str()).collect()),
+            None => self.unknown(
+                reader,
+                name,
+                node.span,
+                "effect",
+                effects().map(|effect| effect.name.as_str()).collect(),
+            ),
         }
         None
     }
@@ -232,7 +266,9 @@ impl Known {
     fn unknown(&self, reader: &Reader, name: &str, span: Span, what: &str, all: Vec<&str>) {
         let stem = self.service_of(name).map(|service| format!("{}.", service.name));
         let among: Vec<&str> = match &stem {
-            Some(stem) => all.iter().copied().filter(|candidate| candidate.starts_with(stem.as_str())).collect(),
+            Some(stem) => {
+                all.iter().copied().filter(|candidate| candidate.starts_with(stem.as_str())).collect()
+            }
             None => all.clone(),
         };
         let help = match (nearest(name, all), stem) {
@@ -256,5 +292,4 @@ pub(super) fn has_name(names: &[String], name: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "known_tests.rs"]
 mod tests;

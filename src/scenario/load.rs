@@ -1,4 +1,5 @@
-//! All cases that a user asks for: from the shipped scenarios, the user's own, and the files and folders that are named.
+//! All cases that a user asks for: from the shipped scenarios, the user's own, and the files and folders that
+//! are named.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -44,7 +45,9 @@ impl LoadError {
     #[must_use]
     pub fn advice(&self, colour: bool) -> String {
         match self {
-            LoadError::Problems(problems) => format!("{}\n\nerror: {self}", problems.render(colour).trim_end()),
+            LoadError::Problems(problems) => {
+                format!("{}\n\nerror: {self}", problems.render(colour).trim_end())
+            }
             LoadError::NoMatch(filters) => {
                 let one = |unmatched: &Unmatched| {
                     format!("error: no case matches `{}`\nhelp: {}", shown(&unmatched.filter), unmatched.help)
@@ -56,7 +59,8 @@ impl LoadError {
 }
 
 fn told(filters: &[Unmatched]) -> String {
-    let names: Vec<String> = filters.iter().map(|unmatched| format!("`{}`", shown(&unmatched.filter))).collect();
+    let names: Vec<String> =
+        filters.iter().map(|unmatched| format!("`{}`", shown(&unmatched.filter))).collect();
     format!("no case matches {}", names.join(" and "))
 }
 
@@ -73,8 +77,9 @@ pub fn shipped() -> Result<Vec<Case>, LoadError> {
     read_all(Path::new(""), &in_binary()).map(|loaded| loaded.cases)
 }
 
-/// The cases that the filters name, or all of them where there is none. A filter is a file or a folder, a tag, or any part of an id;
-/// a case that one of them names is loaded. Paths are seen from the current folder.
+/// The cases that the filters name, or all of them where there is none. A filter is a file or a folder, a
+/// tag, or any part of an id; a case that one of them names is loaded. Paths are seen from the current
+/// folder.
 ///
 /// # Errors
 /// All that is wrong with all files at once, or else the filters that name nothing.
@@ -101,7 +106,8 @@ pub fn load_in(base: &Path, filters: &[String]) -> Result<Loaded, LoadError> {
             found => named.extend(found),
         }
     }
-    // A user's file takes the place of a shipped one of its name, and one that is named takes the place of both.
+    // A user's file takes the place of a shipped one of its name, and one that is named takes the place of
+    // both.
     let mut files: BTreeMap<String, Found> = BTreeMap::new();
     if filters.is_empty() || !words.is_empty() {
         let own = found_in(OWN);
@@ -124,7 +130,8 @@ pub fn load_in(base: &Path, filters: &[String]) -> Result<Loaded, LoadError> {
         return Err(LoadError::NoMatch(unmatched));
     }
     if !filters.is_empty() {
-        let is_meant = |case: &Case| by_path.contains(&case.scenario) || words.iter().any(|word| matches(case, word));
+        let is_meant =
+            |case: &Case| by_path.contains(&case.scenario) || words.iter().any(|word| matches(case, word));
         loaded.cases.retain(is_meant);
     }
     Ok(loaded)
@@ -143,7 +150,8 @@ fn one_of_each(base: &Path, found: Vec<Found>, trouble: &mut Problems) -> BTreeM
     for one in found {
         match all.get(&one.name) {
             Some(earlier) if real(earlier) != real(&one) => {
-                let message = format!("`{}` is also the name of the scenario in {}", one.name, shown_place(earlier));
+                let message =
+                    format!("`{}` is also the name of the scenario in {}", one.name, shown_place(earlier));
                 let problem = Problem::new(&Source::new(shown_place(&one), ""), Span::default(), message);
                 trouble.push(problem.with_help("rename one of the two files, or name them one at a time"));
             }
@@ -162,7 +170,8 @@ fn matches(case: &Case, word: &str) -> bool {
 }
 
 fn way_out(word: &str, cases: &[Case]) -> String {
-    let is_path = word.ends_with(".yaml") || word.ends_with(".yml") || word.starts_with("./") || word.starts_with('/');
+    let is_path =
+        word.ends_with(".yaml") || word.ends_with(".yml") || word.starts_with("./") || word.starts_with('/');
     if is_path {
         return "there is no such file, or no scenario in it; paths are seen from the folder in which you are".to_owned();
     }
@@ -172,7 +181,9 @@ fn way_out(word: &str, cases: &[Case]) -> String {
     let ends = cases.iter().filter_map(|case| case.scenario.rsplit('/').next());
     match nearest(word, tags.chain(names).chain(ends)) {
         Some(near) => format!("did you mean `{near}`? `hapax list` shows all"),
-        None => "a filter is a file or a folder, a tag, or any part of an id; `hapax list` shows all".to_owned(),
+        None => {
+            "a filter is a file or a folder, a tag, or any part of an id; `hapax list` shows all".to_owned()
+        }
     }
 }
 
@@ -185,19 +196,27 @@ fn read_all(base: &Path, files: &[Found]) -> Result<Loaded, LoadError> {
             Err(found) => problems.extend(found.into_iter().filter(|problem| told.insert(place_of(problem)))),
         }
     }
-    if problems.is_empty() { Ok(Loaded { cases, files: files.len() }) } else { Err(LoadError::Problems(problems)) }
+    if problems.is_empty() {
+        Ok(Loaded { cases, files: files.len() })
+    } else {
+        Err(LoadError::Problems(problems))
+    }
 }
 
 fn read_one(base: &Path, found: &Found) -> Result<Vec<Case>, Problems> {
     let unreadable = |name: &str, error: String| {
-        Problems::from(Problem::new(&Source::new(name, ""), Span::default(), format!("cannot read this file: {error}")))
+        Problems::from(Problem::new(
+            &Source::new(name, ""),
+            Span::default(),
+            format!("cannot read this file: {error}"),
+        ))
     };
     match &found.place {
         Place::Disk(path) => {
             let name = path.display().to_string();
             let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-            let source =
-                disk_source(&base.join(&folder), name.clone(), &base.join(path)).map_err(|error| unreadable(&name, error))?;
+            let source = disk_source(&base.join(&folder), name.clone(), &base.join(path))
+                .map_err(|error| unreadable(&name, error))?;
             read_in(&source, &found.name, &Folder::Disk { base: base.to_owned(), folder })
         }
         Place::Shipped(path) => {
@@ -210,5 +229,4 @@ fn read_one(base: &Path, found: &Found) -> Result<Vec<Case>, Problems> {
 }
 
 #[cfg(test)]
-#[path = "load_tests.rs"]
 mod tests;

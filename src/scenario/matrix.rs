@@ -1,4 +1,5 @@
-//! The matrix of a scenario: its axes, all combinations of their values, and what stands for `${name}` in each.
+//! The matrix of a scenario: its axes, all combinations of their values, and what stands for `${name}` in
+//! each.
 
 use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
 
@@ -38,7 +39,10 @@ impl Matrix {
         let mut entries = reader.entries(node).unwrap_or_default();
         let mut matrix = Matrix::default();
         if entries.len() > MOST_NAMES {
-            reader.report(node.span, format!("there are {} names here, and at most {MOST_NAMES} are read", entries.len()));
+            reader.report(
+                node.span,
+                format!("there are {} names here, and at most {MOST_NAMES} are read", entries.len()),
+            );
             entries = &[];
         }
         for (key, values) in entries {
@@ -65,13 +69,20 @@ impl Matrix {
         let start = vec![Choice::new()];
         self.axes.iter().fold(start, |choices, axis| {
             let longer = |choice: &Choice, place| choice.iter().copied().chain([place]).collect::<Choice>();
-            choices.iter().flat_map(|choice| (0..axis.values.len()).map(move |place| longer(choice, place))).collect()
+            choices
+                .iter()
+                .flat_map(|choice| (0..axis.values.len()).map(move |place| longer(choice, place)))
+                .collect()
         })
     }
 
     /// The names and the words of a combination, as they stand in an id.
     pub(super) fn variant(&self, choice: &[usize]) -> Vec<(String, String)> {
-        self.axes.iter().zip(choice).map(|(axis, place)| (axis.name.clone(), axis.words[*place].clone())).collect()
+        self.axes
+            .iter()
+            .zip(choice)
+            .map(|(axis, place)| (axis.name.clone(), axis.words[*place].clone()))
+            .collect()
     }
 
     fn place(&self, name: &str) -> Option<usize> {
@@ -93,7 +104,8 @@ impl Matrix {
         found
     }
 
-    /// The tree with a value in the place of each name. What stands in stands where the matrix has it, so that problems point there.
+    /// The tree with a value in the place of each name. What stands in stands where the matrix has it, so
+    /// that problems point there.
     pub(super) fn fill(&self, node: &Node, choice: &[usize], budget: &mut usize) -> Option<Node> {
         *budget = budget.checked_sub(1)?;
         let kind = match &node.kind {
@@ -105,9 +117,12 @@ impl Matrix {
                 }
                 None => node.kind.clone(),
             },
-            Kind::List(items) => Kind::List(items.iter().map(|item| self.fill(item, choice, budget)).collect::<Option<_>>()?),
+            Kind::List(items) => {
+                Kind::List(items.iter().map(|item| self.fill(item, choice, budget)).collect::<Option<_>>()?)
+            }
             Kind::Map(entries) => {
-                let filled = entries.iter().map(|(key, value)| Some((key.clone(), self.fill(value, choice, budget)?)));
+                let filled =
+                    entries.iter().map(|(key, value)| Some((key.clone(), self.fill(value, choice, budget)?)));
                 Kind::Map(filled.collect::<Option<_>>()?)
             }
             other => other.clone(),
@@ -125,22 +140,37 @@ fn read_axis(reader: &Reader, key: &Key, node: &Node) -> Option<Axis> {
     }
     let Kind::List(values) = &node.kind else {
         let help = format!("write the values that `{name}` takes as a list: [a, b]");
-        reader.report_with_help(node.span, format!("expected a list of values, found {}", node.describe()), help);
+        reader.report_with_help(
+            node.span,
+            format!("expected a list of values, found {}", node.describe()),
+            help,
+        );
         return None;
     };
     if values.is_empty() {
-        reader.report_with_help(node.span, format!("`{name}` has no value, so there is no case"), "give it one or more values");
+        reader.report_with_help(
+            node.span,
+            format!("`{name}` has no value, so there is no case"),
+            "give it one or more values",
+        );
         return None;
     }
     if values.len() > MOST_CASES {
-        reader.report(node.span, format!("`{name}` has {} values, and at most {MOST_CASES} are read", values.len()));
+        reader.report(
+            node.span,
+            format!("`{name}` has {} values, and at most {MOST_CASES} are read", values.len()),
+        );
         return None;
     }
     let mut seen: Vec<Node> = Vec::new();
     for value in values {
         let bare = bare(value);
         if seen.contains(&bare) {
-            reader.report_with_help(value.span, format!("`{name}` has this value twice"), "leave one of the two out");
+            reader.report_with_help(
+                value.span,
+                format!("`{name}` has this value twice"),
+                "leave one of the two out",
+            );
         }
         seen.push(bare);
     }
@@ -149,7 +179,9 @@ fn read_axis(reader: &Reader, key: &Key, node: &Node) -> Option<Axis> {
 
 fn is_axis_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_lowercase())
-        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte))
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte))
 }
 
 /// The name in `${name}`, where the text is nothing else.

@@ -1,4 +1,5 @@
-//! Scenario files and the cases that they stand for. It reads and checks; it starts nothing and knows no subject and no verdict.
+//! Scenario files and the cases that they stand for. It reads and checks; it starts nothing and knows no
+//! subject and no verdict.
 
 mod addresses;
 mod after;
@@ -38,7 +39,8 @@ mod work;
 
 pub(crate) use can::{beyond, line as can_line, split as split_can};
 pub use case::{
-    Blow, CONTROLS, Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceKind, ServiceSetup, Step, Then, Work,
+    CONTROLS, Case, ControlTerm, Interrupt, InterruptAction, InterruptMoment, Reached, ServiceKind,
+    ServiceSetup, Step, Then, Work,
 };
 pub(crate) use files::read_text;
 pub use load::{LoadError, Loaded, Unmatched, load, load_in, shipped};
@@ -48,5 +50,8 @@ pub use read::read_scenario;
 pub use recovery::Recovery;
 pub use schema::{schema, schema_text};
 pub use table::table_md;
-pub use terms::{Budget, Come, Intent, IntentList, OperationTerm, Planned, RecordDue, Said, TaskTerm, Terms, ViaDue};
+pub use terms::{
+    Budget, ClaimedOutcome, ControlOutcome, Intent, IntentList, OperationTerm, Planned, RecordDue, TaskTerm,
+    Terms, ViaDue,
+};
 pub(crate) use via::unknown_api;

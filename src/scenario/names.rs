@@ -44,7 +44,11 @@ impl Names {
 
     fn part(&mut self, reader: &Reader, span: Span) {
         let help = "give the whole value its own name in the matrix, with all of its text";
-        reader.report_with_help(span, "`${name}` stands for a whole value, and here it is a part of a text", help);
+        reader.report_with_help(
+            span,
+            "`${name}` stands for a whole value, and here it is a part of a text",
+            help,
+        );
         self.broken.push(span);
     }
 

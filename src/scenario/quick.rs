@@ -1,5 +1,6 @@
-//! A scenario for someone whose agent does one thing: made from the task in words and the effects that are due, over the standard
-//! cells of commit and reply. It is made as the text of a file and read like any other, so what can be run can be saved.
+//! A scenario for someone whose agent does one thing: made from the task in words and the effects that are
+//! due, over the standard cells of commit and reply. It is made as the text of a file and read like any
+//! other, so what can be run can be saved.
 
 use std::fmt::Write;
 
@@ -28,7 +29,8 @@ const NEEDS: [(&str, &str); 8] = [
 ];
 /// What was charged where something is to be refunded and nobody says how much: all of it goes back.
 const CHARGED: i64 = 4999;
-/// A refund of so much is part of a charge so many times as large; otherwise the service would refuse what is refunded twice.
+/// A refund of so much is part of a charge so many times as large; otherwise the service would refuse what is
+/// refunded twice.
 const PART: i64 = 3;
 
 /// A scenario that was made.
@@ -81,7 +83,8 @@ impl Quick {
 fn nameless(option: &str, text: &str) -> Option<Problem> {
     let at = text.find("${")?;
     let message = "a scenario reads `${` as the beginning of a name of its matrix";
-    let help = "say it in other words, or let the shell fill it in: \"double quotes\" instead of 'single' ones";
+    let help =
+        "say it in other words, or let the shell fill it in: \"double quotes\" instead of 'single' ones";
     Some(Problem::new(&Source::new(option, text), Span::new(at, at + 2), message).with_help(help))
 }
 
@@ -93,7 +96,9 @@ fn lacking(text: &str, one: &Asked, all: &[(&str, Asked)]) -> Option<Problem> {
     }
     let message = format!("at the start there is nothing that {} could change", one.effect);
     let help = format!("let the task make it first, and add --expect {first}; or write a scenario file");
-    Some(Problem::new(&Source::new("--expect", text), Span::new(0, one.effect.len()), message).with_help(help))
+    Some(
+        Problem::new(&Source::new("--expect", text), Span::new(0, one.effect.len()), message).with_help(help),
+    )
 }
 
 fn written(task: &str, asked: &[Asked], known: &Known) -> String {
@@ -114,7 +119,8 @@ fn written(task: &str, asked: &[Asked], known: &Known) -> String {
     let _ = writeln!(out, "task: {}", flow(Kind::Text(task.to_owned())));
     let _ = writeln!(out, "steps:");
     for one in asked {
-        let step = map(vec![("do", Kind::Text(one.effect.clone())), ("with", Kind::Map(step_of(one, known)))]);
+        let step =
+            map(vec![("do", Kind::Text(one.effect.clone())), ("with", Kind::Map(step_of(one, known)))]);
         (0..one.times).for_each(|_| _ = writeln!(out, "  - {}", flow(step.clone())));
     }
     let _ = writeln!(out, "\nmatrix:");
@@ -130,7 +136,10 @@ fn written(task: &str, asked: &[Asked], known: &Known) -> String {
         "  reply: [ok, drop, reset, {{ hang: {{ release: 300ms }} }}, {{ status: 500 }}, {{ status: 503 }}, {{ status: 429 }}]"
     );
     set_up(&mut out, asked, &services, keyed.map(|(service, _)| *service));
-    let _ = writeln!(out, "\nfaults:\n  - {{ on: {on}, attempt: 1, commit: \"${{commit}}\", reply: \"${{reply}}\" }}");
+    let _ = writeln!(
+        out,
+        "\nfaults:\n  - {{ on: {on}, attempt: 1, commit: \"${{commit}}\", reply: \"${{reply}}\" }}"
+    );
     let _ = writeln!(out, "\nexpect:\n  effects:");
     let is_prepared = charges(asked).is_some();
     asked.iter().for_each(|one| _ = writeln!(out, "    - {}", flow(intent(one, is_prepared))));
@@ -163,16 +172,20 @@ fn set_up(out: &mut String, asked: &[Asked], services: &[&str], keyed: Option<&s
     }
 }
 
-/// What was charged before, so that there is something to refund; nothing where the task is to make the charge itself.
+/// What was charged before, so that there is something to refund; nothing where the task is to make the
+/// charge itself.
 fn charges(asked: &[Asked]) -> Option<String> {
     if asked.iter().any(|one| one.effect == "payment.charge") {
         return None;
     }
     let charge = |one: &Asked| {
-        let amount = one.number("amount").map_or(CHARGED, |amount| amount.saturating_mul(PART).saturating_mul(one.times.into()));
+        let amount = one
+            .number("amount")
+            .map_or(CHARGED, |amount| amount.saturating_mul(PART).saturating_mul(one.times.into()));
         let text = |name: &'static str| one.text(name).map(|text| (name, Kind::Text(text)));
         let customer = text("customer").unwrap_or(("customer", Kind::Text("cus_42".to_owned())));
-        let fields = [Some(("amount", Kind::Integer(amount))), text("currency"), Some(customer), text("order")];
+        let fields =
+            [Some(("amount", Kind::Integer(amount))), text("currency"), Some(customer), text("order")];
         Node::new(map(fields.into_iter().flatten().collect()), Span::default())
     };
     let made: Vec<Node> = asked.iter().filter(|one| one.effect == "payment.refund").map(charge).collect();
@@ -226,5 +239,4 @@ fn flow(kind: Kind) -> String {
 }
 
 #[cfg(test)]
-#[path = "quick_tests.rs"]
 mod tests;

@@ -1,4 +1,5 @@
-//! One `--expect` of the command line: `payment.refund:order=7,amount=4999*2`. What is wrong with it is shown at its place in the argument.
+//! One `--expect` of the command line: `payment.refund:order=7,amount=4999*2`. What is wrong with it is shown
+//! at its place in the argument.
 
 use mock_services::yaml::{Key, Kind, Node, Problems, Reader, Source, Span, shown};
 
@@ -6,7 +7,8 @@ use super::expect::check_carried;
 use super::known::Known;
 use super::times::unnamed;
 
-const FORM: &str = "write it as EFFECT:FIELD=VALUE,FIELD=VALUE, for example payment.charge:order=7,amount=4999";
+const FORM: &str =
+    "write it as EFFECT:FIELD=VALUE,FIELD=VALUE, for example payment.charge:order=7,amount=4999";
 /// How often an effect can be due.
 const MOST_TIMES: u32 = 100;
 /// Fields that are numbers; all others are texts, whatever they look like.
@@ -55,7 +57,9 @@ pub(super) fn read(known: &Known, text: &str) -> Result<Asked, Problems> {
     let fields = if effect_end < rest.len() { fields(&reader, rest, effect_end + 1) } else { Vec::new() };
     if let Some((effect, carried)) = effect {
         fields.iter().for_each(|(key, _)| check_carried(&reader, effect, carried, key));
-        if let Some(message) = unnamed(known, effect, |name| fields.iter().any(|(key, _)| key.name == name), times) {
+        if let Some(message) =
+            unnamed(known, effect, |name| fields.iter().any(|(key, _)| key.name == name), times)
+        {
             let help = "name it, with one --expect for each: --expect email.send:to=ann@example.com --expect email.send:to=bob@example.com; \
                         a scenario file can name a whole list with `each`";
             reader.report_with_help(Span::new(rest.len(), text.len()), message, help);
@@ -72,8 +76,14 @@ fn times<'a>(reader: &Reader, text: &'a str) -> (&'a str, u32) {
     }
     let times = digits.parse().ok().filter(|times| (1..=MOST_TIMES).contains(times));
     if times.is_none() {
-        let help = format!("write *1 to *{MOST_TIMES}, or leave it out for once; put a value that ends so in \"quotes\"");
-        reader.report_with_help(Span::new(rest.len(), text.len()), format!("`*{}` is no number of times", shown(digits)), help);
+        let help = format!(
+            "write *1 to *{MOST_TIMES}, or leave it out for once; put a value that ends so in \"quotes\""
+        );
+        reader.report_with_help(
+            Span::new(rest.len(), text.len()),
+            format!("`*{}` is no number of times", shown(digits)),
+            help,
+        );
     }
     (rest, times.unwrap_or(1))
 }
@@ -85,10 +95,16 @@ fn fields(reader: &Reader, text: &str, from: usize) -> Vec<(Key, Node)> {
     loop {
         let rest = &text[at..];
         let part_end = at + rest.find(',').unwrap_or(rest.len());
-        let Some(equals) = rest.find('=').map(|found| at + found).filter(|equals| *equals > at && *equals < part_end) else {
+        let Some(equals) =
+            rest.find('=').map(|found| at + found).filter(|equals| *equals > at && *equals < part_end)
+        else {
             let found = text[at..part_end].trim();
             let found = if found.is_empty() { "nothing".to_owned() } else { format!("`{}`", shown(found)) };
-            reader.report_with_help(Span::new(at, part_end), format!("expected a field and its value, found {found}"), FORM);
+            reader.report_with_help(
+                Span::new(at, part_end),
+                format!("expected a field and its value, found {found}"),
+                FORM,
+            );
             return fields;
         };
         let key = Key { name: text[at..equals].trim().to_owned(), span: Span::new(at, equals) };
@@ -115,7 +131,11 @@ fn value(reader: &Reader, text: &str, at: usize) -> Option<(String, usize)> {
         let end = at + rest.find(',').unwrap_or(rest.len());
         let plain = text[at..end].to_owned();
         if plain.is_empty() {
-            reader.report_with_help(Span::new(at, at), "expected a value, found nothing", "write \"\" for an empty text");
+            reader.report_with_help(
+                Span::new(at, at),
+                "expected a value, found nothing",
+                "write \"\" for an empty text",
+            );
             return None;
         }
         return Some((plain, end));
@@ -126,7 +146,8 @@ fn value(reader: &Reader, text: &str, at: usize) -> Option<(String, usize)> {
     match read {
         Some(quoted) if end == text.len() || text[end..].starts_with(',') => Some((quoted, end)),
         _ => {
-            let help = "within quotes write \\\" for a quote and \\\\ for a backslash; a comma follows behind";
+            let help =
+                "within quotes write \\\" for a quote and \\\\ for a backslash; a comma follows behind";
             reader.report_with_help(Span::new(at, text.len()), "this text in quotes cannot be read", help);
             None
         }

@@ -1,4 +1,5 @@
-//! A scenario from its file: the matrix first, then one case for each combination. What is wrong in several cases is told once.
+//! A scenario from its file: the matrix first, then one case for each combination. What is wrong in several
+//! cases is told once.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -18,8 +19,8 @@ use super::words::is_typeable;
 /// After so many different problems no further case is read.
 const ENOUGH: usize = 100;
 
-/// The cases that a scenario file stands for. `name` is the scenario's: the path below the folder of scenarios, without its ending. A
-/// file that declares a service stands for none.
+/// The cases that a scenario file stands for. `name` is the scenario's: the path below the folder of
+/// scenarios, without its ending. A file that declares a service stands for none.
 ///
 /// # Errors
 /// All that is wrong with the file, each problem with its place.
@@ -118,15 +119,22 @@ impl<'a> Scenario<'a> {
 
     fn too_large(&self) {
         let message = format!("with its matrix filled in, this file holds more than {MOST_VALUES} values");
-        self.reader.report_with_help(Span::default(), message, "leave values out, or cut the file into several");
+        self.reader.report_with_help(
+            Span::default(),
+            message,
+            "leave values out, or cut the file into several",
+        );
     }
 
     /// Ids must be typed without quotes, and the name of the file begins them.
     fn check_name(&self) {
-        let is_plain = !self.name.is_empty() && self.name.chars().all(|character| is_typeable(character) || character == '/');
+        let is_plain = !self.name.is_empty()
+            && self.name.chars().all(|character| is_typeable(character) || character == '/');
         if !is_plain {
-            let message =
-                format!("`{}` cannot be the name of a scenario: it could not be typed without quotes", shown(self.name));
+            let message = format!(
+                "`{}` cannot be the name of a scenario: it could not be typed without quotes",
+                shown(self.name)
+            );
             let help = "rename the file: letters, digits, `.`, `_`, `+` and `-`";
             self.reader.report_with_help(Span::default(), message, help);
         }
@@ -191,5 +199,4 @@ fn without(tree: &Node, name: &str) -> Node {
 }
 
 #[cfg(test)]
-#[path = "read_tests.rs"]
 mod tests;

@@ -7,7 +7,7 @@ use mock_services::service::{Kind as OperationKind, Operation};
 use mock_services::yaml::{Kind, Node, Reader, shown};
 
 use super::addresses::in_lower_case;
-use super::callers::{Said, read_callers};
+use super::callers::{CallersInput, read_callers};
 use super::check::{Parts, check};
 use super::expect::{Expected, read_expect};
 use super::interrupts::{Interrupts, PlacedInterrupt};
@@ -39,7 +39,8 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     map.optional("matrix");
     let (services, faults) = (map.optional("services"), map.optional("faults"));
     let (callers, each, deliver) = (map.optional("callers"), map.entry("each"), map.entry("deliver"));
-    let (interrupts, turns, expect) = (map.optional("interrupts"), map.optional("turns"), map.required("expect"));
+    let (interrupts, turns, expect) =
+        (map.optional("interrupts"), map.optional("turns"), map.required("expect"));
     // So were the controls.
     map.optional("controls");
     let (timeout, via_node) = (map.optional("timeout"), map.optional("via"));
@@ -55,14 +56,16 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     let length = |node: &Node| if let Kind::List(items) = &node.kind { Some(items.len()) } else { None };
     let each_length = each.and_then(|(key, node)| Some((key, length(node)?)));
     let longest = own_timeout.unwrap_or(TIMEOUT_AT_DOOR);
-    let callers = read_callers(reader, &known, &Said { callers, each: each_length, deliver, timeout: longest });
+    let callers =
+        read_callers(reader, &known, &CallersInput { callers, each: each_length, deliver, timeout: longest });
     let timeout = if callers.door.is_some() { longest } else { own_timeout.unwrap_or(DEFAULT_TIMEOUT) };
     let mut faults = faults.map(|node| read_fault_list(reader, node)).unwrap_or_default();
     for trigger in faults.iter_mut().map(|placed| &mut placed.fault.trigger) {
         trigger.fields = in_lower_case(&trigger.on, &trigger.fields);
     }
     let own_work = each.is_none().then_some(&work);
-    let interrupts = Interrupts { reader, known: &known, callers: callers.count, timeout, work: own_work }.read(interrupts);
+    let interrupts = Interrupts { reader, known: &known, callers: callers.count, timeout, work: own_work }
+        .read(interrupts);
     let later_turns = works.list(turns, "a turn");
     let expected = read_expect(reader, &known, &setups, expect);
 
@@ -75,7 +78,13 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     let all_work = [&work].into_iter().chain(&each_work).chain(&turns).chain(restarts);
     let steps: Vec<&Step> = all_work.flat_map(|work| &work.steps).collect();
     let meet = callers.door.as_ref().and_then(|door| door.meet.clone());
-    let used = Used { steps: &steps, faults: &faults, interrupts: &interrupts, expected: &expected, meet: meet.as_deref() };
+    let used = Used {
+        steps: &steps,
+        faults: &faults,
+        interrupts: &interrupts,
+        expected: &expected,
+        meet: meet.as_deref(),
+    };
     let via = via_node.map(|node| read_via(reader, &known, node)).unwrap_or_default();
     check_via(reader, via_node, &via, &steps);
     let services = used.services(setups, &known);
@@ -84,10 +93,19 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     let count = callers.count;
     check(
         reader,
-        &Parts { known: &known, faults: &faults, interrupts: &interrupts, expected: &expected, steps, timeout, callers: count },
+        &Parts {
+            known: &known,
+            faults: &faults,
+            interrupts: &interrupts,
+            expected: &expected,
+            steps,
+            timeout,
+            callers: count,
+        },
     );
 
-    let mut terms = terms(&expected, &faults, &interrupts, (&operations, &known), callers.count, callers.door.is_some());
+    let mut terms =
+        terms(&expected, &faults, &interrupts, (&operations, &known), callers.count, callers.door.is_some());
     terms.turns = u32::try_from(turns.len()).unwrap_or(u32::MAX);
     terms.tasks = tasks(&work, &each_work, &turns, &terms.intents);
     terms.via = via;
@@ -117,7 +135,11 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
 fn read_about(reader: &Reader, node: &Node) -> Option<String> {
     let about = reader.text(node)?.split_whitespace().collect::<Vec<_>>().join(" ");
     if about.is_empty() {
-        reader.report_with_help(node.span, "`about` is empty", "say in a sentence what the scenario is about");
+        reader.report_with_help(
+            node.span,
+            "`about` is empty",
+            "say in a sentence what the scenario is about",
+        );
     }
     if about.contains(char::is_control) {
         reader.report_with_help(node.span, "`about` holds a control character", "write it in plain words");
@@ -129,16 +151,25 @@ fn read_tags(reader: &Reader, node: &Node) -> Vec<String> {
     let mut tags: Vec<String> = Vec::new();
     let items = reader.list(node).unwrap_or_default();
     if items.len() > MOST_TAGS {
-        reader.report(node.span, format!("there are {} tags here, and at most {MOST_TAGS} are read", items.len()));
+        reader.report(
+            node.span,
+            format!("there are {} tags here, and at most {MOST_TAGS} are read", items.len()),
+        );
         return tags;
     }
     for item in items {
         let Some(tag) = reader.text(item) else { continue };
-        if tag.is_empty() || !tag.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-') {
+        if tag.is_empty()
+            || !tag.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        {
             let help = "a tag consists of small letters, digits and dashes";
             reader.report_with_help(item.span, format!("`{}` cannot be a tag", shown(tag)), help);
         } else if tags.iter().any(|have| have == tag) {
-            reader.report_with_help(item.span, format!("the tag `{tag}` stands here twice"), "leave one of the two out");
+            reader.report_with_help(
+                item.span,
+                format!("the tag `{tag}` stands here twice"),
+                "leave one of the two out",
+            );
         }
         tags.push(tag.to_owned());
     }
@@ -172,7 +203,13 @@ impl Used<'_> {
         let effects = self.expected.intents.iter().map(|placed| placed.intent.effect.as_str());
         let budgets = self.expected.attempts.iter().map(|(budget, _)| budget.operation.as_str());
         let records = self.expected.records.iter().map(|_| "records.get");
-        let names = steps.chain(faults).chain(interrupts).chain(effects).chain(budgets).chain(records).chain(self.meet);
+        let names = steps
+            .chain(faults)
+            .chain(interrupts)
+            .chain(effects)
+            .chain(budgets)
+            .chain(records)
+            .chain(self.meet);
         for service in names.filter_map(|name| known.service_of(name)) {
             if !setups.iter().any(|setup| setup.name == service.name) {
                 setups.extend(default_setup(&service.name));
@@ -183,13 +220,18 @@ impl Used<'_> {
 }
 
 fn operations_of(services: &[ServiceSetup], known: &Known) -> Vec<Operation> {
-    services.iter().filter_map(|setup| known.service(&setup.name)).flat_map(|service| service.operations.clone()).collect()
+    services
+        .iter()
+        .filter_map(|setup| known.service(&setup.name))
+        .flat_map(|service| service.operations.clone())
+        .collect()
 }
 
 fn check_faults(reader: &Reader, faults: &[Placed], operations: &[Operation], known: &Known, callers: u32) {
     // Where a service is not known, any operation may have been meant.
-    let is_strange =
-        |placed: &&Placed| !placed.malformed.contains(&Part::On) && known.service_of(&placed.fault.trigger.on).is_none();
+    let is_strange = |placed: &&Placed| {
+        !placed.malformed.contains(&Part::On) && known.service_of(&placed.fault.trigger.on).is_none()
+    };
     for placed in faults.iter().filter(is_strange) {
         known.named(reader, &placed.fault.trigger.on, placed.places.of(Part::On));
     }

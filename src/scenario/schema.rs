@@ -1,5 +1,6 @@
-//! The JSON Schema of the scenario format, for editors. Built from the same tables as the reader, so that the words agree; what
-//! only the reader can know (which fields an operation has, what contradicts what) is left to `hapax lint`.
+//! The JSON Schema of the scenario format, for editors. Built from the same tables as the reader, so that the
+//! words agree; what only the reader can know (which fields an operation has, what contradicts what) is left
+//! to `hapax lint`.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +9,7 @@ use super::interrupts::{BLOWS, MOMENTS};
 use super::known::Known;
 use super::schema_faults::faults;
 use super::schema_services::services;
-use super::{CONTROLS, Come, Recovery, Said};
+use super::{CONTROLS, ClaimedOutcome, ControlOutcome, Recovery};
 
 /// The schema as it is printed and kept: indented, with a line break at its end.
 #[must_use]
@@ -22,7 +23,10 @@ pub fn schema() -> Value {
     let one_for_each = list(reference("work"));
     let properties = [
         ("about", said("What the scenario is about, in a sentence.", text())),
-        ("tags", said("Words to choose scenarios by; `clean` for those that nothing goes wrong in.", list(tag()))),
+        (
+            "tags",
+            said("Words to choose scenarios by; `clean` for those that nothing goes wrong in.", list(tag())),
+        ),
         ("task", said("What is to be done, in words.", text())),
         ("steps", said("The same for a machine; controls follow it, agents may.", reference("steps"))),
         ("matrix", said("Names and the values that each takes: one case for every combination.", matrix())),
@@ -32,7 +36,10 @@ pub fn schema() -> Value {
         ("each", said("What each caller is to do, where they differ.", one_for_each.clone())),
         ("deliver", said("The same task comes more than once, as from an at-least-once queue.", deliver())),
         ("interrupts", said("What strikes the subject, and when.", list(interrupt()))),
-        ("turns", said("What comes after the first task, each in a new start on the same directory.", one_for_each)),
+        (
+            "turns",
+            said("What comes after the first task, each in a new start on the same directory.", one_for_each),
+        ),
         ("expect", said("What should be true afterwards.", expect())),
         (
             "controls",
@@ -43,9 +50,18 @@ pub fn schema() -> Value {
         ),
         (
             "via",
-            said("The API, or the list of APIs, through which an operation must be done for a case to prove something.", via()),
+            said(
+                "The API, or the list of APIs, through which an operation must be done for a case to prove something.",
+                via(),
+            ),
         ),
-        ("timeout", said("How long one start of the subject may take; 30s where nothing is said.", reference("duration"))),
+        (
+            "timeout",
+            said(
+                "How long one start of the subject may take; 30s where nothing is said.",
+                reference("duration"),
+            ),
+        ),
     ];
     let mut schema = object(properties, &["about", "expect"]);
     let head = json!({
@@ -64,8 +80,12 @@ pub fn schema() -> Value {
 fn definitions() -> Value {
     let known = Known::default();
     let shipped: Vec<&str> = known.operations().map(|operation| operation.name.as_ref()).collect();
-    let effects: Vec<&str> =
-        known.services.iter().flat_map(|service| &service.effects).map(|effect| effect.name.as_str()).collect();
+    let effects: Vec<&str> = known
+        .services
+        .iter()
+        .flat_map(|service| &service.effects)
+        .map(|effect| effect.name.as_str())
+        .collect();
     // A service of one's own has operations that no table knows.
     let own = json!({ "type": "string", "pattern": "^[a-z][a-z0-9_]*\\.[A-Za-z0-9_]+$" });
     let plain = json!({ "type": ["string", "integer", "boolean"] });
@@ -93,8 +113,12 @@ fn definitions() -> Value {
 
 fn via() -> Value {
     let known = Known::default();
-    let names: Vec<&str> =
-        known.services.iter().flat_map(|service| mock_services::apis(&service.name)).map(|api| api.name).collect();
+    let names: Vec<&str> = known
+        .services
+        .iter()
+        .flat_map(|service| mock_services::apis(&service.name))
+        .map(|api| api.name)
+        .collect();
     let api = or_name(json!({ "enum": names }));
     json!({ "type": "object", "additionalProperties": { "anyOf": [api, { "type": "array", "items": api, "minItems": 1 }] } })
 }
@@ -127,7 +151,8 @@ fn deliver() -> Value {
 }
 
 fn interrupt() -> Value {
-    let mut when: Vec<(&str, Value)> = MOMENTS.iter().map(|(moment, _)| (*moment, reference("operation"))).collect();
+    let mut when: Vec<(&str, Value)> =
+        MOMENTS.iter().map(|(moment, _)| (*moment, reference("operation"))).collect();
     when.extend([("attempt", whole(1)), ("caller", whole(1))]);
     let mut when = object(when, &[]);
     when["oneOf"] = MOMENTS.iter().map(|(moment, _)| json!({ "required": [moment] })).collect();
@@ -153,11 +178,17 @@ fn expect() -> Value {
         ("each", said("One effect for every value of one field.", each())),
         ("times", said("How often: 1, 0..1 for at most once, 0 where it must not happen.", times())),
     ];
-    let claim = || word(Said::ALL.map(Said::word));
+    let claim = || word(ClaimedOutcome::ALL.map(ClaimedOutcome::word));
     let recovery = || word(Recovery::PERMITTED.map(Recovery::word));
     let counter = or_name(json!({ "type": ["integer", "null"] }));
     let keys = [
-        ("effects", said("All effects that are due; any other is unintended.", list(or_name(object(intent, &["effect"]))))),
+        (
+            "effects",
+            said(
+                "All effects that are due; any other is unintended.",
+                list(or_name(object(intent, &["effect"]))),
+            ),
+        ),
         ("claim", said("The claims that are accepted.", json!({ "anyOf": [claim(), list(claim())] }))),
         (
             "attempts",
@@ -166,8 +197,17 @@ fn expect() -> Value {
                 map_of(bounds()),
             ),
         ),
-        ("recovery", said("What may be done after an ambiguous answer.", json!({ "anyOf": [recovery(), list(recovery())] }))),
-        ("respect_retry_after", said("Whether a retry before the time that Retry-After asks for fails.", flag())),
+        (
+            "recovery",
+            said(
+                "What may be done after an ambiguous answer.",
+                json!({ "anyOf": [recovery(), list(recovery())] }),
+            ),
+        ),
+        (
+            "respect_retry_after",
+            said("Whether a retry before the time that Retry-After asks for fails.", flag()),
+        ),
         ("allow", said("What may pass all the same.", list(word(["compensation"])))),
         ("records", said("What must stand in the record store; null for nothing.", map_of(json!(true)))),
         ("counters", said("Where counters must stand; null for nowhere.", map_of(counter))),
@@ -180,7 +220,9 @@ fn each() -> Value {
     let value = json!({ "type": ["string", "integer"] });
     let range = json!({ "type": "string", "pattern": "\\{[0-9]+\\.\\.[0-9]+\\}" });
     let values = or_name(json!({ "anyOf": [{ "type": "array", "items": value, "minItems": 1 }, range] }));
-    or_name(json!({ "type": "object", "additionalProperties": values, "minProperties": 1, "maxProperties": 1 }))
+    or_name(
+        json!({ "type": "object", "additionalProperties": values, "minProperties": 1, "maxProperties": 1 }),
+    )
 }
 
 /// How often an effect is due.
@@ -197,15 +239,16 @@ fn bounds() -> Value {
 
 /// What a control comes to: everywhere the same, or case by case.
 fn control() -> Value {
-    let come = || word(Come::ALL.map(Come::word));
+    let control_outcome = || word(ControlOutcome::ALL.map(ControlOutcome::word));
     let when = json!({ "type": "object", "additionalProperties": true });
-    let entry = object([("when", when), ("is", come())], &["is"]);
-    json!({ "anyOf": [come(), list(entry)] })
+    let entry = object([("when", when), ("is", control_outcome())], &["is"]);
+    json!({ "anyOf": [control_outcome(), list(entry)] })
 }
 
 /// A map with these keys and no others.
 pub(super) fn object<'a>(keys: impl IntoIterator<Item = (&'a str, Value)>, required: &[&str]) -> Value {
-    let properties: Map<String, Value> = keys.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let properties: Map<String, Value> =
+        keys.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
@@ -250,5 +293,4 @@ fn said(what: &str, mut schema: Value) -> Value {
 }
 
 #[cfg(test)]
-#[path = "schema_tests.rs"]
 mod tests;

@@ -12,7 +12,8 @@ pub(super) fn services() -> Value {
         json!({ "anyOf": [object(all, &[]), { "type": "null" }, reference("name")] })
     };
     let texts = || list(text());
-    let environment = object([("version", text()), ("locked_by", text()), ("free_after", reference("after"))], &[]);
+    let environment =
+        object([("version", text()), ("locked_by", text()), ("free_after", reference("after"))], &[]);
     let rollout = object([("steps", whole(1)), ("each", reference("after"))], &["steps", "each"]);
     let charge = [("amount", whole(1)), ("currency", text()), ("customer", text()), ("order", text())];
     let charge = object(charge, &["amount"]);

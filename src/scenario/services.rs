@@ -32,7 +32,8 @@ impl<'a> Customs<'a> {
         Customs { folder, read: RefCell::default() }
     }
 
-    /// The service in the file that a value names. What is wrong with the file is reported as if it stood in the scenario.
+    /// The service in the file that a value names. What is wrong with the file is reported as if it stood in
+    /// the scenario.
     fn get(&self, reader: &Reader, node: &Node) -> Option<(Source, Custom)> {
         let path = reader.text(node)?;
         if let Some(found) = self.read.borrow().get(path) {
@@ -63,14 +64,21 @@ impl<'a> Customs<'a> {
 }
 
 /// Reads `services`: those that are set up, in the order of the file, and all that a scenario can name now.
-pub(super) fn read_services(reader: &Reader, node: Option<&Node>, customs: &Customs<'_>) -> (Vec<ServiceSetup>, Known) {
+pub(super) fn read_services(
+    reader: &Reader,
+    node: Option<&Node>,
+    customs: &Customs<'_>,
+) -> (Vec<ServiceSetup>, Known) {
     let mut known = Known::default();
     let entries = node.and_then(|node| reader.entries(node)).unwrap_or_default();
     let mut setups = Vec::new();
     if entries.len() > MOST
         && let Some(node) = node
     {
-        reader.report(node.span, format!("there are {} services here, and at most {MOST} are read", entries.len()));
+        reader.report(
+            node.span,
+            format!("there are {} services here, and at most {MOST} are read", entries.len()),
+        );
         return (setups, known);
     }
     for (key, node) in entries {
@@ -79,7 +87,13 @@ pub(super) fn read_services(reader: &Reader, node: Option<&Node>, customs: &Cust
     (setups, known)
 }
 
-fn read_service(reader: &Reader, key: &Key, node: &Node, customs: &Customs<'_>, known: &mut Known) -> Option<ServiceSetup> {
+fn read_service(
+    reader: &Reader,
+    key: &Key,
+    node: &Node,
+    customs: &Customs<'_>,
+    known: &mut Known,
+) -> Option<ServiceSetup> {
     let name = key.name.as_str();
     let empty = Node::new(Kind::Map(Vec::new()), node.span);
     // `payment:` with nothing behind it is the service as it is.
@@ -90,7 +104,9 @@ fn read_service(reader: &Reader, key: &Key, node: &Node, customs: &Customs<'_>, 
     if !SHIPPED.contains(&name) && !own_file {
         let help = match nearest(name, SHIPPED) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("it is one of {}, or your own with `file: {}.yaml`", listed(SHIPPED), shown(name)),
+            None => {
+                format!("it is one of {}, or your own with `file: {}.yaml`", listed(SHIPPED), shown(name))
+            }
         };
         reader.report_with_help(key.span, format!("there is no service `{}`", shown(name)), help);
         return None;
@@ -118,11 +134,16 @@ fn read_custom(
     let (source, custom) = customs.get(reader, file)?;
     if custom.name() != key.name {
         let (message, help) = if source.is_withheld() {
-            let message = format!("`{}` declares another service than `{}`", shown(source.name()), shown(&key.name));
+            let message =
+                format!("`{}` declares another service than `{}`", shown(source.name()), shown(&key.name));
             (message, "write the name that the file gives its service".to_owned())
         } else {
-            let message =
-                format!("`{}` declares the service `{}`, not `{}`", shown(source.name()), custom.name(), shown(&key.name));
+            let message = format!(
+                "`{}` declares the service `{}`, not `{}`",
+                shown(source.name()),
+                custom.name(),
+                shown(&key.name)
+            );
             (message, format!("write `{}:` here", custom.name()))
         };
         reader.report_with_help(key.span, message, help);

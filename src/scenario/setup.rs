@@ -37,7 +37,11 @@ fn read_charge(reader: &Reader, node: &Node) -> Option<EarlierCharge> {
     let currency = currency.map_or(Some("usd"), |node| reader.text(node))?;
     let Some(charge) = EarlierCharge::new(amount, currency) else {
         let message = format!("the service takes no charge of {amount} {}", shown(currency));
-        reader.report_with_help(place, message, "amounts are in the smallest unit: { amount: 4999, currency: usd } is $49.99");
+        reader.report_with_help(
+            place,
+            message,
+            "amounts are in the smallest unit: { amount: 4999, currency: usd } is $49.99",
+        );
         return None;
     };
     Some(EarlierCharge { customer, order, ..charge })
@@ -52,7 +56,10 @@ pub(super) fn read_email(reader: &Reader, map: &mut Map<'_, '_>) -> EmailOptions
     let delivery = map.optional("delivery").and_then(|node| read_delivery(reader, node));
     let addresses = map.optional("addresses").and_then(|node| reader.entries(node)).unwrap_or_default();
     let one = |(key, node): &(Key, Node)| Some((key.name.clone(), read_delivery(reader, node)?));
-    EmailOptions { delivery: delivery.unwrap_or_default(), addresses: addresses.iter().filter_map(one).collect() }
+    EmailOptions {
+        delivery: delivery.unwrap_or_default(),
+        addresses: addresses.iter().filter_map(one).collect(),
+    }
 }
 
 fn read_delivery(reader: &Reader, node: &Node) -> Option<Delivery> {
@@ -85,7 +92,10 @@ pub(super) fn read_deploy(reader: &Reader, map: &mut Map<'_, '_>) -> DeployOptio
     let rollout = map.optional("rollout").and_then(|node| read_rollout(reader, node));
     let asynchronous = map.optional("asynchronous").and_then(|node| read_after(reader, node));
     DeployOptions {
-        environments: environments.iter().filter_map(|(key, node)| read_environment(reader, key, node)).collect(),
+        environments: environments
+            .iter()
+            .filter_map(|(key, node)| read_environment(reader, key, node))
+            .collect(),
         rollout: rollout.unwrap_or_default(),
         asynchronous,
     }
@@ -97,11 +107,20 @@ fn read_environment(reader: &Reader, key: &Key, node: &Node) -> Option<Environme
     let (version, holder) = (text(map.optional("version")), text(map.optional("locked_by")));
     let free_after = map.entry("free_after");
     map.finish();
-    let end = free_after.and_then(|(_, node)| read_after(reader, node)).map_or(LockEnd::Never, LockEnd::After);
+    let end =
+        free_after.and_then(|(_, node)| read_after(reader, node)).map_or(LockEnd::Never, LockEnd::After);
     if let (Some((key, _)), None) = (free_after, &holder) {
-        reader.report_with_help(key.span, "`free_after` needs a lock to free", "say who holds it: `locked_by: ann`");
+        reader.report_with_help(
+            key.span,
+            "`free_after` needs a lock to free",
+            "say who holds it: `locked_by: ann`",
+        );
     }
-    Some(EnvironmentOptions { name: key.name.clone(), version, locked_by: holder.map(|holder| (holder, end)) })
+    Some(EnvironmentOptions {
+        name: key.name.clone(),
+        version,
+        locked_by: holder.map(|holder| (holder, end)),
+    })
 }
 
 fn read_rollout(reader: &Reader, node: &Node) -> Option<Rollout> {
@@ -117,7 +136,8 @@ pub(super) fn read_records(reader: &Reader, map: &mut Map<'_, '_>) -> RecordsOpt
     let records = map.optional("records").and_then(|node| reader.entries(node)).unwrap_or_default();
     let counters = map.optional("counters").and_then(|node| reader.entries(node)).unwrap_or_default();
     let require = map.optional("require_if_match").and_then(|node| reader.boolean(node));
-    let counter = |(key, node): &(Key, Node)| Some((key.name.clone(), reader.integer(node, i64::MIN..=i64::MAX)?));
+    let counter =
+        |(key, node): &(Key, Node)| Some((key.name.clone(), reader.integer(node, i64::MIN..=i64::MAX)?));
     RecordsOptions {
         initial: records.iter().map(|(key, node)| (key.name.clone(), as_json(node))).collect(),
         counters: counters.iter().filter_map(counter).collect(),

@@ -1,9 +1,10 @@
-//! The scenarios as a table in Markdown: what each is about, and what the controls come to. It reads cases and knows no verdict.
+//! The scenarios as a table in Markdown: what each is about, and what the controls come to. It reads cases
+//! and knows no verdict.
 
 use std::fmt::Write;
 
 use super::load::counted;
-use super::{Case, Come};
+use super::{Case, ControlOutcome};
 
 /// A page with a table for each folder of scenarios, in the order of the cases.
 #[must_use]
@@ -34,7 +35,13 @@ fn row(text: &mut String, scenario: &[Case]) {
     let short = first.scenario.rsplit('/').next().unwrap_or_default();
     let ending = first.file.rsplit('.').next().unwrap_or("yaml");
     let link = format!("[{}]({}.{ending})", escaped(short), first.scenario);
-    let _ = writeln!(text, "| {link} | {} | {} | {} |", escaped(&first.about), scenario.len(), controls(scenario));
+    let _ = writeln!(
+        text,
+        "| {link} | {} | {} | {} |",
+        escaped(&first.about),
+        scenario.len(),
+        controls(scenario)
+    );
 }
 
 /// What each control comes to, in the order of the file.
@@ -45,21 +52,26 @@ fn controls(scenario: &[Case]) -> String {
             names.push(&term.control);
         }
     }
-    let told: Vec<String> = names.into_iter().map(|name| format!("{name}: {}", comes_to(scenario, name))).collect();
+    let told: Vec<String> =
+        names.into_iter().map(|name| format!("{name}: {}", comes_to(scenario, name))).collect();
     told.join("; ")
 }
 
 fn comes_to(scenario: &[Case], control: &str) -> String {
-    let mut found: Vec<(Come, usize)> = Vec::new();
+    let mut found: Vec<(ControlOutcome, usize)> = Vec::new();
     for term in scenario.iter().flat_map(|case| &case.controls).filter(|term| term.control == control) {
-        match found.iter_mut().find(|(come, _)| *come == term.is) {
+        match found.iter_mut().find(|(control_outcome, _)| *control_outcome == term.is) {
             Some((_, count)) => *count += 1,
             None => found.push((term.is, 1)),
         }
     }
     match found.as_slice() {
-        [(come, _)] => come.word().to_owned(),
-        several => several.iter().map(|(come, count)| format!("{} {count}", come.word())).collect::<Vec<_>>().join(", "),
+        [(control_outcome, _)] => control_outcome.word().to_owned(),
+        several => several
+            .iter()
+            .map(|(control_outcome, count)| format!("{} {count}", control_outcome.word()))
+            .collect::<Vec<_>>()
+            .join(", "),
     }
 }
 
@@ -73,5 +85,4 @@ fn escaped(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "table_tests.rs"]
 mod tests;

@@ -9,7 +9,8 @@ pub(super) fn tasks(work: &Work, each: &[Work], turns: &[Work], intents: &[Inten
         return Vec::new();
     }
     let term = |caller: Option<u32>, turn: u32, work: &Work| {
-        let about: Vec<usize> = (0..intents.len()).filter(|place| is_about(&work.steps, &intents[*place])).collect();
+        let about: Vec<usize> =
+            (0..intents.len()).filter(|place| is_about(&work.steps, &intents[*place])).collect();
         (about.len() < intents.len()).then_some(TaskTerm { caller, turn, intents: about })
     };
     let shared = each.is_empty().then(|| term(None, 0, work)).flatten();
@@ -22,9 +23,13 @@ pub(super) fn tasks(work: &Work, each: &[Work], turns: &[Work], intents: &[Inten
 fn is_about(steps: &[Step], intent: &Intent) -> bool {
     steps.iter().any(|step| {
         // A capture is another way to a charge.
-        let effect = if step.operation == "payment.capture" { "payment.charge" } else { step.operation.as_str() };
+        let effect =
+            if step.operation == "payment.capture" { "payment.charge" } else { step.operation.as_str() };
         effect == intent.effect
-            && intent.which.iter().all(|(name, wanted)| step.with.get(name).is_none_or(|have| have.meets(wanted)))
+            && intent
+                .which
+                .iter()
+                .all(|(name, wanted)| step.with.get(name).is_none_or(|have| have.meets(wanted)))
     })
 }
 
@@ -58,10 +63,17 @@ mod tests {
     fn a_task_is_about_what_its_steps_ask_for() {
         let intents = [due("o1"), due("o2")];
         let (one, two, silent) = (charge("o1"), charge("o2"), Work::default());
-        assert_eq!(tasks(&one, &[], std::slice::from_ref(&two), &intents), [term(None, 0, &[0]), term(None, 1, &[1])]);
+        assert_eq!(
+            tasks(&one, &[], std::slice::from_ref(&two), &intents),
+            [term(None, 0, &[0]), term(None, 1, &[1])]
+        );
         let each = [one.clone(), two];
         assert_eq!(tasks(&silent, &each, &[], &intents), [term(Some(1), 0, &[0]), term(Some(2), 0, &[1])]);
-        assert_eq!(tasks(&one, &[], &[silent], &intents[..1]), [term(None, 1, &[])], "without steps it is not known");
+        assert_eq!(
+            tasks(&one, &[], &[silent], &intents[..1]),
+            [term(None, 1, &[])],
+            "without steps it is not known"
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What a verdict is measured by: all of a case that scoring needs, as plain data that a report keeps, so that a saved ledger
-//! can be scored again without the scenario.
+//! What a verdict is measured by: all of a case that scoring needs, as plain data that a report keeps, so
+//! that a saved ledger can be scored again without the scenario.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct Terms {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<IntentList>,
     /// The claims that are accepted; where there is none, any honest one is.
-    pub claim: Vec<Said>,
+    pub claim: Vec<ClaimedOutcome>,
     /// Whether a missing claim passes although the scenario names claims.
     #[serde(default)]
     pub claims_optional: bool,
@@ -87,8 +87,8 @@ pub struct Intent {
     /// What they must be like.
     #[serde(rename = "with", default)]
     pub like: Fields,
-    /// What they must be like unless somebody asks for something else, and nobody does: one unit, no trial. An effect that does not carry such a
-    /// field is as usual.
+    /// What they must be like unless somebody asks for something else, and nobody does: one unit, no trial.
+    /// An effect that does not carry such a field is as usual.
     #[serde(default, skip_serializing_if = "Fields::is_empty")]
     pub defaults: Fields,
     /// How often, at most; 0 where it must not happen.
@@ -105,7 +105,8 @@ impl Intent {
         self.at_least.unwrap_or(self.times)
     }
 
-    /// How often it must have happened before it is true to say that it is done: an effect that may be left out is not done by leaving it out.
+    /// How often it must have happened before it is true to say that it is done: an effect that may be left
+    /// out is not done by leaving it out.
     #[must_use]
     pub fn done_at(&self) -> u32 {
         self.least().max(self.times.min(1))
@@ -188,7 +189,8 @@ pub struct OperationTerm {
     /// The fields that identify its effect.
     #[serde(default)]
     pub identity: Vec<String>,
-    /// The fields that every effect of it has: where an intent names one, an effect without it is not as asked.
+    /// The fields that every effect of it has: where an intent names one, an effect without it is not as
+    /// asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub natural: Vec<String>,
 }
@@ -196,7 +198,7 @@ pub struct OperationTerm {
 /// What a subject can say of its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Said {
+pub enum ClaimedOutcome {
     /// All that was due is done.
     Done,
     /// Nothing is done.
@@ -205,28 +207,29 @@ pub enum Said {
     Unknown,
 }
 
-impl Said {
+impl ClaimedOutcome {
     /// All of them, by name.
-    pub const ALL: [Said; 3] = [Said::Done, Said::NotDone, Said::Unknown];
+    pub const ALL: [ClaimedOutcome; 3] =
+        [ClaimedOutcome::Done, ClaimedOutcome::NotDone, ClaimedOutcome::Unknown];
 
     /// The word for it.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
-            Said::Done => "done",
-            Said::NotDone => "not-done",
-            Said::Unknown => "unknown",
+            ClaimedOutcome::Done => "done",
+            ClaimedOutcome::NotDone => "not-done",
+            ClaimedOutcome::Unknown => "unknown",
         }
     }
 
     /// The one with that name.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
-        Said::ALL.into_iter().find(|said| said.word() == word)
+        ClaimedOutcome::ALL.into_iter().find(|said| said.word() == word)
     }
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for ClaimedOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
     }
@@ -235,7 +238,7 @@ impl fmt::Display for Said {
 /// What a subject comes to in a case: a pass, or a failure of a certain kind; from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Come {
+pub enum ControlOutcome {
     /// It passes.
     Pass,
     /// Exactly once, but it proves nothing: something that was planned did not fire.
@@ -276,53 +279,53 @@ pub enum Come {
     Diverged,
 }
 
-impl Come {
+impl ControlOutcome {
     /// All of them.
-    pub const ALL: [Come; 19] = [
-        Come::Pass,
-        Come::Void,
-        Come::MissingClaim,
-        Come::UnexpectedClaim,
-        Come::OverBudget,
-        Come::NotAttempted,
-        Come::EarlyRetry,
-        Come::UnexpectedRecovery,
-        Come::OverLimit,
-        Come::TimeUp,
-        Come::Escaped,
-        Come::LateWrite,
-        Come::Underclaimed,
-        Come::Overclaimed,
-        Come::Altered,
-        Come::Lost,
-        Come::Unintended,
-        Come::Duplicated,
-        Come::Diverged,
+    pub const ALL: [ControlOutcome; 19] = [
+        ControlOutcome::Pass,
+        ControlOutcome::Void,
+        ControlOutcome::MissingClaim,
+        ControlOutcome::UnexpectedClaim,
+        ControlOutcome::OverBudget,
+        ControlOutcome::NotAttempted,
+        ControlOutcome::EarlyRetry,
+        ControlOutcome::UnexpectedRecovery,
+        ControlOutcome::OverLimit,
+        ControlOutcome::TimeUp,
+        ControlOutcome::Escaped,
+        ControlOutcome::LateWrite,
+        ControlOutcome::Underclaimed,
+        ControlOutcome::Overclaimed,
+        ControlOutcome::Altered,
+        ControlOutcome::Lost,
+        ControlOutcome::Unintended,
+        ControlOutcome::Duplicated,
+        ControlOutcome::Diverged,
     ];
 
     /// The word for it.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
-            Come::Pass => "pass",
-            Come::Void => "void",
-            Come::MissingClaim => "missing-claim",
-            Come::UnexpectedClaim => "unexpected-claim",
-            Come::OverBudget => "over-budget",
-            Come::NotAttempted => "not-attempted",
-            Come::EarlyRetry => "early-retry",
-            Come::UnexpectedRecovery => "unexpected-recovery",
-            Come::OverLimit => "over-limit",
-            Come::TimeUp => "time-up",
-            Come::Escaped => "escaped",
-            Come::LateWrite => "late-write",
-            Come::Underclaimed => "underclaimed",
-            Come::Overclaimed => "overclaimed",
-            Come::Altered => "altered",
-            Come::Lost => "lost",
-            Come::Unintended => "unintended",
-            Come::Duplicated => "duplicated",
-            Come::Diverged => "diverged",
+            ControlOutcome::Pass => "pass",
+            ControlOutcome::Void => "void",
+            ControlOutcome::MissingClaim => "missing-claim",
+            ControlOutcome::UnexpectedClaim => "unexpected-claim",
+            ControlOutcome::OverBudget => "over-budget",
+            ControlOutcome::NotAttempted => "not-attempted",
+            ControlOutcome::EarlyRetry => "early-retry",
+            ControlOutcome::UnexpectedRecovery => "unexpected-recovery",
+            ControlOutcome::OverLimit => "over-limit",
+            ControlOutcome::TimeUp => "time-up",
+            ControlOutcome::Escaped => "escaped",
+            ControlOutcome::LateWrite => "late-write",
+            ControlOutcome::Underclaimed => "underclaimed",
+            ControlOutcome::Overclaimed => "overclaimed",
+            ControlOutcome::Altered => "altered",
+            ControlOutcome::Lost => "lost",
+            ControlOutcome::Unintended => "unintended",
+            ControlOutcome::Duplicated => "duplicated",
+            ControlOutcome::Diverged => "diverged",
         }
     }
 }

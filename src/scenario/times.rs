@@ -1,5 +1,5 @@
-//! An effect that is due more than once must say which one: otherwise any mixture of effects adds up to the number, and an agent
-//! that mails 25 people twice passes where 50 people are to get one mail.
+//! An effect that is due more than once must say which one: otherwise any mixture of effects adds up to the
+//! number, and an agent that mails 25 people twice passes where 50 people are to get one mail.
 
 use mock_services::service::{Fields, Operation, Value};
 use mock_services::yaml::{Key, Kind, Node, Span, listed, write_flow};
@@ -8,12 +8,29 @@ use super::expect::MOST;
 use super::known::Known;
 
 /// Fields that say what an effect is like, not which one is meant.
-pub(super) const LIKE: [&str; 12] =
-    ["amount", "currency", "description", "subject", "text", "version", "value", "quantity", "price", "by", "reason", "sha"];
+pub(super) const LIKE: [&str; 12] = [
+    "amount",
+    "currency",
+    "description",
+    "subject",
+    "text",
+    "version",
+    "value",
+    "quantity",
+    "price",
+    "by",
+    "reason",
+    "sha",
+];
 
-/// What is wrong with an intent that is due more than once and does not say of which thing; `None` where one of the fields that
-/// tell the effects apart is named.
-pub(super) fn unnamed(known: &Known, effect: &str, is_named: impl Fn(&str) -> bool, times: u32) -> Option<String> {
+/// What is wrong with an intent that is due more than once and does not say of which thing; `None` where one
+/// of the fields that tell the effects apart is named.
+pub(super) fn unnamed(
+    known: &Known,
+    effect: &str,
+    is_named: impl Fn(&str) -> bool,
+    times: u32,
+) -> Option<String> {
     let telling = telling(known, effect);
     if times < 2 || telling.is_empty() || telling.iter().any(|name| is_named(name)) {
         return None;
@@ -36,7 +53,8 @@ pub(super) fn right_form(known: &Known, effect: &str, which: &Fields, like: &Fie
 /// The fields that tell effects of this name apart; none where the service itself makes them up.
 fn telling<'k>(known: &'k Known, effect: &str) -> Vec<&'k str> {
     let Some(operation) = known.find(effect) else { return Vec::new() };
-    let identity = |operation: &'k Operation| operation.identity.iter().map(AsRef::as_ref).filter(|name| *name != "id");
+    let identity =
+        |operation: &'k Operation| operation.identity.iter().map(AsRef::as_ref).filter(|name| *name != "id");
     let names: Vec<&str> = identity(operation).filter(|name| !LIKE.contains(name)).collect();
     let mut names = if names.is_empty() { identity(operation).collect() } else { names };
     // A subscription's id is not known beforehand; whose it is, is.
@@ -57,8 +75,10 @@ fn with_each(effect: &str, field: &str, which: &Fields, like: &Fields) -> String
         _ => ["first", "second"],
     };
     let values = Kind::List(examples.map(|value| Node::new(text(value), Span::default())).into());
-    let fields: Vec<(Key, Node)> = which.iter().chain(like.iter()).map(|(name, value)| entry(name, kind(value))).collect();
-    let mut entries = vec![entry("effect", text(effect)), entry("each", Kind::Map(vec![entry(field, values)]))];
+    let fields: Vec<(Key, Node)> =
+        which.iter().chain(like.iter()).map(|(name, value)| entry(name, kind(value))).collect();
+    let mut entries =
+        vec![entry("effect", text(effect)), entry("each", Kind::Map(vec![entry(field, values)]))];
     if !fields.is_empty() {
         entries.push(entry("with", Kind::Map(fields)));
     }
@@ -84,8 +104,8 @@ fn kind(value: &Value) -> Kind {
         Value::Bool(value) => Kind::Bool(*value),
         Value::Number(value) => Kind::Integer(*value),
         Value::Text(value) => Kind::Text(value.to_string()),
-        Value::List(values) => {
-            Kind::List(values.iter().map(|value| Node::new(Kind::Text(value.clone()), Span::default())).collect())
-        }
+        Value::List(values) => Kind::List(
+            values.iter().map(|value| Node::new(Kind::Text(value.clone()), Span::default())).collect(),
+        ),
     }
 }

@@ -1,5 +1,5 @@
-//! `via`: the APIs through which operations must be done for a case to prove something. A lock that only one API knows stops no client of
-//! another one.
+//! `via`: the APIs through which operations must be done for a case to prove something. A lock that only one
+//! API knows stops no client of another one.
 
 use mock_services::yaml::{Kind, Node, Reader, listed, nearest, shown};
 
@@ -15,9 +15,14 @@ pub(super) fn read_via(reader: &Reader, known: &Known, node: &Node) -> Vec<ViaDu
             Kind::List(items) => items.as_slice(),
             _ => std::slice::from_ref(node),
         };
-        let apis: Vec<String> = nodes.iter().filter_map(|node| read_api(reader, &operation.name, node)).collect();
+        let apis: Vec<String> =
+            nodes.iter().filter_map(|node| read_api(reader, &operation.name, node)).collect();
         if nodes.is_empty() {
-            reader.report_with_help(node.span, "this list is empty", "name the APIs that will do, or leave the operation out");
+            reader.report_with_help(
+                node.span,
+                "this list is empty",
+                "name the APIs that will do, or leave the operation out",
+            );
         }
         all.push(ViaDue { operation: operation.name.to_string(), apis });
     }
@@ -36,7 +41,8 @@ pub(super) fn read_api(reader: &Reader, operation: &str, node: &Node) -> Option<
     }
 }
 
-/// What is wrong with the name of an API, and what would be right; `None` where the service of the operation has it.
+/// What is wrong with the name of an API, and what would be right; `None` where the service of the operation
+/// has it.
 pub(crate) fn unknown_api(operation: &str, name: &str) -> Option<(String, String)> {
     let service = operation.split('.').next().unwrap_or_default();
     let names: Vec<&str> = mock_services::apis(service).iter().map(|api| api.name).collect();
@@ -55,10 +61,18 @@ pub(crate) fn unknown_api(operation: &str, name: &str) -> Option<(String, String
 pub(super) fn check_via(reader: &Reader, node: Option<&Node>, via: &[ViaDue], steps: &[&Step]) {
     let Some(node) = node else { return };
     for due in via {
-        let others = steps.iter().filter(|step| step.operation == due.operation).filter_map(|step| step.with.get("via"));
+        let others = steps
+            .iter()
+            .filter(|step| step.operation == due.operation)
+            .filter_map(|step| step.with.get("via"));
         if let Some(other) = others.map(ToString::to_string).find(|said| !due.apis.contains(said)) {
-            let message = format!("a step does {} via `{}`, which is not among these", due.operation, shown(&other));
-            reader.report_with_help(node.span, message, "name that API here, or let the steps use another one");
+            let message =
+                format!("a step does {} via `{}`, which is not among these", due.operation, shown(&other));
+            reader.report_with_help(
+                node.span,
+                message,
+                "name that API here, or let the steps use another one",
+            );
         }
     }
 }
@@ -80,15 +94,15 @@ mod tests {
         for case in shipped().unwrap() {
             for setup in &case.services {
                 let ServiceKind::Deploy(options) = &setup.kind else { continue };
-                let is_locked = options.environments.iter().any(|environment| environment.locked_by.is_some());
+                let is_locked =
+                    options.environments.iter().any(|environment| environment.locked_by.is_some());
                 // Locks, rollouts and queues: GitHub's API knows none of them.
                 if is_locked || options.rollout != Rollout::AtOnce || options.asynchronous.is_some() {
                     assert_eq!(needs(&case, "deploy.deploy"), ["plain"], "{}", case.id);
                 }
             }
             // Codes that SMTP has, and HTTP has for other things or not at all.
-            let is_smtp =
-                |reply: &Reply| matches!(reply, Reply::Status(reply) if matches!(reply.status, 421 | 450..=459 | 550..=559));
+            let is_smtp = |reply: &Reply| matches!(reply, Reply::Status(reply) if matches!(reply.status, 421 | 450..=459 | 550..=559));
             if case.faults.iter().any(|fault| fault.trigger.on == "email.send" && is_smtp(&fault.reply)) {
                 assert_eq!(needs(&case, "email.send"), ["smtp"], "{}", case.id);
             }

@@ -7,8 +7,8 @@ use mock_services::yaml::{Kind, Node};
 /// The longest word of one value.
 const LONGEST: usize = 40;
 
-/// A word for each value; no two are the same. A map of one key is its value where no other value has that word, so
-/// `{status: 502}` is `502`; what is equal nevertheless is told apart by its place.
+/// A word for each value; no two are the same. A map of one key is its value where no other value has that
+/// word, so `{status: 502}` is `502`; what is equal nevertheless is told apart by its place.
 pub(super) fn words_of(values: &[Node]) -> Vec<String> {
     let short: Vec<String> = values.iter().map(|value| cut(short_word(value))).collect();
     let mut count: HashMap<&str, usize> = HashMap::new();
@@ -54,7 +54,9 @@ fn long_word(node: &Node) -> String {
         Kind::Float(value) => typeable(&format!("{value:?}")),
         Kind::Text(text) => typeable(text),
         Kind::List(items) => joined(items.iter().map(long_word)),
-        Kind::Map(entries) => joined(entries.iter().flat_map(|(key, value)| [typeable(&key.name), long_word(value)])),
+        Kind::Map(entries) => {
+            joined(entries.iter().flat_map(|(key, value)| [typeable(&key.name), long_word(value)]))
+        }
     }
 }
 
@@ -77,5 +79,4 @@ pub(super) fn is_typeable(character: char) -> bool {
 }
 
 #[cfg(test)]
-#[path = "words_tests.rs"]
 mod tests;

@@ -36,7 +36,9 @@ impl Works<'_> {
     }
 
     pub(super) fn task(&self, node: Option<&Node>) -> String {
-        let Some((node, text)) = node.and_then(|node| Some((node, self.reader.text(node)?))) else { return String::new() };
+        let Some((node, text)) = node.and_then(|node| Some((node, self.reader.text(node)?))) else {
+            return String::new();
+        };
         if text.trim().is_empty() {
             self.reader.report_with_help(node.span, "the task is empty", "say in words what is to be done");
         }
@@ -51,7 +53,10 @@ impl Works<'_> {
     fn items<'n>(&self, node: &'n Node) -> Option<&'n [Node]> {
         let items = self.reader.list(node)?;
         if items.len() > MOST {
-            self.reader.report(node.span, format!("there are {} entries here, and at most {MOST} are read", items.len()));
+            self.reader.report(
+                node.span,
+                format!("there are {} entries here, and at most {MOST} are read", items.len()),
+            );
             return None;
         }
         Some(items)
@@ -66,8 +71,9 @@ impl Works<'_> {
         let operation = operation?;
         if let Some(Kind::Map(entries)) = with.map(|node| &node.kind) {
             let known = step_fields(operation);
-            for (key, _) in
-                entries.iter().filter(|(key, _)| !operation.has_field(&key.name) && !known.contains(&key.name.as_str()))
+            for (key, _) in entries
+                .iter()
+                .filter(|(key, _)| !operation.has_field(&key.name) && !known.contains(&key.name.as_str()))
             {
                 let names = || known.iter().copied();
                 let help = match nearest(&key.name, names()) {
@@ -79,7 +85,9 @@ impl Works<'_> {
                 self.reader.report_with_help(key.span, message, help);
             }
         }
-        if let Some(via) = with.and_then(|node| node.get("via")).filter(|_| step_fields(operation).contains(&"via")) {
+        if let Some(via) =
+            with.and_then(|node| node.get("via")).filter(|_| step_fields(operation).contains(&"via"))
+        {
             read_api(self.reader, &operation.name, via);
         }
         Some(Step { operation: operation.name.to_string(), with: fields.unwrap_or_default() })

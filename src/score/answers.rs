@@ -1,6 +1,6 @@
 //! What an answer told its caller: that it is done, that it is not, or nothing that can be relied on.
 
-use super::story::Attempt;
+use super::history::Attempt;
 
 /// The moment from which a caller could not know whether its write had happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,17 +24,22 @@ pub(super) fn doubt(attempt: &Attempt<'_>) -> Option<Doubt> {
         return Some(Doubt { n, at });
     }
     let Some(answer) = &attempt.answer else { return Some(Doubt { n: attempt.n, at: attempt.at }) };
-    let is_clear = answer.whole && answer.reply != "garble" && !is_too_large(attempt) && answer.status.is_some_and(is_clear);
+    let is_clear = answer.whole
+        && answer.reply != "garble"
+        && !is_too_large(attempt)
+        && answer.status.is_some_and(is_clear);
     (!is_clear).then_some(Doubt { n: answer.n, at: answer.at })
 }
 
-/// Whether the whole answer was sent, and was larger than the caller may have been able to take: what it made of it shows only in what it does next.
+/// Whether the whole answer was sent, and was larger than the caller may have been able to take: what it made
+/// of it shows only in what it does next.
 pub(super) fn is_too_large(attempt: &Attempt<'_>) -> bool {
-    attempt.unsent.is_none() && attempt.answer.is_some_and(|answer| answer.whole && answer.reply == "oversize")
+    attempt.unsent.is_none()
+        && attempt.answer.is_some_and(|answer| answer.whole && answer.reply == "oversize")
 }
 
-/// Whether an answer of this status says what became of the request. One that asks to come again does not, whatever it promises:
-/// here it can lie. 421 and 450 to 452 are those of mail servers.
+/// Whether an answer of this status says what became of the request. One that asks to come again does not,
+/// whatever it promises: here it can lie. 421 and 450 to 452 are those of mail servers.
 fn is_clear(status: u16) -> bool {
     !matches!(status, 408 | 409 | 421 | 425 | 429 | 450..=452 | 500..)
 }
@@ -43,7 +48,9 @@ fn is_clear(status: u16) -> bool {
 pub(super) fn said_yes(attempt: &Attempt<'_>) -> bool {
     attempt.unsent.is_none()
         && attempt.answer.is_some_and(|answer| {
-            answer.whole && answer.reply != "garble" && answer.status.is_some_and(|status| (200..300).contains(&status))
+            answer.whole
+                && answer.reply != "garble"
+                && answer.status.is_some_and(|status| (200..300).contains(&status))
         })
 }
 
@@ -54,7 +61,9 @@ pub(super) fn was_stale(attempt: &Attempt<'_>) -> bool {
 
 /// Whether a read can show what became of a write: not every operation of a service tells of every other.
 pub(super) fn tells_of(read: &str, write: &str) -> bool {
-    let (Some((service, what)), Some((other, done))) = (read.split_once('.'), write.split_once('.')) else { return false };
+    let (Some((service, what)), Some((other, done))) = (read.split_once('.'), write.split_once('.')) else {
+        return false;
+    };
     if service != other {
         return false;
     }
@@ -71,5 +80,4 @@ pub(super) fn tells_of(read: &str, write: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "answers_tests.rs"]
 mod tests;

@@ -1,4 +1,5 @@
-//! Which effect belongs to which intent: what counts for it, what is surplus, what was undone, and what nothing asked for.
+//! Which effect belongs to which intent: what counts for it, what is surplus, what was undone, and what
+//! nothing asked for.
 
 use std::collections::BTreeSet;
 
@@ -40,13 +41,16 @@ pub(super) struct Taken {
 /// Assigns the effects of a ledger to the intents of a case.
 pub(super) fn assignment(terms: &Terms, effects: &[Effect<'_>]) -> Assignment {
     let rule = Rule::new(terms);
-    let row = |effect: &Effect<'_>| terms.intents.iter().map(|intent| rule.fit(intent, effect.name, effect.fields)).collect();
+    let row = |effect: &Effect<'_>| {
+        terms.intents.iter().map(|intent| rule.fit(intent, effect.name, effect.fields)).collect()
+    };
     let rows: Vec<Row> = effects.iter().map(row).collect();
     let order = canonical(terms, effects, rule.names());
     let all = matched(&terms.intents, &rows, &order, &BTreeSet::new());
     let spare: Vec<usize> = order.iter().copied().filter(|place| all[*place].is_none()).collect();
     let undone = undone(effects, &spare);
-    let gone: BTreeSet<usize> = undone.iter().flat_map(|pair| pair.refunds.iter().copied().chain([pair.charge])).collect();
+    let gone: BTreeSet<usize> =
+        undone.iter().flat_map(|pair| pair.refunds.iter().copied().chain([pair.charge])).collect();
     let left = if gone.is_empty() { all } else { matched(&terms.intents, &rows, &order, &gone) };
 
     let mut found = Assignment {
@@ -86,7 +90,9 @@ impl Assignment {
     /// Everything is listed as it happened.
     fn in_order(&mut self) {
         for taken in &mut self.intents {
-            for list in [&mut taken.counted, &mut taken.surplus, &mut taken.compensated, &mut taken.taken_back] {
+            for list in
+                [&mut taken.counted, &mut taken.surplus, &mut taken.compensated, &mut taken.taken_back]
+            {
                 list.sort_unstable();
             }
         }
@@ -99,8 +105,11 @@ impl Assignment {
 impl Taken {
     /// All that happened for the intent.
     pub(super) fn all(&self) -> Vec<usize> {
-        let mut all: Vec<usize> =
-            [&self.counted, &self.surplus, &self.compensated, &self.taken_back].into_iter().flatten().copied().collect();
+        let mut all: Vec<usize> = [&self.counted, &self.surplus, &self.compensated, &self.taken_back]
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect();
         all.sort_unstable();
         all
     }
@@ -117,21 +126,24 @@ fn matched(intents: &[Intent], rows: &[Row], order: &[usize], gone: &BTreeSet<us
     assigned
 }
 
-/// The intent that an effect is a surplus of: the one it fits best, and one that is due before one that must not happen.
+/// The intent that an effect is a surplus of: the one it fits best, and one that is due before one that must
+/// not happen.
 fn closest(intents: &[Intent], row: &Row) -> Option<usize> {
     let rank = |place: usize, fit: Fit| (intents[place].times > 0, fit, std::cmp::Reverse(place));
     let fitting = row.iter().enumerate().filter_map(|(place, fit)| fit.map(|fit| rank(place, fit)));
     fitting.max().map(|(_, _, std::cmp::Reverse(place))| place)
 }
 
-/// The effects ordered by what matters of them and only then by when they happened: effects that differ are told apart by what they
-/// are, effects that do not are interchangeable, and of those the first counts and the later ones are surplus.
+/// The effects ordered by what matters of them and only then by when they happened: effects that differ are
+/// told apart by what they are, effects that do not are interchangeable, and of those the first counts and
+/// the later ones are surplus.
 fn canonical(terms: &Terms, effects: &[Effect<'_>], names: Names<'_>) -> Vec<usize> {
     let mut keyed: Vec<(&str, Vec<Option<String>>, u64, usize)> = effects
         .iter()
         .enumerate()
         .map(|(place, effect)| {
-            let values = telling_fields(terms, effect.name).map(|name| names.value(effect.fields, name).map(ToString::to_string));
+            let values = telling_fields(terms, effect.name)
+                .map(|name| names.value(effect.fields, name).map(ToString::to_string));
             (effect.name, values.collect(), effect.n, place)
         })
         .collect();
@@ -141,8 +153,11 @@ fn canonical(terms: &Terms, effects: &[Effect<'_>], names: Names<'_>) -> Vec<usi
 
 /// The fields that tell effects of a name apart: those that identify it, and those that an intent asks for.
 pub(super) fn telling_fields<'t>(terms: &'t Terms, effect: &str) -> impl Iterator<Item = &'t str> + use<'t> {
-    let identity =
-        terms.operations.iter().filter(|term| term.name == effect).flat_map(|term| term.identity.iter().map(String::as_str));
+    let identity = terms
+        .operations
+        .iter()
+        .filter(|term| term.name == effect)
+        .flat_map(|term| term.identity.iter().map(String::as_str));
     let asked = terms
         .intents
         .iter()
@@ -152,5 +167,4 @@ pub(super) fn telling_fields<'t>(terms: &'t Terms, effect: &str) -> impl Iterato
 }
 
 #[cfg(test)]
-#[path = "assignment_tests.rs"]
 mod tests;

@@ -1,8 +1,9 @@
-//! What a fault kept from being committed is judged as well: a wrong charge that the service would have made is wrong, even though no money
-//! moved. It is held against the intents for what it is, never for how often it came.
+//! What a fault kept from being committed is judged as well: a wrong charge that the service would have made
+//! is wrong, even though no money moved. It is held against the intents for what it is, never for how often
+//! it came.
 
+use super::history::TrialHistory;
 use super::records::is_due;
-use super::story::Story;
 use crate::fit::{Fit, Rule};
 use crate::scenario::Terms;
 
@@ -16,10 +17,10 @@ pub(super) struct Attempted {
 }
 
 /// Holds all withheld effects against the intents.
-pub(super) fn attempted(terms: &Terms, story: &Story<'_>) -> Attempted {
+pub(super) fn attempted(terms: &Terms, history: &TrialHistory<'_>) -> Attempted {
     let rule = Rule::new(terms);
     let mut found = Attempted::default();
-    for (place, effect) in story.withheld.iter().enumerate() {
+    for (place, effect) in history.withheld.iter().enumerate() {
         let fits = terms.intents.iter().map(|intent| rule.fit(intent, effect.name, effect.fields));
         let best: Option<(Fit, usize)> = fits.zip(0..).filter_map(|(fit, intent)| Some((fit?, intent))).max();
         match best {
@@ -33,5 +34,4 @@ pub(super) fn attempted(terms: &Terms, story: &Story<'_>) -> Attempted {
 }
 
 #[cfg(test)]
-#[path = "attempted_tests.rs"]
 mod tests;

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use super::story::Story;
+use super::history::TrialHistory;
 use super::verdict::AttemptsMade;
 use crate::scenario::{Budget, Terms};
 
-/// Attempts of each operation that was used or has a budget, by name. Requests that a service refused are counted beside them.
-pub(super) fn attempts(terms: &Terms, story: &Story<'_>) -> Vec<AttemptsMade> {
-    let mut made: BTreeMap<&str, (u32, u32)> = terms.attempts.iter().map(|budget| (budget.operation.as_str(), (0, 0))).collect();
-    for attempt in &story.attempts {
+/// Attempts of each operation that was used or has a budget, by name. Requests that a service refused are
+/// counted beside them.
+pub(super) fn attempts(terms: &Terms, history: &TrialHistory<'_>) -> Vec<AttemptsMade> {
+    let mut made: BTreeMap<&str, (u32, u32)> =
+        terms.attempts.iter().map(|budget| (budget.operation.as_str(), (0, 0))).collect();
+    for attempt in &history.attempts {
         let (count, _) = made.entry(attempt.operation()).or_default();
         *count = count.saturating_add(1);
     }
-    for operation in story.refusals.iter().filter_map(|refusal| refusal.operation) {
+    for operation in history.refusals.iter().filter_map(|refusal| refusal.operation) {
         // An operation that was only refused and has no budget is not listed.
         if let Some((_, refused)) = made.get_mut(operation) {
             *refused = refused.saturating_add(1);
@@ -21,7 +23,8 @@ pub(super) fn attempts(terms: &Terms, story: &Story<'_>) -> Vec<AttemptsMade> {
     }
     made.into_iter()
         .map(|(operation, (made, refused))| {
-            let budgets: Vec<&Budget> = terms.attempts.iter().filter(|budget| budget.operation == operation).collect();
+            let budgets: Vec<&Budget> =
+                terms.attempts.iter().filter(|budget| budget.operation == operation).collect();
             AttemptsMade {
                 operation: operation.to_owned(),
                 made,
@@ -34,5 +37,4 @@ pub(super) fn attempts(terms: &Terms, story: &Story<'_>) -> Vec<AttemptsMade> {
 }
 
 #[cfg(test)]
-#[path = "attempts_tests.rs"]
 mod tests;

@@ -26,9 +26,13 @@ pub(super) fn undone(effects: &[Effect<'_>], spare: &[usize]) -> Vec<Undone> {
     let mut found = Vec::new();
     for (charge, effect) in effects.iter().enumerate().filter(|(_, effect)| effect.name == "payment.charge") {
         let by = |name: &str| effect.fields.get(name).map(|value| (name.to_owned(), value.to_string()));
-        let own = [by("charge").or_else(|| Some(("charge".to_owned(), effect.id.to_owned()))), by("payment_intent")];
+        let own = [
+            by("charge").or_else(|| Some(("charge".to_owned(), effect.id.to_owned()))),
+            by("payment_intent"),
+        ];
         let Some(key) = own.into_iter().flatten().find(|key| refunds.contains_key(key)) else { continue };
-        let back: i64 = refunds[&key].iter().filter_map(|place| amount(&effects[*place])).fold(0, i64::saturating_add);
+        let back: i64 =
+            refunds[&key].iter().filter_map(|place| amount(&effects[*place])).fold(0, i64::saturating_add);
         if amount(effect).is_some_and(|taken| taken == back) {
             // Taken out, so that one refund never undoes two charges of one intent.
             let refunds = refunds.remove(&key).unwrap_or_default();
@@ -53,5 +57,4 @@ fn amount(effect: &Effect<'_>) -> Option<i64> {
 }
 
 #[cfg(test)]
-#[path = "compensation_tests.rs"]
 mod tests;

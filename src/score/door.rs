@@ -1,36 +1,39 @@
 //! What happened at the door, and whether it held.
 
-use mock_services::ledger::AtDoor;
+use mock_services::ledger::BarrierEvent;
 
-use super::story::{Attempt, Story};
-use super::verdict::DoorFacts;
+use super::history::{Attempt, TrialHistory};
+use super::verdict::BarrierFacts;
 use crate::scenario::Terms;
 use crate::trial::notes;
 
 /// What happened at the door; `None` where there was none.
-pub(super) fn door(terms: &Terms, story: &Story<'_>) -> Option<DoorFacts> {
-    if !terms.door && story.door.is_empty() {
+pub(super) fn door(terms: &Terms, history: &TrialHistory<'_>) -> Option<BarrierFacts> {
+    if !terms.door && history.door.is_empty() {
         return None;
     }
-    let who = |what: AtDoor| {
-        let mut callers: Vec<u32> = story.door.iter().filter(|note| note.what == what).map(|note| note.caller).collect();
+    let who = |what: BarrierEvent| {
+        let mut callers: Vec<u32> =
+            history.door.iter().filter(|note| note.what == what).map(|note| note.caller).collect();
         callers.sort_unstable();
         callers.dedup();
         callers
     };
-    let admitted = || story.door.iter().filter(|note| note.what == AtDoor::Admitted).map(|note| note.at);
-    let spread_us = admitted().max().zip(admitted().min()).map_or(0, |(last, first)| last.saturating_sub(first));
-    Some(DoorFacts {
-        met: who(AtDoor::Admitted),
-        absent: who(AtDoor::Absent),
-        gave_up: who(AtDoor::GaveUp),
-        late: who(AtDoor::Late),
+    let admitted =
+        || history.door.iter().filter(|note| note.what == BarrierEvent::Admitted).map(|note| note.at);
+    let spread_us =
+        admitted().max().zip(admitted().min()).map_or(0, |(last, first)| last.saturating_sub(first));
+    Some(BarrierFacts {
+        met: who(BarrierEvent::Admitted),
+        absent: who(BarrierEvent::Absent),
+        gave_up: who(BarrierEvent::GaveUp),
+        late: who(BarrierEvent::Late),
         spread_us,
     })
 }
 
 /// Why what happened at the door proves nothing.
-pub(super) fn failed(terms: &Terms, facts: &DoorFacts, story: &Story<'_>) -> Vec<String> {
+pub(super) fn failed(terms: &Terms, facts: &BarrierFacts, history: &TrialHistory<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
     let left = never_came_again(facts);
     if !left.is_empty() {
@@ -39,7 +42,7 @@ pub(super) fn failed(terms: &Terms, facts: &DoorFacts, story: &Story<'_>) -> Vec
             callers(&left)
         ));
     }
-    if only_late_effects(facts, story) {
+    if only_late_effects(facts, history) {
         reasons.push(format!(
             "the only effects are of {}, which wrote after the door had opened without it; raise `within` so that all can come",
             callers(&facts.late)
@@ -49,15 +52,16 @@ pub(super) fn failed(terms: &Terms, facts: &DoorFacts, story: &Story<'_>) -> Vec
         return reasons;
     }
     let others = || (1..=terms.callers).filter(|caller| !facts.met.contains(caller));
-    let slow: Vec<u32> = others().filter(|caller| was_slow(facts, story, *caller)).collect();
+    let slow: Vec<u32> = others().filter(|caller| was_slow(facts, history, *caller)).collect();
     match facts.met.as_slice() {
         [one] if !slow.is_empty() => reasons.push(format!(
             "only caller {one} came to the door before it opened, and {} may have been too slow to run beside it; raise `within` so that all \
              can come",
             callers(&slow)
         )),
-        // Callers that agreed among themselves that one of them acts have done right: they ask for something, or say so at their end.
-        [_] if others().all(|caller| first_request(story, caller).is_some() || has_claimed(story, caller)) => {}
+        // Callers that agreed among themselves that one of them acts have done right: they ask for something,
+        // or say so at their end.
+        [_] if others().all(|caller| first_request(history, caller).is_some() || has_claimed(history, caller)) => {}
         met => {
             let met = match met {
                 [one] => format!("only caller {one} came to the door"),
@@ -70,46 +74,65 @@ pub(super) fn failed(terms: &Terms, facts: &DoorFacts, story: &Story<'_>) -> Vec
     reasons
 }
 
-/// Callers whose client gave up while it was held, and that did not come again: what they would have done is not known.
-pub(super) fn never_came_again(facts: &DoorFacts) -> Vec<u32> {
+/// Callers whose client gave up while it was held, and that did not come again: what they would have done is
+/// not known.
+pub(super) fn never_came_again(facts: &BarrierFacts) -> Vec<u32> {
     let came_again = |caller: &u32| facts.met.contains(caller) || facts.late.contains(caller);
     facts.gave_up.iter().copied().filter(|caller| !came_again(caller)).collect()
 }
 
-/// Whether nobody who came to the door in time had an effect, but somebody who came later had: then nothing happened side by side.
-fn only_late_effects(facts: &DoorFacts, story: &Story<'_>) -> bool {
-    let mut made_by = story.effects.iter().filter_map(|effect| story.attempt(effect.attempt)).map(Attempt::caller).peekable();
+/// Whether nobody who came to the door in time had an effect, but somebody who came later had: then nothing
+/// happened side by side.
+fn only_late_effects(facts: &BarrierFacts, history: &TrialHistory<'_>) -> bool {
+    let mut made_by = history
+        .effects
+        .iter()
+        .filter_map(|effect| history.attempt(effect.attempt))
+        .map(Attempt::caller)
+        .peekable();
     made_by.peek().is_some() && made_by.all(|caller| facts.late.contains(&caller))
 }
 
-/// Whether a caller may not have run beside the one that was let in, but have been too slow and have seen what was done. One that had asked
-/// for something before, or that never asked for anything, has decided without that. One that asked for the first time after the opening
-/// waited for a lock, for example, if it was running by then for at least twice as long as the one that came had needed for its way.
-fn was_slow(facts: &DoorFacts, story: &Story<'_>, caller: u32) -> bool {
-    let first_of = |what: AtDoor| story.door.iter().find(|note| note.what == what && facts.met.contains(&note.caller));
-    let (Some(opened), Some(held)) = (first_of(AtDoor::Admitted), first_of(AtDoor::Held)) else { return false };
-    if facts.absent.contains(&caller) || first_request(story, caller).is_none_or(|first| first < opened.n) {
+/// Whether a caller may not have run beside the one that was let in, but have been too slow and have seen
+/// what was done. One that had asked for something before, or that never asked for anything, has decided
+/// without that. One that asked for the first time after the opening waited for a lock, for example, if it
+/// was running by then for at least twice as long as the one that came had needed for its way.
+fn was_slow(facts: &BarrierFacts, history: &TrialHistory<'_>, caller: u32) -> bool {
+    let first_of = |what: BarrierEvent| {
+        history.door.iter().find(|note| note.what == what && facts.met.contains(&note.caller))
+    };
+    let (Some(opened), Some(held)) = (first_of(BarrierEvent::Admitted), first_of(BarrierEvent::Held)) else {
+        return false;
+    };
+    if facts.absent.contains(&caller) || first_request(history, caller).is_none_or(|first| first < opened.n) {
         return false;
     }
     let running_since = |caller: u32, n: u64| {
-        let of_caller =
-            |name| story.noted(name).filter(move |note| note.caller == Some(caller) && note.n < n).map(|note| (note.n, note.at));
+        let of_caller = |name| {
+            history
+                .noted(name)
+                .filter(move |note| note.caller == Some(caller) && note.n < n)
+                .map(|note| (note.n, note.at))
+        };
         let (started, ended) = (of_caller(notes::STARTED).max()?, of_caller(notes::ENDED).max());
         (ended < Some(started)).then_some(started.1)
     };
-    let (Some(since), Some(began)) = (running_since(caller, opened.n), running_since(held.caller, held.n)) else { return true };
+    let (Some(since), Some(began)) = (running_since(caller, opened.n), running_since(held.caller, held.n))
+    else {
+        return true;
+    };
     opened.at.saturating_sub(since) < 2 * held.at.saturating_sub(began)
 }
 
 /// The entry of the first thing that a caller asked a service for.
-fn first_request(story: &Story<'_>, caller: u32) -> Option<u64> {
-    let attempts = story.attempts.iter().map(|attempt| (attempt.caller(), attempt.n));
-    let refusals = story.refusals.iter().map(|refusal| (refusal.caller, refusal.n));
+fn first_request(history: &TrialHistory<'_>, caller: u32) -> Option<u64> {
+    let attempts = history.attempts.iter().map(|attempt| (attempt.caller(), attempt.n));
+    let refusals = history.refusals.iter().map(|refusal| (refusal.caller, refusal.n));
     attempts.chain(refusals).filter(|(whose, _)| *whose == caller).map(|(_, n)| n).min()
 }
 
-fn has_claimed(story: &Story<'_>, caller: u32) -> bool {
-    story.noted(notes::CLAIMED).any(|note| note.caller == Some(caller) && note.text("outcome") != "missing")
+fn has_claimed(history: &TrialHistory<'_>, caller: u32) -> bool {
+    history.noted(notes::CLAIMED).any(|note| note.caller == Some(caller) && note.text("outcome") != "missing")
 }
 
 /// Callers by number: `caller 2`, `callers 2, 3 and 7`.
@@ -127,5 +150,4 @@ pub(super) fn callers(numbers: &[u32]) -> String {
 }
 
 #[cfg(test)]
-#[path = "door_tests.rs"]
 mod tests;

@@ -6,10 +6,10 @@ use mock_services::ledger::SilenceEnd;
 use mock_services::yaml::shown;
 
 use super::door;
+use super::history::TrialHistory;
 use super::outside;
-use super::story::Story;
 use super::through;
-use super::verdict::DoorFacts;
+use super::verdict::BarrierFacts;
 use crate::scenario::Terms;
 use crate::trial::notes;
 
@@ -19,13 +19,18 @@ const LONGEST_LINE: usize = 200;
 const LONGEST_OUTPUT: usize = 2_000;
 
 /// All reasons, in a fixed order; none where the trial is evidence.
-pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<&DoorFacts>, torn: Option<&str>) -> Vec<String> {
+pub(super) fn void_reasons(
+    terms: &Terms,
+    history: &TrialHistory<'_>,
+    door_facts: Option<&BarrierFacts>,
+    torn: Option<&str>,
+) -> Vec<String> {
     let mut reasons = Vec::new();
-    for note in story.noted(notes::UNSTARTABLE) {
+    for note in history.noted(notes::UNSTARTABLE) {
         let who = note.caller.map_or_else(|| "the subject".to_owned(), |caller| format!("caller {caller}"));
         reasons.push(format!("{who} could not be started: {}", cut(&note.text("error"))));
     }
-    let lacking: BTreeSet<&str> = story.refusals.iter().filter_map(|refusal| refusal.unsupported).collect();
+    let lacking: BTreeSet<&str> = history.refusals.iter().filter_map(|refusal| refusal.unsupported).collect();
     for what in lacking {
         reasons.push(format!(
             "hapax does not have {} yet, and the subject asked for it: open an issue that names it, serve it from a service that you \
@@ -33,27 +38,37 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<
             cut(what)
         ));
     }
-    for note in story.noted(notes::UNPREPARED) {
+    for note in history.noted(notes::UNPREPARED) {
         reasons.push(format!(
             "the command `before` of the subject failed, so the trial did not begin: {}",
             bounded(&note.text("error"), LONGEST_OUTPUT)
         ));
     }
     for (place, fault) in terms.faults.iter().enumerate() {
-        if !fault.optional && !story.fired.contains(&place) {
-            reasons.push(format!("the fault `{}` did not fire: {}", cut(&fault.text), unreached(story, &fault.operation)));
+        if !fault.optional && !history.fired.contains(&place) {
+            reasons.push(format!(
+                "the fault `{}` did not fire: {}",
+                cut(&fault.text),
+                unreached(history, &fault.operation)
+            ));
         }
     }
-    let struck: BTreeSet<i64> = story.noted(notes::STRUCK).filter_map(|note| note.number("interrupt")).collect();
+    let struck: BTreeSet<i64> =
+        history.noted(notes::STRUCK).filter_map(|note| note.number("interrupt")).collect();
     for (place, interrupt) in terms.interrupts.iter().enumerate() {
         if !interrupt.optional && !i64::try_from(place).is_ok_and(|place| struck.contains(&place)) {
-            let missed = story.noted(notes::MISSED).find(|note| note.number("interrupt") == i64::try_from(place).ok());
-            let why = missed.map_or_else(|| unreached(story, &interrupt.operation), |note| cut(&note.text("why")));
+            let missed = history
+                .noted(notes::MISSED)
+                .find(|note| note.number("interrupt") == i64::try_from(place).ok());
+            let why = missed
+                .map_or_else(|| unreached(history, &interrupt.operation), |note| cut(&note.text("why")));
             reasons.push(format!("the interrupt `{}` did not strike: {why}", cut(&interrupt.text)));
         }
     }
-    for attempt in
-        story.attempts.iter().filter(|attempt| attempt.answer.is_some_and(|answer| answer.silence == Some(SilenceEnd::Limit)))
+    for attempt in history
+        .attempts
+        .iter()
+        .filter(|attempt| attempt.answer.is_some_and(|answer| answer.silence == Some(SilenceEnd::Limit)))
     {
         let lasted = attempt.answer.map_or(0, |answer| answer.at.saturating_sub(attempt.at)) / 1_000_000;
         reasons.push(format!(
@@ -63,17 +78,19 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<
             shown(attempt.operation())
         ));
     }
-    let left = story.noted(notes::ENDED).filter_map(|note| note.number("left")).max().unwrap_or_default();
+    let left = history.noted(notes::ENDED).filter_map(|note| note.number("left")).max().unwrap_or_default();
     if left > 0 {
         let processes = if left == 1 { "a process".to_owned() } else { format!("{left} processes") };
         reasons.push(format!(
             "the subject ended and left {processes} running, which had to be ended: what they would have done is not known"
         ));
     }
-    let total = |name: &str, field: &str| story.noted(name).filter_map(|note| note.number(field)).sum::<i64>();
+    let total =
+        |name: &str, field: &str| history.noted(name).filter_map(|note| note.number(field)).sum::<i64>();
     let unanswered = total(notes::UNANSWERED, "requests");
     if unanswered > 0 {
-        let requests = if unanswered == 1 { "a request was".to_owned() } else { format!("{unanswered} requests were") };
+        let requests =
+            if unanswered == 1 { "a request was".to_owned() } else { format!("{unanswered} requests were") };
         reasons.push(format!(
             "{requests} not answered when the time was over for which the agent is watched after its answer: what it would have done next is not known; raise `watch` in hapax.yaml"
         ));
@@ -84,26 +101,27 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>, door_facts: Option<
                 .to_owned(),
         );
     }
-    reasons.extend(through::reasons(terms, story));
-    reasons.extend(outside::void_reasons(terms, story));
+    reasons.extend(through::reasons(terms, history));
+    reasons.extend(outside::void_reasons(terms, history));
     if let Some(facts) = door_facts {
-        reasons.extend(door::failed(terms, facts, story));
+        reasons.extend(door::failed(terms, facts, history));
     }
     let nothing_due = terms.intents.iter().all(|intent| intent.least() == 0);
-    let nothing_asked = story.attempts.is_empty() && story.refusals.is_empty() && story.door.is_empty();
+    let nothing_asked = history.attempts.is_empty() && history.refusals.is_empty() && history.door.is_empty();
     if nothing_due && nothing_asked && reasons.is_empty() {
-        reasons.push("no service was asked for anything, so it was never seen what the subject does".to_owned());
+        reasons
+            .push("no service was asked for anything, so it was never seen what the subject does".to_owned());
     }
-    if let Some(torn) = torn.or(story.torn.as_deref()) {
+    if let Some(torn) = torn.or(history.torn.as_deref()) {
         reasons.push(format!("the ledger is torn: {}", cut(torn)));
     }
     reasons.dedup();
     reasons
 }
 
-fn unreached(story: &Story<'_>, operation: &str) -> String {
+fn unreached(history: &TrialHistory<'_>, operation: &str) -> String {
     let operation_name = shown(operation);
-    match story.attempts.iter().filter(|attempt| attempt.operation() == operation).count() {
+    match history.attempts.iter().filter(|attempt| attempt.operation() == operation).count() {
         0 => format!("there was no attempt of {operation_name}"),
         1 => format!("the only attempt of {operation_name} did not meet it"),
         made => format!("none of the {made} attempts of {operation_name} met it"),
@@ -125,5 +143,4 @@ fn bounded(text: &str, most: usize) -> String {
 }
 
 #[cfg(test)]
-#[path = "fired_tests.rs"]
 mod tests;

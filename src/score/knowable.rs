@@ -1,14 +1,15 @@
-//! What was true when a caller spoke, and what it could know of it. A claim is about the task of its start, and is measured by the
-//! entries before it: by what was committed then, by the answers that the caller had, and by what its reads could show.
+//! What was true when a caller spoke, and what it could know of it. A claim is about the task of its start,
+//! and is measured by the entries before it: by what was committed then, by the answers that the caller had,
+//! and by what its reads could show.
 
 use mock_services::ledger::How;
 
 use super::answers::{said_yes, tells_of, was_stale};
 use super::assignment::{Assignment, Taken, assignment};
 use super::effects::Effect;
+use super::history::{Attempt, TrialHistory, service_of};
 use super::records::mismatches;
 use super::retries::{Doubted, Next, afterwards, doubts};
-use super::story::{Attempt, Story, service_of};
 use crate::fit::Rule;
 use crate::scenario::{Intent, Terms};
 
@@ -19,7 +20,7 @@ const MOST_DOUBTS: usize = 64;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment<'s, 'a> {
     pub(super) terms: &'s Terms,
-    pub(super) story: &'s Story<'a>,
+    pub(super) history: &'s TrialHistory<'a>,
     pub(super) caller: u32,
     /// Which turn of the caller it was, from 0.
     pub(super) turn: u32,
@@ -30,18 +31,26 @@ pub(super) struct Moment<'s, 'a> {
 }
 
 /// Whether an intent happened at least so often, and as asked.
-pub(super) fn is_met(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>], times: u32) -> bool {
+pub(super) fn is_met(
+    terms: &Terms,
+    intent: &Intent,
+    taken: &Taken,
+    effects: &[Effect<'_>],
+    times: u32,
+) -> bool {
     let rule = Rule::new(terms);
     let here = taken.counted.iter().chain(&taken.surplus);
-    let as_asked = here.filter(|place| rule.contradictions(intent, effects[**place].fields).next().is_none()).count();
+    let as_asked =
+        here.filter(|place| rule.contradictions(intent, effects[**place].fields).next().is_none()).count();
     as_asked >= usize::try_from(times).unwrap_or(usize::MAX)
 }
 
 impl<'s, 'a> Moment<'s, 'a> {
-    /// Whether all that the task of this start asks for had happened. What a service had accepted with a clear yes and committed later
-    /// had happened, as far as anybody could tell.
+    /// Whether all that the task of this start asks for had happened. What a service had accepted with a
+    /// clear yes and committed later had happened, as far as anybody could tell.
     pub(super) fn is_done(&self) -> bool {
-        let (terms, effects) = (self.terms, self.effects(|effect| effect.n < self.at || self.was_promised(effect)));
+        let (terms, effects) =
+            (self.terms, self.effects(|effect| effect.n < self.at || self.was_promised(effect)));
         let assignment = assignment(terms, &effects);
         let met = |place: usize| {
             let (intent, taken) = (&terms.intents[place], &assignment.intents[place]);
@@ -55,7 +64,9 @@ impl<'s, 'a> Moment<'s, 'a> {
                 all.clone().all(|place| terms.intents[place].times == 0)
                     || all.any(|place| terms.intents[place].times > 0 && met(place))
             }
-            Some(places) => places.iter().filter(|place| **place < terms.intents.len()).all(|place| met(*place)),
+            Some(places) => {
+                places.iter().filter(|place| **place < terms.intents.len()).all(|place| met(*place))
+            }
         }
     }
 
@@ -66,68 +77,98 @@ impl<'s, 'a> Moment<'s, 'a> {
         !self.standing(&assignment, &effects).into_iter().any(|place| self.knows(&effects[place]))
     }
 
-    /// Whether all that stands at the end was done by other callers, and this one could not know of it when it spoke.
+    /// Whether all that stands at the end was done by other callers, and this one could not know of it when
+    /// it spoke.
     pub(super) fn is_others_unseen(&self, assignment: &Assignment) -> bool {
-        let effects = &self.story.effects;
+        let effects = &self.history.effects;
         !self.standing(assignment, effects).into_iter().any(|place| self.knows(&effects[place]))
     }
 
-    /// Whether there was a write of which the caller could not know, with all that it had looked at, whether it happened.
+    /// Whether there was a write of which the caller could not know, with all that it had looked at, whether
+    /// it happened.
     pub(super) fn is_in_doubt(&self) -> bool {
-        let mut own: Vec<_> = doubts(self.story).into_iter().filter(|doubted| self.is_own(doubted.attempt)).collect();
+        let mut own: Vec<_> =
+            doubts(self.history).into_iter().filter(|doubted| self.is_own(doubted.attempt)).collect();
         own.retain(|doubted| doubted.doubt.n < self.at);
         own.reverse();
         own.into_iter().take(MOST_DOUBTS).any(|doubted| {
-            let next = afterwards(self.terms, self.story, doubted);
+            let next = afterwards(self.terms, self.history, doubted);
             !next.iter().any(|next| self.settles(doubted, next))
         })
     }
 
     /// Whether a write had been accepted with a clear yes, and nothing of it was there yet.
     pub(super) fn is_awaiting(&self) -> bool {
-        let asked_for = |attempt: &Attempt<'_>| self.terms.intents.iter().any(|intent| intent.effect == attempt.operation());
-        let is_there = |attempt: &Attempt<'_>| attempt.effects.iter().any(|place| self.story.effects[*place].n < self.at);
-        self.story.attempts.iter().any(|attempt| {
-            attempt.write && !attempt.received.replay && asked_for(attempt) && self.got_yes(attempt) && !is_there(attempt)
+        let asked_for = |attempt: &Attempt<'_>| {
+            self.terms.intents.iter().any(|intent| intent.effect == attempt.operation())
+        };
+        let is_there = |attempt: &Attempt<'_>| {
+            attempt.effects.iter().any(|place| self.history.effects[*place].n < self.at)
+        };
+        self.history.attempts.iter().any(|attempt| {
+            attempt.write
+                && !attempt.received.replay
+                && asked_for(attempt)
+                && self.got_yes(attempt)
+                && !is_there(attempt)
         })
     }
 
     /// Whether a write had been accepted with a clear yes and was committed only after the caller spoke.
     pub(super) fn is_ahead_of_commit(&self) -> bool {
-        let asked_for = |attempt: &Attempt<'_>| self.terms.intents.iter().any(|intent| intent.effect == attempt.operation());
+        let asked_for = |attempt: &Attempt<'_>| {
+            self.terms.intents.iter().any(|intent| intent.effect == attempt.operation())
+        };
         let comes_later = |place: &usize| {
-            let effect = &self.story.effects[*place];
+            let effect = &self.history.effects[*place];
             effect.n > self.at && effect.how == Some(How::Later)
         };
-        self.story.attempts.iter().any(|attempt| {
+        self.history.attempts.iter().any(|attempt| {
             let made = &attempt.effects;
-            attempt.write && asked_for(attempt) && self.got_yes(attempt) && !made.is_empty() && made.iter().all(comes_later)
+            attempt.write
+                && asked_for(attempt)
+                && self.got_yes(attempt)
+                && !made.is_empty()
+                && made.iter().all(comes_later)
         })
     }
 
-    /// Whether nothing told the caller that the work is done: no yes to a write of its own that the task is about, and no read that shows
-    /// such an effect. What it wrote for other reasons, as a lock, tells nothing of the work.
+    /// Whether nothing told the caller that the work is done: no yes to a write of its own that the task is
+    /// about, and no read that shows such an effect. What it wrote for other reasons, as a lock, tells
+    /// nothing of the work.
     pub(super) fn cannot_tell(&self) -> bool {
-        let (terms, story) = (self.terms, self.story);
+        let (terms, history) = (self.terms, self.history);
         let is_about = |name: &str| {
             terms.intents.iter().any(|intent| intent.effect == name)
                 || (!terms.records.is_empty() && service_of(name) == "records")
                 || (terms.intents.is_empty() && terms.records.is_empty())
         };
-        !story.attempts.iter().any(|attempt| attempt.write && is_about(attempt.operation()) && self.got_yes(attempt))
-            && !story.effects.iter().any(|effect| effect.n < self.at && is_about(effect.name) && self.knows(effect))
+        !history
+            .attempts
+            .iter()
+            .any(|attempt| attempt.write && is_about(attempt.operation()) && self.got_yes(attempt))
+            && !history
+                .effects
+                .iter()
+                .any(|effect| effect.n < self.at && is_about(effect.name) && self.knows(effect))
     }
 
     fn effects(&self, is_one: impl Fn(&Effect<'a>) -> bool) -> Vec<Effect<'a>> {
-        self.story.effects.iter().filter(|effect| is_one(effect)).copied().collect()
+        self.history.effects.iter().filter(|effect| is_one(effect)).copied().collect()
     }
 
-    /// How often an intent is due by the end of this turn: turns that repeat a task may share it between them.
+    /// How often an intent is due by the end of this turn: turns that repeat a task may share it between
+    /// them.
     fn due_by_now(&self, intent: &Intent) -> u32 {
-        if self.terms.turns == 0 { intent.done_at() } else { intent.done_at().min(self.turn.saturating_add(1)) }
+        if self.terms.turns == 0 {
+            intent.done_at()
+        } else {
+            intent.done_at().min(self.turn.saturating_add(1))
+        }
     }
 
-    /// The intents that the task of this start is about; `None` for all, an empty list where that is not known.
+    /// The intents that the task of this start is about; `None` for all, an empty list where that is not
+    /// known.
     fn task(&self) -> Option<&'s [usize]> {
         let is_own = |caller: Option<u32>| caller.is_none_or(|caller| caller == self.caller);
         let found = self.terms.tasks.iter().find(|task| task.turn == self.turn && is_own(task.caller));
@@ -136,13 +177,16 @@ impl<'s, 'a> Moment<'s, 'a> {
 
     /// The places of the effects that stand and concern the task of this start.
     fn standing(&self, assignment: &Assignment, effects: &[Effect<'_>]) -> Vec<usize> {
-        let mut places: Vec<usize> = assignment.unintended.iter().chain(&assignment.by_record).copied().collect();
+        let mut places: Vec<usize> =
+            assignment.unintended.iter().chain(&assignment.by_record).copied().collect();
         let of = |taken: &Taken| taken.counted.iter().chain(&taken.surplus).copied().collect::<Vec<_>>();
         match self.task() {
             None => places.extend(assignment.intents.iter().flat_map(of)),
             // What came before this start belongs to earlier turns.
             Some([]) => places = (0..effects.len()).filter(|place| effects[*place].n > self.since).collect(),
-            Some(intents) => places.extend(intents.iter().filter_map(|place| assignment.intents.get(*place)).flat_map(of)),
+            Some(intents) => {
+                places.extend(intents.iter().filter_map(|place| assignment.intents.get(*place)).flat_map(of))
+            }
         }
         places
     }
@@ -157,40 +201,45 @@ impl<'s, 'a> Moment<'s, 'a> {
     }
 
     fn was_promised(&self, effect: &Effect<'_>) -> bool {
-        self.story.attempt(effect.attempt).is_some_and(|attempt| attempt.write && self.got_yes(attempt))
+        self.history.attempt(effect.attempt).is_some_and(|attempt| attempt.write && self.got_yes(attempt))
     }
 
-    /// Whether the caller could know of an effect: it is its own, a fresh read of its own came after it, or the service answered its own
-    /// request with what had been done before.
+    /// Whether the caller could know of an effect: it is its own, a fresh read of its own came after it, or
+    /// the service answered its own request with what had been done before.
     fn knows(&self, effect: &Effect<'_>) -> bool {
-        let Some(cause) = self.story.attempt(effect.attempt) else { return true };
+        let Some(cause) = self.history.attempt(effect.attempt) else { return true };
         self.is_own(cause)
-            || self.story.attempts.iter().any(|own| {
-                let shows =
-                    if own.write { own.received.replay } else { !was_stale(own) && tells_of(own.operation(), cause.operation()) };
+            || self.history.attempts.iter().any(|own| {
+                let shows = if own.write {
+                    own.received.replay
+                } else {
+                    !was_stale(own) && tells_of(own.operation(), cause.operation())
+                };
                 own.n > effect.n && shows && self.got_yes(own)
             })
     }
 
-    /// Whether what a caller did after a doubt told it, before it spoke, what had become of the write: a fresh read after which
-    /// nothing of it was committed any more, or a clear yes to the same key.
+    /// Whether what a caller did after a doubt told it, before it spoke, what had become of the write: a
+    /// fresh read after which nothing of it was committed any more, or a clear yes to the same key.
     fn settles(&self, doubted: Doubted<'_, '_>, next: &Next<'_, '_>) -> bool {
         match next {
             Next::Looked(read) => {
                 let seen_at = read.answer.map_or(read.n, |answer| answer.n);
                 let is_later = |effect: &Effect<'_>| effect.n > seen_at && effect.how != Some(How::Left);
-                let came_later = doubted.attempt.effects.iter().any(|place| is_later(&self.story.effects[*place]));
+                let came_later =
+                    doubted.attempt.effects.iter().any(|place| is_later(&self.history.effects[*place]));
                 seen_at < self.at && !was_stale(read) && !came_later
             }
             Next::Again(again) => {
                 again.key.is_some()
                     && again.key == doubted.attempt.received.key.as_deref()
-                    && again.attempt.is_some_and(|attempt| self.got_yes(attempt) && super::answers::doubt(attempt).is_none())
+                    && again.attempt.is_some_and(|attempt| {
+                        self.got_yes(attempt) && super::answers::doubt(attempt).is_none()
+                    })
             }
         }
     }
 }
 
 #[cfg(test)]
-#[path = "knowable_tests.rs"]
 mod tests;

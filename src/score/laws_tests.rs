@@ -10,9 +10,9 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use super::naive_tests::{Deed, outcomes};
-use super::testing::{Sees, Tale, due, terms};
-use super::{Outcome, Result3, Verdict, score};
-use crate::scenario::{Said, Terms};
+use super::testing::{LedgerScript, Sees, due, terms};
+use super::{Outcome, TrialStatus, Verdict, score};
+use crate::scenario::{ClaimedOutcome, Terms};
 
 fn a_charge() -> impl Strategy<Value = Deed> {
     (
@@ -24,36 +24,44 @@ fn a_charge() -> impl Strategy<Value = Deed> {
 }
 
 fn deeds(most: usize) -> impl Strategy<Value = Vec<Deed>> {
-    let refund = (0..5_usize, prop_oneof![Just(10), Just(20), Just(5)]).prop_map(|(of, amount)| Deed::Refund(of, amount));
+    let refund = (0..5_usize, prop_oneof![Just(10), Just(20), Just(5)])
+        .prop_map(|(of, amount)| Deed::Refund(of, amount));
     prop::collection::vec(prop_oneof![5 => a_charge(), 1 => refund], 0..=most)
 }
 
 fn some_terms() -> impl Strategy<Value = Terms> {
-    (0_u32..2, 0_u32..2, any::<bool>())
-        .prop_map(|(first, second, compensation)| Terms { compensation, ..terms([due("o1", 10, first), due("o2", 10, second)]) })
+    (0_u32..2, 0_u32..2, any::<bool>()).prop_map(|(first, second, compensation)| Terms {
+        compensation,
+        ..terms([due("o1", 10, first), due("o2", 10, second)])
+    })
 }
 
-fn told(deeds: &[Deed], said: Option<Said>) -> Tale {
-    let mut tale = Tale::new();
+fn told(deeds: &[Deed], said: Option<ClaimedOutcome>) -> LedgerScript {
+    let mut script = LedgerScript::new();
     for (place, deed) in deeds.iter().enumerate() {
-        add(&mut tale, deed, place);
+        add(&mut script, deed, place);
     }
     if let Some(said) = said {
-        tale.claims(1, said);
+        script.claims(1, said);
     }
-    tale
+    script
 }
 
-fn add(tale: &mut Tale, deed: &Deed, place: usize) {
+fn add(script: &mut LedgerScript, deed: &Deed, place: usize) {
     let effect = if matches!(deed, Deed::Charge(..)) { "payment.charge" } else { "payment.refund" };
     let fields = deed.fields(place);
-    let attempt = tale.received(effect, None, &fields);
-    tale.committed(attempt, effect, &fields, How::Now);
-    tale.replied(attempt, Sees::Ok);
+    let attempt = script.received(effect, None, &fields);
+    script.committed(attempt, effect, &fields, How::Now);
+    script.replied(attempt, Sees::Ok);
 }
 
-fn a_claim() -> impl Strategy<Value = Option<Said>> {
-    prop_oneof![Just(None), Just(Some(Said::Done)), Just(Some(Said::NotDone)), Just(Some(Said::Unknown))]
+fn a_claim() -> impl Strategy<Value = Option<ClaimedOutcome>> {
+    prop_oneof![
+        Just(None),
+        Just(Some(ClaimedOutcome::Done)),
+        Just(Some(ClaimedOutcome::NotDone)),
+        Just(Some(ClaimedOutcome::Unknown))
+    ]
 }
 
 /// All of a verdict but the numbers of entries and the words that tell of them.
@@ -76,11 +84,16 @@ fn gist(verdict: &Verdict) -> Verdict {
 
 #[test]
 fn a_charge_that_nothing_asked_for_stays_unintended_though_it_was_given_back() {
-    let given_back =
-        |order| [Deed::Charge(Some("o1"), Some(10), None), Deed::Charge(Some(order), Some(10), None), Deed::Refund(1, 10)];
+    let given_back = |order| {
+        [
+            Deed::Charge(Some("o1"), Some(10), None),
+            Deed::Charge(Some(order), Some(10), None),
+            Deed::Refund(1, 10),
+        ]
+    };
     let allowed = Terms { compensation: true, ..terms([due("o1", 10, 1), due("o2", 10, 0)]) };
     let result = |order| score(&allowed, &told(&given_back(order), None).end(), None);
-    assert_eq!(result("o1").result, Result3::Pass, "a duplicate is made good");
+    assert_eq!(result("o1").result, TrialStatus::Pass, "a duplicate is made good");
     assert_eq!(result("o9").outcome, Outcome::Unintended, "a stranger's order");
     assert_eq!(result("o2").outcome, Outcome::Unintended, "one that must not be charged");
 }
@@ -100,12 +113,12 @@ proptest! {
         said in a_claim(),
         seeds in prop::collection::vec(any::<u32>(), 18),
     ) {
-        let tale = told(&deeds, said);
-        let verdict = score(&terms, &tale.clone().end(), None);
-        let mut middle: Vec<Event<'static>> = tale.entries[1..].iter().map(|entry| entry.event.clone()).collect();
+        let script = told(&deeds, said);
+        let verdict = score(&terms, &script.clone().end(), None);
+        let mut middle: Vec<Event<'static>> = script.entries[1..].iter().map(|entry| entry.event.clone()).collect();
         let mut keyed: Vec<_> = middle.drain(..).zip(seeds.iter().chain(std::iter::repeat(&0))).collect();
         keyed.sort_by_key(|(_, key)| **key);
-        let mut other = Tale::new();
+        let mut other = LedgerScript::new();
         for (event, _) in keyed {
             other.add(event);
         }
@@ -114,7 +127,7 @@ proptest! {
 
     #[test]
     fn where_an_entry_lies_in_the_slice_plays_no_part(terms in some_terms(), deeds in deeds(5), by in 0_usize..20) {
-        let mut entries = told(&deeds, Some(Said::Done)).end();
+        let mut entries = told(&deeds, Some(ClaimedOutcome::Done)).end();
         let verdict = score(&terms, &entries, None);
         let by = by % entries.len();
         entries.rotate_left(by);
@@ -128,9 +141,9 @@ proptest! {
         let again = deeds[which.index(deeds.len())].clone();
         // One that does not say for which order it is may be the one that another order still lacks.
         prop_assume!(!matches!(again, Deed::Charge(None, ..)));
-        let mut tale = told(&deeds, said);
-        add(&mut tale, &again, 90);
-        prop_assert_eq!(score(&terms, &tale.end(), None).result, Result3::Fail);
+        let mut script = told(&deeds, said);
+        add(&mut script, &again, 90);
+        prop_assert_eq!(score(&terms, &script.end(), None).result, TrialStatus::Fail);
     }
 
     #[test]
@@ -147,7 +160,7 @@ proptest! {
         let (before, after) = (score(&allowed, &told(&deeds, None).end(), None), score(&allowed, &told(&more, None).end(), None));
         prop_assert_eq!((after.result, after.outcome, after.unintended), (before.result, before.outcome, before.unintended));
         let strict = Terms { compensation: false, ..terms };
-        prop_assert_eq!(score(&strict, &told(&more, None).end(), None).result, Result3::Fail);
+        prop_assert_eq!(score(&strict, &told(&more, None).end(), None).result, TrialStatus::Fail);
     }
 
     #[test]
@@ -155,26 +168,26 @@ proptest! {
         let charge = Deed::Charge(Some("o1"), Some(10), None);
         let more: Vec<Deed> = [charge.clone(), charge, Deed::Refund(0, 5)].into_iter().chain(deeds.into_iter().filter(|deed| matches!(deed, Deed::Charge(..)))).collect();
         let verdict = score(&Terms { compensation: true, ..terms }, &told(&more, None).end(), None);
-        prop_assert_eq!((verdict.result, verdict.unintended.is_empty()), (Result3::Fail, false));
+        prop_assert_eq!((verdict.result, verdict.unintended.is_empty()), (TrialStatus::Fail, false));
     }
 
     #[test]
     fn a_ledger_without_one_of_its_lines_never_passes(which in any::<prop::sample::Index>()) {
         let charge = Deed::Charge(Some("o1"), Some(10), None);
-        let mut entries = told(&[charge], Some(Said::Done)).end();
+        let mut entries = told(&[charge], Some(ClaimedOutcome::Done)).end();
         let terms = terms([due("o1", 10, 1)]);
-        prop_assert_eq!(score(&terms, &entries, None).result, Result3::Pass);
+        prop_assert_eq!(score(&terms, &entries, None).result, TrialStatus::Pass);
         entries.remove(which.index(entries.len()));
-        prop_assert_ne!(score(&terms, &entries, None).result, Result3::Pass);
+        prop_assert_ne!(score(&terms, &entries, None).result, TrialStatus::Pass);
     }
 
     #[test]
     fn no_ledger_is_too_strange_to_be_scored(events in prop::collection::vec(an_event(), 0..30), numbers in prop::collection::vec(0_u64..40, 30)) {
         let entries: Vec<Entry> =
             events.into_iter().zip(numbers).map(|(event, n)| Entry { n, at: n * 7 % 13, wall: 0, event }).collect();
-        let strict = Terms { door: true, claim: vec![Said::Done], callers: 3, ..terms([due("o1", 10, 1), due("o2", 10, u32::MAX)]) };
+        let strict = Terms { door: true, claim: vec![ClaimedOutcome::Done], callers: 3, ..terms([due("o1", 10, 1), due("o2", 10, u32::MAX)]) };
         let verdict = score(&strict, &entries, None);
-        prop_assert_ne!(verdict.result, Result3::Pass);
+        prop_assert_ne!(verdict.result, TrialStatus::Pass);
         prop_assert_eq!(serde_json::from_str::<Verdict>(&serde_json::to_string(&verdict).unwrap()).unwrap(), verdict);
     }
 }
@@ -195,21 +208,34 @@ fn an_event() -> impl Strategy<Value = Event<'static>> {
     ]);
     let fields = prop::sample::select(vec![
         Fields::new(),
-        Fields::new().with("start", -1).with("how", "time-up").with("outcome", "done").with("interrupt", i64::MAX),
-        Fields::new().with("attempt", 1).with("do", "kill").with("host", "").with("what", "x").with("start", "two"),
+        Fields::new()
+            .with("start", -1)
+            .with("how", "time-up")
+            .with("outcome", "done")
+            .with("interrupt", i64::MAX),
+        Fields::new()
+            .with("attempt", 1)
+            .with("do", "kill")
+            .with("host", "")
+            .with("what", "x")
+            .with("start", "two"),
     ]);
     let charge = prop::sample::select(vec![
         Fields::new(),
-        Fields::new().with("order", "o1").with("amount", i64::MIN).with("currency", "usd").with("charge", "ch_1"),
+        Fields::new()
+            .with("order", "o1")
+            .with("amount", i64::MIN)
+            .with("currency", "usd")
+            .with("charge", "ch_1"),
         Fields::new().with("order", vec!["o1".to_owned()]).with("amount", true).with("charge", "ch_1"),
     ]);
     prop_oneof![
         (attempt(), charge.clone(), any::<bool>()).prop_map(|(attempt, fields, is_write)| {
-            let mut tale = Tale::new();
+            let mut script = LedgerScript::new();
             for _ in 0..attempt {
-                tale.received(if is_write { "payment.charge" } else { "payment.list" }, None, &fields);
+                script.received(if is_write { "payment.charge" } else { "payment.list" }, None, &fields);
             }
-            tale.entries.pop().map(|entry| entry.event).unwrap_or(Event::Opened { seed: 0, plan: None })
+            script.entries.pop().map(|entry| entry.event).unwrap_or(Event::Opened { seed: 0, plan: None })
         }),
         (attempt(), charge, any::<bool>()).prop_map(|(attempt, fields, is_charge)| Event::Committed {
             attempt,
@@ -249,7 +275,13 @@ fn every_outcome_of_the_table_is_reached_and_both_scorers_agree_on_it() {
             agreed.insert(verdict.outcome);
         }
     }
-    let table =
-        [Outcome::ExactlyOnce, Outcome::Altered, Outcome::Lost, Outcome::Unintended, Outcome::Duplicated, Outcome::Diverged];
+    let table = [
+        Outcome::ExactlyOnce,
+        Outcome::Altered,
+        Outcome::Lost,
+        Outcome::Unintended,
+        Outcome::Duplicated,
+        Outcome::Diverged,
+    ];
     assert_eq!(agreed, BTreeSet::from(table));
 }

@@ -1,5 +1,6 @@
-//! Assigns effects to intents so that as many as possible of what is due is met: a maximum matching, and among those the one
-//! that agrees best. It sees only how well each effect fits each intent, so the order of the effects plays no part.
+//! Assigns effects to intents so that as many as possible of what is due is met: a maximum matching, and
+//! among those the one that agrees best. It sees only how well each effect fits each intent, so the order of
+//! the effects plays no part.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +9,11 @@ use crate::fit::Fit;
 /// How well one effect fits each intent, in the order of the intents.
 pub(super) type Row = Vec<Option<Fit>>;
 
-/// For each row the intent that it is assigned to. Rows that fit alike are taken in the order in which they stand.
+/// For each row the intent that it is assigned to. Rows that fit alike are taken in the order in which they
+/// stand.
 pub(super) fn assign(due: &[u32], rows: &[Row]) -> Vec<Option<usize>> {
-    // Effects that fit alike are one node: a subject that repeats itself a thousand times costs no more than one that does twice.
+    // Effects that fit alike are one node: a subject that repeats itself a thousand times costs no more than
+    // one that does twice.
     let mut kinds: BTreeMap<&Row, Vec<usize>> = BTreeMap::new();
     for (place, row) in rows.iter().enumerate() {
         if row.iter().any(Option::is_some) {
@@ -43,7 +46,8 @@ pub(super) fn assign(due: &[u32], rows: &[Row]) -> Vec<Option<usize>> {
     assigned
 }
 
-/// An effect that is as asked comes before any that is not; then the one that names more of the intent's fields.
+/// An effect that is as asked comes before any that is not; then the one that names more of the intent's
+/// fields.
 fn weight(fit: Fit) -> i64 {
     i64::from(fit.agrees) * (i64::from(u16::MAX) + 1) + i64::from(fit.carried)
 }
@@ -116,7 +120,8 @@ impl Flow {
         }
     }
 
-    /// The edges of the cheapest way from source to sink that has room (Bellman and Ford: costs can be negative, rounds cannot).
+    /// The edges of the cheapest way from source to sink that has room (Bellman and Ford: costs can be
+    /// negative, rounds cannot).
     fn cheapest(&self) -> Option<Vec<usize>> {
         let nodes = self.leaving.len();
         let mut cost: Vec<Option<i64>> = vec![None; nodes];
@@ -150,5 +155,4 @@ impl Flow {
 }
 
 #[cfg(test)]
-#[path = "matching_tests.rs"]
 mod tests;

@@ -1,5 +1,5 @@
-//! A second scorer, slow and plain, to hold the first one against: it tries every assignment. Charges and refunds only, and no
-//! intent that is due more than once.
+//! A second scorer, slow and plain, to hold the first one against: it tries every assignment. Charges and
+//! refunds only, and no intent that is due more than once.
 
 use mock_services::service::{Fields, Value};
 
@@ -23,14 +23,18 @@ impl Deed {
                 .with_some("amount", *amount)
                 .with_some("customer", *customer)
                 .with("charge", format!("ch_{place}")),
-            Deed::Refund(of, amount) => Fields::new().with("charge", format!("ch_{of}")).with("amount", *amount),
+            Deed::Refund(of, amount) => {
+                Fields::new().with("charge", format!("ch_{of}")).with("amount", *amount)
+            }
         }
     }
 }
 
-/// All outcomes that the best assignments come to: one, unless effects that leave fields out could be meant for two intents.
+/// All outcomes that the best assignments come to: one, unless effects that leave fields out could be meant
+/// for two intents.
 pub(super) fn outcomes(terms: &Terms, deeds: &[Deed]) -> Vec<Outcome> {
-    let charges: Vec<usize> = (0..deeds.len()).filter(|place| matches!(deeds[*place], Deed::Charge(..))).collect();
+    let charges: Vec<usize> =
+        (0..deeds.len()).filter(|place| matches!(deeds[*place], Deed::Charge(..))).collect();
     let given_back = |charge: usize| -> i64 {
         let refunds = deeds.iter().filter_map(|deed| match deed {
             Deed::Refund(of, amount) if *of == charge => Some(*amount),
@@ -38,7 +42,8 @@ pub(super) fn outcomes(terms: &Terms, deeds: &[Deed]) -> Vec<Outcome> {
         });
         refunds.sum()
     };
-    let is_refunded = |charge: usize| deeds.iter().any(|deed| matches!(deed, Deed::Refund(of, _) if *of == charge));
+    let is_refunded =
+        |charge: usize| deeds.iter().any(|deed| matches!(deed, Deed::Refund(of, _) if *of == charge));
     let is_undone = |charge: usize| match deeds[charge] {
         Deed::Charge(_, Some(amount), _) => is_refunded(charge) && given_back(charge) == amount,
         _ => false,
@@ -61,7 +66,13 @@ pub(super) fn outcomes(terms: &Terms, deeds: &[Deed]) -> Vec<Outcome> {
 }
 
 /// Every way to give each charge to an intent that it fits and that has room, or to none.
-fn every(terms: &Terms, deeds: &[Deed], alive: &[usize], so_far: &mut Vec<Option<usize>>, all: &mut Vec<Vec<Option<usize>>>) {
+fn every(
+    terms: &Terms,
+    deeds: &[Deed],
+    alive: &[usize],
+    so_far: &mut Vec<Option<usize>>,
+    all: &mut Vec<Vec<Option<usize>>>,
+) {
     let Some(charge) = alive.get(so_far.len()) else {
         all.push(so_far.clone());
         return;
@@ -112,13 +123,15 @@ fn outcome(
     let surplus_of = |charge: usize| {
         let mut fitting: Vec<_> = (0..terms.intents.len())
             .filter_map(|place| {
-                how_well(&terms.intents[place], &deeds[charge]).map(|fit| (terms.intents[place].times > 0, fit, place))
+                how_well(&terms.intents[place], &deeds[charge])
+                    .map(|fit| (terms.intents[place].times > 0, fit, place))
             })
             .collect();
         fitting.sort_by_key(|(is_due, fit, place)| (!is_due, !fit.0, !fit.1, *place));
         fitting.first().map(|(_, _, place)| *place)
     };
-    let mut of_intent: Vec<(Vec<usize>, Vec<usize>, Vec<usize>)> = vec![Default::default(); terms.intents.len()];
+    let mut of_intent: Vec<(Vec<usize>, Vec<usize>, Vec<usize>)> =
+        vec![Default::default(); terms.intents.len()];
     for (charge, to) in alive.iter().zip(choice) {
         match (to, surplus_of(*charge)) {
             (Some(to), _) => of_intent[*to].0.push(*charge),

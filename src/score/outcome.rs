@@ -39,11 +39,19 @@ pub(super) fn intents(terms: &Terms, effects: &[Effect<'_>], assignment: &Assign
 }
 
 /// The worst outcome: of the intents, of what no intent covers, of what was attempted, and of the records.
-pub(super) fn worst(intents: &[IntentOutcome], assignment: &Assignment, attempted: &Attempted, records_differ: bool) -> Outcome {
+pub(super) fn worst(
+    intents: &[IntentOutcome],
+    assignment: &Assignment,
+    attempted: &Attempted,
+    records_differ: bool,
+) -> Outcome {
     // Only a duplicate can be made good: what nobody asked for stays unintended, given back or not.
     let lists = [&assignment.unintended, &assignment.unintended_undone, &attempted.unintended];
     let unintended = lists.iter().any(|list| !list.is_empty());
-    let others = [(unintended, Outcome::Unintended), (records_differ || !attempted.altered.is_empty(), Outcome::Altered)];
+    let others = [
+        (unintended, Outcome::Unintended),
+        (records_differ || !attempted.altered.is_empty(), Outcome::Altered),
+    ];
     let others = others.into_iter().filter_map(|(is_so, outcome)| is_so.then_some(outcome));
     intents.iter().map(|intent| intent.outcome).chain(others).max().unwrap_or(Outcome::ExactlyOnce)
 }
@@ -63,7 +71,8 @@ fn outcome(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>]
     }
     if more {
         // What was undone, where that is allowed, is as if it had not been.
-        let undone = [&taken.compensated, &taken.taken_back].into_iter().flatten().filter(|_| !terms.compensation);
+        let undone =
+            [&taken.compensated, &taken.taken_back].into_iter().flatten().filter(|_| !terms.compensation);
         let all = taken.counted.iter().chain(&taken.surplus).chain(undone);
         let all: Vec<&Effect<'_>> = all.map(|place| &effects[*place]).collect();
         worst = worst.max(match intent.times {
@@ -75,23 +84,27 @@ fn outcome(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>]
     worst
 }
 
-/// Whether effects are no more than repetitions: for an intent that is due once, all of them the same; for one that is due
-/// more often (a mail to each of three), no more different ones than were due, and all or none of them as asked.
+/// Whether effects are no more than repetitions: for an intent that is due once, all of them the same; for
+/// one that is due more often (a mail to each of three), no more different ones than were due, and all or
+/// none of them as asked.
 pub(super) fn are_same(terms: &Terms, intent: &Intent, effects: &[&Effect<'_>], due: u32) -> bool {
     let rule = Rule::new(terms);
-    let altered = effects.iter().filter(|effect| rule.contradictions(intent, effect.fields).next().is_some()).count();
+    let altered =
+        effects.iter().filter(|effect| rule.contradictions(intent, effect.fields).next().is_some()).count();
     let due = usize::try_from(due).unwrap_or(usize::MAX);
     (due == 1 || altered == 0 || altered == effects.len()) && kinds(terms, intent, effects) <= due
 }
 
-/// How many different effects there are, by the fields that identify them and those that were asked for. A field that an effect
-/// does not carry makes no difference.
+/// How many different effects there are, by the fields that identify them and those that were asked for. A
+/// field that an effect does not carry makes no difference.
 fn kinds(terms: &Terms, intent: &Intent, effects: &[&Effect<'_>]) -> usize {
     let names = Names(&terms.fields);
     let telling: Vec<&str> = differing_fields(terms, intent, effects);
     let mut rows: Vec<Vec<Option<String>>> = effects
         .iter()
-        .map(|effect| telling.iter().map(|name| names.value(effect.fields, name).map(ToString::to_string)).collect())
+        .map(|effect| {
+            telling.iter().map(|name| names.value(effect.fields, name).map(ToString::to_string)).collect()
+        })
         .collect();
     rows.sort();
     rows.dedup();
@@ -107,7 +120,11 @@ fn kinds(terms: &Terms, intent: &Intent, effects: &[&Effect<'_>]) -> usize {
 const MOST_KINDS: usize = 512;
 
 /// The fields in which effects differ, by the names of the scenario.
-pub(super) fn differing_fields<'t>(terms: &'t Terms, intent: &'t Intent, effects: &[&Effect<'_>]) -> Vec<&'t str> {
+pub(super) fn differing_fields<'t>(
+    terms: &'t Terms,
+    intent: &'t Intent,
+    effects: &[&Effect<'_>],
+) -> Vec<&'t str> {
     let names = Names(&terms.fields);
     let identity = terms.operations.iter().filter(|term| term.name == intent.effect);
     let identity = identity.flat_map(|term| term.identity.iter().map(String::as_str));
@@ -123,5 +140,4 @@ pub(super) fn differing_fields<'t>(terms: &'t Terms, intent: &'t Intent, effects
 }
 
 #[cfg(test)]
-#[path = "outcome_tests.rs"]
 mod tests;

@@ -1,25 +1,31 @@
-//! Requests to hosts outside of the trial that are no findings: which were forwarded, which were refused, and what that means for the trial.
+//! Requests to hosts outside of the trial that are no findings: which were forwarded, which were refused, and
+//! what that means for the trial.
 
 use std::collections::BTreeMap;
 
 use mock_services::yaml::shown;
 
 use super::findings::escaped::services;
-use super::story::Story;
+use super::history::TrialHistory;
 use super::verdict::{HostRequests, HostTreatment};
 use crate::scenario::Terms;
 use crate::subject::hosts::service_for;
 use crate::trial::notes;
 
 /// The requests to hosts that are allowed or ignored, over all callers, by host.
-pub(super) fn hosts(story: &Story<'_>) -> Vec<HostRequests> {
+pub(super) fn hosts(history: &TrialHistory<'_>) -> Vec<HostRequests> {
     let mut hosts: BTreeMap<(HostTreatment, String, u16), (u64, u64)> = BTreeMap::new();
-    for (name, treatment) in [(notes::ALLOWED, HostTreatment::Allowed), (notes::IGNORED, HostTreatment::Ignored)] {
-        for note in story.noted(name) {
-            let number = |field: &str| note.number(field).and_then(|number| u64::try_from(number).ok()).unwrap_or_default();
+    for (name, treatment) in
+        [(notes::ALLOWED, HostTreatment::Allowed), (notes::IGNORED, HostTreatment::Ignored)]
+    {
+        for note in history.noted(name) {
+            let number = |field: &str| {
+                note.number(field).and_then(|number| u64::try_from(number).ok()).unwrap_or_default()
+            };
             let port = u16::try_from(number("port")).unwrap_or_default();
             let counts = hosts.entry((treatment, note.text("host"), port)).or_default();
-            *counts = (counts.0.saturating_add(number("requests")), counts.1.saturating_add(number("failed")));
+            *counts =
+                (counts.0.saturating_add(number("requests")), counts.1.saturating_add(number("failed")));
         }
     }
     let told = hosts.into_iter().map(|((treatment, host, port), (requests, failed))| HostRequests {
@@ -32,14 +38,17 @@ pub(super) fn hosts(story: &Story<'_>) -> Vec<HostRequests> {
     told.collect()
 }
 
-/// Why a trial proves nothing: an allowed host did what a service of the trial stands for, or the client did not reach a service because of the proxy.
-pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>) -> Vec<String> {
+/// Why a trial proves nothing: an allowed host did what a service of the trial stands for, or the client did
+/// not reach a service because of the proxy.
+pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<String> {
     let services = services(terms);
     let mut reasons = Vec::new();
     for HostRequests { host, requests, failed, .. } in
-        hosts(story).into_iter().filter(|host| host.treatment == HostTreatment::Allowed)
+        hosts(history).into_iter().filter(|host| host.treatment == HostTreatment::Allowed)
     {
-        if let Some(service) = service_for(&host).filter(|service| services.contains(service) && requests > failed) {
+        if let Some(service) =
+            service_for(&host).filter(|service| services.contains(service) && requests > failed)
+        {
             reasons.push(format!(
                 "the subject reached the real {}, which is allowed, and the service `{service}` of the trial stands for it: what was done there \
                  is not in the ledger",
@@ -47,7 +56,7 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>) -> Vec<String> {
             ));
         }
     }
-    for note in story.noted(notes::PROXIED) {
+    for note in history.noted(notes::PROXIED) {
         reasons.push(format!(
             "a client of the subject asked the proxy for the service `{}` ({}:{}) and was refused: it ignores NO_PROXY, which names this address; \
              let it honor NO_PROXY, or use no proxy for 127.0.0.1",
@@ -60,11 +69,11 @@ pub(super) fn void_reasons(terms: &Terms, story: &Story<'_>) -> Vec<String> {
     reasons
 }
 
-/// Whether a client could not reach a service of the trial because it ignores `NO_PROXY`: what was not done is not the subject's fault.
-pub(super) fn was_kept_away(story: &Story<'_>) -> bool {
-    story.noted(notes::PROXIED).next().is_some()
+/// Whether a client could not reach a service of the trial because it ignores `NO_PROXY`: what was not done
+/// is not the subject's fault.
+pub(super) fn was_kept_away(history: &TrialHistory<'_>) -> bool {
+    history.noted(notes::PROXIED).next().is_some()
 }
 
 #[cfg(test)]
-#[path = "outside_tests.rs"]
 mod tests;

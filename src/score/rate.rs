@@ -1,9 +1,9 @@
-//! How often a subject passes: the share of the trials of a run that pass, how sure that is, and whether it is enough. Plain numbers
-//! in, plain numbers out; it knows no report.
+//! How often a subject passes: the share of the trials of a run that pass, how sure that is, and whether it
+//! is enough. Plain numbers in, plain numbers out; it knows no report.
 //!
-//! The trials of one scenario are alike, so a thousand of them say less than a thousand of different ones. The interval of a run
-//! is therefore clustered by scenario. With `x` passes of `n` trials in each of `m` scenarios, `N` trials in all and the share
-//! `p = Σx / N`:
+//! The trials of one scenario are alike, so a thousand of them say less than a thousand of different ones.
+//! The interval of a run is therefore clustered by scenario. With `x` passes of `n` trials in each of `m`
+//! scenarios, `N` trials in all and the share `p = Σx / N`:
 //!
 //! ```text
 //! between scenarios   V = m / (m - 1) · Σ (x - p·n)² / N²        the variance of a ratio, by its linear part
@@ -13,9 +13,10 @@
 //! interval            Wilson's, of the share p in E trials
 //! ```
 //!
-//! With one scenario, or where all trials come to the same, nothing is known about the difference between scenarios: `D` is 1, and the
-//! interval is Wilson's own. Wilson's interval over the effective number of trials is the one that Franco, Little, Louis and Slud
-//! recommend ("Comparative study of confidence intervals for proportions in complex sample surveys", 2019).
+//! With one scenario, or where all trials come to the same, nothing is known about the difference between
+//! scenarios: `D` is 1, and the interval is Wilson's own. Wilson's interval over the effective number of
+//! trials is the one that Franco, Little, Louis and Slud recommend ("Comparative study of confidence
+//! intervals for proportions in complex sample surveys", 2019).
 
 use std::collections::BTreeMap;
 
@@ -59,8 +60,8 @@ pub enum Required {
     NotMet,
     /// The trials are too few to tell.
     Inconclusive {
-        /// So many trials of each case would tell, if they went on like these; `None` where no number of them would, and where there
-        /// was none to go by.
+        /// So many trials of each case would tell, if they went on like these; `None` where no number of them
+        /// would, and where there was none to go by.
         enough: Option<u32>,
     },
 }
@@ -102,7 +103,8 @@ impl Rate {
         self.share().map_or((0.0, 1.0), |share| wilson_share(share, self.effective_trials(), confidence))
     }
 
-    /// Below which share the true one is not, and above which it is not, each for itself with that confidence.
+    /// Below which share the true one is not, and above which it is not, each for itself with that
+    /// confidence.
     #[must_use]
     pub fn bounds(&self, confidence: f64) -> (f64, f64) {
         self.interval(one_sided(confidence))
@@ -118,7 +120,8 @@ impl Rate {
         }
     }
 
-    /// The fewest trials of each case that would tell, if the share and the difference between the scenarios stay as they are.
+    /// The fewest trials of each case that would tell, if the share and the difference between the scenarios
+    /// stay as they are.
     fn enough(&self, required: f64, confidence: f64) -> Option<u32> {
         let (share, cases) = (self.share()?, self.cases as f64);
         let tells = |trials: u32| {
@@ -137,8 +140,8 @@ impl Rate {
         Some(enough)
     }
 
-    /// What that many trials would be worth. How alike the trials of a scenario are is a fact about the scenarios, so the design
-    /// effect grows with the trials of each: `D = 1 + (N / m - 1) · ρ`.
+    /// What that many trials would be worth. How alike the trials of a scenario are is a fact about the
+    /// scenarios, so the design effect grows with the trials of each: `D = 1 + (N / m - 1) · ρ`.
     fn effective_of(&self, trials: f64) -> f64 {
         let scenarios = self.scenarios.max(1) as f64;
         let each = self.trials as f64 / scenarios;
@@ -171,12 +174,12 @@ fn design_effect(clusters: &[(u64, u64)], passes: u64, trials: u64) -> f64 {
     }
     let (count, trials) = (clusters.len() as f64, trials as f64);
     let share = passes as f64 / trials;
-    let squares: f64 = clusters.iter().map(|(passes, trials)| (*passes as f64 - share * *trials as f64).powi(2)).sum();
+    let squares: f64 =
+        clusters.iter().map(|(passes, trials)| (*passes as f64 - share * *trials as f64).powi(2)).sum();
     let between = count / (count - 1.0) * squares / (trials * trials);
     let without = share * (1.0 - share) / trials;
     (between / without).max(1.0)
 }
 
 #[cfg(test)]
-#[path = "rate_tests.rs"]
 mod tests;

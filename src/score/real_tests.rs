@@ -1,4 +1,5 @@
-//! Ledgers that the services themselves wrote, over sockets: what is scored is what they write, not what tests imagine.
+//! Ledgers that the services themselves wrote, over sockets: what is scored is what they write, not what
+//! tests imagine.
 
 use mock_services::MockServices;
 use mock_services::fault::read_line;
@@ -9,8 +10,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::testing::{due, planned};
-use super::{Recovery, Result3, RetriedBy, Verdict, score};
-use crate::scenario::{Come, OperationTerm, Terms};
+use super::{Recovery, RetriedBy, TrialStatus, Verdict, score};
+use crate::scenario::{ControlOutcome, OperationTerm, Terms};
 
 const CHARGE: &str = "amount=4999&currency=usd&source=tok_visa&metadata[order]=ord_1001";
 
@@ -26,7 +27,11 @@ async fn trial(fault: &str, compensation: bool, asks: &[Ask]) -> Verdict {
     let mut seen = String::new();
     for (target, key, body) in asks {
         // The charge that was made last, where a request asks for it.
-        let last = seen.split("\"id\": \"ch_").nth(1).and_then(|rest| rest.split('"').next()).map(|id| format!("ch_{id}"));
+        let last = seen
+            .split("\"id\": \"ch_")
+            .nth(1)
+            .and_then(|rest| rest.split('"').next())
+            .map(|id| format!("ch_{id}"));
         let body = body.replace("LAST", &last.unwrap_or_default());
         let key = key.map(|key| format!("Idempotency-Key: {key}\r\n")).unwrap_or_default();
         let head = format!(
@@ -74,31 +79,42 @@ const LOST_REPLY: &str = "payment.charge#1 commit=now reply=drop";
 #[tokio::test]
 async fn a_lost_reply_is_survived_with_the_same_key_and_not_with_a_new_one() {
     let verdict = trial(LOST_REPLY, false, &[charge(Some("k1")), charge(Some("k1"))]).await;
-    assert_eq!((verdict.come(), verdict.recovery, verdict.retried_by), (Come::Pass, Recovery::SameKey, RetriedBy::Framework));
+    assert_eq!(
+        (verdict.control_outcome(), verdict.recovery, verdict.retried_by),
+        (ControlOutcome::Pass, Recovery::SameKey, RetriedBy::Framework)
+    );
     let verdict = trial(LOST_REPLY, false, &[charge(Some("k1")), charge(Some("k2"))]).await;
-    assert_eq!((verdict.come(), verdict.recovery), (Come::Duplicated, Recovery::NewKey));
+    assert_eq!((verdict.control_outcome(), verdict.recovery), (ControlOutcome::Duplicated, Recovery::NewKey));
     let verdict = trial(LOST_REPLY, false, &[charge(None), ("GET /v1/charges", None, "")]).await;
-    assert_eq!((verdict.come(), verdict.recovery), (Come::Pass, Recovery::VerifiedThenSkipped));
+    assert_eq!(
+        (verdict.control_outcome(), verdict.recovery),
+        (ControlOutcome::Pass, Recovery::VerifiedThenSkipped)
+    );
 }
 
 #[tokio::test]
 async fn a_success_that_lies_is_lost() {
     let verdict = trial("payment.charge#1 commit=never reply=ok", false, &[charge(None)]).await;
-    assert_eq!((verdict.come(), verdict.recovery), (Come::Lost, Recovery::NoneNeeded));
+    assert_eq!((verdict.control_outcome(), verdict.recovery), (ControlOutcome::Lost, Recovery::NoneNeeded));
 }
 
 #[tokio::test]
 async fn a_surplus_that_is_given_back_passes_only_where_that_is_allowed() {
     let asks = [charge(Some("k1")), charge(Some("k2")), ("POST /v1/refunds", None, "charge=LAST")];
-    assert_eq!(trial(LOST_REPLY, true, &asks).await.result, Result3::Pass);
-    assert_eq!(trial(LOST_REPLY, false, &asks).await.come(), Come::Duplicated);
+    assert_eq!(trial(LOST_REPLY, true, &asks).await.result, TrialStatus::Pass);
+    assert_eq!(trial(LOST_REPLY, false, &asks).await.control_outcome(), ControlOutcome::Duplicated);
     let part = [asks[0], asks[1], ("POST /v1/refunds", None, "charge=LAST&amount=100")];
-    assert_eq!(trial(LOST_REPLY, true, &part).await.come(), Come::Duplicated);
+    assert_eq!(trial(LOST_REPLY, true, &part).await.control_outcome(), ControlOutcome::Duplicated);
 }
 
 #[tokio::test]
 async fn a_commit_that_comes_only_when_the_trial_settles_counts() {
     let late = "payment.charge#1 commit=later reply={status: 504}";
-    assert_eq!(trial(late, false, &[charge(None)]).await.come(), Come::Pass);
-    assert_eq!(trial(late, false, &[charge(None), ("GET /v1/charges", None, ""), charge(None)]).await.come(), Come::Duplicated);
+    assert_eq!(trial(late, false, &[charge(None)]).await.control_outcome(), ControlOutcome::Pass);
+    assert_eq!(
+        trial(late, false, &[charge(None), ("GET /v1/charges", None, ""), charge(None)])
+            .await
+            .control_outcome(),
+        ControlOutcome::Duplicated
+    );
 }

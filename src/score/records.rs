@@ -1,4 +1,5 @@
-//! What stands in the record store at the end: the changes of the ledger, one after another, over what stood there at the start.
+//! What stands in the record store at the end: the changes of the ledger, one after another, over what stood
+//! there at the start.
 
 use mock_services::service::Value;
 use serde_json::Value as Json;
@@ -62,7 +63,8 @@ fn plain(value: &Json) -> Option<Value> {
     }
 }
 
-/// `4` is no `"4"` in a store of JSON, but the order of the keys of an object and the way a fraction is written are nothing.
+/// `4` is no `"4"` in a store of JSON, but the order of the keys of an object and the way a fraction is
+/// written are nothing.
 fn same(have: &Value, want: &Value) -> bool {
     let json = |value: &Value| match value {
         Value::Text(text) => serde_json::from_str::<Json>(text).ok().filter(|json| !json.is_string()),
@@ -72,5 +74,4 @@ fn same(have: &Value, want: &Value) -> bool {
 }
 
 #[cfg(test)]
-#[path = "records_tests.rs"]
 mod tests;

@@ -1,21 +1,23 @@
 //! What the subject did after the first ambiguous answer.
 
+use super::history::{Attempt, TrialHistory};
 use super::retries::{Again, Next, afterwards, recoverable};
-use super::story::{Attempt, Story};
 use super::verdict::Recovery;
 use crate::scenario::Terms;
 
 /// What the subject did after the first ambiguous answer.
-pub(super) fn recovery(terms: &Terms, story: &Story<'_>) -> Recovery {
-    let Some(first) = recoverable(terms, story).into_iter().next() else { return Recovery::NoneNeeded };
-    of(first.attempt, &afterwards(terms, story, first))
+pub(super) fn recovery(terms: &Terms, history: &TrialHistory<'_>) -> Recovery {
+    let Some(first) = recoverable(terms, history).into_iter().next() else { return Recovery::NoneNeeded };
+    of(first.attempt, &afterwards(terms, history, first))
 }
 
 /// What doing this after a doubted write is called.
 pub(super) fn of(first: &Attempt<'_>, next: &[Next<'_, '_>]) -> Recovery {
     match next.first() {
         None => Recovery::GaveUp,
-        Some(Next::Looked(_)) if next.iter().any(|next| matches!(next, Next::Again(_))) => Recovery::VerifiedThenRetried,
+        Some(Next::Looked(_)) if next.iter().any(|next| matches!(next, Next::Again(_))) => {
+            Recovery::VerifiedThenRetried
+        }
         Some(Next::Looked(_)) => Recovery::VerifiedThenSkipped,
         Some(Next::Again(again)) => by_key(first, again),
     }
@@ -30,5 +32,4 @@ fn by_key(first: &Attempt<'_>, again: &Again<'_, '_>) -> Recovery {
 }
 
 #[cfg(test)]
-#[path = "recovery_tests.rs"]
 mod tests;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::answers::tells_of;
+use super::history::{Attempt, TrialHistory};
 use super::retries::{Again, Doubted, Next, afterwards, recoverable};
 use super::signs::{self, Bytes, Keys, Signs};
-use super::story::{Attempt, Story};
 use super::verdict::{RetriedBy, Retry};
 use crate::scenario::Terms;
 use crate::trial::notes;
@@ -16,17 +16,18 @@ const MOST_DOUBTS: usize = 64;
 const MOST_TOLD: usize = 32;
 
 /// Who retried, over all retries, and the first of them one by one.
-pub(super) fn retried(terms: &Terms, story: &Story<'_>) -> (RetriedBy, Vec<Retry>) {
+pub(super) fn retried(terms: &Terms, history: &TrialHistory<'_>) -> (RetriedBy, Vec<Retry>) {
     // Each retry is held against the latest attempt that it can be a retry of.
     let mut found: BTreeMap<u64, (Doubted<'_, '_>, Again<'_, '_>)> = BTreeMap::new();
-    for doubted in recoverable(terms, story).into_iter().take(MOST_DOUBTS) {
-        for next in afterwards(terms, story, doubted) {
+    for doubted in recoverable(terms, history).into_iter().take(MOST_DOUBTS) {
+        for next in afterwards(terms, history, doubted) {
             if let Next::Again(again) = next {
                 found.insert(again.n, (doubted, again));
             }
         }
     }
-    let mut retries: Vec<Retry> = found.into_values().map(|(doubted, again)| retry(story, doubted, again)).collect();
+    let mut retries: Vec<Retry> =
+        found.into_values().map(|(doubted, again)| retry(history, doubted, again)).collect();
     let by = summed_up(&retries);
     retries.truncate(MOST_TOLD);
     (by, retries)
@@ -43,25 +44,31 @@ fn summed_up(retries: &[Retry]) -> RetriedBy {
     }
 }
 
-fn retry(story: &Story<'_>, doubted: Doubted<'_, '_>, again: Again<'_, '_>) -> Retry {
+fn retry(history: &TrialHistory<'_>, doubted: Doubted<'_, '_>, again: Again<'_, '_>) -> Retry {
     let Some(attempt) = again.attempt else { return refused(again) };
-    let signs = signs_of(story, doubted, attempt);
+    let signs = signs_of(history, doubted, attempt);
     Retry { entry: again.n, attempt: Some(attempt.number()), by: signs.by(), evidence: signs.evidence() }
 }
 
 /// Of a request that was refused nothing is known but its key, which is that of the first attempt.
 fn refused(again: Again<'_, '_>) -> Retry {
     let (by, evidence) = match again.key.and_then(signs::minted) {
-        Some(begin) => (RetriedBy::Client, format!("same key, which the client makes for each call ({begin}…)")),
-        None => (RetriedBy::NotSure, "same key; the service refused the request, so nothing else is known of it".to_owned()),
+        Some(begin) => {
+            (RetriedBy::Client, format!("same key, which the client makes for each call ({begin}…)"))
+        }
+        None => (
+            RetriedBy::NotSure,
+            "same key; the service refused the request, so nothing else is known of it".to_owned(),
+        ),
     };
     Retry { entry: again.n, attempt: None, by, evidence }
 }
 
-fn signs_of(story: &Story<'_>, doubted: Doubted<'_, '_>, attempt: &Attempt<'_>) -> Signs {
+fn signs_of(history: &TrialHistory<'_>, doubted: Doubted<'_, '_>, attempt: &Attempt<'_>) -> Signs {
     let (before, now) = (doubted.attempt.received, attempt.received);
     let between = doubted.doubt.n..attempt.n;
-    let first_of = |received: &mock_services::ledger::Received<'_>| received.repeats.unwrap_or(received.attempt);
+    let first_of =
+        |received: &mock_services::ledger::Received<'_>| received.repeats.unwrap_or(received.attempt);
     let bytes = if first_of(before) == first_of(now) {
         Bytes::Same
     } else if before.fields == now.fields {
@@ -75,13 +82,13 @@ fn signs_of(story: &Story<'_>, doubted: Doubted<'_, '_>, attempt: &Attempt<'_>) 
         (Some(_), Some(_)) => Keys::New,
         _ => Keys::One,
     };
-    let read = story.attempts.iter().find(|read| {
+    let read = history.attempts.iter().find(|read| {
         !read.write
             && read.caller() == attempt.caller()
             && between.contains(&read.n)
             && tells_of(read.operation(), attempt.operation())
     });
-    let mut starts = story.noted(notes::STARTED).filter(|note| note.caller == Some(attempt.caller()));
+    let mut starts = history.noted(notes::STARTED).filter(|note| note.caller == Some(attempt.caller()));
     Signs {
         bytes,
         key,
@@ -97,5 +104,4 @@ fn signs_of(story: &Story<'_>, doubted: Doubted<'_, '_>, attempt: &Attempt<'_>) 
 }
 
 #[cfg(test)]
-#[path = "retried_tests.rs"]
 mod tests;

@@ -1,4 +1,5 @@
-//! What two requests show of who repeated the first one: the client library, something that repeats whole calls, or the agent. Pure.
+//! What two requests show of who repeated the first one: the client library, something that repeats whole
+//! calls, or the agent. Pure.
 
 use mock_services::service::Fields;
 use mock_services::yaml::shown;
@@ -16,7 +17,8 @@ const COUNTS: [(&str, u64); 5] = [
 ];
 /// The header of Amazon's clients: `attempt=2; max=3`.
 const OF_AMAZON: &str = "amz-sdk-request";
-/// Clients that repeat a failed write by themselves unless they are told otherwise, by what their user agents hold.
+/// Clients that repeat a failed write by themselves unless they are told otherwise, by what their user agents
+/// hold.
 const RETRYING: [&str; 5] = ["Stripe/", "octokit", "PyGithub", "aws-sdk", "Boto3"];
 /// Headers that only such clients send.
 const OF_RETRYING: [&str; 2] = ["x-stripe-client-user-agent", "x-stainless-lang"];
@@ -30,13 +32,15 @@ pub(super) struct Signs {
     pub(super) bytes: Bytes,
     /// How its key compares.
     pub(super) key: Keys,
-    /// The beginning of a key that a client makes for the retries of one call; `None` where the key is of another kind.
+    /// The beginning of a key that a client makes for the retries of one call; `None` where the key is of
+    /// another kind.
     pub(super) minted: Option<String>,
     /// From the answer to the first to the second, in microseconds.
     pub(super) gap: u64,
     /// Whether both came over one connection.
     pub(super) same_connection: bool,
-    /// The header in which its client counts its tries, as it was sent, and whether it says that this is not the first.
+    /// The header in which its client counts its tries, as it was sent, and whether it says that this is not
+    /// the first.
     pub(super) count: Option<(String, bool)>,
     /// How its trace compares, where both have one.
     pub(super) trace: Option<Trace>,
@@ -103,7 +107,8 @@ impl Signs {
         if is_same && (is_one_span || waits) { RetriedBy::Client } else { self.by_above() }
     }
 
-    /// Who made it where it was not the client: what repeats calls does nothing else in between, and sends what it sent before.
+    /// Who made it where it was not the client: what repeats calls does nothing else in between, and sends
+    /// what it sent before.
     fn by_above(&self) -> RetriedBy {
         let decided = self.read.is_some() || self.bytes == Bytes::Other || self.trace == Some(Trace::Other);
         if decided { RetriedBy::Agent } else { RetriedBy::Framework }
@@ -125,7 +130,9 @@ impl Signs {
         let connection = if self.same_connection { "the same connection" } else { "a new connection" };
         let mut words = vec![format!("{bytes} and {key} {} later on {connection}", stretch(self.gap))];
         words.extend(self.count.as_ref().map(|(header, _)| format!("header {header}")));
-        words.extend(self.minted.as_ref().map(|begin| format!("a key that the client makes for each call ({begin}…)")));
+        words.extend(
+            self.minted.as_ref().map(|begin| format!("a key that the client makes for each call ({begin}…)")),
+        );
         words.extend(self.trace.map(|trace| {
             let same = match trace {
                 Trace::Same => "the same traceparent",
@@ -136,7 +143,8 @@ impl Signs {
         }));
         words.extend(self.read.map(|attempt| format!("after a read (attempt {attempt})")));
         words.extend(self.restarted.then(|| "after a new start of the subject".to_owned()));
-        words.extend(self.retrying.as_ref().map(|agent| format!("a client that retries by itself ({agent})")));
+        words
+            .extend(self.retrying.as_ref().map(|agent| format!("a client that retries by itself ({agent})")));
         words.join(", ")
     }
 }
@@ -147,7 +155,8 @@ pub(super) fn count(client: &Fields) -> Option<(String, bool)> {
         let count: u64 = digits.trim().parse().ok()?;
         Some((format!("{header}: {}", shown(&client.get(header)?.to_string())), count > first))
     };
-    let plain = COUNTS.iter().find_map(|(header, first)| of(header, *first, &client.get(header)?.to_string()));
+    let plain =
+        COUNTS.iter().find_map(|(header, first)| of(header, *first, &client.get(header)?.to_string()));
     plain.or_else(|| {
         let text = client.get(OF_AMAZON)?.to_string();
         let attempt = text.split(';').find_map(|part| part.trim().strip_prefix("attempt="))?;
@@ -155,10 +164,13 @@ pub(super) fn count(client: &Fields) -> Option<(String, bool)> {
     })
 }
 
-/// The beginning of a key that a client makes for the retries of one call: `stripe-node-retry-`, `stainless-python-retry-`.
+/// The beginning of a key that a client makes for the retries of one call: `stripe-node-retry-`,
+/// `stainless-python-retry-`.
 pub(super) fn minted(key: &str) -> Option<String> {
     let (client, rest) = key.split_once("-retry-")?;
-    let is_name = !client.is_empty() && client.len() < 40 && client.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    let is_name = !client.is_empty()
+        && client.len() < 40
+        && client.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
     (is_name && !rest.is_empty()).then(|| format!("{client}-retry-"))
 }
 
@@ -181,11 +193,11 @@ pub(super) fn trace(one: &Fields, other: &Fields) -> Option<Trace> {
 /// The user agent of a client that retries by itself.
 pub(super) fn retrying(client: &Fields) -> Option<String> {
     let agent = client.get("user-agent").map(ToString::to_string).unwrap_or_default();
-    let is_known = RETRYING.iter().any(|name| agent.contains(name)) || OF_RETRYING.iter().any(|name| client.get(name).is_some());
+    let is_known = RETRYING.iter().any(|name| agent.contains(name))
+        || OF_RETRYING.iter().any(|name| client.get(name).is_some());
     let begin: String = agent.chars().take(40).collect();
     is_known.then(|| if begin.is_empty() { "by its headers".to_owned() } else { shown(&begin) })
 }
 
 #[cfg(test)]
-#[path = "signs_tests.rs"]
 mod tests;

@@ -1,5 +1,5 @@
-//! Statistics over many trials: how sure a share of passes is, how likely a row of passes, and whether two shares differ by more
-//! than chance. Plain numbers in, plain numbers out.
+//! Statistics over many trials: how sure a share of passes is, how likely a row of passes, and whether two
+//! shares differ by more than chance. Plain numbers in, plain numbers out.
 
 /// The Wilson score interval of a share: where the true share lies with that confidence (0.95).
 ///
@@ -25,8 +25,8 @@ pub(super) fn wilson_share(share: f64, trials: f64, confidence: f64) -> (f64, f6
     (low, high)
 }
 
-/// pass^k: how likely all of `k` trials pass, estimated without bias from `passes` of `trials`. `None` where there were fewer
-/// than `k` trials.
+/// pass^k: how likely all of `k` trials pass, estimated without bias from `passes` of `trials`. `None` where
+/// there were fewer than `k` trials.
 #[must_use]
 pub fn pass_hat_k(passes: u64, trials: u64, k: u64) -> Option<f64> {
     if k == 0 || trials < k {
@@ -38,14 +38,15 @@ pub fn pass_hat_k(passes: u64, trials: u64, k: u64) -> Option<f64> {
     Some((0..k).map(|drawn| (passes.min(trials) - drawn) as f64 / (trials - drawn) as f64).product())
 }
 
-/// Fisher's exact test, two-sided: how likely a difference at least as great as that between `a` of `a_all` and `b` of `b_all` is
-/// by chance alone.
+/// Fisher's exact test, two-sided: how likely a difference at least as great as that between `a` of `a_all`
+/// and `b` of `b_all` is by chance alone.
 #[must_use]
 pub fn fisher_exact(a: u64, a_all: u64, b: u64, b_all: u64) -> f64 {
     let (a, b) = (a.min(a_all), b.min(b_all));
     let (hits, all) = (a + b, a_all + b_all);
     let factorials = ln_factorials(all);
-    let ln_choose = |n: u64, k: u64| factorials[n as usize] - factorials[k as usize] - factorials[(n - k) as usize];
+    let ln_choose =
+        |n: u64, k: u64| factorials[n as usize] - factorials[k as usize] - factorials[(n - k) as usize];
     let chance = |x: u64| (ln_choose(a_all, x) + ln_choose(b_all, hits - x) - ln_choose(all, hits)).exp();
     // Equal chances must count as equal although they were computed in another order.
     let observed = chance(a) * (1.0 + 1e-7);
@@ -63,7 +64,8 @@ fn ln_factorials(most: u64) -> Vec<f64> {
     std::iter::once(0.0).chain(above).collect()
 }
 
-/// The quantile of the standard normal distribution, by Acklam's rational approximation (relative error below 1.2e-9).
+/// The quantile of the standard normal distribution, by Acklam's rational approximation (relative error below
+/// 1.2e-9).
 fn normal_quantile(p: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969_683_028_665_376e1,
@@ -89,7 +91,13 @@ fn normal_quantile(p: f64) -> f64 {
         4.374_664_141_464_968,
         2.938_163_982_698_783,
     ];
-    const D: [f64; 5] = [7.784_695_709_041_462e-3, 3.224_671_290_700_398e-1, 2.445_134_137_142_996, 3.754_408_661_907_416, 1.0];
+    const D: [f64; 5] = [
+        7.784_695_709_041_462e-3,
+        3.224_671_290_700_398e-1,
+        2.445_134_137_142_996,
+        3.754_408_661_907_416,
+        1.0,
+    ];
     const TAIL: f64 = 0.024_25;
     let polynomial = |factors: &[f64], x: f64| factors.iter().fold(0.0, |sum, factor| sum * x + factor);
     if p < TAIL {
@@ -105,5 +113,4 @@ fn normal_quantile(p: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "stats_tests.rs"]
 mod tests;

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use mock_services::ledger::{Entry, Event, How, Received};
 use mock_services::service::Fields;
 
-use crate::scenario::{Intent, OperationTerm, Planned, Said, Terms};
+use crate::scenario::{ClaimedOutcome, Intent, OperationTerm, Planned, Terms};
 use crate::trial::notes;
 
 /// A ledger that is being told.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tale {
+pub(crate) struct LedgerScript {
     pub(crate) entries: Vec<Entry>,
     attempts: u64,
     now: u64,
@@ -25,11 +25,11 @@ pub(crate) enum Sees {
     Cut(&'static str),
 }
 
-impl Tale {
+impl LedgerScript {
     pub(crate) fn new() -> Self {
-        let mut tale = Tale { caller: 1, ..Tale::default() };
-        tale.add(Event::Opened { seed: 1, plan: None });
-        tale
+        let mut script = LedgerScript { caller: 1, ..LedgerScript::default() };
+        script.add(Event::Opened { seed: 1, plan: None });
+        script
     }
 
     pub(crate) fn add(&mut self, event: Event<'static>) -> u64 {
@@ -55,7 +55,13 @@ impl Tale {
         self.received_from(operation, key, fields, Fields::new())
     }
 
-    pub(crate) fn received_from(&mut self, operation: &str, key: Option<&str>, fields: &Fields, client: Fields) -> u64 {
+    pub(crate) fn received_from(
+        &mut self,
+        operation: &str,
+        key: Option<&str>,
+        fields: &Fields,
+        client: Fields,
+    ) -> u64 {
         self.attempts += 1;
         let attempt = self.attempts;
         self.add(Event::Received(Received {
@@ -91,7 +97,8 @@ impl Tale {
 
     /// A fault keeps an effect from being committed.
     pub(crate) fn withheld(&mut self, attempt: u64, effect: &str, fields: &Fields) -> u64 {
-        let (effect, id, fields) = (effect.to_owned().into(), format!("id_{attempt}").into(), Cow::Owned(fields.clone()));
+        let (effect, id, fields) =
+            (effect.to_owned().into(), format!("id_{attempt}").into(), Cow::Owned(fields.clone()));
         self.add(Event::Withheld { attempt, effect, id, fields })
     }
 
@@ -139,7 +146,8 @@ impl Tale {
 
     /// Money goes back.
     pub(crate) fn refund(&mut self, of: u64, amount: i64) -> u64 {
-        let fields = Fields::new().with("charge", format!("ch_{of}")).with("amount", amount).with("currency", "usd");
+        let fields =
+            Fields::new().with("charge", format!("ch_{of}")).with("amount", amount).with("currency", "usd");
         self.write("payment.refund", None, &fields, Sees::Ok)
     }
 
@@ -178,8 +186,11 @@ impl Tale {
         self.note(notes::ENDED, Fields::new().with("start", start).with("how", how))
     }
 
-    pub(crate) fn claims(&mut self, start: i64, said: Said) -> u64 {
-        self.note(notes::CLAIMED, Fields::new().with("start", start).with("outcome", said.word()).with("message", ""))
+    pub(crate) fn claims(&mut self, start: i64, said: ClaimedOutcome) -> u64 {
+        self.note(
+            notes::CLAIMED,
+            Fields::new().with("start", start).with("outcome", said.word()).with("message", ""),
+        )
     }
 
     /// The closed ledger.

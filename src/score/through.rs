@@ -4,17 +4,20 @@ use std::collections::BTreeSet;
 
 use mock_services::{Api, api_of, apis};
 
-use super::story::Story;
+use super::history::TrialHistory;
 use crate::scenario::{Terms, can_line};
 
 /// Why a trial proves nothing because of the APIs that the subject used, one sentence for each.
-pub(super) fn reasons(terms: &Terms, story: &Story<'_>) -> Vec<String> {
+pub(super) fn reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
     for due in &terms.via {
         let service = due.operation.split('.').next().unwrap_or_default();
         let mut told = BTreeSet::new();
-        let attempts =
-            story.attempts.iter().map(|attempt| attempt.received).filter(|received| received.operation == due.operation);
+        let attempts = history
+            .attempts
+            .iter()
+            .map(|attempt| attempt.received)
+            .filter(|received| received.operation == due.operation);
         let used = attempts.filter_map(|received| api_of(service, &received.method, &received.path));
         for api in used.filter(|api| !due.apis.iter().any(|name| name == api.name)) {
             if told.insert(api.name) {
@@ -26,7 +29,8 @@ pub(super) fn reasons(terms: &Terms, story: &Story<'_>) -> Vec<String> {
 }
 
 fn needed(service: &str, names: &[String]) -> String {
-    let titles = apis(service).iter().filter(|api| names.iter().any(|name| name == api.name)).map(|api| api.title);
+    let titles =
+        apis(service).iter().filter(|api| names.iter().any(|name| name == api.name)).map(|api| api.title);
     titles.collect::<Vec<_>>().join(" or ")
 }
 
@@ -41,5 +45,4 @@ fn sentence(operation: &str, used: &Api, needed: &str, can: &[String]) -> String
 }
 
 #[cfg(test)]
-#[path = "through_tests.rs"]
 mod tests;

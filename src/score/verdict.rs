@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::scenario::ClaimedOutcome;
 pub use crate::scenario::Recovery;
-use crate::scenario::Said;
 
 /// What a trial comes to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Pass, fail or void.
-    pub result: Result3,
+    pub result: TrialStatus,
     /// The worst outcome among the intents.
     pub outcome: Outcome,
     /// The outcome of each intent, in the order of the scenario.
@@ -36,7 +36,7 @@ pub struct Verdict {
     pub void_because: Vec<String>,
     /// What happened at the door, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub door: Option<DoorFacts>,
+    pub door: Option<BarrierFacts>,
     /// Requests to hosts outside of the trial that are allowed or ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostRequests>,
@@ -76,7 +76,7 @@ pub enum HostTreatment {
 /// The three things that a trial can come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Result3 {
+pub enum TrialStatus {
     /// Exactly once, and said so.
     Pass,
     /// Something contradicts what was expected.
@@ -133,7 +133,7 @@ pub struct Claim {
     #[serde(default)]
     pub start: u32,
     /// What it said; `None` where it said nothing that can be read.
-    pub said: Option<Said>,
+    pub said: Option<ClaimedOutcome>,
     /// Its own words.
     #[serde(default)]
     pub message: String,
@@ -189,7 +189,8 @@ pub enum RetriedBy {
     Nobody,
     /// The client library, within one call.
     Client,
-    /// Something that repeats whole calls: a retry decorator, a workflow engine, a loop in the agent's own code.
+    /// Something that repeats whole calls: a retry decorator, a workflow engine, a loop in the agent's own
+    /// code.
     Framework,
     /// The agent: it looked first, sent something else, or was started anew.
     #[serde(alias = "subject")]
@@ -308,7 +309,7 @@ impl FindingKind {
 
 /// What happened at the door.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DoorFacts {
+pub struct BarrierFacts {
     /// Who came and was let in together.
     pub met: Vec<u32>,
     /// Who ended without having come.

@@ -42,7 +42,9 @@ fn reason(intent: &Intent, effect: &Effect<'_>, rule: Rule<'_>) -> String {
     let agreeing: Vec<String> = intent
         .which
         .iter()
-        .filter_map(|(name, _)| carried(name).map(|value| format!("its {} is {}", shown(name), shown(&value.to_string()))))
+        .filter_map(|(name, _)| {
+            carried(name).map(|value| format!("its {} is {}", shown(name), shown(&value.to_string())))
+        })
         .collect();
     let mut words = match (agreeing.is_empty(), intent.which.is_empty()) {
         (false, _) => agreeing.join(" and "),
@@ -55,7 +57,9 @@ fn reason(intent: &Intent, effect: &Effect<'_>, rule: Rule<'_>) -> String {
     for contradiction in rule.contradictions(intent, effect.fields) {
         let (name, wanted) = (shown(contradiction.name), shown(&contradiction.wanted.to_string()));
         words.push_str(&match contradiction.found {
-            Found::Value(have) => format!(", but its {name} is {} and not {wanted}", shown(&have.to_string())),
+            Found::Value(have) => {
+                format!(", but its {name} is {} and not {wanted}", shown(&have.to_string()))
+            }
             Found::Missing => format!(", but it has no {name}, which should be {wanted}"),
             Found::Mentioned(other) => format!(", but it names {} and not {wanted}", shown(&other)),
         });

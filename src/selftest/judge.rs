@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CAREFUL, expected, own_service};
 use crate::report::{Report, TrialReport};
-use crate::scenario::{Case, Come};
+use crate::scenario::{Case, ControlOutcome};
 
 /// What a selftest comes to.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,7 +15,8 @@ pub struct Judged {
     pub wrong: Vec<Wrong>,
     /// How many scenarios there are.
     pub scenarios: usize,
-    /// Scenarios that no control can do, with the service of the user's own that each is over. They are not run.
+    /// Scenarios that no control can do, with the service of the user's own that each is over. They are not
+    /// run.
     pub unknown: Vec<(String, String)>,
     /// Whether it was interrupted: then only of what was run something is said.
     pub interrupted: bool,
@@ -29,9 +30,9 @@ pub struct Row {
     /// The control.
     pub control: String,
     /// What the scenario says.
-    pub expected: Come,
+    pub expected: ControlOutcome,
     /// What it came to; `None` where it was not run to its end.
-    pub came: Option<Come>,
+    pub came: Option<ControlOutcome>,
     /// The trial.
     pub trial: Option<TrialReport>,
 }
@@ -59,19 +60,30 @@ pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> Judged {
         }
     }
     let interrupted = reports.iter().any(|(_, report)| report.interrupted);
-    let mut judged =
-        Judged { rows: Vec::new(), wrong: Vec::new(), scenarios: 0, unknown: unknown_to_controls(cases), interrupted };
+    let mut judged = Judged {
+        rows: Vec::new(),
+        wrong: Vec::new(),
+        scenarios: 0,
+        unknown: unknown_to_controls(cases),
+        interrupted,
+    };
     for case in cases.iter().filter(|case| own_service(case).is_none()) {
         for (control, _) in reports {
             let Some(expected) = expected(case, control) else { continue };
             let trial = trials.get(&(case.id.as_str(), control)).copied();
-            let came = trial.map(|trial| trial.verdict.come());
-            let row = Row { case: case.id.clone(), control: (*control).to_owned(), expected, came, trial: trial.cloned() };
+            let came = trial.map(|trial| trial.verdict.control_outcome());
+            let row = Row {
+                case: case.id.clone(),
+                control: (*control).to_owned(),
+                expected,
+                came,
+                trial: trial.cloned(),
+            };
             let is_said = came.is_some() || !interrupted;
             if is_said && came != Some(expected) {
                 judged.wrong.push(Wrong::Other(Box::new(row.clone())));
             }
-            if *control == CAREFUL && expected != Come::Pass {
+            if *control == CAREFUL && expected != ControlOutcome::Pass {
                 judged.wrong.push(Wrong::CarefulFails(case.id.clone()));
             }
             judged.rows.push(row);
@@ -81,7 +93,9 @@ pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> Judged {
     judged.scenarios = scenarios.len();
     for (scenario, of_scenario) in scenarios {
         let is_clean = of_scenario.iter().any(|case| case.tags.iter().any(|tag| tag == "clean"));
-        let fails = |row: &Row| of_scenario.iter().any(|case| case.id == row.case) && row.came.is_some_and(is_failure);
+        let fails = |row: &Row| {
+            of_scenario.iter().any(|case| case.id == row.case) && row.came.is_some_and(is_failure)
+        };
         let is_known = of_scenario.iter().any(|case| own_service(case).is_none());
         if is_known && !is_clean && !interrupted && !judged.rows.iter().any(fails) {
             judged.wrong.push(Wrong::NothingFails(scenario.to_owned()));
@@ -104,6 +118,6 @@ fn by_scenario(cases: &[Case]) -> BTreeMap<&str, Vec<&Case>> {
     scenarios
 }
 
-fn is_failure(come: Come) -> bool {
-    !matches!(come, Come::Pass | Come::Void)
+fn is_failure(control_outcome: ControlOutcome) -> bool {
+    !matches!(control_outcome, ControlOutcome::Pass | ControlOutcome::Void)
 }

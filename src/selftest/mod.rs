@@ -1,4 +1,5 @@
-//! Who tests the test: the controls, whose verdicts are known in advance, run over the scenarios, and what they come to is compared.
+//! Who tests the test: the controls, whose verdicts are known in advance, run over the scenarios, and what
+//! they come to is compared.
 
 mod judge;
 mod show;
@@ -10,7 +11,7 @@ use std::sync::Mutex;
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 
-use crate::run::{self, Folder, Happened, Options, Pace, Plan, RunError};
+use crate::run::{self, ConcurrencyLimiter, Folder, Options, Plan, RunError, RunEvent};
 use crate::scenario::{Case, ServiceKind};
 use crate::subject::Subject;
 
@@ -28,9 +29,9 @@ pub async fn run(
     cases: &[Case],
     options: &Options,
     folder: &Path,
-    pace: &Pace,
+    pace: &ConcurrencyLimiter,
     stop: impl Future<Output = ()>,
-    on: &mut dyn FnMut(Happened<'_>),
+    on: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<Judged, RunError> {
     let stop = stop.shared();
     let on = Mutex::new(on);
@@ -43,7 +44,7 @@ pub async fn run(
             let options = Options { subject_words: format!("--subject {control}"), ..options.clone() };
             let plan = Plan::new(mine, &subject, &options)?;
             let folder = Folder::at(&folder.join(control))?;
-            let mut tell = |happened: Happened<'_>| {
+            let mut tell = |happened: RunEvent<'_>| {
                 if let Ok(mut on) = on.lock() {
                     on(happened);
                 }
@@ -60,7 +61,8 @@ pub async fn run(
 
 /// The controls that any of the cases needs.
 fn controls(cases: &[Case]) -> Vec<&str> {
-    let mut names: Vec<&str> = cases.iter().flat_map(|case| &case.controls).map(|term| term.control.as_str()).collect();
+    let mut names: Vec<&str> =
+        cases.iter().flat_map(|case| &case.controls).map(|term| term.control.as_str()).collect();
     names.push(CAREFUL);
     names.sort_unstable();
     names.dedup();
@@ -71,9 +73,11 @@ fn controls(cases: &[Case]) -> Vec<&str> {
 fn own_service(case: &Case) -> Option<&str> {
     let works = || std::iter::once(&case.work).chain(&case.each).chain(&case.turns);
     let done = works().flat_map(|work| &work.steps).map(|step| step.operation.as_str());
-    let due = case.terms.intents.iter().filter(|intent| intent.times > 0).map(|intent| intent.effect.as_str());
+    let due =
+        case.terms.intents.iter().filter(|intent| intent.times > 0).map(|intent| intent.effect.as_str());
     let used: Vec<&str> = done.chain(due).filter_map(|operation| operation.split('.').next()).collect();
-    let own = case.services.iter().filter(|service| is_own(&service.kind)).map(|service| service.name.as_str());
+    let own =
+        case.services.iter().filter(|service| is_own(&service.kind)).map(|service| service.name.as_str());
     own.into_iter().find(|name| used.contains(name))
 }
 
@@ -83,7 +87,7 @@ fn is_own(service: &ServiceKind) -> bool {
 }
 
 /// What a control is to come to in a case; `None` where it is not run there.
-fn expected(case: &Case, control: &str) -> Option<crate::scenario::Come> {
+fn expected(case: &Case, control: &str) -> Option<crate::scenario::ControlOutcome> {
     let listed = case.controls.iter().find(|term| term.control == control).map(|term| term.is);
-    listed.or((control == CAREFUL).then_some(crate::scenario::Come::Pass))
+    listed.or((control == CAREFUL).then_some(crate::scenario::ControlOutcome::Pass))
 }

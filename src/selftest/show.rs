@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use super::{Judged, Row, Wrong};
 
-/// What is wrong, in full, and a line that counts the rest; with `table` also what every control came to in every case.
+/// What is wrong, in full, and a line that counts the rest; with `table` also what every control came to in
+/// every case.
 #[must_use]
 pub fn render(judged: &Judged, table: bool) -> String {
     let mut text = String::new();

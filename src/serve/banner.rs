@@ -9,13 +9,25 @@ use crate::subject::words::quoted;
 use crate::subject::{MailAddress, client_variables};
 use crate::trust::Trust;
 
-pub(super) fn render(services: &MockServices, callers: u32, admin: SocketAddr, token: &str, trust: Option<&Trust>) -> String {
+pub(super) fn render(
+    services: &MockServices,
+    callers: u32,
+    admin: SocketAddr,
+    token: &str,
+    trust: Option<&Trust>,
+) -> String {
     let mut text = String::from("Mock services are running. Stop them with Ctrl-C.\n\n");
     for name in services.names() {
         for caller in 1..=callers {
             let whose = if callers > 1 { format!("  caller {caller}") } else { String::new() };
-            let smtp = services.smtp_address(name, caller).map(|address| format!("  smtp://{address}")).unwrap_or_default();
-            let smtps = services.smtps_address(name, caller).map(|address| format!("  smtps://{address}")).unwrap_or_default();
+            let smtp = services
+                .smtp_address(name, caller)
+                .map(|address| format!("  smtp://{address}"))
+                .unwrap_or_default();
+            let smtps = services
+                .smtps_address(name, caller)
+                .map(|address| format!("  smtps://{address}"))
+                .unwrap_or_default();
             let url = services.url(name, caller).unwrap_or_default();
             let _ = writeln!(text, "  {name:<9} {url}{smtp}{smtps}{whose}");
         }
@@ -43,7 +55,8 @@ pub(super) fn render(services: &MockServices, callers: u32, admin: SocketAddr, t
 fn environment(services: &MockServices) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     for name in services.names() {
-        let (url, key) = (services.url(name, 1).unwrap_or_default(), services.key(name).unwrap_or_default().to_owned());
+        let (url, key) =
+            (services.url(name, 1).unwrap_or_default(), services.key(name).unwrap_or_default().to_owned());
         let stem = format!("HAPAX_{}", name.to_uppercase().replace('-', "_"));
         lines.push((format!("{stem}_URL"), url.clone()));
         lines.push((format!("{stem}_KEY"), key.clone()));

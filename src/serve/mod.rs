@@ -1,4 +1,5 @@
-//! Mock services for people and for tests in any language: started from the command line, steered through an admin API.
+//! Mock services for people and for tests in any language: started from the command line, steered through an
+//! admin API.
 
 mod admin;
 mod banner;
@@ -67,7 +68,11 @@ impl Serving {
         let own = options.files.iter().map(|path| read_source(path)).collect::<Result<Vec<_>, _>>()?;
         let customs = read_customs(&own)?;
         let names = options.checked_names(&customs.iter().map(Service::name).collect::<Vec<_>>())?;
-        let mut builder = MockServices::builder().seed(options.seed).callers(options.callers).any_key().address(options.address);
+        let mut builder = MockServices::builder()
+            .seed(options.seed)
+            .callers(options.callers)
+            .any_key()
+            .address(options.address);
         for name in names {
             let settings = options.of_service(name);
             builder = match name {
@@ -83,10 +88,9 @@ impl Serving {
             builder = builder.service(custom, settings);
         }
         let faults = options.read_faults(builder.operations())?;
-        let file = options
-            .ledger
-            .as_ref()
-            .map(|path| LedgerFile::create(path).map_err(|error| ServeError::Ledger { path: path.clone(), error }));
+        let file = options.ledger.as_ref().map(|path| {
+            LedgerFile::create(path).map_err(|error| ServeError::Ledger { path: path.clone(), error })
+        });
         let file = file.transpose()?;
         let clock = Clock::default();
         let ledger = match &file {
@@ -95,12 +99,21 @@ impl Serving {
         };
         ledger.hide_value(&token);
         let services = Arc::new(builder.clock(clock).ledger(ledger).faults(faults).start().await?);
-        let admin = admin::open(Arc::clone(&services), token.clone(), options.address, options.admin_port).await?;
+        let admin =
+            admin::open(Arc::clone(&services), token.clone(), options.address, options.admin_port).await?;
         let trust = match services.names().any(|name| services.smtp_address(name, 1).is_some()) {
             true => write_trust(options.ca_file.as_deref())?,
             false => None,
         };
-        Ok(Serving { operations: services.operations(), services, file, admin, token, callers: options.callers, trust })
+        Ok(Serving {
+            operations: services.operations(),
+            services,
+            file,
+            admin,
+            token,
+            callers: options.callers,
+            trust,
+        })
     }
 
     /// The services.
@@ -112,7 +125,13 @@ impl Serving {
     /// What a user needs to know to begin: addresses and lines to paste.
     #[must_use]
     pub fn banner(&self) -> String {
-        banner::render(&self.services, self.callers, self.admin, &self.token, self.trust.as_ref().map(|(trust, _)| trust))
+        banner::render(
+            &self.services,
+            self.callers,
+            self.admin,
+            &self.token,
+            self.trust.as_ref().map(|(trust, _)| trust),
+        )
     }
 
     /// Closes the ports, settles the services and closes the ledger.
@@ -120,7 +139,8 @@ impl Serving {
     /// # Errors
     /// When the ledger could not be written to its file.
     pub async fn end(self) -> Result<Ended, ServeError> {
-        // First, so that the replies of callers that still wait are in the ledger, and nothing comes behind the last commit.
+        // First, so that the replies of callers that still wait are in the ledger, and nothing comes behind
+        // the last commit.
         self.services.close_ports().await;
         self.services.settle().await;
         self.services.record_left_behind().await;
@@ -151,8 +171,8 @@ pub fn stop_signal() -> Result<impl Future<Output = ()>, ServeError> {
     })
 }
 
-/// Writes the files by which clients can verify the mail server: the authority to the file that the user names, what else there is to a
-/// folder of its own.
+/// Writes the files by which clients can verify the mail server: the authority to the file that the user
+/// names, what else there is to a folder of its own.
 fn write_trust(ca_file: Option<&std::path::Path>) -> Result<Option<(Trust, Scratch)>, ServeError> {
     let scratch = Scratch::new().map_err(ServeError::Runtime)?;
     let (ca, bundle) = (scratch.path().join("ca.pem"), scratch.path().join("ca-bundle.pem"));

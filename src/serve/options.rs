@@ -24,7 +24,8 @@ pub struct Options {
     pub fault_file: Option<PathBuf>,
     /// How services treat keys, where not in their own way.
     pub idempotency: Vec<(String, Profile)>,
-    /// The ports of services, where not chosen by the system; `smtp` is that of the email service for SMTP, `smtps` that for SMTP over TLS.
+    /// The ports of services, where not chosen by the system; `smtp` is that of the email service for SMTP,
+    /// `smtps` that for SMTP over TLS.
     pub ports: Vec<(String, u16)>,
     /// How many callers there are.
     pub callers: u32,
@@ -58,10 +59,12 @@ impl Options {
             }
         }
         let all = self.services.is_empty() && self.files.is_empty();
-        let is_wanted = |name: &&str| (all || self.services.iter().any(|wanted| wanted == name)) && !own.contains(name);
+        let is_wanted =
+            |name: &&str| (all || self.services.iter().any(|wanted| wanted == name)) && !own.contains(name);
         let names: Vec<&'static str> = SHIPPED.into_iter().filter(is_wanted).collect();
         let started = || names.iter().copied().chain(own.iter().copied());
-        let named = self.idempotency.iter().map(|(name, _)| name).chain(self.ports.iter().map(|(name, _)| name));
+        let named =
+            self.idempotency.iter().map(|(name, _)| name).chain(self.ports.iter().map(|(name, _)| name));
         for name in named {
             if !started().chain(["smtp", "smtps"]).any(|known| known == name) {
                 return Err(unknown(name, started().collect()));
@@ -71,8 +74,10 @@ impl Options {
     }
 
     pub(super) fn of_service(&self, name: &str) -> ServiceOptions {
-        let port_of = |wanted: &str| self.ports.iter().find(|(service, _)| service == wanted).map(|(_, port)| *port);
-        let profile = self.idempotency.iter().find(|(service, _)| service == name).map(|(_, profile)| *profile);
+        let port_of =
+            |wanted: &str| self.ports.iter().find(|(service, _)| service == wanted).map(|(_, port)| *port);
+        let profile =
+            self.idempotency.iter().find(|(service, _)| service == name).map(|(_, profile)| *profile);
         ServiceOptions {
             idempotency: profile.map(Idempotency::new),
             port: port_of(name),

@@ -19,7 +19,8 @@ pub(super) fn ranges(numbers: &[u64]) -> String {
         words.push("...".to_owned());
         words.push(run(*first, *last));
     }
-    let count = if numbers.len() > COUNTABLE { format!(" ({})", grouped(numbers.len())) } else { String::new() };
+    let count =
+        if numbers.len() > COUNTABLE { format!(" ({})", grouped(numbers.len())) } else { String::new() };
     format!("{}{count}", words.join(", "))
 }
 
@@ -61,6 +62,9 @@ mod tests {
 
     #[test]
     fn thousands_are_set_apart() {
-        assert_eq!([0, 12, 999, 1_000, 195_481, 1_234_567].map(grouped), ["0", "12", "999", "1,000", "195,481", "1,234,567"]);
+        assert_eq!(
+            [0, 12, 999, 1_000, 195_481, 1_234_567].map(grouped),
+            ["0", "12", "999", "1,000", "195,481", "1,234,567"]
+        );
     }
 }

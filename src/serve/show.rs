@@ -1,7 +1,8 @@
-//! One entry of the ledger as a line that a person reads. Everything that a caller said is made harmless first.
+//! One entry of the ledger as a line that a person reads. Everything that a caller said is made harmless
+//! first.
 
 use anstyle::{AnsiColor, Style};
-use mock_services::ledger::{AtDoor, ClosedBy, Entry, Event, How, SilenceEnd};
+use mock_services::ledger::{BarrierEvent, ClosedBy, Entry, Event, How, SilenceEnd};
 use mock_services::service::Fields;
 use mock_services::yaml::shown;
 
@@ -22,18 +23,30 @@ pub fn line(entry: &Entry) -> Option<String> {
             let replay = if received.replay { "  (answered before under this key)" } else { "" };
             let fields = fields(&received.fields);
             let caller = received.caller;
-            let who = format!("attempt {}  caller {caller}  {}{fields}{key}{replay}", received.attempt, received.operation);
+            let who = format!(
+                "attempt {}  caller {caller}  {}{fields}{key}{replay}",
+                received.attempt, received.operation
+            );
             (Style::new(), "received", who)
         }
         Event::Refused { service, method, path, status, caller, reason, .. } => {
-            let request = if method.is_empty() { "unreadable".to_owned() } else { format!("{} {}", shown(method), shown(path)) };
-            let reason = reason.as_ref().map(|reason| format!("  {}", one_line(reason, REASON))).unwrap_or_default();
+            let request = if method.is_empty() {
+                "unreadable".to_owned()
+            } else {
+                format!("{} {}", shown(method), shown(path))
+            };
+            let reason =
+                reason.as_ref().map(|reason| format!("  {}", one_line(reason, REASON))).unwrap_or_default();
             let status = if *status == 0 { String::new() } else { format!("  {status}") };
             (FAINT, "refused", format!("{service}  caller {caller}  {request}{status}{reason}"))
         }
         Event::Fault { attempt, commit, reply, fault, drawn } => {
             let after = drawn.as_ref().map(|time| format!(" (after {time})")).unwrap_or_default();
-            (BAD, "fault", format!("attempt {attempt}  fault {}: commit {commit}{after}, reply {reply}", fault + 1))
+            (
+                BAD,
+                "fault",
+                format!("attempt {attempt}  fault {}: commit {commit}{after}, reply {reply}", fault + 1),
+            )
         }
         Event::Committed { attempt, effect, id, fields: about, how } => {
             let by = if *attempt == 0 { "by itself".to_owned() } else { format!("attempt {attempt}") };
@@ -42,9 +55,11 @@ pub fn line(entry: &Entry) -> Option<String> {
         Event::Withheld { attempt, effect, fields: about, .. } => {
             (FAINT, "withheld", format!("attempt {attempt}  {effect}{}", fields(about)))
         }
-        Event::Lapsed { attempt, status } => {
-            (FAINT, "lapsed", format!("attempt {attempt}  when its time came, the service refused it with {status}"))
-        }
+        Event::Lapsed { attempt, status } => (
+            FAINT,
+            "lapsed",
+            format!("attempt {attempt}  when its time came, the service refused it with {status}"),
+        ),
         Event::Unsent { attempt, bytes } => {
             (BAD, "unsent", format!("attempt {attempt}  the caller had left: only {bytes} bytes were taken"))
         }
@@ -60,7 +75,11 @@ pub fn line(entry: &Entry) -> Option<String> {
                 Some(SilenceEnd::Limit) => ", until the services stopped",
                 None => "",
             };
-            (style, "replied", format!("attempt {attempt}  {reply}{status}, {bytes} bytes{part}{replay}{wait}{silence}"))
+            (
+                style,
+                "replied",
+                format!("attempt {attempt}  {reply}{status}, {bytes} bytes{part}{replay}{wait}{silence}"),
+            )
         }
         Event::Closed { connection, by, .. } => {
             let by = match by {
@@ -72,11 +91,11 @@ pub fn line(entry: &Entry) -> Option<String> {
         }
         Event::Door { caller, what } => {
             let what = match what {
-                AtDoor::Held => "waits at the door",
-                AtDoor::Admitted => "is let in",
-                AtDoor::GaveUp => "gave up at the door",
-                AtDoor::Absent => "ended without having come to the door",
-                AtDoor::Late => "wrote after the door had opened without it",
+                BarrierEvent::Held => "waits at the door",
+                BarrierEvent::Admitted => "is let in",
+                BarrierEvent::GaveUp => "gave up at the door",
+                BarrierEvent::Absent => "ended without having come to the door",
+                BarrierEvent::Late => "wrote after the door had opened without it",
             };
             (FAINT, "door", format!("caller {caller} {what}"))
         }

@@ -71,13 +71,15 @@ pub fn render(ended: &Ended) -> String {
     let listed = listed(&groups);
     let width = listed.iter().map(|group| group.effect.len()).max().unwrap_or_default();
     for group in &listed {
-        let times = if group.times == 1 { "once".to_owned() } else { format!("{} times", grouped(group.times)) };
+        let times =
+            if group.times == 1 { "once".to_owned() } else { format!("{} times", grouped(group.times)) };
         let by = match group.attempts.as_slice() {
             [0] => "by itself".to_owned(),
             [attempt] => format!("by attempt {attempt}"),
             attempts => format!("by attempts {}", ranges(attempts)),
         };
-        let _ = writeln!(text, "  {:<width$}  {times:<9}{}  {by}", group.effect, show::fields(&group.identity));
+        let _ =
+            writeln!(text, "  {:<width$}  {times:<9}{}  {by}", group.effect, show::fields(&group.identity));
     }
     text.push_str(&unlisted(&groups, &listed));
     text.push_str(&counts(&ended.entries));
@@ -112,8 +114,10 @@ fn unlisted(groups: &[Group], listed: &[&Group]) -> String {
     if more == 0 {
         return String::new();
     }
-    let (all, shown) =
-        (groups.iter().filter(|group| group.times > 1).count(), listed.iter().filter(|group| group.times > 1).count());
+    let (all, shown) = (
+        groups.iter().filter(|group| group.times > 1).count(),
+        listed.iter().filter(|group| group.times > 1).count(),
+    );
     let how = match all - shown {
         0 => "each committed once".to_owned(),
         several => format!("{} of them committed more than once", grouped(several)),
@@ -133,7 +137,8 @@ fn counts(entries: &[Entry]) -> String {
             _ => {}
         }
     }
-    let counted = |count: usize, what: &str| format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" });
+    let counted =
+        |count: usize, what: &str| format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" });
     let keys = match keys.len() {
         0 => "without a key".to_owned(),
         count => format!("with {}", counted(count, "different key")),
@@ -165,7 +170,10 @@ mod tests {
     #[test]
     fn many_attempts_are_one_range_with_a_count() {
         let text = render(&ended((1..=195_481).map(|attempt| (attempt, "1".to_owned()))));
-        assert!(text.contains("195,481 times") && text.contains("by attempts 1-195481 (195,481)\n"), "{text}");
+        assert!(
+            text.contains("195,481 times") && text.contains("by attempts 1-195481 (195,481)\n"),
+            "{text}"
+        );
         assert!(text.len() < 400, "{text}");
     }
 

@@ -1,4 +1,5 @@
-//! The command that a user has run before each trial, to reset what outlives one. It is told the opaque name of the trial and nothing of its case.
+//! The command that a user has run before each trial, to reset what outlives one. It is told the opaque name
+//! of the trial and nothing of its case.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,7 +32,8 @@ impl Before {
     /// Runs the command of these settings to its end, where there is one.
     ///
     /// # Errors
-    /// Where it could not be started, failed, took too long, or left processes running: why, with its last lines.
+    /// Where it could not be started, failed, took too long, or left processes running: why, with its last
+    /// lines.
     pub async fn run(&self, settings: &Settings) -> Result<(), String> {
         let Some(program) = settings.before.clone() else { return Ok(()) };
         let shown = self.hide.text(&program.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
@@ -51,7 +53,9 @@ impl Before {
         let told = supervised.follow(limits, &self.shared_dir, None, &mut ordered).await;
         let how = match &told.how {
             How::Exited(0) if told.left == 0 => return Ok(()),
-            How::Exited(0) => "left processes running, which were ended: let it wait for what it starts".to_owned(),
+            How::Exited(0) => {
+                "left processes running, which were ended: let it wait for what it starts".to_owned()
+            }
             How::Exited(status) => format!("exited with {status}"),
             How::Signalled(signal) => format!("was ended by signal {signal}"),
             How::TimeUp => format!("did not end within {} s", TIME.as_secs()),

@@ -62,7 +62,9 @@ impl Hide {
         if let Some(ledger) = &self.0 {
             return ledger.redacted_part(text, part);
         }
-        let floor = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        let floor = |at: usize| {
+            (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
+        };
         text[floor(part.start).min(floor(part.end))..floor(part.end)].to_owned()
     }
 }

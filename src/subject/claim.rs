@@ -1,5 +1,5 @@
-//! What a subject says of its task, found where its settings say. It reads one file, and nothing that a subject writes there or
-//! elsewhere is trusted to be short, whole or sensible.
+//! What a subject says of its task, found where its settings say. It reads one file, and nothing that a
+//! subject writes there or elsewhere is trusted to be short, whole or sensible.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
 
 use super::{ClaimHeard, ClaimSource, Hide, How};
-use crate::scenario::Said;
+use crate::scenario::ClaimedOutcome;
 
 /// The longest message that is kept, in bytes.
 const MESSAGE: usize = 4000;
@@ -53,8 +53,13 @@ pub(super) struct Times {
     pub(super) limit: Duration,
 }
 
-/// The claim of a start that did not end before its time was up, and when it was made. What it said when it was told to stop is no claim.
-pub(super) fn before_the_limit(source: &ClaimSource, heard: &Heard<'_>, times: Times) -> (ClaimHeard, Option<Duration>) {
+/// The claim of a start that did not end before its time was up, and when it was made. What it said when it
+/// was told to stop is no claim.
+pub(super) fn before_the_limit(
+    source: &ClaimSource,
+    heard: &Heard<'_>,
+    times: Times,
+) -> (ClaimHeard, Option<Duration>) {
     let claim = taken(source, heard);
     let at = match claim.from {
         Some("result-file") => times.file,
@@ -128,8 +133,11 @@ fn read_regular(path: &Path) -> io::Result<String> {
 
 /// The text of these bytes: UTF-16 where every second byte is zero, as some shells write it, otherwise UTF-8.
 fn decoded(bytes: &[u8]) -> String {
-    let unmarked = bytes.strip_prefix(b"\xff\xfe").or_else(|| bytes.strip_prefix(b"\xfe\xff")).unwrap_or(bytes);
-    let units = |of: fn([u8; 2]) -> u16| unmarked.chunks_exact(2).map(|pair| of([pair[0], pair[1]])).collect::<Vec<u16>>();
+    let unmarked =
+        bytes.strip_prefix(b"\xff\xfe").or_else(|| bytes.strip_prefix(b"\xfe\xff")).unwrap_or(bytes);
+    let units = |of: fn([u8; 2]) -> u16| {
+        unmarked.chunks_exact(2).map(|pair| of([pair[0], pair[1]])).collect::<Vec<u16>>()
+    };
     match unmarked {
         [_, 0, ..] => String::from_utf16_lossy(&units(u16::from_le_bytes)),
         [0, _, ..] => String::from_utf16_lossy(&units(u16::from_be_bytes)),
@@ -137,24 +145,29 @@ fn decoded(bytes: &[u8]) -> String {
     }
 }
 
-/// An output without what only a terminal understands: colors, and the zero bytes and broken mark of UTF-16. A carriage return ends a line, because
-/// a progress bar writes over what stood there.
+/// An output without what only a terminal understands: colors, and the zero bytes and broken mark of UTF-16.
+/// A carriage return ends a line, because a progress bar writes over what stood there.
 fn readable(output: &str) -> String {
     let output = output.replace('\0', "");
     strip_str(output.trim_start_matches('\u{fffd}')).to_string().replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// The last line that is a claim: a JSON object whose `outcome` is one of the words. Objects of other programs have an `outcome`, too, so only where
-/// there is no claim is the last object with a text for its outcome taken for an attempt at one, which is a problem.
+/// The last line that is a claim: a JSON object whose `outcome` is one of the words. Objects of other
+/// programs have an `outcome`, too, so only where there is no claim is the last object with a text for its
+/// outcome taken for an attempt at one, which is a problem.
 fn last_line(stdout: &str, hide: &Hide) -> Option<ClaimHeard> {
-    let mut lines = stdout.lines().rev().map(|line| line.trim().trim_start_matches('\u{feff}')).filter(|line| !line.is_empty());
+    let mut lines = stdout
+        .lines()
+        .rev()
+        .map(|line| line.trim().trim_start_matches('\u{feff}'))
+        .filter(|line| !line.is_empty());
     let last = lines.next()?;
     let lines: Vec<&str> = std::iter::once(last).chain(lines).filter(|line| line.starts_with('{')).collect();
     // Behind it stands nothing that is a claim on a line of its own.
     if let Some(text) = over_lines(stdout) {
         return Some(read(text, "last-line", "the end of the output", hide));
     }
-    let claims = |line: &&&str| outcome(line).is_some_and(|word| Said::named(&word).is_some());
+    let claims = |line: &&&str| outcome(line).is_some_and(|word| ClaimedOutcome::named(&word).is_some());
     let tries = |line: &&&str| outcome(line).is_some();
     if let Some(line) = lines.iter().find(claims).or_else(|| lines.iter().find(tries)) {
         return Some(read(line, "last-line", "the last line", hide));
@@ -169,7 +182,7 @@ fn over_lines(stdout: &str) -> Option<&str> {
     let is_first = |(at, _): &(usize, &str)| text[..*at].is_empty() || text[..*at].ends_with('\n');
     let begins = text.rmatch_indices("{\n").filter(is_first).take(MOST_BEGINNINGS);
     let mut texts = begins.filter(|_| text.ends_with('}')).map(|(at, _)| &text[at..]);
-    texts.find(|text| outcome(text).is_some_and(|word| Said::named(&word).is_some()))
+    texts.find(|text| outcome(text).is_some_and(|word| ClaimedOutcome::named(&word).is_some()))
 }
 
 /// What an object says of its outcome, where that is a text.
@@ -180,7 +193,7 @@ fn outcome(text: &str) -> Option<String> {
     }
 }
 
-fn exit_status(statuses: &[(i32, Said)], how: &How) -> Option<ClaimHeard> {
+fn exit_status(statuses: &[(i32, ClaimedOutcome)], how: &How) -> Option<ClaimHeard> {
     let How::Exited(status) = how else { return None };
     match statuses.iter().find(|(listed, _)| listed == status) {
         Some((_, said)) => Some(heard(*said, "exit-status", String::new())),
@@ -189,9 +202,10 @@ fn exit_status(statuses: &[(i32, Said)], how: &How) -> Option<ClaimHeard> {
 }
 
 /// What the text says that occurs last; of those that end at the same place, the longest.
-fn pattern(patterns: &[(String, Said)], text: &str, hide: &Hide) -> Option<ClaimHeard> {
+fn pattern(patterns: &[(String, ClaimedOutcome)], text: &str, hide: &Hide) -> Option<ClaimHeard> {
     let places = patterns.iter().filter(|(wanted, _)| !wanted.is_empty());
-    let found = places.filter_map(|(wanted, said)| text.rfind(wanted.as_str()).map(|at| (at + wanted.len(), wanted, said)));
+    let found = places
+        .filter_map(|(wanted, said)| text.rfind(wanted.as_str()).map(|at| (at + wanted.len(), wanted, said)));
     let (end, wanted, said) = found.max_by_key(|(end, wanted, _)| (*end, wanted.len()))?;
     let start = text[..end - wanted.len()].rfind('\n').map_or(0, |at| at + 1);
     // The whole text is looked at: what its line shows can be the rest of a secret that began above it.
@@ -209,17 +223,23 @@ fn read(text: &str, from: &'static str, what: &str, hide: &Hide) -> ClaimHeard {
         Some(other) => {
             return nonsense(
                 from,
-                format!("`outcome` in {what} is `{}`, no text; {HELP}", shown(&hide.text(&other.to_string()))),
+                format!(
+                    "`outcome` in {what} is `{}`, no text; {HELP}",
+                    shown(&hide.text(&other.to_string()))
+                ),
             );
         }
         None => return nonsense(from, format!("{what} has no `outcome`; {HELP}")),
     };
-    let Some(said) = Said::named(outcome) else {
-        let help = match nearest(outcome, Said::ALL.map(Said::word)) {
+    let Some(said) = ClaimedOutcome::named(outcome) else {
+        let help = match nearest(outcome, ClaimedOutcome::ALL.map(ClaimedOutcome::word)) {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => HELP.to_owned(),
         };
-        return nonsense(from, format!("{what} says the outcome \"{}\", which is none; {help}", shown(&hide.text(outcome))));
+        return nonsense(
+            from,
+            format!("{what} says the outcome \"{}\", which is none; {help}", shown(&hide.text(outcome))),
+        );
     };
     let message = match map.get("message") {
         Some(Value::String(message)) => bounded(message, 0..message.len(), hide),
@@ -266,7 +286,7 @@ fn object(text: &str) -> Result<serde_json::Map<String, Value>, Unread> {
     }
 }
 
-fn heard(said: Said, from: &'static str, message: String) -> ClaimHeard {
+fn heard(said: ClaimedOutcome, from: &'static str, message: String) -> ClaimHeard {
     ClaimHeard { said: Some(said), message, from: Some(from), problem: None }
 }
 
@@ -283,5 +303,4 @@ fn bounded(text: &str, part: Range<usize>, hide: &Hide) -> String {
 }
 
 #[cfg(test)]
-#[path = "claim_tests.rs"]
 mod tests;

@@ -21,7 +21,11 @@ enum Part {
 }
 
 /// The variables of a service that is reached at this URL with this key.
-pub(crate) fn client_variables(service: &str, url: &str, key: &str) -> impl Iterator<Item = (String, String)> {
+pub(crate) fn client_variables(
+    service: &str,
+    url: &str,
+    key: &str,
+) -> impl Iterator<Item = (String, String)> {
     VARIABLES.iter().filter(move |(name, _, _)| *name == service).map(move |(_, variable, part)| {
         let value = match part {
             Part::Url => url,

@@ -1,4 +1,5 @@
-//! `hapax.yaml`: the subjects that a project has names for. Which file, and what it comes to; how it is read is for `config_read`.
+//! `hapax.yaml`: the subjects that a project has names for. Which file, and what it comes to; how it is read
+//! is for `config_read`.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -72,12 +73,13 @@ impl Config {
         // Paths in the file are meant from where it stands.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let source = Source::new(path.display().to_string(), text);
-        let (subjects, default) =
-            read(&source, folder).map_err(|problems| ConfigError::Problems { file: path.to_owned(), problems })?;
+        let (subjects, default) = read(&source, folder)
+            .map_err(|problems| ConfigError::Problems { file: path.to_owned(), problems })?;
         Ok(Config { file: path.to_owned(), subjects, default })
     }
 
-    /// The file that holds for a directory: there, or in the nearest directory above it, up to the root of its repository.
+    /// The file that holds for a directory: there, or in the nearest directory above it, up to the root of
+    /// its repository.
     #[must_use]
     pub fn find(directory: &Path) -> Option<PathBuf> {
         for folder in directory.ancestors() {
@@ -101,7 +103,9 @@ impl Config {
         let Some(name) = name.or(self.default.as_deref()) else {
             return match self.subjects.as_slice() {
                 [only] => Ok(only),
-                _ => Err(ConfigError::NoSubject { help: format!("name one with --subject: {}", listed(names())) }),
+                _ => Err(ConfigError::NoSubject {
+                    help: format!("name one with --subject: {}", listed(names())),
+                }),
             };
         };
         self.subjects.iter().find(|subject| subject.name == name).ok_or_else(|| ConfigError::UnknownSubject {
@@ -116,5 +120,4 @@ impl Config {
 }
 
 #[cfg(test)]
-#[path = "config_tests.rs"]
 mod tests;

@@ -5,7 +5,8 @@ use std::path::Path;
 use mock_services::yaml::{Key, Node, Problems, Reader, Source, listed, nearest, parse, shown};
 
 use super::config_values::{
-    read_claim, read_command, read_env, read_fields, read_hosts, read_operations, read_passed, read_time, read_url,
+    read_claim, read_command, read_env, read_fields, read_hosts, read_operations, read_passed, read_time,
+    read_url,
 };
 use super::port;
 use super::{HostPattern, Hosts, Settings, Signal, Subject, SubjectKind};
@@ -30,7 +31,11 @@ fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>
     };
     let entries = reader.entries(subjects?)?;
     if entries.is_empty() {
-        reader.report_with_help(tree.span, "there is no subject here", "name one: agent: {command: python agent.py}");
+        reader.report_with_help(
+            tree.span,
+            "there is no subject here",
+            "name one: agent: {command: python agent.py}",
+        );
     }
     let names = || entries.iter().map(|(key, _)| key.name.as_str());
     let default = default.and_then(|node| Some((node, reader.text(node)?)));
@@ -41,7 +46,8 @@ fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>
         };
         reader.report_with_help(node.span, format!("there is no subject `{}`", shown(name)), help);
     }
-    let mut subjects: Vec<Subject> = entries.iter().filter_map(|(key, node)| read_subject(reader, key, node, folder)).collect();
+    let mut subjects: Vec<Subject> =
+        entries.iter().filter_map(|(key, node)| read_subject(reader, key, node, folder)).collect();
     for subject in &mut subjects {
         subject.settings.hosts.allow.extend(for_all.allow.iter().cloned());
         subject.settings.hosts.ignore.extend(for_all.ignore.iter().cloned());
@@ -56,7 +62,8 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
     let (fields, can, claim) = (map.optional("fields"), map.optional("can"), map.optional("claim"));
     let (timeout, grace, cancel) = (map.optional("timeout"), map.optional("grace"), map.optional("cancel"));
     let promise = map.optional("promise");
-    let (watch, stdin, client_timeout) = (map.optional("watch"), map.optional("stdin"), map.optional("client_timeout"));
+    let (watch, stdin, client_timeout) =
+        (map.optional("watch"), map.optional("stdin"), map.optional("client_timeout"));
     let (allow, ignore) = (map.optional("allow"), map.optional("ignore"));
     let prepare = map.optional("before");
     let place = map.place();
@@ -71,10 +78,16 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
     let kind = match (command, url) {
         (Some(program), None) => program.map(|program| SubjectKind::Command { program }),
         (None, Some(url)) => url.map(|url| SubjectKind::Http { url, command: None }),
-        (Some(command), Some(url)) => url.zip(command).map(|(url, command)| SubjectKind::Http { url, command: Some(command) }),
+        (Some(command), Some(url)) => {
+            url.zip(command).map(|(url, command)| SubjectKind::Http { url, command: Some(command) })
+        }
         (None, None) if is_known => {
             let help = "say what starts it (`command: python agent.py`) or where it runs (`http: http://127.0.0.1:8080/task`)";
-            reader.report_with_help(place, format!("the subject `{}` has neither `command` nor `http`", shown(&key.name)), help);
+            reader.report_with_help(
+                place,
+                format!("the subject `{}` has neither `command` nor `http`", shown(&key.name)),
+                help,
+            );
             None
         }
         (None, None) => None,
@@ -83,7 +96,11 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
         && url.contains(port::HOLE)
     {
         let help = "say what starts the agent (`command`), or write the port at which it listens";
-        reader.report_with_help(node.span, "only an agent that hapax starts gets a port: there is no `command`", help);
+        reader.report_with_help(
+            node.span,
+            "only an agent that hapax starts gets a port: there is no `command`",
+            help,
+        );
     }
     if let Some(claim) = claim.filter(|_| http.is_some()) {
         let help = "leave `claim` out; answer with {\"outcome\": \"done\", \"message\": \"...\"}";
@@ -95,11 +112,19 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
     }
     if let Some(stdin) = stdin.filter(|_| http.is_some() && command_node.is_none()) {
         let help = "leave `stdin` out, or say what starts the agent (`command`)";
-        reader.report_with_help(stdin.span, "an agent that runs already keeps the standard input that it has", help);
+        reader.report_with_help(
+            stdin.span,
+            "an agent that runs already keeps the standard input that it has",
+            help,
+        );
     }
     let usual = Settings::default();
     let settings = Settings {
-        directory: Some(directory.and_then(|node| reader.text(node)).map_or_else(|| folder.to_owned(), |text| folder.join(text))),
+        directory: Some(
+            directory
+                .and_then(|node| reader.text(node))
+                .map_or_else(|| folder.to_owned(), |text| folder.join(text)),
+        ),
         env: env.map(|node| read_env(reader, node)).unwrap_or_default(),
         pass: pass.map(|node| read_passed(reader, node)).unwrap_or_default(),
         time: timeout.and_then(|node| read_time(reader, node)),
@@ -110,7 +135,9 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
             .and_then(|node| reader.one_of(node, &Promise::ALL.map(|promise| (promise.word(), promise))))
             .unwrap_or_default(),
         claim: claim.and_then(|node| read_claim(reader, node)).unwrap_or_default(),
-        open_input: stdin.and_then(|node| reader.one_of(node, &[("closed", false), ("open", true)])).unwrap_or(usual.open_input),
+        open_input: stdin
+            .and_then(|node| reader.one_of(node, &[("closed", false), ("open", true)]))
+            .unwrap_or(usual.open_input),
         cancel: cancel
             .and_then(|node| reader.one_of(node, &Signal::ALL.map(|signal| (signal.name(), signal))))
             .unwrap_or(usual.cancel),

@@ -15,7 +15,7 @@ use super::port;
 use super::template::Template;
 use super::words::split;
 use super::{ClaimSource, HostError, HostPattern};
-use crate::scenario::{Said, split_can, unknown_api};
+use crate::scenario::{ClaimedOutcome, split_can, unknown_api};
 
 /// A program and its arguments: a list, or one text.
 pub(super) fn read_command(reader: &Reader, node: &Node) -> Option<Vec<String>> {
@@ -27,9 +27,12 @@ pub(super) fn read_command(reader: &Reader, node: &Node) -> Option<Vec<String>> 
                 None
             }
         },
-        Kind::List(items) if !items.is_empty() => {
-            items.iter().map(|item| reader.text(item).map(str::to_owned)).collect::<Vec<_>>().into_iter().collect()
-        }
+        Kind::List(items) if !items.is_empty() => items
+            .iter()
+            .map(|item| reader.text(item).map(str::to_owned))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .collect(),
         _ => reader.unexpected(node, "a command: [python, agent.py] or \"python agent.py\""),
     }
 }
@@ -39,7 +42,11 @@ pub(super) fn read_url(reader: &Reader, node: &Node) -> Option<String> {
     match Target::parse(&port::filled(url, 1)) {
         Ok(_) => Some(url.to_owned()),
         Err(help) => {
-            reader.report_with_help(node.span, format!("`{}` is no URL that hapax can reach", shown(url)), help);
+            reader.report_with_help(
+                node.span,
+                format!("`{}` is no URL that hapax can reach", shown(url)),
+                help,
+            );
             None
         }
     }
@@ -75,7 +82,11 @@ pub(super) fn read_passed(reader: &Reader, node: &Node) -> Vec<String> {
 }
 
 /// Hosts outside of a trial.
-pub(super) fn read_hosts(reader: &Reader, node: &Node, parse: fn(&str) -> Result<HostPattern, HostError>) -> Vec<HostPattern> {
+pub(super) fn read_hosts(
+    reader: &Reader,
+    node: &Node,
+    parse: fn(&str) -> Result<HostPattern, HostError>,
+) -> Vec<HostPattern> {
     let mut hosts = Vec::new();
     for node in reader.list(node).unwrap_or_default() {
         match reader.text(node).map(parse) {
@@ -92,7 +103,8 @@ fn wrong_name(name: &str) -> Option<String> {
     if name.is_empty() || name.contains(['=', '\0']) {
         return Some(format!("`{}` cannot be the name of a variable", shown(name)));
     }
-    name.starts_with("HAPAX_").then(|| format!("`{}` cannot be used: names that begin with HAPAX_ are hapax's own", shown(name)))
+    name.starts_with("HAPAX_")
+        .then(|| format!("`{}` cannot be used: names that begin with HAPAX_ are hapax's own", shown(name)))
 }
 
 /// A duration in which something can be done.
@@ -125,7 +137,9 @@ pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
         let service = name.split_once('.').map(|(service, _)| format!("{service}."));
         let is_shipped = |prefix: &String| shipped.iter().any(|known| known.starts_with(prefix));
         let is_known = match &service {
-            Some(prefix) if is_shipped(prefix) => name.ends_with(".*") || shipped.iter().any(|known| known == name),
+            Some(prefix) if is_shipped(prefix) => {
+                name.ends_with(".*") || shipped.iter().any(|known| known == name)
+            }
             Some(_) => true,
             // A service alone stands for all that it does.
             None => is_shipped(&format!("{name}.")),
@@ -137,7 +151,9 @@ pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
         let help = match nearest(name, shipped.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
             None if is_name(name) => {
-                format!("for all operations of a service of your own write `{name}.*`; otherwise name one: payment.charge")
+                format!(
+                    "for all operations of a service of your own write `{name}.*`; otherwise name one: payment.charge"
+                )
             }
             None => "name a service and what it does: payment.charge".to_owned(),
         };
@@ -148,7 +164,8 @@ pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
 
 /// Whether a text can be the name of a service.
 fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    !text.is_empty()
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
 fn shipped_operations() -> Vec<String> {
@@ -168,7 +185,8 @@ fn shipped_operations() -> Vec<String> {
 pub(super) fn read_claim(reader: &Reader, node: &Node) -> Option<ClaimSource> {
     if !matches!(node.kind, Kind::Map(_)) {
         let words = [("result-file", ClaimSource::ResultFile), ("last-line", ClaimSource::LastLine)];
-        let Some(source) = node.as_text().and_then(|text| words.iter().find(|(word, _)| *word == text)) else {
+        let Some(source) = node.as_text().and_then(|text| words.iter().find(|(word, _)| *word == text))
+        else {
             let help = "or {exit-status: {0: done, 3: unknown}}, or {patterns: {\"order placed\": done}}";
             let message = format!("expected `result-file` or `last-line`, found {}", node.describe());
             reader.report_with_help(node.span, message, help);
@@ -191,20 +209,21 @@ pub(super) fn read_claim(reader: &Reader, node: &Node) -> Option<ClaimSource> {
     }
 }
 
-fn read_statuses(reader: &Reader, node: &Node) -> Option<Vec<(i32, Said)>> {
+fn read_statuses(reader: &Reader, node: &Node) -> Option<Vec<(i32, ClaimedOutcome)>> {
     let mut statuses = Vec::new();
     for ((text, said), (key, _)) in read_said(reader, node)?.into_iter().zip(reader.entries(node)?) {
         match text.parse::<u8>() {
             Ok(status) => statuses.push((status.into(), said)),
-            Err(_) => reader.report(key.span, format!("expected an exit status from 0 to 255, found `{}`", shown(&text))),
+            Err(_) => reader
+                .report(key.span, format!("expected an exit status from 0 to 255, found `{}`", shown(&text))),
         }
     }
     Some(statuses)
 }
 
 /// Texts and what each says; where something is wrong, nothing.
-fn read_said(reader: &Reader, node: &Node) -> Option<Vec<(String, Said)>> {
-    let words = Said::ALL.map(|said| (said.word(), said));
+fn read_said(reader: &Reader, node: &Node) -> Option<Vec<(String, ClaimedOutcome)>> {
+    let words = ClaimedOutcome::ALL.map(|said| (said.word(), said));
     let before = reader.count();
     let mut all = Vec::new();
     for (key, node) in reader.entries(node)? {

@@ -5,12 +5,17 @@ use super::{Settings, Start, client_variables};
 
 /// What every program may see of the parent's environment; beside these all that begins with `LC_`.
 const PASSED: [&str; 9] = ["PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL", "TERM"];
-const PROXIES: [&str; 6] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+const PROXIES: [&str; 6] =
+    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 /// The services are here; everything else is for the recorder.
 const LOCAL: &str = "127.0.0.1,localhost,::1";
 
 /// The variables of the command that is run before a trial: no service, no task and no proxy is among them.
-pub(super) fn before_environment(before: &Before, settings: &Settings, parent: &[(String, String)]) -> Vec<(String, String)> {
+pub(super) fn before_environment(
+    before: &Before,
+    settings: &Settings,
+    parent: &[(String, String)],
+) -> Vec<(String, String)> {
     let mut all = std::collections::BTreeMap::new();
     all.extend(parent.iter().filter(|(name, _)| is_passed(name, settings)).cloned());
     all.extend(settings.env.iter().filter_map(|(name, template)| Some((name.clone(), template.fill(&[])?))));
@@ -23,8 +28,13 @@ fn is_passed(name: &str, settings: &Settings) -> bool {
     PASSED.contains(&name) || name.starts_with("LC_") || settings.pass.iter().any(|passed| passed == name)
 }
 
-/// The variables, each name once, sorted. Later sources win: the parent's, what is passed on, what hapax sets, what the settings say.
-pub(super) fn environment(start: &Start, settings: &Settings, parent: &[(String, String)]) -> Vec<(String, String)> {
+/// The variables, each name once, sorted. Later sources win: the parent's, what is passed on, what hapax
+/// sets, what the settings say.
+pub(super) fn environment(
+    start: &Start,
+    settings: &Settings,
+    parent: &[(String, String)],
+) -> Vec<(String, String)> {
     let mut all = std::collections::BTreeMap::new();
     all.extend(parent.iter().filter(|(name, _)| is_passed(name, settings)).cloned());
     all.extend(PROXIES.map(|name| (name.to_owned(), start.proxy.clone())));
@@ -42,8 +52,11 @@ pub(super) fn environment(start: &Start, settings: &Settings, parent: &[(String,
     }
     for (name, template) in &settings.env {
         let Some(value) = template.fill(&start.services) else { continue };
-        // Clients read either spelling, and the general one where there is no other: who sets one for HTTPS means all of these.
-        let alike = PROXIES.into_iter().filter(|other| other.eq_ignore_ascii_case(name) || leads_past(name, &value, other));
+        // Clients read either spelling, and the general one where there is no other: who sets one for HTTPS
+        // means all of these.
+        let alike = PROXIES
+            .into_iter()
+            .filter(|other| other.eq_ignore_ascii_case(name) || leads_past(name, &value, other));
         all.extend(alike.map(|other| (other.to_owned(), value.clone())));
         all.insert(name.clone(), value);
     }
@@ -53,7 +66,9 @@ pub(super) fn environment(start: &Start, settings: &Settings, parent: &[(String,
 
 /// Whether emptying one proxy would be in vain while the general one leads to the recorder.
 fn leads_past(name: &str, value: &str, other: &str) -> bool {
-    value.is_empty() && PROXIES.iter().any(|proxy| proxy.eq_ignore_ascii_case(name)) && other.eq_ignore_ascii_case("all_proxy")
+    value.is_empty()
+        && PROXIES.iter().any(|proxy| proxy.eq_ignore_ascii_case(name))
+        && other.eq_ignore_ascii_case("all_proxy")
 }
 
 fn of_the_start(start: &Start) -> [(String, String); 7] {
@@ -71,5 +86,4 @@ fn of_the_start(start: &Start) -> [(String, String); 7] {
 }
 
 #[cfg(test)]
-#[path = "environment_tests.rs"]
 mod tests;

@@ -1,5 +1,5 @@
-//! Forwards what a subject sends to an allowed host: a tunnel for CONNECT, one request for each connection otherwise. What it forwards ends with
-//! the trial, because the recorder owns its task.
+//! Forwards what a subject sends to an allowed host: a tunnel for CONNECT, one request for each connection
+//! otherwise. What it forwards ends with the trial, because the recorder owns its task.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,8 +20,13 @@ pub(super) async fn connect(wanted: &Escape, own: &[OwnPort]) -> Result<TcpStrea
     let reaching = async {
         let found: Vec<SocketAddr> = lookup_host((wanted.host.as_str(), wanted.port)).await?.collect();
         // A name for this machine must not lead to a service of the trial past its own address.
-        if found.iter().any(|address| is_here(address.ip()) && own.iter().any(|own| own.port == address.port())) {
-            return Err(io::Error::other("it is a service of this trial, which the proxy does not forward to"));
+        if found
+            .iter()
+            .any(|address| is_here(address.ip()) && own.iter().any(|own| own.port == address.port()))
+        {
+            return Err(io::Error::other(
+                "it is a service of this trial, which the proxy does not forward to",
+            ));
         }
         TcpStream::connect(found.as_slice()).await
     };
@@ -32,7 +37,12 @@ pub(super) async fn connect(wanted: &Escape, own: &[OwnPort]) -> Result<TcpStrea
 }
 
 /// Hands over what was read so far, and then everything that either side sends, until both have ended.
-pub(super) async fn forward(mut client: TcpStream, mut host: TcpStream, wanted: &Escape, read: &[u8]) -> io::Result<()> {
+pub(super) async fn forward(
+    mut client: TcpStream,
+    mut host: TcpStream,
+    wanted: &Escape,
+    read: &[u8],
+) -> io::Result<()> {
     if wanted.method == "CONNECT" {
         let body = head_end(read).map_or(&[][..], |end| &read[end..]);
         client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
@@ -48,15 +58,18 @@ pub(super) fn head_end(read: &[u8]) -> Option<usize> {
     read.windows(4).position(|end| end == b"\r\n\r\n").map(|at| at + 4)
 }
 
-/// A request as its host expects it: with the path alone, without what is meant for a proxy, and as the last one on its connection, because
-/// the next can be for another host.
+/// A request as its host expects it: with the path alone, without what is meant for a proxy, and as the last
+/// one on its connection, because the next can be for another host.
 fn for_the_host(read: &[u8]) -> Vec<u8> {
     let end = head_end(read).unwrap_or(read.len());
     let head = String::from_utf8_lossy(&read[..end]);
     let mut lines = head.trim_end_matches("\r\n").split("\r\n");
     let mut words = lines.next().unwrap_or_default().splitn(3, ' ');
-    let (method, target, version) =
-        (words.next().unwrap_or_default(), words.next().unwrap_or_default(), words.next().unwrap_or("HTTP/1.1"));
+    let (method, target, version) = (
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or("HTTP/1.1"),
+    );
     let path = match target.split_once("://").map(|(_, rest)| rest) {
         None => target.to_owned(),
         Some(rest) => match rest.find(['/', '?']).map(|at| &rest[at..]) {
@@ -71,7 +84,8 @@ fn for_the_host(read: &[u8]) -> Vec<u8> {
     let mut out = format!("{method} {path} {version}\r\n");
     for line in lines {
         let name = name(line);
-        if !(name.starts_with("proxy-") || !upgrades && matches!(name.as_str(), "connection" | "keep-alive")) {
+        if !(name.starts_with("proxy-") || !upgrades && matches!(name.as_str(), "connection" | "keep-alive"))
+        {
             out.push_str(line);
             out.push_str("\r\n");
         }
@@ -97,9 +111,13 @@ mod tests {
             "POST /v1?x=1 HTTP/1.1\r\nHost: a.example:81\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody"
         );
         assert!(told("GET http://a.example HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("GET / HTTP/1.1\r\n"));
-        assert!(told("GET http://a.example?q=/ HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("GET /?q=/ HTTP/1.1\r\n"));
+        assert!(
+            told("GET http://a.example?q=/ HTTP/1.1\r\nHost: a\r\n\r\n")
+                .starts_with("GET /?q=/ HTTP/1.1\r\n")
+        );
         assert!(told("GET /x HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("GET /x HTTP/1.1\r\n"));
-        let upgrade = "GET http://a/ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+        let upgrade =
+            "GET http://a/ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
         assert_eq!(told(upgrade), upgrade.replace("http://a/ws", "/ws"));
     }
 }

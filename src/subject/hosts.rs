@@ -1,5 +1,5 @@
-//! Which hosts outside of a trial a subject may reach: those that are allowed are forwarded, those that are ignored are refused without a
-//! finding, and every other one is refused with a finding. Pure.
+//! Which hosts outside of a trial a subject may reach: those that are allowed are forwarded, those that are
+//! ignored are refused without a finding, and every other one is refused with a finding. Pure.
 
 use std::net::IpAddr;
 
@@ -54,7 +54,8 @@ pub enum Treatment {
 }
 
 impl Hosts {
-    /// What becomes of a request to this host, whose name has small letters. What is allowed comes before what is ignored.
+    /// What becomes of a request to this host, whose name has small letters. What is allowed comes before
+    /// what is ignored.
     #[must_use]
     pub fn treatment(&self, host: &str, port: u16) -> Treatment {
         let is_one = |patterns: &[HostPattern]| patterns.iter().any(|pattern| pattern.matches(host, port));
@@ -112,7 +113,10 @@ impl HostPattern {
             return Err(wrong(format!("`{}` ignores hosts of every name", shown(text)), help));
         }
         if let Some((real, service)) = REAL_APIS.iter().find(|(real, _)| pattern.covers(real)) {
-            let message = format!("`{}` would hide requests to {real}, for which the service `{service}` stands", shown(text));
+            let message = format!(
+                "`{}` would hide requests to {real}, for which the service `{service}` stands",
+                shown(text)
+            );
             return Err(wrong(message, "name the hosts that the agent does not need one by one"));
         }
         Ok(pattern)
@@ -168,5 +172,4 @@ fn wrong(message: String, help: &str) -> HostError {
 }
 
 #[cfg(test)]
-#[path = "hosts_tests.rs"]
 mod tests;

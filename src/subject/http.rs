@@ -1,5 +1,6 @@
-//! An agent that takes its task over HTTP and answers with its claim. Where hapax starts it, it runs under a supervisor as any
-//! command does, and blows strike it; where it runs already, hapax can do no more than close its side of the connection.
+//! An agent that takes its task over HTTP and answers with its claim. Where hapax starts it, it runs under a
+//! supervisor as any command does, and blows strike it; where it runs already, hapax can do no more than
+//! close its side of the connection.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use super::http_wire::{Answer, Target, read_answer};
 use super::listener::{self, Owner};
 use super::port::{self, FreePort};
 use super::running::{Handle, Landing, Ordered, Running};
-use super::supervisor::Blow;
+use super::supervisor::SupervisorOrder;
 use super::{Ended, How, Settings, Start, Template, claim, supervised};
 use crate::report::Output;
 
@@ -45,13 +46,16 @@ pub(super) fn start(url: &str, command: Option<Vec<String>>, settings: Settings,
                 ended
             })
         }
-        (Ok(target), None) => Running::new(&start.clone(), |ordered| already_running(target, settings.watch, start, ordered)),
+        (Ok(target), None) => {
+            Running::new(&start.clone(), |ordered| already_running(target, settings.watch, start, ordered))
+        }
     }
 }
 
 /// What starts an agent, with the port at which it is to listen.
 fn told_port(command: Vec<String>, mut settings: Settings, port: u16) -> (Vec<String>, Settings) {
-    settings.env = settings.env.into_iter().map(|(name, template)| (name, template.with_port(port))).collect();
+    settings.env =
+        settings.env.into_iter().map(|(name, template)| (name, template.with_port(port))).collect();
     if let Ok(number) = Template::parse(&port.to_string()) {
         settings.env.push(("HAPAX_PORT".to_owned(), number));
     }
@@ -87,7 +91,8 @@ async fn with_command(
     let asked = async {
         tokio::select! {
             answered = &mut asking => Ok(answered),
-            // An agent that ends by itself can have answered before: then the answer is in the socket already.
+            // An agent that ends by itself can have answered before: then the answer is in the socket
+            // already.
             ended = &mut end => match timeout(IN_SOCKET, &mut asking).await {
                 Ok(Ok(Ok(answer))) if matches!(ended.how, How::Exited(_)) => Err((ended, Some(answer))),
                 _ => Err((ended, None)),
@@ -115,7 +120,8 @@ async fn with_command(
         // How it ended says why there is no answer.
         Err((ended, None)) => return ended,
     };
-    // What it does in the background counts, too. Without an answer it may have been struck: then it closes its connections before it ends.
+    // What it does in the background counts, too. Without an answer it may have been struck: then it closes
+    // its connections before it ends.
     let stays = timeout(if answered.is_ok() { watch } else { FALLING }, &mut end);
     let mut ended = match passing_on(stays, &handle, &mut ordered).await {
         Ok(ended) if answered.is_err() => return ended,
@@ -128,7 +134,9 @@ async fn with_command(
         }
     };
     match answered {
-        Ok((status, body)) => (ended.how, ended.claim) = (How::Answered(status), claim::in_answer(&body, &hide)),
+        Ok((status, body)) => {
+            (ended.how, ended.claim) = (How::Answered(status), claim::in_answer(&body, &hide))
+        }
         Err(why) => (ended.how, ended.claim) = (How::NoAnswer(why.clone()), claim::without_answer(&why)),
     }
     ended
@@ -146,7 +154,11 @@ fn answers_instead(line: &TcpStream, supervisor: Option<u32>) -> Option<String> 
 }
 
 /// Passes blows on to the agent until something is done.
-async fn passing_on<T>(until: impl Future<Output = T>, agent: &Handle, ordered: &mut UnboundedReceiver<Ordered>) -> T {
+async fn passing_on<T>(
+    until: impl Future<Output = T>,
+    agent: &Handle,
+    ordered: &mut UnboundedReceiver<Ordered>,
+) -> T {
     let mut until = pin!(until);
     loop {
         tokio::select! {
@@ -156,7 +168,12 @@ async fn passing_on<T>(until: impl Future<Output = T>, agent: &Handle, ordered: 
     }
 }
 
-async fn already_running(target: Target, watch: Duration, start: Start, mut ordered: UnboundedReceiver<Ordered>) -> Ended {
+async fn already_running(
+    target: Target,
+    watch: Duration,
+    start: Start,
+    mut ordered: UnboundedReceiver<Ordered>,
+) -> Ended {
     let at = &target.authority;
     let line = match timeout(start.limits.time, target.connect()).await {
         Ok(Ok(line)) => line,
@@ -188,11 +205,12 @@ async fn already_running(target: Target, watch: Duration, start: Start, mut orde
             },
             Some(Ordered { blow, landed }) = ordered.recv() => {
                 match blow {
-                    Blow::Cancel => drop(cancel.take()),
-                    // Nothing can be stopped here, so that the `cancel` that follows comes behind the reply, and may come late.
-                    Blow::Hold => {}
-                    Blow::TimeUp => return end(&start, How::TimeUp),
-                    Blow::Kill | Blow::Stop | Blow::Freeze | Blow::Thaw => {
+                    SupervisorOrder::Cancel => drop(cancel.take()),
+                    // Nothing can be stopped here, so that the `cancel` that follows comes behind the reply,
+                    // and may come late.
+                    SupervisorOrder::Hold => {}
+                    SupervisorOrder::TimeUp => return end(&start, How::TimeUp),
+                    SupervisorOrder::Kill | SupervisorOrder::Stop | SupervisorOrder::Freeze | SupervisorOrder::Thaw => {
                         let why = "it was not started by hapax, which cannot interrupt it; say in hapax.yaml what starts it (`command`)";
                         return unstartable(&start, format!("the agent at {at}: {why}"));
                     }
@@ -214,7 +232,12 @@ async fn listening(target: &Target) -> TcpStream {
 }
 
 /// Hands the body over and waits for the answer. Our side of the connection is closed when it is cancelled.
-async fn ask(target: &Target, line: TcpStream, body: &str, cancelled: Option<oneshot::Receiver<()>>) -> Result<Answer, String> {
+async fn ask(
+    target: &Target,
+    line: TcpStream,
+    body: &str,
+    cancelled: Option<oneshot::Receiver<()>>,
+) -> Result<Answer, String> {
     let (mut read, mut write) = line.into_split();
     let request = target.request(body);
     let handing = async {

@@ -34,7 +34,9 @@ impl Target {
         let at = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(at);
         let (host, port) = match authority.rsplit_once(':') {
-            Some((host, port)) if !port.ends_with(']') => (host, port.parse().map_err(|_| format!("`{port}` is no port"))?),
+            Some((host, port)) if !port.ends_with(']') => {
+                (host, port.parse().map_err(|_| format!("`{port}` is no port"))?)
+            }
             _ => (authority, 80),
         };
         let host = host.trim_matches(['[', ']']).to_owned();
@@ -75,7 +77,9 @@ pub(super) async fn read_answer(line: &mut (impl AsyncRead + Unpin)) -> Result<A
     loop {
         let ended = match line.read_buf(&mut bytes).await {
             Ok(count) => count == 0,
-            Err(_) if bytes.is_empty() => return Err("it closed the connection before it answered".to_owned()),
+            Err(_) if bytes.is_empty() => {
+                return Err("it closed the connection before it answered".to_owned());
+            }
             Err(error) => return Err(format!("its answer broke off: {error}")),
         };
         if let Some(answer) = parse(&bytes, ended)? {
@@ -85,7 +89,11 @@ pub(super) async fn read_answer(line: &mut (impl AsyncRead + Unpin)) -> Result<A
             return Err(format!("its answer is larger than {} KiB", MOST / 1024));
         }
         if ended {
-            let why = if bytes.is_empty() { "it closed the connection before it answered" } else { "its answer broke off" };
+            let why = if bytes.is_empty() {
+                "it closed the connection before it answered"
+            } else {
+                "its answer broke off"
+            };
             return Err(why.to_owned());
         }
     }
@@ -103,15 +111,19 @@ fn parse(bytes: &[u8], ended: bool) -> Result<Option<Answer>, String> {
         return parse(body, ended);
     }
     let headers: Vec<(&str, &str)> = lines.filter_map(|line| line.split_once(':')).collect();
-    let header = |wanted: &str| headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value.trim());
-    let whole = if header("transfer-encoding").is_some_and(|value| value.to_ascii_lowercase().contains("chunked")) {
-        unchunked(body)?
-    } else if let Some(length) = header("content-length") {
-        let length: usize = length.parse().map_err(|_| "its answer has a length that is no number".to_owned())?;
-        body.get(..length).map(<[u8]>::to_vec)
-    } else {
-        ended.then(|| body.to_vec())
+    let header = |wanted: &str| {
+        headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value.trim())
     };
+    let whole =
+        if header("transfer-encoding").is_some_and(|value| value.to_ascii_lowercase().contains("chunked")) {
+            unchunked(body)?
+        } else if let Some(length) = header("content-length") {
+            let length: usize =
+                length.parse().map_err(|_| "its answer has a length that is no number".to_owned())?;
+            body.get(..length).map(<[u8]>::to_vec)
+        } else {
+            ended.then(|| body.to_vec())
+        };
     Ok(whole.map(|body| (status, String::from_utf8_lossy(&body).into_owned())))
 }
 
@@ -122,7 +134,8 @@ fn unchunked(mut rest: &[u8]) -> Result<Option<Vec<u8>>, String> {
         let Some(end) = rest.windows(2).position(|two| two == b"\r\n") else { return Ok(None) };
         let size = String::from_utf8_lossy(&rest[..end]);
         let digits = size.split(';').next().unwrap_or_default().trim();
-        let size = usize::from_str_radix(digits, 16).map_err(|_| "its answer has a chunk without a size".to_owned())?;
+        let size = usize::from_str_radix(digits, 16)
+            .map_err(|_| "its answer has a chunk without a size".to_owned())?;
         if size == 0 {
             return Ok(Some(body));
         }
@@ -135,5 +148,4 @@ fn unchunked(mut rest: &[u8]) -> Result<Option<Vec<u8>>, String> {
 }
 
 #[cfg(test)]
-#[path = "http_wire_tests.rs"]
 mod tests;

@@ -1,4 +1,5 @@
-//! Whose the socket is that takes connections at a port: of the program that hapax started, or of somebody else.
+//! Whose the socket is that takes connections at a port: of the program that hapax started, or of somebody
+//! else.
 
 use std::net::SocketAddr;
 
@@ -95,12 +96,17 @@ mod linux {
     fn holds(pid: i32, inode: u64) -> bool {
         let wanted = format!("socket:[{inode}]");
         let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-        files.filter_map(|file| fs::read_link(file.path()).ok()).any(|target| target.as_os_str() == wanted.as_str())
+        files
+            .filter_map(|file| fs::read_link(file.path()).ok())
+            .any(|target| target.as_os_str() == wanted.as_str())
     }
 
     /// The process that has a socket, by number and name.
     fn holder(inode: u64) -> Option<String> {
-        let processes = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let processes = fs::read_dir("/proc")
+            .ok()?
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let pid = processes.into_iter().find(|pid| holds(*pid, inode))?;
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         Some(format!("process {pid} ({})", mock_services::yaml::shown(name.trim())))

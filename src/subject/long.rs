@@ -1,4 +1,5 @@
-//! Tasks and steps that are too long for a variable: the system refuses to start a program with one of 128 KiB.
+//! Tasks and steps that are too long for a variable: the system refuses to start a program with one of 128
+//! KiB.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +13,9 @@ const LONG: [(&str, &str, &str); 2] =
 /// Puts what is too long into a file beside the state of the caller, and names the file instead.
 pub(super) fn into_files(env: &mut Vec<(String, String)>, directory: &Path) -> io::Result<()> {
     for (variable, names, file) in LONG {
-        let Some(at) = env.iter().position(|(name, value)| name == variable && value.len() > MOST) else { continue };
+        let Some(at) = env.iter().position(|(name, value)| name == variable && value.len() > MOST) else {
+            continue;
+        };
         let (_, value) = env.swap_remove(at);
         let path = directory.join(file);
         std::fs::write(&path, value)?;

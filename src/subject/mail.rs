@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use crate::trust::Trust;
 
-/// The name with which a client logs in. Any name will do; the password is the service's key. SendGrid calls it so.
+/// The name with which a client logs in. Any name will do; the password is the service's key. SendGrid calls
+/// it so.
 pub(crate) const SMTP_USER: &str = "apikey";
 
 /// Where a caller hands over messages by SMTP.

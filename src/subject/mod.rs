@@ -1,4 +1,5 @@
-//! How a subject is started and heard: any program, an agent that is already running, or a control. It knows no case and no verdict.
+//! How a subject is started and heard: any program, an agent that is already running, or a control. It knows
+//! no case and no verdict.
 
 mod before;
 mod captured;
@@ -72,19 +73,25 @@ pub enum SubjectKind {
     Control(String),
 }
 
-/// All that a start gives to a subject: what the supervisor of a program is told, and the body for an agent over HTTP.
+/// All that a start gives to a subject: what the supervisor of a program is told, and the body for an agent
+/// over HTTP.
 #[cfg(test)]
 pub(crate) fn given(program: &[&str], settings: &Settings, start: &Start) -> [serde_json::Value; 2] {
     let program = program.iter().map(|word| (*word).to_owned()).collect();
     let order = supervised::order(program, settings, start).unwrap_or_else(|error| panic!("{error}"));
-    [serde_json::to_value(order), serde_json::from_str(&http::body(start))].map(|json| json.unwrap_or_default())
+    [serde_json::to_value(order), serde_json::from_str(&http::body(start))]
+        .map(|json| json.unwrap_or_default())
 }
 
 impl Subject {
     /// A program with its arguments.
     #[must_use]
     pub fn command(program: Vec<String>) -> Self {
-        Subject { name: program.join(" "), kind: SubjectKind::Command { program }, settings: Settings::default() }
+        Subject {
+            name: program.join(" "),
+            kind: SubjectKind::Command { program },
+            settings: Settings::default(),
+        }
     }
 
     /// A control.
@@ -94,14 +101,15 @@ impl Subject {
         Subject { name: name.to_owned(), kind: SubjectKind::Control(name.to_owned()), settings }
     }
 
-    /// Whether it goes on running when a trial has ended, so that what it does afterwards is still to be watched.
+    /// Whether it goes on running when a trial has ended, so that what it does afterwards is still to be
+    /// watched.
     #[must_use]
     pub fn outlives_its_trial(&self) -> bool {
         matches!(self.kind, SubjectKind::Http { command: None, .. })
     }
 
-    /// Whether its trials must run one at a time: each start of it listens at the same port, or it could not be told which of several starts
-    /// answered.
+    /// Whether its trials must run one at a time: each start of it listens at the same port, or it could not
+    /// be told which of several starts answered.
     #[must_use]
     pub fn runs_alone(&self) -> bool {
         match &self.kind {
@@ -120,9 +128,11 @@ impl Subject {
         match self.kind.clone() {
             SubjectKind::Command { program } => supervised::start(program, settings, start),
             SubjectKind::Control(name) => match settings.hapax() {
-                Ok(hapax) => {
-                    supervised::start(vec![hapax.to_string_lossy().into_owned(), "control".to_owned(), name], settings, start)
-                }
+                Ok(hapax) => supervised::start(
+                    vec![hapax.to_string_lossy().into_owned(), "control".to_owned(), name],
+                    settings,
+                    start,
+                ),
                 Err(why) => Running::unstartable(&start, why),
             },
             SubjectKind::Http { url, command } => http::start(&url, command, settings, start),

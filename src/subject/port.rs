@@ -1,4 +1,5 @@
-//! Ports for agents over HTTP that hapax starts: a free one for each start, which no other start of this process has.
+//! Ports for agents over HTTP that hapax starts: a free one for each start, which no other start of this
+//! process has.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, TcpListener};
@@ -6,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// What stands for the port in a URL, a command or a variable.
 pub(super) const HOLE: &str = "${port}";
-/// Below the ports that the system gives to whoever names none, so that no service of a trial gets one of these before the agent does.
+/// Below the ports that the system gives to whoever names none, so that no service of a trial gets one of
+/// these before the agent does.
 const FIRST: u16 = 20_000;
 const COUNT: u16 = 12_000;
 /// So many ports are tried.
@@ -26,7 +28,9 @@ impl FreePort {
         let _ = getrandom::fill(&mut random);
         let first = u16::from_ne_bytes(random) % COUNT;
         let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = (0..TRIES).map(|place| FIRST + (first + place) % COUNT).find(|port| !taken.contains(port) && is_free(*port));
+        let found = (0..TRIES)
+            .map(|place| FIRST + (first + place) % COUNT)
+            .find(|port| !taken.contains(port) && is_free(*port));
         let port = found.ok_or_else(|| format!("no port from {FIRST} to {} is free", FIRST + COUNT - 1))?;
         taken.insert(port);
         Ok(FreePort(port))
@@ -45,7 +49,9 @@ impl Drop for FreePort {
 
 /// Whether a program can listen there, whichever address it names.
 fn is_free(port: u16) -> bool {
-    [Ipv4Addr::LOCALHOST, Ipv4Addr::UNSPECIFIED].into_iter().all(|address| TcpListener::bind((address, port)).is_ok())
+    [Ipv4Addr::LOCALHOST, Ipv4Addr::UNSPECIFIED]
+        .into_iter()
+        .all(|address| TcpListener::bind((address, port)).is_ok())
 }
 
 /// A text with the port in its place.

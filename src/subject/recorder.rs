@@ -1,5 +1,5 @@
-//! The proxy that a subject is given for the world outside of its trial. It refuses everything but the hosts that are allowed, and remembers where
-//! the subject wanted to go.
+//! The proxy that a subject is given for the world outside of its trial. It refuses everything but the hosts
+//! that are allowed, and remembers where the subject wanted to go.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -70,7 +70,8 @@ pub struct Passed {
     pub failed: u64,
 }
 
-/// A proxy that refuses everything but the hosts that are allowed. It is gone when this is dropped, and everything that it forwards ends.
+/// A proxy that refuses everything but the hosts that are allowed. It is gone when this is dropped, and
+/// everything that it forwards ends.
 #[derive(Debug)]
 pub struct Recorder {
     url: String,
@@ -122,7 +123,15 @@ impl Recorder {
     #[must_use]
     pub fn passed(&self) -> Vec<Passed> {
         let passed = self.seen().passed.clone().into_iter();
-        passed.map(|((host, port, treatment), (requests, failed))| Passed { host, port, treatment, requests, failed }).collect()
+        passed
+            .map(|((host, port, treatment), (requests, failed))| Passed {
+                host,
+                port,
+                treatment,
+                requests,
+                failed,
+            })
+            .collect()
     }
 
     /// What is noticed, before it is refused. It can be taken once.
@@ -229,7 +238,10 @@ async fn answer_one(mut line: TcpStream, desk: &Desk, place: OwnedSemaphorePermi
             },
             Treatment::Ignored => {
                 desk.count(&wanted, Treatment::Ignored, 1, 0);
-                ("403 Forbidden", format!("hapax: {} is ignored in this trial, and was not reached.\n", wanted.host))
+                (
+                    "403 Forbidden",
+                    format!("hapax: {} is ignored in this trial, and was not reached.\n", wanted.host),
+                )
             }
             Treatment::Refused => {
                 desk.note(&wanted, Noticed::Escaped(wanted.clone()));
@@ -246,21 +258,34 @@ async fn answer_one(mut line: TcpStream, desk: &Desk, place: OwnedSemaphorePermi
 }
 
 /// A connection to an allowed host and room for it, or what the client is answered instead.
-async fn let_out(wanted: &Escape, read: &[u8], desk: &Desk) -> Result<(TcpStream, OwnedSemaphorePermit), (&'static str, String)> {
+async fn let_out(
+    wanted: &Escape,
+    read: &[u8],
+    desk: &Desk,
+) -> Result<(TcpStream, OwnedSemaphorePermit), (&'static str, String)> {
     let host = &wanted.host;
     desk.count(wanted, Treatment::Allowed, 1, 0);
     let failed = || desk.count(wanted, Treatment::Allowed, 0, 1);
     if head_end(read).is_none() {
         failed();
-        return Err(("431 Request Header Fields Too Large", format!("hapax: the head of a request to {host} is too long.\n")));
+        return Err((
+            "431 Request Header Fields Too Large",
+            format!("hapax: the head of a request to {host} is too long.\n"),
+        ));
     }
     if read.split(|byte| *byte == b' ').nth(1).is_some_and(|target| target.starts_with(b"https://")) {
         failed();
-        return Err(("501 Not Implemented", format!("hapax: {host} is reached over TLS with CONNECT only.\n")));
+        return Err((
+            "501 Not Implemented",
+            format!("hapax: {host} is reached over TLS with CONNECT only.\n"),
+        ));
     }
     let Ok(room) = Arc::clone(&desk.forwarded).try_acquire_owned() else {
         failed();
-        return Err(("503 Service Unavailable", format!("hapax: {FORWARDED} connections to allowed hosts are open already.\n")));
+        return Err((
+            "503 Service Unavailable",
+            format!("hapax: {FORWARDED} connections to allowed hosts are open already.\n"),
+        ));
     };
     match connect(wanted, &desk.own).await {
         Ok(reached) => Ok((reached, room)),
@@ -295,7 +320,13 @@ fn wanted(head: &str) -> Option<Escape> {
     let (standard, authority) = match target.split_once("://") {
         _ if method == "CONNECT" => (443, target),
         Some((scheme, rest)) => (if scheme == "https" { 443 } else { 80 }, rest.split(['/', '?']).next()?),
-        None => (80, lines.find_map(|line| line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("host")))?.1.trim()),
+        None => (
+            80,
+            lines
+                .find_map(|line| line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("host")))?
+                .1
+                .trim(),
+        ),
     };
     let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let (host, port) = match authority.rsplit_once(':') {
@@ -303,11 +334,15 @@ fn wanted(head: &str) -> Option<Escape> {
         _ => (authority, standard),
     };
     let host = host.trim_matches(['[', ']']);
-    let is_plain =
-        |text: &str, most: usize| !text.is_empty() && text.len() <= most && text.bytes().all(|byte| byte.is_ascii_graphic());
-    (is_plain(host, 253) && is_plain(method, 32)).then(|| Escape { host: host.to_lowercase(), port, method: method.to_owned() })
+    let is_plain = |text: &str, most: usize| {
+        !text.is_empty() && text.len() <= most && text.bytes().all(|byte| byte.is_ascii_graphic())
+    };
+    (is_plain(host, 253) && is_plain(method, 32)).then(|| Escape {
+        host: host.to_lowercase(),
+        port,
+        method: method.to_owned(),
+    })
 }
 
 #[cfg(test)]
-#[path = "recorder_tests.rs"]
 mod tests;

@@ -1,10 +1,10 @@
-//! A start that is under way: blows can be dealt to it, and its end be awaited. It knows nothing of processes; whoever started it
-//! carries the blows out.
+//! A start that is under way: blows can be dealt to it, and its end be awaited. It knows nothing of
+//! processes; whoever started it carries the blows out.
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::supervisor::{BY_ITSELF, Blow};
+use super::supervisor::{BY_ITSELF, SupervisorOrder};
 use super::{ClaimHeard, Ended, How, Start};
 use crate::report::Output;
 
@@ -32,7 +32,7 @@ pub struct Handle(mpsc::UnboundedSender<Ordered>);
 /// A blow, and who waits for it to land.
 #[derive(Debug)]
 pub(super) struct Ordered {
-    pub(super) blow: Blow,
+    pub(super) blow: SupervisorOrder,
     pub(super) landed: oneshot::Sender<Landing>,
 }
 
@@ -44,7 +44,11 @@ impl Running {
         F: Future<Output = Ended> + Send + 'static,
     {
         let (orders, ordered) = mpsc::unbounded_channel();
-        Running { handle: Handle(orders), task: tokio::spawn(work(ordered)), whose: (start.caller, start.start) }
+        Running {
+            handle: Handle(orders),
+            task: tokio::spawn(work(ordered)),
+            whose: (start.caller, start.start),
+        }
     }
 
     /// One that never began, and why.
@@ -63,7 +67,11 @@ impl Running {
     pub async fn ended(mut self) -> Ended {
         match (&mut self.task).await {
             Ok(ended) => ended,
-            Err(error) => Ended::unstartable(self.whose.0, self.whose.1, format!("it could not be followed to its end: {error}")),
+            Err(error) => Ended::unstartable(
+                self.whose.0,
+                self.whose.1,
+                format!("it could not be followed to its end: {error}"),
+            ),
         }
     }
 }
@@ -78,37 +86,38 @@ impl Drop for Running {
 impl Handle {
     /// SIGKILL to everything; returns when all of it is dead.
     pub async fn kill(&self) -> Landing {
-        self.deal(Blow::Kill).await
+        self.deal(SupervisorOrder::Kill).await
     }
 
     /// SIGTERM, and SIGKILL after the grace; returns when the signal was taken.
     pub async fn stop(&self) -> Landing {
-        self.deal(Blow::Stop).await
+        self.deal(SupervisorOrder::Stop).await
     }
 
     /// Sends the signal that its settings name, SIGINT where they name none; returns when it was taken.
     pub async fn cancel(&self) -> Landing {
-        self.deal(Blow::Cancel).await
+        self.deal(SupervisorOrder::Cancel).await
     }
 
     /// SIGSTOP to everything; returns when all of it stands still.
     pub async fn freeze(&self) -> Landing {
-        self.deal(Blow::Freeze).await
+        self.deal(SupervisorOrder::Freeze).await
     }
 
-    /// SIGSTOP to everything, so that the next blow is the first thing that it meets; returns when every thread stands still.
+    /// SIGSTOP to everything, so that the next blow is the first thing that it meets; returns when every
+    /// thread stands still.
     pub async fn hold(&self) -> Landing {
-        self.deal(Blow::Hold).await
+        self.deal(SupervisorOrder::Hold).await
     }
 
     /// SIGCONT to everything.
     pub async fn thaw(&self) -> Landing {
-        self.deal(Blow::Thaw).await
+        self.deal(SupervisorOrder::Thaw).await
     }
 
     /// Ends it because its time is up, as [`Handle::stop`] does; returns when all of it is dead.
     pub async fn end_time_up(&self) -> Landing {
-        self.deal(Blow::TimeUp).await
+        self.deal(SupervisorOrder::TimeUp).await
     }
 
     /// Passes a blow on that was dealt to something around this start.
@@ -117,7 +126,7 @@ impl Handle {
         let _ = self.0.send(ordered);
     }
 
-    async fn deal(&self, blow: Blow) -> Landing {
+    async fn deal(&self, blow: SupervisorOrder) -> Landing {
         let (landed, landing) = oneshot::channel();
         let missed = || Landing::Missed(BY_ITSELF.to_owned());
         match self.0.send(Ordered { blow, landed }) {
@@ -132,6 +141,13 @@ impl Ended {
     /// The end of a start that never was.
     pub(super) fn unstartable(caller: u32, start: u32, why: String) -> Self {
         let output = Output { caller, start, ..Output::default() };
-        Ended { how: How::Unstartable(why), claim: ClaimHeard::default(), output, left: 0, cpu: None, reported: None }
+        Ended {
+            how: How::Unstartable(why),
+            claim: ClaimHeard::default(),
+            output,
+            left: 0,
+            cpu: None,
+            reported: None,
+        }
     }
 }

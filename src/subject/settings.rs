@@ -14,7 +14,8 @@ use crate::scenario::Promise;
 pub struct Settings {
     /// Where it runs; where hapax does if there is none.
     pub directory: Option<PathBuf>,
-    /// Further variables of its environment. One that speaks of a service that a case does not have is left out there.
+    /// Further variables of its environment. One that speaks of a service that a case does not have is left
+    /// out there.
     pub env: Vec<(String, Template)>,
     /// Variables of hapax's own environment that are passed on to it.
     pub pass: Vec<String>,
@@ -30,8 +31,8 @@ pub struct Settings {
     pub promise: Promise,
     /// Where its claim is taken from.
     pub claim: ClaimSource,
-    /// Whether its standard input is an open pipe on which nothing ever comes. Otherwise it is at its end from the start: many
-    /// programs read all of it before they begin.
+    /// Whether its standard input is an open pipe on which nothing ever comes. Otherwise it is at its end
+    /// from the start: many programs read all of it before they begin.
     pub open_input: bool,
     /// The signal with which it is cancelled.
     pub cancel: Signal,
@@ -43,8 +44,8 @@ pub struct Settings {
     pub before: Option<Vec<String>>,
     /// The hosts outside of a trial that it may reach, and those that are refused without a finding.
     pub hosts: Hosts,
-    /// The program hapax, which supervises subjects and holds the controls; the running one where there is none. A program that
-    /// uses hapax as a library has to name it.
+    /// The program hapax, which supervises subjects and holds the controls; the running one where there is
+    /// none. A program that uses hapax as a library has to name it.
     pub hapax: Option<PathBuf>,
 }
 
@@ -72,18 +73,22 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The variables that are passed on, with their values: some may be secret, and must not stand in a ledger.
+    /// The variables that are passed on, with their values: some may be secret, and must not stand in a
+    /// ledger.
     #[must_use]
     pub fn passed_values(&self) -> Vec<(String, String)> {
         let passed = self.pass.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
         passed.filter(|(_, value)| !value.is_empty()).collect()
     }
 
-    /// The variables that `env` sets to a text of its own. Templates are left out: the services' addresses and keys are no secrets of the
-    /// user.
+    /// The variables that `env` sets to a text of its own. Templates are left out: the services' addresses
+    /// and keys are no secrets of the user.
     #[must_use]
     pub fn set_values(&self) -> Vec<(String, String)> {
-        let set = self.env.iter().filter_map(|(name, template)| Some((name.clone(), template.constant()?.to_owned())));
+        let set = self
+            .env
+            .iter()
+            .filter_map(|(name, template)| Some((name.clone(), template.constant()?.to_owned())));
         set.filter(|(_, value)| !value.is_empty()).collect()
     }
 
@@ -91,8 +96,9 @@ impl Settings {
     pub(super) fn hapax(&self) -> Result<PathBuf, String> {
         match &self.hapax {
             Some(hapax) => Ok(hapax.clone()),
-            None => std::env::current_exe()
-                .map_err(|error| format!("cannot tell where the program hapax is: {error}; start it by its full path")),
+            None => std::env::current_exe().map_err(|error| {
+                format!("cannot tell where the program hapax is: {error}; start it by its full path")
+            }),
         }
     }
 }
@@ -117,7 +123,8 @@ pub enum Signal {
 
 impl Signal {
     /// All of them.
-    pub const ALL: [Signal; 6] = [Signal::Int, Signal::Term, Signal::Hup, Signal::Quit, Signal::Usr1, Signal::Usr2];
+    pub const ALL: [Signal; 6] =
+        [Signal::Int, Signal::Term, Signal::Hup, Signal::Quit, Signal::Usr1, Signal::Usr2];
 
     /// Its name.
     #[must_use]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::report::Output;
-use crate::scenario::Said;
+use crate::scenario::ClaimedOutcome;
 
 /// One start of one caller.
 #[derive(Debug, Clone)]
@@ -122,9 +122,9 @@ pub enum ClaimSource {
     /// The last line of the output that is a claim.
     LastLine,
     /// The exit status: each status that is listed, with what it says.
-    ExitStatus(Vec<(i32, Said)>),
+    ExitStatus(Vec<(i32, ClaimedOutcome)>),
     /// Texts that occur in the output, each with what it says; the last to occur counts.
-    Patterns(Vec<(String, Said)>),
+    Patterns(Vec<(String, ClaimedOutcome)>),
 }
 
 /// How a start ended, and what was heard.
@@ -140,7 +140,8 @@ pub struct Ended {
     pub left: usize,
     /// The processor time of all of it, where that is known.
     pub cpu: Option<Duration>,
-    /// How long after its start it made its claim, where hapax stopped it at its time limit and the claim was made before.
+    /// How long after its start it made its claim, where hapax stopped it at its time limit and the claim was
+    /// made before.
     pub reported: Option<Duration>,
 }
 
@@ -168,7 +169,7 @@ pub enum How {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimHeard {
     /// What it said; `None` where it said nothing that can be read.
-    pub said: Option<Said>,
+    pub said: Option<ClaimedOutcome>,
     /// Its own words, bounded.
     pub message: String,
     /// Where it was found: `result-file`, `last-line`, `exit-status`, `pattern`, `answer`.

@@ -1,4 +1,5 @@
-//! One start of a program under a supervisor, seen from hapax: hands over the order, passes blows on, hears of the end.
+//! One start of a program under a supervisor, seen from hapax: hands over the order, passes blows on, hears
+//! of the end.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -14,7 +15,7 @@ use super::captured::Captured;
 use super::claim::{self, Heard};
 use super::environment::environment;
 use super::running::{Landing, Ordered, Running};
-use super::supervisor::{Answer, Blow, Order};
+use super::supervisor::{Answer, Order, SupervisorOrder};
 use super::{BeforeStop, Ended, How, Limits, Settings, Start, long, sweep};
 use crate::report::Output;
 
@@ -27,7 +28,11 @@ pub(super) fn start(program: Vec<String>, settings: Settings, start: Start) -> R
 }
 
 /// The same, with the process id of the supervisor.
-pub(super) fn with_supervisor(program: Vec<String>, settings: Settings, start: Start) -> (Running, Option<u32>) {
+pub(super) fn with_supervisor(
+    program: Vec<String>,
+    settings: Settings,
+    start: Start,
+) -> (Running, Option<u32>) {
     match order(program, &settings, &start).and_then(|order| Supervised::begin(&order, &settings)) {
         Ok(supervised) => {
             let id = supervised.process.id();
@@ -55,7 +60,9 @@ pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) ->
 
 /// The environment of hapax itself.
 pub(super) fn parent() -> Vec<(String, String)> {
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
 }
 
 /// A supervisor that runs.
@@ -64,7 +71,7 @@ pub(super) struct Supervised {
     input: ChildStdin,
     answers: Lines<BufReader<ChildStdout>>,
     order: Vec<u8>,
-    waiting: Vec<(Blow, oneshot::Sender<Landing>)>,
+    waiting: Vec<(SupervisorOrder, oneshot::Sender<Landing>)>,
 }
 
 /// What a supervisor told at its end.
@@ -80,10 +87,12 @@ pub(super) struct Told {
 impl Supervised {
     /// Starts a supervisor, or says why not.
     pub(super) fn begin(order: &Order, settings: &Settings) -> Result<Self, String> {
-        let mut order = serde_json::to_vec(order).map_err(|error| format!("cannot write down the command: {error}"))?;
+        let mut order =
+            serde_json::to_vec(order).map_err(|error| format!("cannot write down the command: {error}"))?;
         order.push(b'\n');
         let hapax = settings.hapax()?;
-        // Its environment is cleared too: whoever can look at the supervisor must not find there what the subject may not see.
+        // Its environment is cleared too: whoever can look at the supervisor must not find there what the
+        // subject may not see.
         let spawned = Command::new(&hapax)
             .arg("supervise")
             .env_clear()
@@ -91,36 +100,53 @@ impl Supervised {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn();
-        let mut process =
-            spawned.map_err(|error| format!("cannot start a supervisor ({} supervise): {error}", hapax.display()))?;
+        let mut process = spawned
+            .map_err(|error| format!("cannot start a supervisor ({} supervise): {error}", hapax.display()))?;
         let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
             return Err("a supervisor was started without its pipes".to_owned());
         };
         Ok(Supervised { process, input, answers: BufReader::new(output).lines(), order, waiting: Vec::new() })
     }
 
-    async fn until_the_end(self, settings: Settings, start: Start, mut ordered: UnboundedReceiver<Ordered>) -> Ended {
+    async fn until_the_end(
+        self,
+        settings: Settings,
+        start: Start,
+        mut ordered: UnboundedReceiver<Ordered>,
+    ) -> Ended {
         let began = SystemTime::now();
         let Told { how, stdout, stderr, left, cpu } =
             self.follow(start.limits, &start.result, start.before_time_up.as_ref(), &mut ordered).await;
         let hide = &start.hide;
-        let heard = Heard { how: &how, result: &start.result, stdout: &stdout.text(), stderr: &stderr.text(), hide };
+        let heard =
+            Heard { how: &how, result: &start.result, stdout: &stdout.text(), stderr: &stderr.text(), hide };
         let (claim, reported) = if how == How::TimeUp {
             let written = std::fs::symlink_metadata(&start.result).and_then(|about| about.modified()).ok();
             let file = written.and_then(|written| written.duration_since(began).ok());
             let spoke = |captured: &Captured| captured.spoke.map(Duration::from_millis);
-            let times = claim::Times { file, stdout: spoke(&stdout), stderr: spoke(&stderr), limit: start.limits.time };
+            let times = claim::Times {
+                file,
+                stdout: spoke(&stdout),
+                stderr: spoke(&stderr),
+                limit: start.limits.time,
+            };
             claim::before_the_limit(&settings.claim, &heard, times)
         } else {
             (claim::find(&settings.claim, &heard), None)
         };
         let cut = stdout.cut + stderr.cut;
-        let output =
-            Output { caller: start.caller, start: start.start, stdout: stdout.with(hide), stderr: stderr.with(hide), cut };
+        let output = Output {
+            caller: start.caller,
+            start: start.start,
+            stdout: stdout.with(hide),
+            stderr: stderr.with(hide),
+            cut,
+        };
         Ended { how, claim, output, left, cpu, reported }
     }
 
-    /// Passes blows on until the supervisor tells that everything is gone. The result file tells what was started here from everything else.
+    /// Passes blows on until the supervisor tells that everything is gone. The result file tells what was
+    /// started here from everything else.
     pub(super) async fn follow(
         mut self,
         limits: Limits,
@@ -134,7 +160,9 @@ impl Supervised {
         let far = Instant::now() + Duration::from_secs(u32::MAX.into());
         let time_up = Instant::now().checked_add(limits.time).unwrap_or(far);
         let mut is_told = false;
-        let too_late = Instant::now().checked_add(limits.time.saturating_add(limits.grace).saturating_add(SLACK)).unwrap_or(far);
+        let too_late = Instant::now()
+            .checked_add(limits.time.saturating_add(limits.grace).saturating_add(SLACK))
+            .unwrap_or(far);
         loop {
             tokio::select! {
                 line = self.answers.next_line() => match line.ok().flatten().and_then(|line| serde_json::from_str(&line).ok()) {
@@ -159,7 +187,7 @@ impl Supervised {
                     if let Some(before) = before_time_up {
                         before.call();
                     }
-                    let line = serde_json::to_string(&Blow::TimeUp).unwrap_or_default() + "\n";
+                    let line = serde_json::to_string(&SupervisorOrder::TimeUp).unwrap_or_default() + "\n";
                     let _ = self.input.write_all(line.as_bytes()).await;
                 }
                 () = sleep_until(too_late) => return self.lost(result, Some(How::TimeUp)).await,
@@ -167,13 +195,14 @@ impl Supervised {
         }
     }
 
-    fn answered(&mut self, blow: Blow, landing: Landing) {
+    fn answered(&mut self, blow: SupervisorOrder, landing: Landing) {
         if let Some(at) = self.waiting.iter().position(|(waiting, _)| *waiting == blow) {
             let _ = self.waiting.remove(at).1.send(landing);
         }
     }
 
-    /// The supervisor was killed or does nothing any more: what it watched is found in another way, and ended.
+    /// The supervisor was killed or does nothing any more: what it watched is found in another way, and
+    /// ended.
     async fn lost(mut self, result: &Path, how: Option<How>) -> Told {
         let session = self.process.id();
         let _ = self.process.start_kill();

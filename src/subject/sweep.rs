@@ -1,5 +1,5 @@
-//! What is left of a subject whose supervisor was killed, found in another way and ended: by the supervisor's session, and by the
-//! name of the result file in its environment, which no other start has.
+//! What is left of a subject whose supervisor was killed, found in another way and ended: by the supervisor's
+//! session, and by the name of the result file in its environment, which no other start has.
 
 use std::path::Path;
 use std::time::Duration;

@@ -137,7 +137,8 @@ impl Template {
 }
 
 fn hole(name: &str) -> Result<Piece, TemplateError> {
-    let unknown = |help: String| Err(TemplateError { message: format!("there is no `${{{}}}`", shown(name)), help });
+    let unknown =
+        |help: String| Err(TemplateError { message: format!("there is no `${{{}}}`", shown(name)), help });
     if name == "port" {
         return Ok(Piece::Port);
     }
@@ -156,10 +157,16 @@ fn hole(name: &str) -> Result<Piece, TemplateError> {
     }
     match Part::of(service).iter().find(|(word, _)| *word == part) {
         Some((_, part)) => Ok(Piece::Hole { service: service.to_owned(), part: *part }),
-        None if is_mail(service) && part == "key" => unknown(format!("the key is the password: `${{{service}.password}}`")),
+        None if is_mail(service) && part == "key" => {
+            unknown(format!("the key is the password: `${{{service}.password}}`"))
+        }
         None => {
             let words = || Part::of(service).iter().map(|(word, _)| *word);
-            let allowed = format!("{} has {}", if is_mail(service) { "a mail server" } else { "a service" }, listed(words()));
+            let allowed = format!(
+                "{} has {}",
+                if is_mail(service) { "a mail server" } else { "a service" },
+                listed(words())
+            );
             unknown(match nearest(part, words()) {
                 Some(near) => format!("did you mean `${{{service}.{near}}}`? {allowed}"),
                 None => allowed,
@@ -191,5 +198,4 @@ fn filled(services: &[ServiceAddress], name: &str, part: Part) -> Option<String>
 }
 
 #[cfg(test)]
-#[path = "template_tests.rs"]
 mod tests;

@@ -1,4 +1,5 @@
-//! A command written as one text, split into its words as a shell would, without being one, and words written for a shell. Pure.
+//! A command written as one text, split into its words as a shell would, without being one, and words written
+//! for a shell. Pure.
 
 /// What only a shell understands.
 const SHELL: [&str; 9] = ["|", "||", "&", "&&", ";", ">", ">>", "<", "2>&1"];
@@ -10,7 +11,10 @@ pub(crate) fn split(text: &str) -> Result<Vec<String>, (String, &'static str)> {
     let mut finish = |word: &mut Option<String>, is_quoted: &mut bool| {
         let Some(word) = word.take() else { return Ok(()) };
         if !std::mem::take(is_quoted) && SHELL.contains(&word.as_str()) {
-            return Err((format!("`{word}` is for a shell, and a command is started without one"), "write [sh, -c, \"...\"]"));
+            return Err((
+                format!("`{word}` is for a shell, and a command is started without one"),
+                "write [sh, -c, \"...\"]",
+            ));
         }
         words.push(word);
         Ok(())
@@ -44,13 +48,21 @@ pub(crate) fn split(text: &str) -> Result<Vec<String>, (String, &'static str)> {
         }
     }
     finish(&mut word, &mut is_quoted)?;
-    if words.is_empty() { Err(("a command names a program".to_owned(), "for example: python agent.py")) } else { Ok(words) }
+    if words.is_empty() {
+        Err(("a command names a program".to_owned(), "for example: python agent.py"))
+    } else {
+        Ok(words)
+    }
 }
 
 /// A word as a shell reads it.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,@%+".contains(&byte);
-    if !word.is_empty() && word.bytes().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 #[cfg(test)]

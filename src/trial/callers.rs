@@ -7,7 +7,7 @@ use std::time::Duration;
 use mock_services::{MockServices, OpenConnections};
 
 use super::dirs::Dirs;
-use super::interrupts::Striker;
+use super::interrupts::Interrupter;
 use super::notes_write::Notes;
 use super::overtime::Overtime;
 use super::{Names, Setup};
@@ -27,14 +27,15 @@ pub(super) struct Caller<'a> {
     pub(super) subject: &'a Subject,
     pub(super) setup: &'a Setup,
     pub(super) services: &'a Arc<MockServices>,
-    pub(super) striker: &'a Striker,
+    pub(super) striker: &'a Interrupter,
     pub(super) notes: &'a Notes,
     pub(super) recorder: &'a Recorder,
     pub(super) dirs: &'a Dirs,
 }
 
 impl Caller<'_> {
-    /// Runs it to its end, and gives what each start wrote and the processor time of all of them, where that is known.
+    /// Runs it to its end, and gives what each start wrote and the processor time of all of them, where that
+    /// is known.
     pub(super) async fn run(self) -> (Vec<Output>, Option<Duration>) {
         let (mut outputs, mut cpu) = (Vec::new(), Some(Duration::ZERO));
         let works = std::iter::once(self.first_work()).chain(self.case.turns.iter().cloned());
@@ -43,14 +44,16 @@ impl Caller<'_> {
         while let Some((turn, work)) = to_do.pop_front() {
             start += 1;
             let overtime = Overtime::new(self.setup.limits.time);
-            let given = Start { before_time_up: Some(self.before_time_up(&overtime)), ..self.start(start, &work) };
+            let given =
+                Start { before_time_up: Some(self.before_time_up(&overtime)), ..self.start(start, &work) };
             self.notes.started(&given, turn);
             let running = self.subject.start(given).await;
             self.striker.started(self.number, running.handle());
             let ended = running.ended().await;
             let then = self.striker.ended(self.number).await;
             if !self.subject.outlives_its_trial() {
-                // Its connections close by themselves; waiting for it makes the order of the ledger the same in every run.
+                // Its connections close by themselves; waiting for it makes the order of the ledger the same
+                // in every run.
                 let _ = tokio::time::timeout(LEAVE, self.services.caller_left(self.number)).await;
             }
             self.notes.ended(self.number, start, &ended, &overtime);
@@ -83,7 +86,10 @@ impl Caller<'_> {
     pub(super) fn start(&self, start: u32, work: &Work) -> Start {
         let addresses = self.services.names().filter_map(|name| {
             let key = self.services.key(name)?;
-            let (plain, tls) = (self.services.smtp_address(name, self.number), self.services.smtps_address(name, self.number));
+            let (plain, tls) = (
+                self.services.smtp_address(name, self.number),
+                self.services.smtps_address(name, self.number),
+            );
             Some(ServiceAddress {
                 name: name.to_owned(),
                 url: self.services.url(name, self.number)?,

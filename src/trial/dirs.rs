@@ -35,12 +35,14 @@ impl Dirs {
         self.root.join(self.names.shared())
     }
 
-    /// The file for the claim of one start: each has its own, so that an old claim is never taken for a new one.
+    /// The file for the claim of one start: each has its own, so that an old claim is never taken for a new
+    /// one.
     pub(super) fn claim(&self, caller: u32, start: u32) -> PathBuf {
         self.claims().join(self.names.claim(caller, start))
     }
 
-    /// Writes the files by which clients can verify a mail server; `None` where there is no certificate authority.
+    /// Writes the files by which clients can verify a mail server; `None` where there is no certificate
+    /// authority.
     pub(super) fn write_trust(&self) -> io::Result<Option<Trust>> {
         let file = |number| self.root.join(self.names.certificates(number));
         Trust::write(&file(1), &file(2))

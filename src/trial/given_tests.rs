@@ -1,5 +1,6 @@
-//! What a subject is given says nothing about the case: over all shipped cases, those that give the same task and steps to as many
-//! callers are the same to every byte, whatever their faults and interrupts. Ports, which the system chooses, are masked.
+//! What a subject is given says nothing about the case: over all shipped cases, those that give the same task
+//! and steps to as many callers are the same to every byte, whatever their faults and interrupts. Ports,
+//! which the system chooses, are masked.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,12 +8,13 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::scenario::{Blow, shipped};
+use crate::scenario::{InterruptAction, shipped};
 use crate::subject::{Settings, given};
 
 const SEED: u64 = 7;
 
-/// Prepares a trial as a run does, and gives all that its callers are given at their first two starts, with the names of all files.
+/// Prepares a trial as a run does, and gives all that its callers are given at their first two starts, with
+/// the names of all files.
 async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
     let subject = Subject::command(vec!["agent".to_owned()]);
     let setup = Setup {
@@ -28,15 +30,25 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
     let notes = Notes::new(ledger.clone());
     let (services, recorders, dirs) = prepare(case, &subject, &setup, &ledger, clock).await.unwrap();
     let services = Arc::new(services);
-    let striker = Striker::watch(&case.interrupts, &services, case.callers, &notes);
+    let striker = Interrupter::watch(&case.interrupts, &services, case.callers, &notes);
     let mut callers = Vec::new();
     for (number, recorder) in (1..=case.callers).zip(&recorders) {
         let (case, subject, setup) = (case, &subject, &setup);
-        let caller =
-            Caller { number, case, subject, setup, services: &services, striker: &striker, notes: &notes, recorder, dirs: &dirs };
+        let caller = Caller {
+            number,
+            case,
+            subject,
+            setup,
+            services: &services,
+            striker: &striker,
+            notes: &notes,
+            recorder,
+            dirs: &dirs,
+        };
         let work = caller.first_work();
         for start in [1, 2] {
-            let [mut order, body] = given(&["agent", "--flag"], &Settings::default(), &caller.start(start, &work));
+            let [mut order, body] =
+                given(&["agent", "--flag"], &Settings::default(), &caller.start(start, &work));
             // How long it may take is for the supervisor, and the subject cannot see it.
             order["limits"]["time"] = Value::Null;
             callers.push(json!({ "number": number, "start": start, "order": order, "body": body }));
@@ -61,10 +73,13 @@ fn files(folder: &Path, root: &Path) -> Vec<String> {
 fn without_ports(text: &str) -> String {
     let mut parts = text.split("127.0.0.1:");
     let first = parts.next().unwrap().to_owned();
-    parts.fold(first, |text, rest| text + "127.0.0.1:PORT" + rest.trim_start_matches(|digit: char| digit.is_ascii_digit()))
+    parts.fold(first, |text, rest| {
+        text + "127.0.0.1:PORT" + rest.trim_start_matches(|digit: char| digit.is_ascii_digit())
+    })
 }
 
-/// What a subject is meant to know: how many callers there are, the task and the steps of each, and which services there are.
+/// What a subject is meant to know: how many callers there are, the task and the steps of each, and which
+/// services there are.
 fn meant(case: &Case) -> String {
     let services: Vec<String> =
         case.services.iter().map(|service| format!("{:?}", std::mem::discriminant(&service.kind))).collect();
@@ -72,7 +87,7 @@ fn meant(case: &Case) -> String {
 }
 
 fn cancels(case: &Case) -> bool {
-    case.interrupts.iter().any(|interrupt| matches!(interrupt.blow, Blow::Cancel))
+    case.interrupts.iter().any(|interrupt| matches!(interrupt.blow, InterruptAction::Cancel))
 }
 
 #[tokio::test]
@@ -92,11 +107,18 @@ async fn nothing_that_a_subject_is_given_tells_one_shipped_case_from_another() {
     // Otherwise nothing was compared.
     let all: usize = groups.values().map(Vec::len).sum();
     let compared: usize = groups.values().map(Vec::len).filter(|members| *members > 1).sum();
-    assert!(all > 300 && compared * 10 > all * 9, "{compared} of {all} cases have another one to be compared with");
+    assert!(
+        all > 300 && compared * 10 > all * 9,
+        "{compared} of {all} cases have another one to be compared with"
+    );
     let beside = |is: fn(&Case) -> bool| {
-        groups.values().any(|members| members.iter().any(|(case, _)| is(case)) && members.iter().any(|(case, _)| !is(case)))
+        groups.values().any(|members| {
+            members.iter().any(|(case, _)| is(case)) && members.iter().any(|(case, _)| !is(case))
+        })
     };
-    assert!(beside(cancels) && beside(|case| case.faults.is_empty()) && beside(|case| case.interrupts.is_empty()));
+    assert!(
+        beside(cancels) && beside(|case| case.faults.is_empty()) && beside(|case| case.interrupts.is_empty())
+    );
 }
 
 #[tokio::test]
@@ -104,17 +126,23 @@ async fn all_names_and_keys_come_from_the_seed_and_differ_between_callers() {
     let root = tempfile::tempdir().unwrap();
     let case = shipped().unwrap().into_iter().find(|case| case.callers == 12).unwrap();
     let tokens = |given: &Value, number: u32| -> BTreeMap<String, String> {
-        let caller = given["callers"].as_array().unwrap().iter().find(|caller| caller["number"] == number).unwrap();
+        let caller =
+            given["callers"].as_array().unwrap().iter().find(|caller| caller["number"] == number).unwrap();
         let env = caller["order"]["env"].as_array().unwrap().iter();
-        let pairs = env.map(|pair| (pair[0].as_str().unwrap().to_owned(), pair[1].as_str().unwrap().to_owned()));
+        let pairs =
+            env.map(|pair| (pair[0].as_str().unwrap().to_owned(), pair[1].as_str().unwrap().to_owned()));
         let is_random = |name: &str| {
-            ["HAPAX_TRIAL", "HAPAX_CALLER", "HAPAX_STATE_DIR", "HAPAX_SHARED_DIR", "HAPAX_RESULT"].contains(&name)
+            ["HAPAX_TRIAL", "HAPAX_CALLER", "HAPAX_STATE_DIR", "HAPAX_SHARED_DIR", "HAPAX_RESULT"]
+                .contains(&name)
                 || (name.starts_with("HAPAX_") && name.ends_with("_KEY"))
         };
         pairs.filter(|(name, _)| is_random(name)).collect()
     };
-    let [one, again, other] =
-        [all_given(&case, 1, root.path()).await, all_given(&case, 1, root.path()).await, all_given(&case, 2, root.path()).await];
+    let [one, again, other] = [
+        all_given(&case, 1, root.path()).await,
+        all_given(&case, 1, root.path()).await,
+        all_given(&case, 2, root.path()).await,
+    ];
     assert_eq!(format!("{one:#}"), format!("{again:#}"));
     let (one_tokens, other_tokens) = (tokens(&one, 1), tokens(&other, 1));
     assert!(one_tokens.len() >= 6, "{one_tokens:?}");

@@ -1,8 +1,9 @@
 //! Strikes the subject at the named moment of the ledger. The service stands still until the blow has landed.
 //!
-//! `received` and `committed` strike at once. `replied` strikes in two steps, so that the whole reply is in the subject's socket and the subject
-//! has not acted on it: before the last byte of the reply everything is stopped, then the byte is sent, then the blow falls. A blow that
-//! found nobody, or did not take effect, is written down as missed, and the trial proves nothing.
+//! `received` and `committed` strike at once. `replied` strikes in two steps, so that the whole reply is in
+//! the subject's socket and the subject has not acted on it: before the last byte of the reply everything is
+//! stopped, then the byte is sent, then the blow falls. A blow that found nobody, or did not take effect, is
+//! written down as missed, and the trial proves nothing.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,11 +12,11 @@ use mock_services::{Held, MockServices, Moment, MomentKind};
 use tokio::task::JoinHandle;
 
 use super::notes_write::Notes;
-use crate::scenario::{Blow, Interrupt, Reached, Then};
+use crate::scenario::{Interrupt, InterruptAction, Reached, Then};
 use crate::subject::{Handle, Landing};
 
 /// Watches the services of one trial and strikes.
-pub(super) struct Striker {
+pub(super) struct Interrupter {
     shared: Arc<Shared>,
     watchers: Vec<JoinHandle<()>>,
 }
@@ -44,13 +45,23 @@ struct Seen {
     struck: Vec<bool>,
     /// The attempts that interrupts wait for, with the number of the interrupt.
     meant: HashMap<u64, Vec<usize>>,
-    /// Interrupts whose caller has been stopped, and which strike when the last byte of the reply to this attempt has been sent.
+    /// Interrupts whose caller has been stopped, and which strike when the last byte of the reply to this
+    /// attempt has been sent.
     stopped: Vec<(usize, u64)>,
 }
 
-impl Striker {
-    pub(super) fn watch(interrupts: &[Interrupt], services: &Arc<MockServices>, callers: u32, notes: &Notes) -> Self {
-        let seen = Seen { counts: vec![0; interrupts.len()], struck: vec![false; interrupts.len()], ..Seen::default() };
+impl Interrupter {
+    pub(super) fn watch(
+        interrupts: &[Interrupt],
+        services: &Arc<MockServices>,
+        callers: u32,
+        notes: &Notes,
+    ) -> Self {
+        let seen = Seen {
+            counts: vec![0; interrupts.len()],
+            struck: vec![false; interrupts.len()],
+            ..Seen::default()
+        };
         let shared = Arc::new(Shared {
             interrupts: interrupts.to_vec(),
             notes: notes.clone(),
@@ -72,7 +83,7 @@ impl Striker {
                 }));
             }
         }
-        Striker { shared, watchers }
+        Interrupter { shared, watchers }
     }
 
     /// A start of a caller runs: this is how it is struck.
@@ -83,8 +94,8 @@ impl Striker {
         }
     }
 
-    /// A start of a caller has ended. Waits until a blow that is under way has landed, and says what comes next; `None` where nothing
-    /// struck that says so.
+    /// A start of a caller has ended. Waits until a blow that is under way has landed, and says what comes
+    /// next; `None` where nothing struck that says so.
     pub(super) async fn ended(&self, caller: u32) -> Option<Then> {
         let slot = self.shared.slot(caller)?;
         let _landed = slot.landing.lock().await;
@@ -98,14 +109,15 @@ impl Striker {
     }
 }
 
-impl Drop for Striker {
+impl Drop for Interrupter {
     fn drop(&mut self) {
         self.end();
     }
 }
 
 /// The moments that are listened for; the last two only where an interrupt strikes behind a reply.
-const KINDS: [MomentKind; 4] = [MomentKind::Received, MomentKind::Committed, MomentKind::LastByte, MomentKind::AfterReply];
+const KINDS: [MomentKind; 4] =
+    [MomentKind::Received, MomentKind::Committed, MomentKind::LastByte, MomentKind::AfterReply];
 
 impl Shared {
     fn slot(&self, caller: u32) -> Option<&Slot> {
@@ -155,7 +167,8 @@ impl Shared {
         let mut now = Vec::new();
         for (index, interrupt) in self.interrupts.iter().enumerate() {
             let when = &interrupt.when;
-            if when.operation != moment.operation || when.caller.is_some_and(|caller| caller != moment.caller) {
+            if when.operation != moment.operation || when.caller.is_some_and(|caller| caller != moment.caller)
+            {
                 continue;
             }
             seen.counts[index] += 1;
@@ -167,7 +180,9 @@ impl Shared {
                     seen.struck[index] = true;
                     now.push(index);
                 }
-                Reached::Committed | Reached::Replied => seen.meant.entry(moment.attempt).or_default().push(index),
+                Reached::Committed | Reached::Replied => {
+                    seen.meant.entry(moment.attempt).or_default().push(index)
+                }
             }
         }
         now
@@ -179,7 +194,9 @@ impl Shared {
         let mut due = Vec::new();
         for index in candidates {
             // A request that was delivered twice commits twice, and is struck once.
-            if self.interrupts[index].when.reached == reached && !std::mem::replace(&mut seen.struck[index], true) {
+            if self.interrupts[index].when.reached == reached
+                && !std::mem::replace(&mut seen.struck[index], true)
+            {
                 due.push(index);
             }
         }
@@ -188,7 +205,8 @@ impl Shared {
 
     fn take_stopped(&self, moment: &Moment) -> Vec<usize> {
         let mut seen = self.seen();
-        let (due, kept) = seen.stopped.drain(..).partition::<Vec<_>, _>(|(_, attempt)| *attempt == moment.attempt);
+        let (due, kept) =
+            seen.stopped.drain(..).partition::<Vec<_>, _>(|(_, attempt)| *attempt == moment.attempt);
         seen.stopped = kept;
         due.into_iter().map(|(interrupt, _)| interrupt).collect()
     }
@@ -214,11 +232,17 @@ impl Shared {
         if let Some(handle) = handle {
             handle.thaw().await;
         }
-        self.missed(interrupt, moment, "the caller had closed its connection before the whole reply was sent");
+        self.missed(
+            interrupt,
+            moment,
+            "the caller had closed its connection before the whole reply was sent",
+        );
     }
 
     async fn strike(&self, interrupt: usize, moment: &Moment) {
-        let (Some(planned), Some(slot)) = (self.interrupts.get(interrupt), self.slot(moment.caller)) else { return };
+        let (Some(planned), Some(slot)) = (self.interrupts.get(interrupt), self.slot(moment.caller)) else {
+            return;
+        };
         let _landing = slot.landing.lock().await;
         // Nobody is left to be struck when the request outlived its sender.
         let Some(handle) = lock(&slot.handle).clone() else {
@@ -226,16 +250,16 @@ impl Shared {
             return self.missed(interrupt, moment, &why);
         };
         let landing = match planned.blow {
-            Blow::Kill => handle.kill().await,
-            Blow::Stop => handle.stop().await,
-            Blow::Cancel => handle.cancel().await,
-            Blow::Freeze(_) => handle.freeze().await,
+            InterruptAction::Kill => handle.kill().await,
+            InterruptAction::Stop => handle.stop().await,
+            InterruptAction::Cancel => handle.cancel().await,
+            InterruptAction::Freeze(_) => handle.freeze().await,
         };
         if let Landing::Missed(why) = landing {
             return self.missed(interrupt, moment, &why);
         }
         match planned.blow {
-            Blow::Freeze(time) => {
+            InterruptAction::Freeze(time) => {
                 tokio::spawn(async move {
                     tokio::time::sleep(time).await;
                     handle.thaw().await;

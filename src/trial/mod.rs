@@ -1,5 +1,5 @@
-//! One case, one subject, one ledger: services up, callers started, interrupts struck, claims heard, everything settled. It gives the
-//! ledger and judges nothing.
+//! One case, one subject, one ledger: services up, callers started, interrupts struck, claims heard,
+//! everything settled. It gives the ledger and judges nothing.
 
 mod callers;
 mod dirs;
@@ -25,7 +25,7 @@ use crate::scenario::{Case, Terms};
 use crate::subject::{Before, Hide, Limits, Noticed, OwnPort, Recorder, Subject};
 use callers::Caller;
 use dirs::Dirs;
-use interrupts::Striker;
+use interrupts::Interrupter;
 pub(crate) use names::Names;
 use notes_write::Notes;
 
@@ -59,11 +59,13 @@ pub struct Finished {
     pub took: Duration,
     /// The processor time of all starts of all callers, where that is known.
     pub cpu: Option<Duration>,
-    /// Its ports, which stay bound and record what comes too late until this is dropped; none where the services did not start.
+    /// Its ports, which stay bound and record what comes too late until this is dropped; none where the
+    /// services did not start.
     pub late: Option<LatePorts>,
 }
 
-/// The ports of a trial that has ended. A request that comes to one is written into the ledger of the trial and refused.
+/// The ports of a trial that has ended. A request that comes to one is written into the ledger of the trial
+/// and refused.
 pub struct LatePorts {
     services: MockServices,
 }
@@ -93,7 +95,8 @@ pub fn terms(case: &Case, subject: &Subject, claims_optional: bool) -> Terms {
     terms
 }
 
-/// Runs one trial. What cannot be started is written into the ledger, so that the trial proves nothing instead of passing.
+/// Runs one trial. What cannot be started is written into the ledger, so that the trial proves nothing
+/// instead of passing.
 pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&LedgerFile>) -> Finished {
     let began = Instant::now();
     let clock = Clock::default();
@@ -146,11 +149,18 @@ async fn prepare(
     let before = Before { trial: Names::new(setup.seed).trial(), shared_dir, hide: Hide::with(ledger) };
     before.run(&subject.settings).await.map_err(Unready::Before)?;
     let builder = services::builder(case, &terms(case, subject, setup.claims_optional), setup.seed)?;
-    let services =
-        builder.longest_silence(setup.longest_silence).seed(setup.seed).clock(clock).ledger(ledger.clone()).start().await;
+    let services = builder
+        .longest_silence(setup.longest_silence)
+        .seed(setup.seed)
+        .clock(clock)
+        .ledger(ledger.clone())
+        .start()
+        .await;
     let services = services.map_err(|error| format!("the services did not start: {error}"))?;
     if services.names().any(|name| services.smtp_address(name, 1).is_some()) {
-        dirs.trust = dirs.write_trust().map_err(|error| format!("cannot write the certificates of the mail server: {error}"))?;
+        dirs.trust = dirs
+            .write_trust()
+            .map_err(|error| format!("cannot write the certificates of the mail server: {error}"))?;
     }
     let mut recorders = Vec::new();
     let own = own_ports(&services, case.callers);
@@ -165,9 +175,17 @@ async fn prepare(
 fn own_ports(services: &MockServices, callers: u32) -> Vec<OwnPort> {
     let mut own = Vec::new();
     for (name, caller) in services.names().flat_map(|name| (1..=callers).map(move |caller| (name, caller))) {
-        let addresses =
-            [services.address(name, caller), services.smtp_address(name, caller), services.smtps_address(name, caller)];
-        own.extend(addresses.into_iter().flatten().map(|address| OwnPort { port: address.port(), service: name.to_owned() }));
+        let addresses = [
+            services.address(name, caller),
+            services.smtp_address(name, caller),
+            services.smtps_address(name, caller),
+        ];
+        own.extend(
+            addresses
+                .into_iter()
+                .flatten()
+                .map(|address| OwnPort { port: address.port(), service: name.to_owned() }),
+        );
     }
     own
 }
@@ -183,16 +201,27 @@ async fn act(
 ) -> (Vec<Output>, Option<Duration>, Option<LatePorts>) {
     let services = Arc::new(services);
     let (recorders, listening) = listen(recorders, &notes);
-    let striker = Striker::watch(&case.interrupts, &services, case.callers, &notes);
-    // Process ids are handed out in the order of the starts: it must not be that of the callers' numbers, which faults name.
+    let striker = Interrupter::watch(&case.interrupts, &services, case.callers, &notes);
+    // Process ids are handed out in the order of the starts: it must not be that of the callers' numbers,
+    // which faults name.
     let mut in_order: Vec<(u32, &Recorder)> = (1..=case.callers).zip(&recorders).collect();
     in_order.sort_by_key(|(number, _)| Names::new(setup.seed).rank(*number));
     let callers = in_order.into_iter().map(|(number, recorder)| {
-        let caller =
-            Caller { number, case, subject, setup, services: &services, striker: &striker, notes: &notes, recorder, dirs };
+        let caller = Caller {
+            number,
+            case,
+            subject,
+            setup,
+            services: &services,
+            striker: &striker,
+            notes: &notes,
+            recorder,
+            dirs,
+        };
         caller.run()
     });
-    let (outputs, spent): (Vec<Vec<Output>>, Vec<Option<Duration>>) = join_all(callers).await.into_iter().unzip();
+    let (outputs, spent): (Vec<Vec<Output>>, Vec<Option<Duration>>) =
+        join_all(callers).await.into_iter().unzip();
     let mut output: Vec<Output> = outputs.into_iter().flatten().collect();
     output.sort_by_key(|output| (output.caller, output.start));
     striker.end();

@@ -1,5 +1,6 @@
-//! The names that a subject is given: of its trial, its caller and its directories. They come from the trial's seed alone and all
-//! have one length, so that none of them tells which case it is, how many callers or starts there are, or in which order.
+//! The names that a subject is given: of its trial, its caller and its directories. They come from the
+//! trial's seed alone and all have one length, so that none of them tells which case it is, how many callers
+//! or starts there are, or in which order.
 
 use sha2::{Digest, Sha256};
 
@@ -57,7 +58,8 @@ impl Names {
         format!("{}.pem", self.name("certificates", &[number]))
     }
 
-    /// The order in which callers are started: by this text. It has nothing to do with their numbers or their names.
+    /// The order in which callers are started: by this text. It has nothing to do with their numbers or their
+    /// names.
     pub(crate) fn rank(self, caller: u32) -> String {
         self.name("rank", &[caller])
     }
@@ -90,7 +92,11 @@ mod tests {
     fn every_name_is_another_and_all_have_one_length() {
         let all = all(Names::new(1));
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
-        assert!(all.iter().all(|name| name.len() == 2 * BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit())), "{all:?}");
+        assert!(
+            all.iter()
+                .all(|name| name.len() == 2 * BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit())),
+            "{all:?}"
+        );
     }
 
     #[test]

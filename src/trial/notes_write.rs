@@ -8,7 +8,7 @@ use mock_services::service::Fields;
 
 use super::notes;
 use super::overtime::Overtime;
-use crate::scenario::Blow;
+use crate::scenario::InterruptAction;
 use crate::subject::{Ended, Escape, Hide, How, Passed, Start, Treatment};
 
 #[derive(Debug, Clone)]
@@ -29,7 +29,10 @@ impl Notes {
     pub(super) fn started(&self, given: &Start, turn: u32) {
         let turn = Some(i64::from(turn)).filter(|turn| *turn > 0);
         let fields = Fields::new().with("start", i64::from(given.start));
-        let fields = fields.with("trial", given.trial.as_str()).with("name", given.name.as_str()).with_some("turn", turn);
+        let fields = fields
+            .with("trial", given.trial.as_str())
+            .with("name", given.name.as_str())
+            .with_some("turn", turn);
         self.note(notes::STARTED, given.caller, fields);
     }
 
@@ -43,14 +46,25 @@ impl Notes {
 
     pub(super) fn unprepared(&self, why: &str) {
         let fields = Fields::new().with("error", self.ledger.redacted(why));
-        self.ledger.append(&Event::Noted { name: Cow::Borrowed(notes::UNPREPARED), caller: None, fields: Cow::Owned(fields) });
+        self.ledger.append(&Event::Noted {
+            name: Cow::Borrowed(notes::UNPREPARED),
+            caller: None,
+            fields: Cow::Owned(fields),
+        });
     }
 
-    pub(super) fn struck(&self, caller: u32, interrupt: usize, blow: Blow, attempt: u64) {
+    pub(super) fn struck(&self, caller: u32, interrupt: usize, blow: InterruptAction, attempt: u64) {
         self.note(notes::STRUCK, caller, about(interrupt, blow, attempt));
     }
 
-    pub(super) fn missed(&self, caller: u32, interrupt: usize, blow: Blow, attempt: u64, why: &str) {
+    pub(super) fn missed(
+        &self,
+        caller: u32,
+        interrupt: usize,
+        blow: InterruptAction,
+        attempt: u64,
+        why: &str,
+    ) {
         self.note(notes::MISSED, caller, about(interrupt, blow, attempt).with("why", why));
     }
 
@@ -102,12 +116,16 @@ impl Notes {
             }
             How::Unstartable(why) => return self.unstartable(caller, start, why),
         };
-        let left = Some(ended.left).filter(|left| *left > 0).map(|left| i64::try_from(left).unwrap_or(i64::MAX));
+        let left =
+            Some(ended.left).filter(|left| *left > 0).map(|left| i64::try_from(left).unwrap_or(i64::MAX));
         let mut fields = of_start().with("how", how).with_some("status", status).with_some("left", left);
         if let Some(reported) = ended.reported {
             let millis = |time: std::time::Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
             let under_way = i64::try_from(overtime.requests()).unwrap_or(i64::MAX);
-            fields = fields.with("reported", millis(reported)).with("limit", millis(overtime.limit)).with("under-way", under_way);
+            fields = fields
+                .with("reported", millis(reported))
+                .with("limit", millis(overtime.limit))
+                .with("under-way", under_way);
         }
         self.note(notes::ENDED, caller, fields);
         let claim = &ended.claim;
@@ -120,18 +138,25 @@ impl Notes {
     }
 
     fn note(&self, name: &'static str, caller: u32, fields: Fields) {
-        self.ledger.append(&Event::Noted { name: Cow::Borrowed(name), caller: Some(caller), fields: Cow::Owned(fields) });
+        self.ledger.append(&Event::Noted {
+            name: Cow::Borrowed(name),
+            caller: Some(caller),
+            fields: Cow::Owned(fields),
+        });
     }
 }
 
 /// What is said of an interrupt, whatever became of it.
-fn about(interrupt: usize, blow: Blow, attempt: u64) -> Fields {
+fn about(interrupt: usize, blow: InterruptAction, attempt: u64) -> Fields {
     let word = match blow {
-        Blow::Kill => "kill",
-        Blow::Stop => "stop",
-        Blow::Cancel => "cancel",
-        Blow::Freeze(_) => "freeze",
+        InterruptAction::Kill => "kill",
+        InterruptAction::Stop => "stop",
+        InterruptAction::Cancel => "cancel",
+        InterruptAction::Freeze(_) => "freeze",
     };
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    Fields::new().with("interrupt", number(interrupt as u64)).with("do", word).with("attempt", number(attempt))
+    Fields::new()
+        .with("interrupt", number(interrupt as u64))
+        .with("do", word)
+        .with("attempt", number(attempt))
 }

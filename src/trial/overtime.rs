@@ -31,7 +31,8 @@ impl Overtime {
         self.requests.load(Ordering::SeqCst)
     }
 
-    /// Whether a start whose time was up, and that made its claim so long after it began, was still at work: it had made none, or had just made it, or had requests under way.
+    /// Whether a start whose time was up, and that made its claim so long after it began, was still at work:
+    /// it had made none, or had just made it, or had requests under way.
     pub(super) fn is_under_way(&self, reported: Option<Duration>) -> bool {
         self.requests() > 0 || reported.is_none_or(|at| at + QUIET > self.limit)
     }

@@ -1,5 +1,5 @@
-//! Which values of a subject's variables are kept out of the ledger and the report: of those that are passed on, and of those that
-//! `env` in hapax.yaml sets.
+//! Which values of a subject's variables are kept out of the ledger and the report: of those that are passed
+//! on, and of those that `env` in hapax.yaml sets.
 
 use mock_services::ledger::Ledger;
 
@@ -7,12 +7,13 @@ use crate::scenario::Case;
 use crate::subject::Subject;
 
 /// Parts of a name that say that its value is secret.
-const TELLING: [&str; 9] = ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE", "PRIVATE", "DSN"];
+const TELLING: [&str; 9] =
+    ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE", "PRIVATE", "DSN"];
 /// A value that is longer is hidden whatever its name.
 const LONG: usize = 20;
 
-/// Hides what is secret among the variables of the user. A word that the scenario itself uses is none: to hide `production`
-/// would hide where something was deployed.
+/// Hides what is secret among the variables of the user. A word that the scenario itself uses is none: to
+/// hide `production` would hide where something was deployed.
 pub(super) fn hide(ledger: &Ledger, case: &Case, subject: &Subject) {
     for (name, value) in subject.settings.passed_values().into_iter().chain(subject.settings.set_values()) {
         if is_secret(&name, &value) && !occurs(case, &value) {
@@ -28,7 +29,9 @@ fn is_secret(name: &str, value: &str) -> bool {
 
 fn occurs(case: &Case, value: &str) -> bool {
     let works = std::iter::once(&case.work).chain(&case.each).chain(&case.turns);
-    let in_work = works.flat_map(|work| &work.steps).any(|step| step.with.iter().any(|(_, have)| have.to_string() == value));
+    let in_work = works
+        .flat_map(|work| &work.steps)
+        .any(|step| step.with.iter().any(|(_, have)| have.to_string() == value));
     let fields = case.terms.intents.iter().flat_map(|intent| intent.which.iter().chain(intent.like.iter()));
     in_work || fields.into_iter().any(|(_, have)| have.to_string() == value)
 }

@@ -14,14 +14,17 @@ use mock_services::{Builder, MockServices, ServiceOptions};
 use crate::fit::Rule;
 use crate::scenario::{Case, ServiceKind, Terms};
 
-/// Describes the services of a case. The terms say which effects faults are about, and where the subject keeps a field, so that a fault that asks
-/// for it looks there; `seed` is where the ids of what exists before the first request come from.
+/// Describes the services of a case. The terms say which effects faults are about, and where the subject
+/// keeps a field, so that a fault that asks for it looks there; `seed` is where the ids of what exists before
+/// the first request come from.
 pub(super) fn builder(case: &Case, terms: &Terms, seed: u64) -> Result<Builder, String> {
     let mut builder = MockServices::builder().callers(case.callers).intended(intended(terms));
     for setup in &case.services {
         let options = ServiceOptions { idempotency: setup.idempotency, ..ServiceOptions::default() };
         builder = match &setup.kind {
-            ServiceKind::Payment(payment) => builder.service(Payment::new(PaymentOptions { seed, ..payment.clone() }), options),
+            ServiceKind::Payment(payment) => {
+                builder.service(Payment::new(PaymentOptions { seed, ..payment.clone() }), options)
+            }
             ServiceKind::Email(email) => builder.service(Email::new(email.clone()), options),
             ServiceKind::Deploy(deploy) => builder.service(Deploy::new(deploy.clone()), options),
             ServiceKind::Records(records) => builder.service(Records::new(records.clone()), options),
@@ -45,7 +48,9 @@ fn intended(terms: &Terms) -> IntendedEffects {
 
 fn mapped(fault: &Fault, fields: &[(String, String)]) -> Fault {
     let mut fault = fault.clone();
-    let name_of = |name: &str| fields.iter().find(|(known, _)| known == name).map_or(name, |(_, theirs)| theirs).to_owned();
+    let name_of = |name: &str| {
+        fields.iter().find(|(known, _)| known == name).map_or(name, |(_, theirs)| theirs).to_owned()
+    };
     let renamed = fault.trigger.fields.iter().map(|(name, value)| (name_of(name), value.clone()));
     fault.trigger.fields = renamed.fold(Fields::new(), |fields, (name, value)| fields.with(name, value));
     fault

@@ -1,4 +1,5 @@
-//! Runs a check of `tests/browser/checks` on a page, in a Chromium of its own. It knows nothing of what pages are made from.
+//! Runs a check of `tests/browser/checks` on a page, in a Chromium of its own. It knows nothing of what pages
+//! are made from.
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -21,7 +22,11 @@ pub(crate) async fn check(name: &str, page: &str) -> Result<(), String> {
     std::fs::write(&path, page).expect("the page should be written");
     let output = drive(&[path.to_str().expect("the folder should have a plain name"), name]).await;
     let said = String::from_utf8_lossy(&output.stderr);
-    if output.status.success() { Ok(()) } else { Err(format!("{name} ended with {}:\n{said}", output.status)) }
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(format!("{name} ended with {}:\n{said}", output.status))
+    }
 }
 
 /// The names of all checks.
@@ -35,7 +40,8 @@ async fn drive(arguments: &[&str]) -> Output {
     let _place = PLACES.acquire().await.expect("the places should never be closed");
     let mut command = Command::new(root().join("target/browser/node"));
     command.arg(root().join("tests/browser/drive.mjs")).args(arguments);
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true).spawn();
+    let child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true).spawn();
     let output = child.expect("Node should start").wait_with_output();
     let output = tokio::time::timeout(PATIENCE, output).await.expect("the check should end in time");
     output.expect("what Node says should be read")

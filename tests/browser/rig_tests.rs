@@ -12,7 +12,8 @@ async fn caught(body: &str) -> String {
 
 #[tokio::test]
 async fn a_page_that_does_nothing_is_not_caught() {
-    let page = "<!doctype html><html lang=en><title>t</title><p>hello <script>console.log(document.title)</script>";
+    let page =
+        "<!doctype html><html lang=en><title>t</title><p>hello <script>console.log(document.title)</script>";
     assert_eq!(check(QUIET, page).await, Ok(()));
 }
 
@@ -24,7 +25,11 @@ async fn a_page_that_says_an_error_is_caught() {
 #[tokio::test]
 async fn a_page_whose_script_fails_is_caught() {
     assert!(caught("<script>missing.call()</script>").await.contains("a script failed: ReferenceError"));
-    assert!(caught("<script>Promise.reject(new Error('later'))</script>").await.contains("a script failed: Error: later"));
+    assert!(
+        caught("<script>Promise.reject(new Error('later'))</script>")
+            .await
+            .contains("a script failed: Error: later")
+    );
 }
 
 #[tokio::test]
@@ -57,5 +62,10 @@ async fn a_page_that_speaks_to_its_reader_is_caught() {
 
 #[tokio::test]
 async fn a_check_that_does_not_exist_is_an_error() {
-    assert!(check("no_such_check", "").await.expect_err("it should fail").contains("there is no check no_such_check"));
+    assert!(
+        check("no_such_check", "")
+            .await
+            .expect_err("it should fail")
+            .contains("there is no check no_such_check")
+    );
 }

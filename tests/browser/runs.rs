@@ -1,10 +1,12 @@
-//! Runs to make pages of: a usual one, a crowded one, a large one, and one of a subject that is up to no good.
+//! Runs to make pages of: a usual one, a crowded one, a large one, and one of a subject that is up to no
+//! good.
 
 use hapax::report::{Ledgers, Output, Report};
 
 use crate::sample::{self, Book, Sampled, charge};
 
-/// A run with a double charge, a lost one, a void trial, twelve callers, a kill, passes, and one of another service.
+/// A run with a double charge, a lost one, a void trial, twelve callers, a kill, passes, and one of another
+/// service.
 pub(crate) fn usual() -> (Report, Ledgers) {
     let (mut report, mut ledgers) = sample::run();
     let (mut case, saved) = sample::pass(1);
@@ -25,7 +27,8 @@ pub(crate) fn usual() -> (Report, Ledgers) {
     (report, ledgers)
 }
 
-/// Twelve callers whose ledger has a thousand entries, and a finding that rests on its first and its last attempt.
+/// Twelve callers whose ledger has a thousand entries, and a finding that rests on its first and its last
+/// attempt.
 pub(crate) fn crowded() -> (Report, Ledgers) {
     let (mut case, _) = sample::twelve_callers();
     let mut book = Book::new();
@@ -54,7 +57,8 @@ pub(crate) fn crowded() -> (Report, Ledgers) {
 /// Five thousand trials, of a thousand cases; every tenth case fails.
 pub(crate) fn large() -> (Report, Ledgers) {
     let cases = (1..=1_000).map(|number| -> Sampled {
-        let (mut case, saved) = if number % 10 == 0 { sample::double_charge("none") } else { sample::pass(number) };
+        let (mut case, saved) =
+            if number % 10 == 0 { sample::double_charge("none") } else { sample::pass(number) };
         case.id = format!("{}@n={number}", case.scenario);
         case.variant = vec![("n".to_owned(), number.to_string())];
         case.trials[0].ledger = format!("{}#1", case.id);

@@ -36,7 +36,13 @@ pub(crate) struct Serve {
 impl Serve {
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let json = arguments.contains(&"--json");
-        let mut child = hapax().arg("serve").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = hapax()
+            .arg("serve")
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut error = BufReader::new(child.stderr.take().unwrap());
         let mut banner = String::new();
@@ -52,11 +58,20 @@ impl Serve {
 
     fn variable(&self, name: &str) -> &str {
         let line = format!("export {name}=");
-        self.banner.lines().find_map(|have| have.strip_prefix(&line)).unwrap_or_else(|| panic!("no {name} in {}", self.banner))
+        self.banner
+            .lines()
+            .find_map(|have| have.strip_prefix(&line))
+            .unwrap_or_else(|| panic!("no {name} in {}", self.banner))
     }
 
     /// A form to a service: status and body, or nothing where the connection was closed.
-    pub(crate) fn post(&self, service: &str, path: &str, form: &str, headers: &[(&str, &str)]) -> Option<(u16, String)> {
+    pub(crate) fn post(
+        &self,
+        service: &str,
+        path: &str,
+        form: &str,
+        headers: &[(&str, &str)],
+    ) -> Option<(u16, String)> {
         let kind = [("Content-Type", "application/x-www-form-urlencoded")];
         self.request(service, "POST", path, form, &[&kind, headers].concat())
     }
@@ -92,7 +107,12 @@ impl Serve {
     pub(crate) fn wait_for(&mut self, text: &str) {
         loop {
             let mut line = String::new();
-            assert_ne!(self.out.read_line(&mut line).unwrap(), 0, "it ended without `{text}`: {}", self.printed);
+            assert_ne!(
+                self.out.read_line(&mut line).unwrap(),
+                0,
+                "it ended without `{text}`: {}",
+                self.printed
+            );
             self.printed += &line;
             if line.contains(text) {
                 return;
@@ -118,7 +138,14 @@ impl Drop for Serve {
     }
 }
 
-fn ask(url: &str, method: &str, path: &str, body: &str, key: &str, headers: &[(&str, &str)]) -> Option<(u16, String)> {
+fn ask(
+    url: &str,
+    method: &str,
+    path: &str,
+    body: &str,
+    key: &str,
+    headers: &[(&str, &str)],
+) -> Option<(u16, String)> {
     let mut line = send(url, method, path, body, key, headers);
     let mut answer = String::new();
     line.read_to_string(&mut answer).unwrap();
@@ -131,7 +158,8 @@ fn send(url: &str, method: &str, path: &str, body: &str, key: &str, headers: &[(
     let mut line = TcpStream::connect(host).unwrap();
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = body.len();
-    let head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {key}\r\n{headers}");
+    let head =
+        format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {key}\r\n{headers}");
     write!(line, "{head}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}").unwrap();
     line
 }
@@ -158,10 +186,13 @@ fn plain_word(word: &str) -> String {
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         return format!("{scheme}://127.0.0.1:PORT{}", &rest[end..]);
     }
-    if let Some((name, _)) = word.split_once('=').filter(|(name, _)| name.ends_with("_KEY") || name.ends_with("_TOKEN")) {
+    if let Some((name, _)) =
+        word.split_once('=').filter(|(name, _)| name.ends_with("_KEY") || name.ends_with("_TOKEN"))
+    {
         return format!("{name}=SECRET");
     }
-    let is_time =
-        word.split_once('.').is_some_and(|(whole, part)| part.len() == 3 && format!("{whole}{part}").parse::<u64>().is_ok());
+    let is_time = word
+        .split_once('.')
+        .is_some_and(|(whole, part)| part.len() == 3 && format!("{whole}{part}").parse::<u64>().is_ok());
     if is_time { "TIME".to_owned() } else { word.to_owned() }
 }

@@ -8,11 +8,12 @@ use std::time::Duration;
 use mock_services::MockServices;
 use tokio::process::Command;
 
-/// A client may wait before it tries again, and the machine may be busy; one that takes longer than this hangs.
+/// A client may wait before it tries again, and the machine may be busy; one that takes longer than this
+/// hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Runs a script, named from the root of the repository, to its end, and gives what it prints. Beside `PATH` and `HOME` it sees only
-/// these variables.
+/// Runs a script, named from the root of the repository, to its end, and gives what it prints. Beside `PATH`
+/// and `HOME` it sees only these variables.
 pub(crate) async fn output(script: &str, arguments: &[&str], variables: Vec<(String, String)>) -> String {
     LazyLock::force(&INSTALLED);
     let path = root().join(script);
@@ -25,7 +26,8 @@ pub(crate) async fn output(script: &str, arguments: &[&str], variables: Vec<(Str
     command.arg(&path).args(arguments).env_clear();
     command.envs(["PATH", "HOME"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.env("PYTHONDONTWRITEBYTECODE", "1").envs(variables);
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true).spawn();
+    let child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true).spawn();
     let output = child.expect("the client should start").wait_with_output();
     let output = tokio::time::timeout(PATIENCE, output).await.expect("the client should end in time");
     let output = output.expect("the client's output should be read");
@@ -39,7 +41,10 @@ pub(crate) fn addresses(services: &MockServices) -> Vec<(String, String)> {
     let smtp = services.smtp_address("email", 1).expect("email should take SMTP");
     let mut variables = vec![("HAPAX_SMTP_URL".to_owned(), format!("smtp://{smtp}"))];
     for name in services.names() {
-        let (url, key) = services.url(name, 1).zip(services.key(name)).expect("each service should have an address and a key");
+        let (url, key) = services
+            .url(name, 1)
+            .zip(services.key(name))
+            .expect("each service should have an address and a key");
         let prefix = format!("HAPAX_{}", name.to_uppercase());
         variables.extend([(format!("{prefix}_URL"), url), (format!("{prefix}_KEY"), key.to_owned())]);
     }

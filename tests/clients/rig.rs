@@ -1,4 +1,5 @@
-//! Runs a real client against services of its own, once for each fault, and draws up what the ledger and the client say.
+//! Runs a real client against services of its own, once for each fault, and draws up what the ledger and the
+//! client say.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -42,7 +43,11 @@ impl Client {
         let mut table = row(["fault", "attempts", "effects", "keys", "client says", "finds its id", "sees"]);
         for (name, run) in runs {
             let Outcome { attempts, effects, keys, told } = run.await.expect("the run should not panic");
-            let says = if told.write == "ok" { told.write } else { format!("error: {}", told.error.unwrap_or_default()) };
+            let says = if told.write == "ok" {
+                told.write
+            } else {
+                format!("error: {}", told.error.unwrap_or_default())
+            };
             let finds = told.get.map_or("-", |found| if found { "yes" } else { "no" });
             let counts = [attempts, effects, told.read].map(|count| count.to_string());
             table += &row([name, &counts[0], &counts[1], keys, &says, finds, &counts[2]]);
@@ -68,9 +73,16 @@ impl Client {
             Event::Fault { attempt, .. } => Some(attempt),
             _ => None,
         });
-        let due: Vec<u64> = attempts.iter().filter(|_| !fault.is_empty()).take(1).map(|first| first.attempt).collect();
-        assert_eq!(struck.collect::<Vec<_>>(), due, "the fault should strike the first attempt and nothing else");
-        let refusal = entries.iter().find(|entry| matches!(entry.event, Event::Refused { status, .. } if status != 404));
+        let due: Vec<u64> =
+            attempts.iter().filter(|_| !fault.is_empty()).take(1).map(|first| first.attempt).collect();
+        assert_eq!(
+            struck.collect::<Vec<_>>(),
+            due,
+            "the fault should strike the first attempt and nothing else"
+        );
+        let refusal = entries
+            .iter()
+            .find(|entry| matches!(entry.event, Event::Refused { status, .. } if status != 404));
         assert!(refusal.is_none(), "{} sent what the service refuses: {refusal:?}", self.script);
         Outcome { attempts: attempts.len(), effects: self.effects(&entries), keys: keys(&attempts), told }
     }
@@ -88,7 +100,10 @@ impl Client {
             _ => None,
         });
         let effects: Vec<_> = effects.collect();
-        assert!(effects.iter().all(|effect| **effect == self.operation), "something else was committed: {effects:?}");
+        assert!(
+            effects.iter().all(|effect| **effect == self.operation),
+            "something else was committed: {effects:?}"
+        );
         effects.len()
     }
 

@@ -10,12 +10,12 @@ use mock_services::deploy::{Deploy, DeployOptions};
 use mock_services::email::{Email, EmailOptions};
 use mock_services::fault::{Fault, read_line};
 use mock_services::idempotency::{Idempotency, Profile};
-use mock_services::ledger::{AtDoor, Event};
+use mock_services::ledger::{BarrierEvent, Event};
 use mock_services::payment::{Payment, PaymentOptions};
 use mock_services::records::{Records, RecordsOptions};
 use mock_services::service::Operation;
 use mock_services::yaml::Source;
-use mock_services::{Builder, DoorOptions, MockServices, ServiceOptions};
+use mock_services::{BarrierOptions, Builder, MockServices, ServiceOptions};
 use serde_json::Value;
 
 /// What the services of a trial are like.
@@ -23,7 +23,7 @@ use serde_json::Value;
 pub(crate) struct World {
     pub(crate) keys: Option<Idempotency>,
     pub(crate) callers: u32,
-    pub(crate) door: Option<DoorOptions>,
+    pub(crate) door: Option<BarrierOptions>,
     pub(crate) payment: PaymentOptions,
     pub(crate) email: EmailOptions,
     pub(crate) deploy: DeployOptions,
@@ -54,7 +54,8 @@ impl World {
 
     pub(crate) async fn start(self, faults: &[&str]) -> Trial {
         let options = ServiceOptions { idempotency: self.keys, ..ServiceOptions::default() };
-        let tickets = Custom::from_source(&Source::new("tickets.yaml", TICKETS)).unwrap_or_else(|problems| panic!("{problems}"));
+        let tickets = Custom::from_source(&Source::new("tickets.yaml", TICKETS))
+            .unwrap_or_else(|problems| panic!("{problems}"));
         let builder = self.door.into_iter().fold(MockServices::builder(), Builder::door);
         let builder = builder
             .callers(self.callers)
@@ -79,12 +80,19 @@ impl Trial {
 
     /// Services that decline the card of a customer.
     pub(crate) async fn declining(customer: &str) -> Self {
-        let payment = PaymentOptions { declining_customers: vec![customer.to_owned()], ..PaymentOptions::default() };
+        let payment =
+            PaymentOptions { declining_customers: vec![customer.to_owned()], ..PaymentOptions::default() };
         World { payment, ..World::default() }.start(&[]).await
     }
 
     /// A control as a process that has not been started.
-    pub(crate) fn command(&self, control: &str, caller: u32, start: u32, steps: &str) -> tokio::process::Command {
+    pub(crate) fn command(
+        &self,
+        control: &str,
+        caller: u32,
+        start: u32,
+        steps: &str,
+    ) -> tokio::process::Command {
         let path = |name: String| {
             let path = self.folder.path().join(name);
             std::fs::create_dir_all(&path).unwrap();
@@ -108,7 +116,10 @@ impl Trial {
             command.env(format!("{stem}_URL"), self.services.url(name, caller).unwrap());
             command.env(format!("{stem}_KEY"), self.services.key(name).unwrap());
         }
-        command.env("HAPAX_SMTP_URL", format!("smtp://{}", self.services.smtp_address("email", caller).unwrap()));
+        command.env(
+            "HAPAX_SMTP_URL",
+            format!("smtp://{}", self.services.smtp_address("email", caller).unwrap()),
+        );
         command
     }
 
@@ -141,7 +152,8 @@ impl Trial {
 
     /// How many effects of that name there are; of any, where it is empty.
     pub(crate) fn effects(&self, name: &str) -> usize {
-        let counts = |event: &Event<'_>| matches!(event, Event::Committed { effect, .. } if effect.starts_with(name));
+        let counts =
+            |event: &Event<'_>| matches!(event, Event::Committed { effect, .. } if effect.starts_with(name));
         self.services.ledger().entries().iter().filter(|entry| counts(&entry.event)).count()
     }
 
@@ -149,7 +161,9 @@ impl Trial {
     pub(crate) async fn record(&self, key: &str) -> i64 {
         self.services.settle().await;
         let puts = |event: &Event<'_>| match event {
-            Event::Committed { effect, id, fields, .. } if effect == "records.put" && id == key => fields.get("value").cloned(),
+            Event::Committed { effect, id, fields, .. } if effect == "records.put" && id == key => {
+                fields.get("value").cloned()
+            }
             _ => None,
         };
         let last = self.services.ledger().entries().iter().rev().find_map(|entry| puts(&entry.event));
@@ -158,18 +172,24 @@ impl Trial {
 
     /// How many attempts of that operation there were.
     pub(crate) fn attempts(&self, operation: &str) -> usize {
-        let counts = |event: &Event<'_>| matches!(event, Event::Received(received) if received.operation == operation);
+        let counts =
+            |event: &Event<'_>| matches!(event, Event::Received(received) if received.operation == operation);
         self.services.ledger().entries().iter().filter(|entry| counts(&entry.event)).count()
     }
 
     /// How many requests were refused.
     pub(crate) fn refused(&self) -> usize {
-        self.services.ledger().entries().iter().filter(|entry| matches!(entry.event, Event::Refused { .. })).count()
+        self.services
+            .ledger()
+            .entries()
+            .iter()
+            .filter(|entry| matches!(entry.event, Event::Refused { .. }))
+            .count()
     }
 
     /// Whether a caller wrote after the door had opened without it.
     pub(crate) fn came_late(&self) -> bool {
-        let is_late = |event: &Event<'_>| matches!(event, Event::Door { what: AtDoor::Late, .. });
+        let is_late = |event: &Event<'_>| matches!(event, Event::Door { what: BarrierEvent::Late, .. });
         self.services.ledger().entries().iter().any(|entry| is_late(&entry.event))
     }
 

@@ -22,7 +22,10 @@ fn a_subject_that_does_not_exist_is_void() {
     let report = desk.report();
     let verdict = verdict(&report, "plain");
     assert_eq!(verdict["result"], "void");
-    assert!(verdict["void_because"][0].as_str().unwrap().contains("no such program is in PATH"), "{verdict:#}");
+    assert!(
+        verdict["void_because"][0].as_str().unwrap().contains("no such program is in PATH"),
+        "{verdict:#}"
+    );
 }
 
 #[test]
@@ -69,7 +72,11 @@ fn a_time_limit_shorter_than_the_fault_is_refused() {
 #[test]
 fn a_filter_that_matches_nothing_is_an_error() {
     let called = desk().call(&["run", "paymnet", "--subject", "naive"]).expect(2);
-    assert!(called.stderr.contains("no case matches `paymnet`") && called.stderr.contains("payment"), "{}", called.stderr);
+    assert!(
+        called.stderr.contains("no case matches `paymnet`") && called.stderr.contains("payment"),
+        "{}",
+        called.stderr
+    );
 }
 
 #[test]
@@ -102,5 +109,9 @@ fn a_wrong_hapax_yaml_is_shown_with_its_place() {
     let desk = desk();
     desk.write("hapax.yaml", "subjects:\n  mine:\n    comand: [true]\n");
     let called = desk.call(&["run", "plain"]).expect(2);
-    assert!(called.stderr.contains("hapax.yaml:3:5") && called.stderr.contains("command"), "{}", called.stderr);
+    assert!(
+        called.stderr.contains("hapax.yaml:3:5") && called.stderr.contains("command"),
+        "{}",
+        called.stderr
+    );
 }

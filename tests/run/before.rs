@@ -19,7 +19,8 @@ fn desk(before: &str) -> Desk {
 
 #[test]
 fn it_resets_a_store_before_each_trial_and_is_told_the_trial_and_no_case() {
-    let script = "rm -f store; env > seen; echo \"$HAPAX_TRIAL\" >> trials; [ -d \"$HAPAX_SHARED_DIR\" ] || exit 4";
+    let script =
+        "rm -f store; env > seen; echo \"$HAPAX_TRIAL\" >> trials; [ -d \"$HAPAX_SHARED_DIR\" ] || exit 4";
     let desk = desk(script);
     desk.call(&["run", "plain", "--trials", "3", "--jobs", "1"]).expect(0);
     let trials = desk.read("trials");
@@ -27,8 +28,11 @@ fn it_resets_a_store_before_each_trial_and_is_told_the_trial_and_no_case() {
     assert_eq!(trials.lines().count(), 3);
     assert!(trials.lines().all(|name| !name.is_empty() && ledger.contains(name)), "{trials}");
     let seen = desk.read("seen");
-    let told: Vec<&str> =
-        seen.lines().filter_map(|line| line.split('=').next()).filter(|name| name.starts_with("HAPAX_")).collect();
+    let told: Vec<&str> = seen
+        .lines()
+        .filter_map(|line| line.split('=').next())
+        .filter(|name| name.starts_with("HAPAX_"))
+        .collect();
     assert!(told.iter().all(|name| ["HAPAX_TRIAL", "HAPAX_SHARED_DIR"].contains(name)), "{told:?}");
 }
 
@@ -47,7 +51,8 @@ fn a_trial_is_void_where_it_fails_with_its_last_lines_and_without_secrets() {
     assert!(!why.contains("hunter2") && called.stdout.contains("exited with 7"), "{why}\n{}", called.stdout);
     assert!(!desk.path().join("store").exists());
     // The smoke trial finds it out before anything else is run.
-    let smoked: Called = desk.command(&["run", "plain"]).env_remove("HAPAX_NO_SMOKE").output().unwrap().into();
+    let smoked: Called =
+        desk.command(&["run", "plain"]).env_remove("HAPAX_NO_SMOKE").output().unwrap().into();
     let smoked = smoked.expect(2);
     assert!(
         format!("{}{}", smoked.stdout, smoked.stderr).contains("the command `before` of the subject failed"),

@@ -29,14 +29,19 @@ fn the_ledger_file_begins_with_the_plan_and_the_report_has_its_digest() {
     let first: Value = serde_json::from_str(ledger.lines().next().unwrap()).unwrap();
     let report: Value = serde_json::from_str(&desk.read("run/report.json")).unwrap();
     let plan = &first["plan"];
-    let ids: Vec<&str> = plan["cases"].as_array().unwrap().iter().map(|case| case["id"].as_str().unwrap()).collect();
+    let ids: Vec<&str> =
+        plan["cases"].as_array().unwrap().iter().map(|case| case["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["a", "b"]);
-    assert_eq!((&plan["digest"], &plan["seed"], &plan["trials"]), (&report["digest"], &report["seed"], &report["trials"]));
+    assert_eq!(
+        (&plan["digest"], &plan["seed"], &plan["trials"]),
+        (&report["digest"], &report["seed"], &report["trials"])
+    );
     let case = &report["cases"][0];
     let planned = &plan["cases"][0];
     assert_eq!((&planned["terms"], &planned["digest"]), (&case["terms"], &case["digest"]));
     assert_eq!(planned["seeds"][0], case["trials"][0]["seed"]);
-    let opened: Vec<Value> = ledger.lines().skip(1).filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let opened: Vec<Value> =
+        ledger.lines().skip(1).filter_map(|line| serde_json::from_str(line).ok()).collect();
     let opened: Vec<&Value> = opened.iter().filter(|entry| entry["kind"] == "opened").collect();
     assert_eq!(opened.len(), 2);
     assert!(opened.iter().all(|entry| entry["plan"] == first["hash"]), "{opened:#?}");
@@ -82,7 +87,8 @@ impl Drop for Live {
 /// A run of which one trial never ends, and its folder is `run`.
 fn live(desk: &Desk) -> Live {
     desk.write("scenarios/a.yaml", &charge("")).write("agent.sh", "echo $$ > waiting; exec sleep 1000\n");
-    let mut command = desk.command(&["run", "scenarios", "--seed", "7", "--out", "run", "--", "sh", "agent.sh"]);
+    let mut command =
+        desk.command(&["run", "scenarios", "--seed", "7", "--out", "run", "--", "sh", "agent.sh"]);
     let run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     while !std::fs::read_to_string(desk.path().join("waiting")).is_ok_and(|text| text.ends_with('\n')) {
         std::thread::yield_now();
@@ -109,8 +115,26 @@ fn a_run_that_still_runs_is_not_gone_on_with() {
 fn with_full_disk(desk: &Desk, blocks: u32) -> Called {
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");
-    command.args(["-c", &script, HAPAX, "run", "scenarios", "--seed", "7", "-j", "1", "--trials", "20", "--out", "run"]);
-    command.args(["--", "sh", "agent.sh"]).current_dir(desk.path()).env("NO_COLOR", "1").env("HAPAX_NO_SMOKE", "1");
+    command.args([
+        "-c",
+        &script,
+        HAPAX,
+        "run",
+        "scenarios",
+        "--seed",
+        "7",
+        "-j",
+        "1",
+        "--trials",
+        "20",
+        "--out",
+        "run",
+    ]);
+    command
+        .args(["--", "sh", "agent.sh"])
+        .current_dir(desk.path())
+        .env("NO_COLOR", "1")
+        .env("HAPAX_NO_SMOKE", "1");
     command.output().unwrap().into()
 }
 
@@ -126,8 +150,22 @@ fn a_full_disk_loses_nothing_that_was_finished() {
     let before = whole(&desk);
     assert!((1..20).contains(&before), "{before} trials were finished before the disk was full");
     let ran = desk.read("ran").lines().count();
-    desk.call(&["run", "scenarios", "--seed", "7", "-j", "1", "--trials", "20", "--resume", "run", "--", "sh", "agent.sh"])
-        .expect(1);
+    desk.call(&[
+        "run",
+        "scenarios",
+        "--seed",
+        "7",
+        "-j",
+        "1",
+        "--trials",
+        "20",
+        "--resume",
+        "run",
+        "--",
+        "sh",
+        "agent.sh",
+    ])
+    .expect(1);
     let again = desk.read("ran").lines().count() - ran;
     assert_eq!(again, 20 - before, "what was finished is not run again");
     let report: Value = serde_json::from_str(&desk.read("run/report.json")).unwrap();
@@ -155,12 +193,14 @@ fn a_failed_trial_that_was_taken_out_of_the_journal_does_not_run_again() {
     let desk = Desk::new();
     desk.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
     desk.write("agent.sh", "echo ran >> ran\n");
-    let run = ["run", "scenarios", "--seed", "7", "-j", "1", "--fail-fast", "--out", "run", "--", "sh", "agent.sh"];
+    let run =
+        ["run", "scenarios", "--seed", "7", "-j", "1", "--fail-fast", "--out", "run", "--", "sh", "agent.sh"];
     desk.call(&run).expect(1);
     let journal = desk.read("run/trials.jsonl");
     assert_eq!(journal.lines().count(), 2);
     desk.write("run/trials.jsonl", &format!("{}\n", journal.lines().next().unwrap()));
-    desk.call(&["run", "scenarios", "--seed", "7", "-j", "1", "--resume", "run", "--", "sh", "agent.sh"]).expect(1);
+    desk.call(&["run", "scenarios", "--seed", "7", "-j", "1", "--resume", "run", "--", "sh", "agent.sh"])
+        .expect(1);
     assert_eq!(desk.read("ran").lines().count(), 2, "each of both ran once");
 }
 
@@ -168,7 +208,21 @@ fn a_failed_trial_that_was_taken_out_of_the_journal_does_not_run_again() {
 fn a_partial_report_says_how_many_trials_were_not_run() {
     let desk = Desk::new();
     desk.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
-    let run = ["run", "scenarios", "--seed", "7", "-j", "1", "--trials", "2", "--fail-fast", "--out", "run", "--", "true"];
+    let run = [
+        "run",
+        "scenarios",
+        "--seed",
+        "7",
+        "-j",
+        "1",
+        "--trials",
+        "2",
+        "--fail-fast",
+        "--out",
+        "run",
+        "--",
+        "true",
+    ];
     let called = desk.call(&run).expect(1);
     assert!(called.stdout.contains("Interrupted: 3 of 4 planned trials were not run."), "{}", called.stdout);
     let shown = desk.call(&["report", "show", "run"]).expect(1);

@@ -5,7 +5,8 @@ use crate::rig::Desk;
 #[test]
 fn the_demo_shows_what_each_did_to_the_customer_and_leaves_nothing_behind() {
     let (desk, scratch) = (Desk::new(), tempfile::tempdir().unwrap());
-    let called: crate::rig::Called = desk.command(&["demo"]).env("TMPDIR", scratch.path()).output().unwrap().into();
+    let called: crate::rig::Called =
+        desk.command(&["demo"]).env("TMPDIR", scratch.path()).output().unwrap().into();
     let called = called.expect(0);
     insta::assert_snapshot!(called.stdout);
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();

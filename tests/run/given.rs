@@ -1,4 +1,5 @@
-//! What a real process finds when it is started says nothing about the fault that waits for it, and differs from run to run.
+//! What a real process finds when it is started says nothing about the fault that waits for it, and differs
+//! from run to run.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,8 @@ cat <&3 >/dev/null
 "#;
 
 /// The variables whose values are random.
-const RANDOM: [&str; 6] = ["HAPAX_TRIAL", "HAPAX_CALLER", "HAPAX_STATE_DIR", "HAPAX_SHARED_DIR", "HAPAX_RESULT", "KEY_HASH"];
+const RANDOM: [&str; 6] =
+    ["HAPAX_TRIAL", "HAPAX_CALLER", "HAPAX_STATE_DIR", "HAPAX_SHARED_DIR", "HAPAX_RESULT", "KEY_HASH"];
 
 /// One start: the case, the caller, which start, and what it wrote down.
 struct Seen {
@@ -63,8 +65,9 @@ impl Seen {
         for mark in ["127.0.0.1:", "pipe:["] {
             let mut pieces = text.split(mark);
             let first = pieces.next().unwrap().to_owned();
-            text = pieces
-                .fold(first, |text, rest| text + mark + "N" + rest.trim_start_matches(|digit: char| digit.is_ascii_digit()));
+            text = pieces.fold(first, |text, rest| {
+                text + mark + "N" + rest.trim_start_matches(|digit: char| digit.is_ascii_digit())
+            });
         }
         text
     }
@@ -74,11 +77,18 @@ fn seen(desk: &Desk) -> Vec<Seen> {
     let report = desk.report();
     let mut all = Vec::new();
     for case in report["cases"].as_array().unwrap() {
-        for output in case["trials"].as_array().unwrap().iter().flat_map(|trial| trial["output"].as_array().unwrap()) {
+        for output in
+            case["trials"].as_array().unwrap().iter().flat_map(|trial| trial["output"].as_array().unwrap())
+        {
             let number = |name: &str| output[name].as_u64().unwrap();
             let whose = (case["id"].as_str().unwrap().to_owned(), number("caller"), number("start"));
-            let lines: Vec<String> =
-                output["stdout"].as_str().unwrap().lines().take_while(|line| *line != "end").map(str::to_owned).collect();
+            let lines: Vec<String> = output["stdout"]
+                .as_str()
+                .unwrap()
+                .lines()
+                .take_while(|line| *line != "end")
+                .map(str::to_owned)
+                .collect();
             all.push(Seen { whose, lines });
         }
     }
@@ -115,9 +125,13 @@ fn a_process_finds_nothing_that_names_its_case_its_caller_or_its_start() {
     run(&desk, &[]);
     let all = seen(&desk);
     let starts = |case: &str| all.iter().filter(|seen| seen.whose.0 == case).count();
-    assert_eq!((starts("struck@blow=kill"), starts("struck@blow=cancel"), starts("many@reply=drop")), (2, 2, 3));
+    assert_eq!(
+        (starts("struck@blow=kill"), starts("struck@blow=cancel"), starts("many@reply=drop")),
+        (2, 2, 3)
+    );
     let is_first = |seen: &&Seen| seen.whose.2 == 1;
-    // With one caller: a fault, an interrupt or neither, all the same. The files beside the directories of three callers are more.
+    // With one caller: a fault, an interrupt or neither, all the same. The files beside the directories of
+    // three callers are more.
     for callers in [1, 3] {
         let of = |seen: &&Seen| seen.whose.0.starts_with("many") == (callers == 3);
         let first: Vec<&Seen> = all.iter().filter(of).filter(is_first).collect();
@@ -139,14 +153,19 @@ fn a_process_finds_nothing_that_names_its_case_its_caller_or_its_start() {
         // The folder of the run has a name of its own.
         for (name, parts) in seen.tokens() {
             let made = if parts.len() > 1 { &parts[1..] } else { &parts[..] };
-            let is_hash = |part: &String| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let is_hash =
+                |part: &String| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
             assert!(made.iter().all(is_hash), "{:?} {name} {made:?}", seen.whose);
         }
     }
     let plain = all.iter().find(|seen| seen.whose.0 == "plain").unwrap();
     assert!(plain.lines.contains(&"fd 0 /dev/null".to_owned()), "{:#?}", plain.lines);
     assert!(!plain.lines.iter().any(|line| line.starts_with("HAPAX_START=")));
-    assert!(plain.lines.iter().any(|line| line.starts_with("parent ") && line.ends_with(" supervise  0")), "{:#?}", plain.lines);
+    assert!(
+        plain.lines.iter().any(|line| line.starts_with("parent ") && line.ends_with(" supervise  0")),
+        "{:#?}",
+        plain.lines
+    );
 }
 
 #[test]
@@ -190,7 +209,9 @@ fn two_runs_differ_in_every_name_and_a_seed_makes_them_agree() {
     }
     assert_ne!(seeds[0], seeds[1]);
     assert!(runs[0].len() >= 60 && runs[0].keys().eq(runs[1].keys()), "{:?}", runs[0].keys());
-    let parts = |run: &BTreeMap<_, Vec<String>>| run.values().flatten().cloned().collect::<std::collections::BTreeSet<String>>();
+    let parts = |run: &BTreeMap<_, Vec<String>>| {
+        run.values().flatten().cloned().collect::<std::collections::BTreeSet<String>>()
+    };
     assert!(parts(&runs[0]).is_disjoint(&parts(&runs[1])));
     run(&desk, &["--seed", &seeds[0].to_string()]);
     assert_eq!(random(&desk), runs[0]);
@@ -215,12 +236,25 @@ fn a_replay_gives_the_subject_the_very_names_that_it_had() {
     let desk = desk();
     run(&desk, &["--trials", "2"]);
     let report = desk.report();
-    let trial =
-        report["cases"].as_array().unwrap().iter().find(|case| case["id"] == "many@reply=drop").unwrap()["trials"][1].clone();
+    let trial = report["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|case| case["id"] == "many@reply=drop")
+        .unwrap()["trials"][1]
+        .clone();
     let names = |trial: &Value| -> Vec<String> {
-        let outputs = trial["output"].as_array().unwrap().iter().map(|output| output["stdout"].as_str().unwrap().to_owned());
+        let outputs = trial["output"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|output| output["stdout"].as_str().unwrap().to_owned());
         let lines = outputs.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
-        lines.filter(|line| ["HAPAX_TRIAL=", "HAPAX_CALLER=", "KEY_HASH="].iter().any(|name| line.starts_with(name))).collect()
+        lines
+            .filter(|line| {
+                ["HAPAX_TRIAL=", "HAPAX_CALLER=", "KEY_HASH="].iter().any(|name| line.starts_with(name))
+            })
+            .collect()
     };
     let words: Vec<&str> = trial["replay"].as_str().unwrap().split_whitespace().skip(1).collect();
     desk.call(&words);
@@ -230,7 +264,10 @@ fn a_replay_gives_the_subject_the_very_names_that_it_had() {
     // Whoever finds such a name in a log finds its trial by the ledger.
     let ledger = desk.read("reports/latest/ledger.jsonl");
     let given = names(again).into_iter().filter(|line| !line.starts_with("KEY_HASH")).collect::<Vec<_>>();
-    assert!(given.iter().all(|line| ledger.contains(line.split_once('=').unwrap().1)), "{given:?} in {ledger}");
+    assert!(
+        given.iter().all(|line| ledger.contains(line.split_once('=').unwrap().1)),
+        "{given:?} in {ledger}"
+    );
 }
 
 #[test]

@@ -6,7 +6,9 @@ use crate::rig::Desk;
 fn verbs(desk: &Desk) -> Vec<String> {
     let help = desk.call(&["--help"]).expect(0).stdout;
     let list = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
-    let name = |line: &str| line.strip_prefix("  ").filter(|line| !line.starts_with(' '))?.split(' ').next().map(str::to_owned);
+    let name = |line: &str| {
+        line.strip_prefix("  ").filter(|line| !line.starts_with(' '))?.split(' ').next().map(str::to_owned)
+    };
     list.lines().filter_map(name).filter(|verb| verb != "help").collect()
 }
 
@@ -45,7 +47,10 @@ fn there_is_a_man_page_for_the_command_and_for_each_verb() {
     assert!(!page.contains("supervise"), "{page}");
     for verb in verbs(&desk) {
         let page = desk.call(&["man", &verb]).expect(0).stdout;
-        assert!(page.contains(&format!(".TH hapax\\-{verb} 1")) || page.contains(&format!(".TH hapax-{verb} 1")), "{page}");
+        assert!(
+            page.contains(&format!(".TH hapax\\-{verb} 1")) || page.contains(&format!(".TH hapax-{verb} 1")),
+            "{page}"
+        );
     }
     let called = desk.call(&["man", "selftset"]).expect(2);
     assert!(called.stderr.contains("did you mean `selftest`?"), "{}", called.stderr);
@@ -55,10 +60,15 @@ fn there_is_a_man_page_for_the_command_and_for_each_verb() {
 fn a_variable_to_pass_on_that_is_not_set_is_warned_of() {
     let desk = Desk::new();
     let call = |name: &str| {
-        let mut command = desk.command(&["run", "payment/clean@keys=none", "--env", name, "--subject", "careful"]);
+        let mut command =
+            desk.command(&["run", "payment/clean@keys=none", "--env", name, "--subject", "careful"]);
         command.env("IS_SET", "1").env_remove("NOT_SET").output().unwrap()
     };
     let stderr = |name: &str| String::from_utf8(call(name).stderr).unwrap();
-    assert!(stderr("NOT_SET").contains("warning: --env NOT_SET: no such variable is set here"), "{}", stderr("NOT_SET"));
+    assert!(
+        stderr("NOT_SET").contains("warning: --env NOT_SET: no such variable is set here"),
+        "{}",
+        stderr("NOT_SET")
+    );
     assert!(!stderr("IS_SET").contains("warning"), "{}", stderr("IS_SET"));
 }

@@ -51,7 +51,9 @@ fn an_allowed_host_is_reached_and_an_ignored_one_is_refused_and_both_are_noted()
     let flags = ["run", "plain", "--allow", &allow, "--ignore", "*.sentry.io", "--", "bash", "agent.sh"];
     let called = desk.call(&flags).expect(0);
     assert!(
-        called.stdout.contains(&format!("Allowed hosts were reached: localhost:{port} (1 request in 1 trial)")),
+        called
+            .stdout
+            .contains(&format!("Allowed hosts were reached: localhost:{port} (1 request in 1 trial)")),
         "{}",
         called.stdout
     );
@@ -102,9 +104,12 @@ fn a_client_that_ignores_no_proxy_is_told_so_and_the_trial_is_void() {
 fn what_would_turn_the_net_off_is_refused_before_anything_runs() {
     let desk = Desk::new();
     desk.write("scenarios/plain.yaml", &charge(""));
-    for (flag, value) in
-        [("--allow", "*"), ("--ignore", "*"), ("--ignore", "*.stripe.com"), ("--allow", "https://api.openai.com")]
-    {
+    for (flag, value) in [
+        ("--allow", "*"),
+        ("--ignore", "*"),
+        ("--ignore", "*.stripe.com"),
+        ("--allow", "https://api.openai.com"),
+    ] {
         let called = desk.call(&["run", "plain", flag, value, "--", "true"]).expect(2);
         assert!(called.stderr.contains(value), "{}", called.stderr);
     }

@@ -6,7 +6,13 @@ use crate::rig::{Called, Desk};
 
 /// The agent that is laid out needs curl.
 fn with_curl() {
-    let has_curl = || Command::new("curl").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+    let has_curl = || {
+        Command::new("curl")
+            .arg("--version")
+            .stdout(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    };
     if !has_curl() {
         let install = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/install");
         assert!(Command::new(install).status().unwrap().success(), "curl could not be installed");
@@ -22,7 +28,9 @@ fn in_an_empty_folder_what_is_laid_out_runs_at_once() {
     desk.call(&["lint"]).expect(0);
     desk.call(&["run", "first-charge"]).expect(0);
     // What the workflow runs.
-    assert!(desk.read(".github/workflows/hapax.yml").contains("run: hapax run first-charge --out hapax-report"));
+    assert!(
+        desk.read(".github/workflows/hapax.yml").contains("run: hapax run first-charge --out hapax-report")
+    );
     desk.call(&["run", "first-charge", "--out", "hapax-report"]).expect(0);
     // It is no scenario that everybody passes.
     desk.call(&["selftest", "first-charge"]).expect(0);
@@ -33,7 +41,11 @@ fn an_agent_that_is_there_is_named() {
     let desk = Desk::new();
     desk.write("agent.py", "print('hello')\n");
     let called = desk.call(&["init", "--yes"]).expect(0);
-    assert!(called.stdout.contains("The agent: python3 agent.py (there is a file agent.py)"), "{}", called.stdout);
+    assert!(
+        called.stdout.contains("The agent: python3 agent.py (there is a file agent.py)"),
+        "{}",
+        called.stdout
+    );
     assert!(desk.read("hapax.yaml").contains("command: [\"python3\", \"agent.py\"]"));
     assert!(!desk.path().join("agent.sh").exists(), "no sample where there is an agent");
 }
@@ -55,7 +67,10 @@ fn nothing_is_overwritten_and_what_was_kept_is_said() {
     assert!(called.stdout.contains("kept   hapax.yaml, which was there already"), "{}", called.stdout);
     assert!(called.stdout.contains("kept   scenarios/first-charge.yaml"), "{}", called.stdout);
     assert!(called.stdout.contains("wrote  .github/workflows/hapax.yml"), "{}", called.stdout);
-    assert_eq!((desk.read("hapax.yaml").as_str(), desk.read("scenarios/first-charge.yaml").as_str()), (mine, "mine too"));
+    assert_eq!(
+        (desk.read("hapax.yaml").as_str(), desk.read("scenarios/first-charge.yaml").as_str()),
+        (mine, "mine too")
+    );
 }
 
 #[test]

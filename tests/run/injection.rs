@@ -5,12 +5,14 @@ use crate::rig::{Called, Desk, LOOK, charge};
 /// The lines of a text that GitHub's runner, or one like it, would carry out.
 fn commands(printed: &str) -> Vec<&str> {
     let acts = |line: &&str| {
-        line.trim_start().starts_with("::") || ["##[", "##vso[", "##teamcity["].iter().any(|command| line.contains(command))
+        line.trim_start().starts_with("::")
+            || ["##[", "##vso[", "##teamcity["].iter().any(|command| line.contains(command))
     };
     printed.split(['\n', '\r']).filter(acts).collect()
 }
 
-/// Writes commands to both of its outputs and into its claim. Long words before them make a table or a paragraph break where they begin.
+/// Writes commands to both of its outputs and into its claim. Long words before them make a table or a
+/// paragraph break where they begin.
 fn hostile() -> String {
     let write = r#"for out in 1 2; do
 printf '::error::pwned-%s\n  ::set-env name=PATH::pwned\n##[error]pwned\nx ##[group]pwned ##vso[task.x]pwned\nx\r::stop-commands::pwned\n' $out >&$out
@@ -32,13 +34,22 @@ fn what_a_subject_writes_is_no_command_to_the_runner() {
         &["run", "plain", "--format", "tap", "--", "bash", "agent"],
     ] {
         let mut command = desk.command(arguments);
-        let called: Called = command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", "step.md").output().unwrap().into();
+        let called: Called = command
+            .env("GITHUB_ACTIONS", "true")
+            .env("GITHUB_STEP_SUMMARY", "step.md")
+            .output()
+            .unwrap()
+            .into();
         let called = called.expect(1);
         let found = commands(&called.stdout);
         if arguments.contains(&"-v") {
             assert!(called.stdout.contains("pwned"), "the output is shown:\n{}", called.stdout);
             assert_eq!(found.len(), 1, "{found:#?}");
-            assert!(found[0].starts_with("::error file=") && !found[0].contains("##["), "its own annotation: {}", found[0]);
+            assert!(
+                found[0].starts_with("::error file=") && !found[0].contains("##["),
+                "its own annotation: {}",
+                found[0]
+            );
         } else {
             assert_eq!(found, [""; 0], "{arguments:?}");
         }
@@ -81,9 +92,15 @@ fn a_service_file_outside_of_the_folder_is_not_shown() {
     desk.write("passwords", &format!("root:x:0\nkey: {SECRET}\n\"{SECRET}\n"));
     desk.write("tree.yaml", &format!("service: {SECRET}\noperations: {{ {SECRET}: [] }}\n"));
     let absolute = desk.path().join("passwords").display().to_string();
-    for file in ["../passwords", "../tree.yaml", "../scenarios/../passwords", absolute.as_str(), "linked.yaml"] {
+    for file in
+        ["../passwords", "../tree.yaml", "../scenarios/../passwords", absolute.as_str(), "linked.yaml"]
+    {
         if file == "linked.yaml" {
-            std::os::unix::fs::symlink(desk.path().join("passwords"), desk.path().join("scenarios/linked.yaml")).unwrap();
+            std::os::unix::fs::symlink(
+                desk.path().join("passwords"),
+                desk.path().join("scenarios/linked.yaml"),
+            )
+            .unwrap();
         }
         desk.write("scenarios/naming.yaml", &naming(file));
         let called = desk.call(&["lint", "scenarios/naming.yaml"]).expect(2);

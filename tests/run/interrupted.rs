@@ -60,5 +60,9 @@ fn a_selftest_that_is_interrupted_blames_no_scenario() {
     kill_process(pid, Signal::INT).unwrap();
     lines.for_each(drop);
     let called = crate::rig::Called::from(run.wait_with_output().unwrap()).expect(3);
-    assert!(called.stdout.starts_with("selftest: ") && called.stdout.contains(": interrupted when "), "{}", called.stdout);
+    assert!(
+        called.stdout.starts_with("selftest: ") && called.stdout.contains(": interrupted when "),
+        "{}",
+        called.stdout
+    );
 }

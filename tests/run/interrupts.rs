@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::rig::{Desk, LOOK, charge, verdict};
 
 /// The ledger of the last run: kinds of entries and names of notes, in order.
-fn story(desk: &Desk) -> Vec<String> {
+fn history(desk: &Desk) -> Vec<String> {
     let lines = desk.read("reports/latest/ledger.jsonl");
     let entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     entries
@@ -17,8 +17,8 @@ fn story(desk: &Desk) -> Vec<String> {
         .collect()
 }
 
-fn place(story: &[String], what: &str) -> usize {
-    story.iter().position(|have| have == what).unwrap_or_else(|| panic!("no {what} in {story:?}"))
+fn place(history: &[String], what: &str) -> usize {
+    history.iter().position(|have| have == what).unwrap_or_else(|| panic!("no {what} in {history:?}"))
 }
 
 fn struck(moment: &str, more: &str) -> (Desk, Vec<String>) {
@@ -26,48 +26,55 @@ fn struck(moment: &str, more: &str) -> (Desk, Vec<String>) {
     let interrupts = format!("interrupts: [{{ when: {{ {moment}: payment.charge }}, {more} }}]\n");
     desk.write("scenarios/struck.yaml", &charge(&interrupts));
     desk.call(&["run", "scenarios/struck.yaml", "--subject", "careful"]).expect(0);
-    let story = story(&desk);
-    (desk, story)
+    let history = history(&desk);
+    (desk, history)
 }
 
 #[test]
 fn a_kill_when_received_lands_before_the_commit() {
-    let (_, story) = struck("received", "do: kill");
+    let (_, history) = struck("received", "do: kill");
     assert!(
-        place(&story, "received") < place(&story, "struck") && place(&story, "struck") < place(&story, "committed"),
-        "{story:?}"
+        place(&history, "received") < place(&history, "struck")
+            && place(&history, "struck") < place(&history, "committed"),
+        "{history:?}"
     );
-    assert_eq!(story.iter().filter(|what| *what == "started").count(), 2, "{story:?}");
+    assert_eq!(history.iter().filter(|what| *what == "started").count(), 2, "{history:?}");
 }
 
 #[test]
 fn a_kill_when_committed_lands_before_the_reply() {
-    let (_, story) = struck("committed", "do: kill");
+    let (_, history) = struck("committed", "do: kill");
     assert!(
-        place(&story, "committed") < place(&story, "struck") && place(&story, "struck") < place(&story, "replied"),
-        "{story:?}"
+        place(&history, "committed") < place(&history, "struck")
+            && place(&history, "struck") < place(&history, "replied"),
+        "{history:?}"
     );
 }
 
 #[test]
 fn a_kill_when_replied_lands_before_the_next_request_and_before_the_end() {
-    let (_, story) = struck("replied", "do: kill");
+    let (_, history) = struck("replied", "do: kill");
     // Nothing that the subject did stands between the reply and the blow.
-    assert_eq!(place(&story, "replied") + 1, place(&story, "struck"), "{story:?}");
-    assert_eq!(story.iter().filter(|what| *what == "started").count(), 2, "{story:?}");
+    assert_eq!(place(&history, "replied") + 1, place(&history, "struck"), "{history:?}");
+    assert_eq!(history.iter().filter(|what| *what == "started").count(), 2, "{history:?}");
 }
 
-/// Runs the subject that writes a note down when it has the whole reply, and interrupts it behind the reply. Each directory of its trials
-/// is kept as long as it runs, so the note goes to a file that all of them share.
+/// Runs the subject that writes a note down when it has the whole reply, and interrupts it behind the reply.
+/// Each directory of its trials is kept as long as it runs, so the note goes to a file that all of them
+/// share.
 fn noting(how: &str, blow: &str, trials: u32, status: i32) -> (Desk, Value) {
     let desk = Desk::new();
     let interrupts = format!("interrupts: [{{ when: {{ replied: payment.charge }}, do: {blow} }}]\n");
     desk.write("scenarios/noted.yaml", &charge(&interrupts));
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run/noting.pl");
-    // The state directory of a trial is removed with it: what stands in it is printed at the end of the last start.
-    let agent = format!("perl '{script}' {how}; status=$?; [ -e \"$HAPAX_STATE_DIR/note\" ] && echo NOTED; exit $status");
+    // The state directory of a trial is removed with it: what stands in it is printed at the end of the last
+    // start.
+    let agent = format!(
+        "perl '{script}' {how}; status=$?; [ -e \"$HAPAX_STATE_DIR/note\" ] && echo NOTED; exit $status"
+    );
     let trials = trials.to_string();
-    desk.call(&["run", "scenarios/noted.yaml", "--trials", &trials, "--", "bash", "-c", &agent]).expect(status);
+    desk.call(&["run", "scenarios/noted.yaml", "--trials", &trials, "--", "bash", "-c", &agent])
+        .expect(status);
     let report = desk.report();
     (desk, report)
 }
@@ -87,9 +94,15 @@ fn a_subject_that_is_killed_behind_the_reply_never_acts_on_it_whatever_threads_i
         assert!(outputs.iter().all(|output| !output.contains("NOTED")), "{how}: {outputs:?}");
         let lines = desk.read("reports/latest/ledger.jsonl");
         let entries: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let whole = entries.iter().filter(|entry| entry["kind"] == "replied" && entry["whole"] == true).count();
-        let killed = entries.iter().filter(|entry| entry["name"] == "ended" && entry["fields"]["status"] == 9).count();
-        assert_eq!((whole, killed), (trials as usize, trials as usize), "{how}: the whole reply was sent, and it died");
+        let whole =
+            entries.iter().filter(|entry| entry["kind"] == "replied" && entry["whole"] == true).count();
+        let killed =
+            entries.iter().filter(|entry| entry["name"] == "ended" && entry["fields"]["status"] == 9).count();
+        assert_eq!(
+            (whole, killed),
+            (trials as usize, trials as usize),
+            "{how}: the whole reply was sent, and it died"
+        );
     }
 }
 
@@ -124,9 +137,9 @@ fn a_stop_behind_the_reply_is_the_first_thing_that_the_subject_meets() {
 
 #[test]
 fn a_frozen_subject_goes_on_and_passes() {
-    let (desk, story) = struck("committed", "do: { freeze: 100ms }");
-    assert!(place(&story, "struck") < place(&story, "replied"), "{story:?}");
-    assert_eq!(story.iter().filter(|what| *what == "started").count(), 1, "{story:?}");
+    let (desk, history) = struck("committed", "do: { freeze: 100ms }");
+    assert!(place(&history, "struck") < place(&history, "replied"), "{history:?}");
+    assert_eq!(history.iter().filter(|what| *what == "started").count(), 1, "{history:?}");
     assert_eq!(verdict(&desk.report(), "struck")["result"], "pass");
 }
 
@@ -156,31 +169,41 @@ echo \"{\\\"outcome\\\": \\\"done\\\", \\\"message\\\": \\\"cancelled: ${signal:
 #[test]
 fn an_interrupt_that_never_struck_makes_the_trial_void() {
     let desk = Desk::new();
-    desk.write("scenarios/never.yaml", &charge("interrupts: [{ when: { received: payment.charge, attempt: 2 }, do: kill }]\n"));
+    desk.write(
+        "scenarios/never.yaml",
+        &charge("interrupts: [{ when: { received: payment.charge, attempt: 2 }, do: kill }]\n"),
+    );
     let called = desk.call(&["run", "scenarios/never.yaml", "--subject", "careful"]).expect(3);
-    assert!(called.stdout.contains("did not strike") || called.stdout.contains("did not fire"), "{}", called.stdout);
+    assert!(
+        called.stdout.contains("did not strike") || called.stdout.contains("did not fire"),
+        "{}",
+        called.stdout
+    );
 }
 
 #[test]
 fn a_restart_has_the_same_directory_and_a_turn_too() {
     let desk = Desk::new();
-    let agent = "echo $HAPAX_CALLER $HAPAX_TASK >> \"$HAPAX_STATE_DIR/starts\"; cat \"$HAPAX_STATE_DIR/starts\"";
+    let agent =
+        "echo $HAPAX_CALLER $HAPAX_TASK >> \"$HAPAX_STATE_DIR/starts\"; cat \"$HAPAX_STATE_DIR/starts\"";
     desk.write(
         "scenarios/turns.yaml",
-        &charge("turns: [{ task: Look again. }]\n").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0"),
+        &charge("turns: [{ task: Look again. }]\n")
+            .replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0"),
     );
     desk.call(&["run", "scenarios/turns.yaml", "--", "bash", "-c", &format!("{agent}; {LOOK}")]).expect(0);
     let report = desk.report();
     let second = report["cases"][0]["trials"][0]["output"][1]["stdout"].as_str().unwrap();
-    let (names, tasks): (Vec<&str>, Vec<&str>) = second.lines().map(|line| line.split_once(' ').unwrap()).unzip();
+    let (names, tasks): (Vec<&str>, Vec<&str>) =
+        second.lines().map(|line| line.split_once(' ').unwrap()).unzip();
     assert_eq!(tasks, ["Charge customer cus_42 $49.99 for order ord_1001.", "Look again."]);
     assert_eq!(names[0], names[1], "a caller keeps its name");
 }
 
 #[test]
 fn a_subject_that_is_to_be_restarted_after_a_time_is_away_for_that_time() {
-    let (desk, story) = struck("received", "do: kill, then: { restart: { after: 300ms } }");
-    assert_eq!(story.iter().filter(|what| *what == "started").count(), 2, "{story:?}");
+    let (desk, history) = struck("received", "do: kill, then: { restart: { after: 300ms } }");
+    assert_eq!(history.iter().filter(|what| *what == "started").count(), 2, "{history:?}");
     let lines = desk.read("reports/latest/ledger.jsonl");
     let entries: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let at = |name: &str, place: usize| {

@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::over_http::{charge_over, request, task};
 use crate::rig::{Desk, charge, kinds};
 
-/// An agent that takes tasks until it is told to stop: each is given to `act` with all tasks before it, and then answered.
+/// An agent that takes tasks until it is told to stop: each is given to `act` with all tasks before it, and
+/// then answered.
 fn agent(act: fn(&[Value]) -> Vec<TcpStream>) -> (u16, Receiver<()>, JoinHandle<Vec<TcpStream>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -40,7 +41,10 @@ fn stop(port: u16) {
 
 fn desk(port: u16, watch: &str) -> Desk {
     let desk = Desk::new();
-    desk.write("hapax.yaml", &format!("subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/task\", watch: {watch} }} }}\n"));
+    desk.write(
+        "hapax.yaml",
+        &format!("subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/task\", watch: {watch} }} }}\n"),
+    );
     desk
 }
 
@@ -71,12 +75,14 @@ fn a_duplicate_after_the_end_of_its_trial_fails_it() {
     stop(port);
     served.join().unwrap();
     assert!(
-        words(&called.stdout).contains("After its trial had ended, the subject sent a payment.charge (POST /v1/charges)"),
+        words(&called.stdout)
+            .contains("After its trial had ended, the subject sent a payment.charge (POST /v1/charges)"),
         "{}",
         called.stdout
     );
     let report = desk.report();
-    let verdicts: Vec<&Value> = report["cases"].as_array().unwrap().iter().map(|case| &case["trials"][0]["verdict"]).collect();
+    let verdicts: Vec<&Value> =
+        report["cases"].as_array().unwrap().iter().map(|case| &case["trials"][0]["verdict"]).collect();
     let failed: Vec<_> = verdicts.iter().filter(|verdict| verdict["result"] == "fail").collect();
     let [failed] = failed.as_slice() else { panic!("one of both: {report:#}") };
     assert_eq!(kinds(failed), ["late-write"]);
@@ -126,8 +132,10 @@ fn a_ledger_without_its_late_request_is_not_believed() {
     let ledger = desk.read("reports/latest/ledger.jsonl");
     let late = ledger.lines().find(|line| line.contains("\"late-request\"")).unwrap();
     let trial = late.split_once(',').unwrap().0.to_owned();
-    let is_behind = |line: &&str| line.starts_with(&trial) && ledger.find(*line).unwrap() >= ledger.find(late).unwrap();
-    let shortened: String = ledger.lines().filter(|line| !is_behind(line)).map(|line| format!("{line}\n")).collect();
+    let is_behind =
+        |line: &&str| line.starts_with(&trial) && ledger.find(*line).unwrap() >= ledger.find(late).unwrap();
+    let shortened: String =
+        ledger.lines().filter(|line| !is_behind(line)).map(|line| format!("{line}\n")).collect();
     desk.write("reports/latest/ledger.jsonl", &shortened);
     let called = desk.call(&["report", "show", "reports/latest"]).expect(2);
     assert!(called.stderr.contains("is not the one that report.json was written from"), "{}", called.stderr);
@@ -148,7 +156,8 @@ fn a_late_read_is_noted_and_does_not_fail() {
     stop(port);
     served.join().unwrap();
     let report = desk.report();
-    let noted = report["cases"].as_array().unwrap().iter().flat_map(|case| kinds(&case["trials"][0]["verdict"]));
+    let noted =
+        report["cases"].as_array().unwrap().iter().flat_map(|case| kinds(&case["trials"][0]["verdict"]));
     assert_eq!(noted.collect::<Vec<_>>(), ["late-read"]);
 }
 
@@ -189,9 +198,10 @@ fn an_idle_connection_is_closed_at_the_end_and_noted() {
 fn a_trial_is_void_while_a_request_is_unanswered_or_not_sent_in_whole() {
     let never = "faults: [{ on: payment.list, attempt: 1, reply: { hang: { release: 20s } } }]\n";
     let half = "POST /v1/charges HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\r\nContent-Length: 50\r\n\r\namount=49";
-    for (more, text, reason) in
-        [(never, LIST, "a request was not answered when the time was over"), ("", half, "was still sending a request")]
-    {
+    for (more, text, reason) in [
+        (never, LIST, "a request was not answered when the time was over"),
+        ("", half, "was still sending a request"),
+    ] {
         // Sent before the answer to the task, so that it has come long before the watch is over.
         let act: fn(&[Value]) -> Vec<TcpStream> = if text == LIST {
             |tasks| {
@@ -201,8 +211,7 @@ fn a_trial_is_void_while_a_request_is_unanswered_or_not_sent_in_whole() {
         } else {
             |tasks| {
                 charge_over(&tasks[0]);
-                let half =
-                    "POST /v1/charges HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\r\nContent-Length: 50\r\n\r\namount=49";
+                let half = "POST /v1/charges HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\r\nContent-Length: 50\r\n\r\namount=49";
                 vec![opened(&tasks[0], half)]
             }
         };
@@ -252,9 +261,16 @@ fn a_request_that_is_unanswered_when_an_agent_is_stopped_makes_the_trial_void() 
             "subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/\", command: [perl, agent.pl, \"{port}\"], watch: 2s }} }}\n"
         ),
     );
-    desk.write("scenarios/a.yaml", &charge("faults: [{ on: payment.list, attempt: 1, reply: { hang: { release: 20s } } }]\n"));
+    desk.write(
+        "scenarios/a.yaml",
+        &charge("faults: [{ on: payment.list, attempt: 1, reply: { hang: { release: 20s } } }]\n"),
+    );
     let called = desk.call(&["run", "scenarios"]).expect(3);
-    assert!(words(&called.stdout).contains("a request was not answered when the time was over"), "{}", called.stdout);
+    assert!(
+        words(&called.stdout).contains("a request was not answered when the time was over"),
+        "{}",
+        called.stdout
+    );
 }
 
 #[test]
@@ -266,8 +282,20 @@ fn a_report_says_when_descriptors_were_too_few_to_watch_all_trials() {
     let desk = desk(port, "1ms");
     desk.write("scenarios/a.yaml", &charge(""));
     let mut command = std::process::Command::new("sh");
-    command.args(["-c", "ulimit -n 72 && exec \"$0\" \"$@\"", crate::rig::HAPAX, "run", "scenarios", "-j", "1", "--trials", "8"]);
-    let called = crate::rig::Called::from(command.current_dir(desk.path()).env("NO_COLOR", "1").output().unwrap()).expect(0);
+    command.args([
+        "-c",
+        "ulimit -n 72 && exec \"$0\" \"$@\"",
+        crate::rig::HAPAX,
+        "run",
+        "scenarios",
+        "-j",
+        "1",
+        "--trials",
+        "8",
+    ]);
+    let called =
+        crate::rig::Called::from(command.current_dir(desk.path()).env("NO_COLOR", "1").output().unwrap())
+            .expect(0);
     stop(port);
     served.join().unwrap();
     let note = "the ports of 4 trials were released before the run ended";
@@ -280,7 +308,17 @@ fn a_subject_may_open_as_many_files_as_without_hapax() {
     let desk = Desk::new();
     desk.write("scenarios/a.yaml", &charge("")).write("agent.sh", "ulimit -Sn > soft\n");
     let mut command = std::process::Command::new("sh");
-    command.args(["-c", "ulimit -S -n 200 && exec \"$0\" \"$@\"", crate::rig::HAPAX, "run", "scenarios", "--", "sh", "agent.sh"]);
-    crate::rig::Called::from(command.current_dir(desk.path()).env("NO_COLOR", "1").output().unwrap()).expect(1);
+    command.args([
+        "-c",
+        "ulimit -S -n 200 && exec \"$0\" \"$@\"",
+        crate::rig::HAPAX,
+        "run",
+        "scenarios",
+        "--",
+        "sh",
+        "agent.sh",
+    ]);
+    crate::rig::Called::from(command.current_dir(desk.path()).env("NO_COLOR", "1").output().unwrap())
+        .expect(1);
     assert_eq!(desk.read("soft"), "200\n");
 }

@@ -45,7 +45,8 @@ fn a_saved_ledger_is_scored_again_to_the_same_verdict() {
     assert!(shown.stdout.contains("2 charges for ord_1001"), "{}", shown.stdout);
     let lines = desk.call(&["report", "show", "reports/latest", "--format", "jsonl"]).expect(1).stdout;
     let trial: serde_json::Value =
-        serde_json::from_str(lines.lines().find(|line| line.contains("\"kind\":\"trial\"")).unwrap()).unwrap();
+        serde_json::from_str(lines.lines().find(|line| line.contains("\"kind\":\"trial\"")).unwrap())
+            .unwrap();
     assert_eq!(trial["verdict"], truth, "{lines}");
 }
 
@@ -77,8 +78,10 @@ fn a_replay_runs_the_same_trial_again() {
 #[test]
 fn a_replay_finds_the_subject_where_the_run_found_it() {
     let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge("")).write("elsewhere/mine.yaml", "subjects:\n  mine:\n    command: [\"true\"]\n");
-    desk.call(&["run", "scenarios/plain.yaml", "--config", "elsewhere/mine.yaml", "--subject", "mine"]).expect(1);
+    desk.write("scenarios/plain.yaml", &charge(""))
+        .write("elsewhere/mine.yaml", "subjects:\n  mine:\n    command: [\"true\"]\n");
+    desk.call(&["run", "scenarios/plain.yaml", "--config", "elsewhere/mine.yaml", "--subject", "mine"])
+        .expect(1);
     let replay = desk.report()["cases"][0]["trials"][0]["replay"].as_str().unwrap().to_owned();
     desk.call(&replay.split(' ').skip(1).collect::<Vec<_>>()).expect(1);
 }
@@ -100,7 +103,10 @@ fn a_subject_that_is_for_tickets_runs_their_cases_and_no_others() {
     desk.write("hapax.yaml", "subjects:\n  helper:\n    command: [\"true\"]\n    can: [tickets]\n");
     desk.call(&["run", "scenarios/plain.yaml", "tickets/lost-reply"]).expect(1);
     let report = desk.report();
-    assert_eq!((&report["skipped"][0]["id"], report["skipped"].as_array().unwrap().len()), (&"plain".into(), 1));
+    assert_eq!(
+        (&report["skipped"][0]["id"], report["skipped"].as_array().unwrap().len()),
+        (&"plain".into(), 1)
+    );
     assert!(report["cases"].as_array().unwrap().iter().all(|case| case["scenario"] == "tickets/lost-reply"));
 }
 
@@ -110,7 +116,8 @@ fn several_trials_have_seeds_of_their_own() {
     desk.call(&["run", CASE, "--subject", "careful", "--trials", "3"]).expect(0);
     let report = desk.report();
     let trials = report["cases"][0]["trials"].as_array().unwrap();
-    let seeds: std::collections::BTreeSet<u64> = trials.iter().map(|trial| trial["seed"].as_u64().unwrap()).collect();
+    let seeds: std::collections::BTreeSet<u64> =
+        trials.iter().map(|trial| trial["seed"].as_u64().unwrap()).collect();
     assert_eq!((trials.len(), seeds.len()), (3, 3));
 }
 
@@ -131,7 +138,11 @@ fn a_file_where_the_reports_should_be_is_told_at_once() {
     let desk = Desk::new();
     desk.write("reports", "a file");
     let called = desk.call(&["run", CASE, "--subject", "careful"]).expect(2);
-    assert!(called.stderr.contains("cannot write reports") && called.stderr.contains("--out DIR"), "{}", called.stderr);
+    assert!(
+        called.stderr.contains("cannot write reports") && called.stderr.contains("--out DIR"),
+        "{}",
+        called.stderr
+    );
 }
 
 #[test]
@@ -139,14 +150,22 @@ fn a_file_or_folder_of_the_user_in_the_place_of_the_link_is_left_alone() {
     let desk = Desk::new();
     desk.write("reports/latest", "my notes");
     let called = desk.call(&["run", CASE, "--subject", "naive"]).expect(1);
-    assert!(called.stderr.contains("note: reports/latest was not made by hapax and is left as it is"), "{}", called.stderr);
+    assert!(
+        called.stderr.contains("note: reports/latest was not made by hapax and is left as it is"),
+        "{}",
+        called.stderr
+    );
     assert_eq!(desk.read("reports/latest"), "my notes");
 
     let desk = Desk::new();
     desk.write("reports/latest/kept.txt", "from elsewhere");
     let called = desk.call(&["run", CASE, "--subject", "naive"]).expect(1);
     assert!(called.stderr.contains("note: reports/latest was not made by hapax"), "{}", called.stderr);
-    assert!(called.stdout.contains("1 of 1 case failed") && called.stderr.contains("written to "), "{}", called.stdout);
+    assert!(
+        called.stdout.contains("1 of 1 case failed") && called.stderr.contains("written to "),
+        "{}",
+        called.stdout
+    );
     let names = std::fs::read_dir(desk.path().join("reports")).unwrap();
     assert_eq!(names.count(), 2, "no link is left halfway");
 }

@@ -1,4 +1,5 @@
-//! Callers that wait for each other: with a lock, with a lock that is handed on, and callers that are only slow.
+//! Callers that wait for each other: with a lock, with a lock that is handed on, and callers that are only
+//! slow.
 
 use crate::rig::{Desk, WRITES, charge, verdict};
 
@@ -28,7 +29,11 @@ fn callers_that_lock_check_and_act_pass() {
     let scenario = format!("callers: {{ count: 4, within: 5s }}\n{}  claim: [done]\n", charge(""));
     let (desk, _) = run(&scenario, "exec 9>\"$HAPAX_SHARED_DIR/lock\"\nflock 9\ncheck_and_act", 0);
     let report = desk.report();
-    assert_eq!(verdict(&report, "many")["door"]["met"].as_array().unwrap().len(), 1, "the others waited for the lock");
+    assert_eq!(
+        verdict(&report, "many")["door"]["met"].as_array().unwrap().len(),
+        1,
+        "the others waited for the lock"
+    );
 }
 
 #[test]
@@ -38,18 +43,26 @@ fn callers_that_hand_a_lock_on_and_write_later_pass() {
             "  - task: Charge customer cus_42 $49.99 for order ord_{order}.\n    steps: [{{ do: payment.charge, with: {{ customer: cus_42, amount: 4999, currency: usd, order: ord_{order} }} }}]\n"
         )
     };
-    let effect =
-        |order: u32| format!("    - {{ effect: payment.charge, where: {{ order: ord_{order} }}, with: {{ amount: 4999 }} }}\n");
+    let effect = |order: u32| {
+        format!(
+            "    - {{ effect: payment.charge, where: {{ order: ord_{order} }}, with: {{ amount: 4999 }} }}\n"
+        )
+    };
     let (tasks, effects): (String, String) = ((1..=3).map(task).collect(), (1..=3).map(effect).collect());
     let scenario = format!(
         "about: Three orders.\ncallers: {{ count: 3, within: 5s }}\neach:\n{tasks}expect:\n  effects:\n{effects}  claim: [done]\n"
     );
     let (desk, _) = run(&scenario, "exec 9>\"$HAPAX_SHARED_DIR/lock\"\nflock 9\ncheck_and_act", 0);
     let report = desk.report();
-    assert_eq!(verdict(&report, "many")["door"]["late"].as_array().unwrap().len(), 2, "two wrote when the lock came to them");
+    assert_eq!(
+        verdict(&report, "many")["door"]["late"].as_array().unwrap().len(),
+        2,
+        "two wrote when the lock came to them"
+    );
 }
 
-/// One needs a second before it writes. The other asks for something only when that is done: it never ran beside the first.
+/// One needs a second before it writes. The other asks for something only when that is done: it never ran
+/// beside the first.
 const SLOW: &str = r#"if mkdir "$HAPAX_SHARED_DIR/first" 2>/dev/null; then
   sleep 1
   check_and_act
@@ -63,7 +76,10 @@ fi"#;
 fn callers_that_may_have_been_too_slow_to_meet_prove_nothing() {
     let scenario = format!("callers: {{ count: 2, within: 100ms }}\n{}  claim: [done]\n", charge(""));
     let (_, told) = run(&scenario, SLOW, 3);
-    assert!(told.contains("caller 1 may have been too slow") || told.contains("caller 2 may have been too slow"), "{told}");
+    assert!(
+        told.contains("caller 1 may have been too slow") || told.contains("caller 2 may have been too slow"),
+        "{told}"
+    );
 }
 
 #[test]

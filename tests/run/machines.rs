@@ -1,4 +1,5 @@
-//! What other machines read of a run: GitHub, readers of TAP and of lines of JSON. And what people can still read.
+//! What other machines read of a run: GitHub, readers of TAP and of lines of JSON. And what people can still
+//! read.
 
 use serde_json::Value;
 
@@ -17,11 +18,15 @@ fn github_gets_a_summary_behind_what_others_wrote_and_a_note_at_the_line_of_the_
     desk.write("step.md", "# theirs\n")
         .write("scenarios/far.yaml", &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop }]\n"));
     let mut command = desk.command(&["run", CASES[0], CASES[1], "scenarios/far.yaml", "--subject", "naive"]);
-    let called = command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", desk.path().join("step.md")).output();
+    let called = command
+        .env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_STEP_SUMMARY", desk.path().join("step.md"))
+        .output();
     let called = Called::from(called.unwrap()).expect(1);
 
     let step = desk.read("step.md");
-    let summary = step.strip_prefix("# theirs\n").unwrap_or_else(|| panic!("what others wrote is gone: {step}"));
+    let summary =
+        step.strip_prefix("# theirs\n").unwrap_or_else(|| panic!("what others wrote is gone: {step}"));
     assert_eq!(summary.trim_end(), desk.read("reports/latest/summary.md").trim_end());
     assert!(summary.contains(CASES[0]), "{summary}");
 
@@ -63,7 +68,10 @@ fn jsonl_is_a_line_for_each_trial_and_nothing_else() {
     let called = run_with(&desk, &["--format", "jsonl", "--trials", "2"]);
     assert_eq!(called.stderr, "");
     let lines: Vec<Value> = called.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let trials = lines.iter().filter(|line| line["kind"] == "trial").map(|line| (line["case"].as_str(), line["trial"].as_u64()));
+    let trials = lines
+        .iter()
+        .filter(|line| line["kind"] == "trial")
+        .map(|line| (line["case"].as_str(), line["trial"].as_u64()));
     let all = CASES.iter().rev().flat_map(|case| [1, 2].map(|trial| (Some(*case), Some(trial))));
     assert_eq!(trials.collect::<Vec<_>>(), all.collect::<Vec<_>>(), "{}", called.stdout);
 }
@@ -72,13 +80,19 @@ fn jsonl_is_a_line_for_each_trial_and_nothing_else() {
 fn fifty_failures_fit_a_few_screens() {
     let desk = Desk::new();
     let numbers: Vec<String> = (1..=50).map(|number| number.to_string()).collect();
-    let many =
-        charge("matrix: { n: [NUMBERS] }\n").replace("NUMBERS", &numbers.join(", ")).replace("amount: 4999", "amount: \"${n}\"");
+    let many = charge("matrix: { n: [NUMBERS] }\n")
+        .replace("NUMBERS", &numbers.join(", "))
+        .replace("amount: 4999", "amount: \"${n}\"");
     desk.write("scenarios/many.yaml", &many);
     let called = desk.call(&["run", "scenarios/many.yaml", "--", "true"]).expect(1);
     let (out, err) = (called.stdout.lines().count(), called.stderr.lines().count());
     assert!(called.stdout.contains("FAILED  50 of 50 cases failed"), "{}", called.stdout);
-    assert!(out < 250 && err < 70, "{out} lines at the end and {err} before:\n{}{}", called.stderr, called.stdout);
+    assert!(
+        out < 250 && err < 70,
+        "{out} lines at the end and {err} before:\n{}{}",
+        called.stderr,
+        called.stdout
+    );
     let widest = called.stdout.lines().map(|line| line.chars().count()).max().unwrap();
     assert!(widest <= 100, "{widest} columns:\n{}", called.stdout);
 }

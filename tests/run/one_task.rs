@@ -63,7 +63,11 @@ fn the_line_that_runs_a_trial_again_works_without_a_file() {
     let desk = Desk::new();
     desk.call(&call(&["--subject", "naive"])).expect(1);
     let report = desk.report();
-    let case = report["cases"].as_array().unwrap().iter().find(|case| case["id"] == "task@keys=none,commit=never,reply=ok");
+    let case = report["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|case| case["id"] == "task@keys=none,commit=never,reply=ok");
     let again = case.unwrap()["trials"][0]["replay"].as_str().unwrap().to_owned();
     let line = again.strip_prefix("hapax ").unwrap();
     let status = std::process::Command::new("sh")
@@ -78,9 +82,13 @@ fn the_line_that_runs_a_trial_again_works_without_a_file() {
 #[test]
 fn what_is_wrong_with_an_expectation_says_what_would_be_right() {
     let desk = Desk::new();
-    let called = desk.call(&["run", "--task", "x", "--expect", "payment.refnd:order=7", "--subject", "naive"]).expect(2);
+    let called = desk
+        .call(&["run", "--task", "x", "--expect", "payment.refnd:order=7", "--subject", "naive"])
+        .expect(2);
     assert!(called.stderr.contains("did you mean `payment.refund`?"), "{}", called.stderr);
-    let called = desk.call(&["run", "payment", "--task", "x", "--expect", "email.send", "--subject", "naive"]).expect(2);
+    let called = desk
+        .call(&["run", "payment", "--task", "x", "--expect", "email.send", "--subject", "naive"])
+        .expect(2);
     assert!(called.stderr.contains("cannot be used with"), "{}", called.stderr);
     desk.call(&["run", "--task", "x", "--subject", "naive"]).expect(2);
     desk.call(&["run", "--expect", "email.send", "--subject", "naive"]).expect(2);

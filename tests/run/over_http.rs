@@ -54,8 +54,12 @@ pub(crate) fn request(task: &Value, method: &str, path: &str, form: &str) -> Str
     let mut line = TcpStream::connect(host).unwrap();
     let key = payment["key"].as_str().unwrap();
     let length = form.len();
-    let head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n");
-    let request = format!("{head}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n{form}");
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n"
+    );
+    let request = format!(
+        "{head}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n{form}"
+    );
     line.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
     line.read_to_string(&mut answer).unwrap();
@@ -79,7 +83,10 @@ fn breaks(charges: bool) -> (u16, JoinHandle<()>) {
 fn desk(port: u16) -> Desk {
     let desk = Desk::new();
     desk.write("scenarios/plain.yaml", &charge(""));
-    desk.write("hapax.yaml", &format!("subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/task\", watch: 3s }} }}\n"));
+    desk.write(
+        "hapax.yaml",
+        &format!("subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/task\", watch: 3s }} }}\n"),
+    );
     desk
 }
 

@@ -1,4 +1,5 @@
-//! What a subject promises: `--promise at-most-once`, `times: 0..1` and `expect.recovery`, through the command.
+//! What a subject promises: `--promise at-most-once`, `times: 0..1` and `expect.recovery`, through the
+//! command.
 
 use crate::rig::{Desk, charge, kinds, verdict};
 
@@ -24,7 +25,10 @@ fn a_lost_effect_that_is_owned_up_to_passes_at_most_once_and_the_report_says_so(
     assert_eq!(report["cases"][0]["terms"]["promise"], "at-most-once");
     let found = verdict(&report, "lost");
     assert_eq!((found["result"].as_str(), found["outcome"].as_str()), (Some("pass"), Some("lost")));
-    assert!(report["cases"][0]["trials"][0]["replay"].as_str().unwrap().contains("--promise at-most-once"), "{report:#}");
+    assert!(
+        report["cases"][0]["trials"][0]["replay"].as_str().unwrap().contains("--promise at-most-once"),
+        "{report:#}"
+    );
     assert!(desk.read("reports/latest/index.html").contains("Judged by the promise at-most-once"));
     // The saved ledger is scored again by the stored promise.
     let shown = desk.call(&["report", "show", "reports/latest"]).expect(0);
@@ -78,7 +82,10 @@ fn a_lucky_retry_with_a_new_key_fails_where_only_the_same_key_is_permitted() {
     desk.call(&["run", "scenarios/lost.yaml", "--subject", "naive"]).expect(1);
     let report = desk.report();
     let found = verdict(&report, "lost");
-    assert_eq!((kinds(found), found["outcome"].as_str()), (vec!["unexpected-recovery"], Some("exactly-once")));
+    assert_eq!(
+        (kinds(found), found["outcome"].as_str()),
+        (vec!["unexpected-recovery"], Some("exactly-once"))
+    );
     desk.call(&["run", "scenarios/lost.yaml", "--subject", "keyed"]).expect(0);
     desk.call(&["run", "scenarios/lost.yaml", "--subject", "careful"]).expect(0);
 }
@@ -86,7 +93,10 @@ fn a_lucky_retry_with_a_new_key_fails_where_only_the_same_key_is_permitted() {
 #[test]
 fn a_commit_between_two_times_is_drawn_from_the_seed_and_stands_in_the_ledger() {
     let desk = Desk::new();
-    desk.write("scenarios/late.yaml", &charge("faults: [{ on: payment.charge, commit: { later: 5ms..90ms }, reply: ok }]\n"));
+    desk.write(
+        "scenarios/late.yaml",
+        &charge("faults: [{ on: payment.charge, commit: { later: 5ms..90ms }, reply: ok }]\n"),
+    );
     let drawn = |seed: &str| {
         desk.call(&["run", "scenarios/late.yaml", "--subject", "timid", "--seed", seed]).expect(0);
         let ledger = desk.read("reports/latest/ledger.jsonl");
@@ -102,7 +112,10 @@ fn a_commit_between_two_times_is_drawn_from_the_seed_and_stands_in_the_ledger() 
 #[test]
 fn a_reply_that_is_too_large_is_survived_by_who_looks_and_by_who_reads_all_of_it() {
     let desk = Desk::new();
-    desk.write("scenarios/large.yaml", &charge("faults: [{ on: payment.charge, commit: now, reply: { oversize: 6MB } }]\n"));
+    desk.write(
+        "scenarios/large.yaml",
+        &charge("faults: [{ on: payment.charge, commit: now, reply: { oversize: 6MB } }]\n"),
+    );
     desk.call(&["run", "scenarios/large.yaml", "--subject", "careful"]).expect(0);
     let ledger = desk.read("reports/latest/ledger.jsonl");
     assert!(ledger.contains("\"reply\":\"oversize\""), "{ledger}");

@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::rig::{Desk, charge};
 use crate::statistics::idle;
 
-/// Notes every trial that it finishes; as long as there is a file `hold`, the second trial of `b` waits for what never comes.
+/// Notes every trial that it finishes; as long as there is a file `hold`, the second trial of `b` waits for
+/// what never comes.
 const AGENT: &str = "\
 case $HAPAX_TASK in
   Look*) if [ -e looked -a -e hold ]; then echo $$ > waiting; exec sleep 1000; fi; : > looked;;
@@ -22,7 +23,9 @@ const RUN: [&str; 9] = ["run", "scenarios", "--trials", "2", "-j", "1", "--", "s
 fn desk() -> Desk {
     let desk = Desk::new();
     let look = idle().replace("task: Charge", "task: Look at");
-    desk.write("scenarios/a.yaml", &idle()).write("scenarios/b.yaml", &look).write("scenarios/c.yaml", &charge(""));
+    desk.write("scenarios/a.yaml", &idle())
+        .write("scenarios/b.yaml", &look)
+        .write("scenarios/c.yaml", &charge(""));
     desk.write("agent.sh", AGENT);
     desk
 }
@@ -57,7 +60,8 @@ fn whole(desk: &Desk) -> Desk {
     whole
 }
 
-/// The report without what differs from run to run: times, the name of the run, and which round a ledger is of.
+/// The report without what differs from run to run: times, the name of the run, and which round a ledger is
+/// of.
 fn timeless(mut report: Value) -> Value {
     for name in ["began", "took", "run"] {
         report[name] = Value::Null;
@@ -120,14 +124,18 @@ fn a_damaged_line_at_the_end_of_the_journal_does_not_cost_the_run() {
     desk.call(&resume(folder.to_str().unwrap())).expect(1);
     let whole = whole(&desk);
     assert_eq!(ran(&desk), ran(&whole), "what its ledger bears out did not run again");
-    let ids = |report: &Value| report["cases"].as_array().unwrap().iter().map(|case| case["id"].clone()).collect::<Vec<_>>();
+    let ids = |report: &Value| {
+        report["cases"].as_array().unwrap().iter().map(|case| case["id"].clone()).collect::<Vec<_>>()
+    };
     assert_eq!(ids(&desk.report()), ids(&whole.report()));
 }
 
 #[test]
 fn an_interrupted_run_says_how_to_go_on_with_it() {
     let desk = desk();
-    let called = desk.call(&["run", "scenarios/c.yaml", "--trials", "2", "-j", "1", "--fail-fast", "--", "true"]).expect(1);
+    let called = desk
+        .call(&["run", "scenarios/c.yaml", "--trials", "2", "-j", "1", "--fail-fast", "--", "true"])
+        .expect(1);
     assert!(called.stderr.contains("add --resume reports/"), "{}", called.stderr);
 }
 
@@ -139,8 +147,11 @@ fn what_is_another_run_is_refused_and_says_why() {
             resume("reports/latest").into_iter().map(|word| if word == from { to } else { word }).collect();
         desk.call(&arguments).expect(2).stderr
     };
-    let mut told = vec![other("2", "3"), other("agent.sh", "other.sh"), other("scenarios", "scenarios/a.yaml")];
-    told.push(desk.call(&[&["run", "--seed", "9"], &resume("reports/latest")[1..]].concat()).expect(2).stderr);
+    let mut told =
+        vec![other("2", "3"), other("agent.sh", "other.sh"), other("scenarios", "scenarios/a.yaml")];
+    told.push(
+        desk.call(&[&["run", "--seed", "9"], &resume("reports/latest")[1..]].concat()).expect(2).stderr,
+    );
     desk.write("scenarios/b.yaml", &charge(""));
     told.push(desk.call(&resume("reports/latest")).expect(2).stderr);
     let seed = desk.report()["seed"].to_string();
@@ -151,7 +162,18 @@ fn what_is_another_run_is_refused_and_says_why() {
 #[test]
 fn a_baseline_is_not_written_from_a_run_that_was_interrupted() {
     let desk = desk();
-    let run = ["run", "scenarios", "-j", "1", "--trials", "2", "--fail-fast", "--baseline", "known.yaml", "--update-baseline"];
+    let run = [
+        "run",
+        "scenarios",
+        "-j",
+        "1",
+        "--trials",
+        "2",
+        "--fail-fast",
+        "--baseline",
+        "known.yaml",
+        "--update-baseline",
+    ];
     let called = desk.call(&[&run[..], &["--", "true"]].concat()).expect(1);
     assert!(called.stdout.contains("the file is left as it is"), "{}", called.stdout);
     assert!(!desk.path().join("known.yaml").exists());

@@ -66,7 +66,11 @@ impl Desk {
 impl From<Output> for Called {
     fn from(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Called { status: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+        Called {
+            status: output.status.code().unwrap_or(-1),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
     }
 }
 
@@ -82,7 +86,10 @@ impl Called {
 /// The verdict of the first trial of a case.
 pub(crate) fn verdict<'a>(report: &'a Value, case: &str) -> &'a Value {
     let cases = report["cases"].as_array().unwrap();
-    let found = cases.iter().find(|found| found["id"] == case).unwrap_or_else(|| panic!("no case {case} in {report:#}"));
+    let found = cases
+        .iter()
+        .find(|found| found["id"] == case)
+        .unwrap_or_else(|| panic!("no case {case} in {report:#}"));
     &found["trials"][0]["verdict"]
 }
 
@@ -105,7 +112,8 @@ pub(crate) const LOOK: &str = r#"exec 3<>"/dev/tcp/127.0.0.1/${HAPAX_PAYMENT_URL
 printf 'GET /v1/charges HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n' "$HAPAX_PAYMENT_KEY" >&3
 cat <&3 >/dev/null"#;
 
-/// Functions in bash for subjects that write: `charge FORM` and `mail JSON` send one request and give its answer.
+/// Functions in bash for subjects that write: `charge FORM` and `mail JSON` send one request and give its
+/// answer.
 pub(crate) const WRITES: &str = r#"post() {
   exec 3<>"/dev/tcp/127.0.0.1/${1##*:}" || return
   printf 'POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bash\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %s\r\nConnection: close\r\n\r\n%s' "$3" "$2" "$4" "${#5}" "$5" >&3

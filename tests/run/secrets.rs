@@ -91,14 +91,18 @@ const PEM: &str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8
 
 /// All secrets, each with the text in which it stands.
 fn planted() -> Vec<(String, String)> {
-    let forms = FORMS.iter().enumerate().map(|(place, form)| (format!("Zq{place:02}vTx8LmWk{place:02}RbN4"), *form));
+    let forms =
+        FORMS.iter().enumerate().map(|(place, form)| (format!("Zq{place:02}vTx8LmWk{place:02}RbN4"), *form));
     let looks = LOOKS.iter().map(|(secret, form)| ((*secret).to_owned(), *form));
     let mut all: Vec<(String, String)> =
         forms.chain(looks).map(|(secret, form)| (secret.clone(), form.replace('¤', &secret))).collect();
     for label in ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY"] {
         let block = format!("-----BEGIN {label}-----\n{PEM}\n-----END {label}-----");
         all.extend(PEM.split('\n').map(|line| (line.to_owned(), block.clone())));
-        all.extend(PEM.split('\n').map(|line| (line.to_owned(), format!("{{\"key\": \"{}\"}}", block.replace('\n', "\\n")))));
+        all.extend(
+            PEM.split('\n')
+                .map(|line| (line.to_owned(), format!("{{\"key\": \"{}\"}}", block.replace('\n', "\\n")))),
+        );
     }
     all
 }
@@ -147,19 +151,28 @@ fn no_planted_secret_is_in_anything_that_a_run_leaves_or_prints() {
     for part in texts.chunks(20) {
         let desk = Desk::new();
         let claim = serde_json::json!({ "outcome": "done", "message": part.join("\n\n") });
-        desk.write("scenarios/plain.yaml", &charge("")).write("all.txt", &all).write("claim.json", &claim.to_string());
+        desk.write("scenarios/plain.yaml", &charge(""))
+            .write("all.txt", &all)
+            .write("claim.json", &claim.to_string());
         // In pieces, so that hardly a secret comes whole.
         let agent = format!(
             "{LOOK}\nsplit -b 7 -a 4 all.txt piece-\nfor piece in piece-*; do cat $piece; cat $piece >&2; done\ncp claim.json \"$HAPAX_RESULT\""
         );
         desk.write("agent", &agent);
         let mut command = desk.command(&["run", "plain", "-v", "--", "bash", "agent"]);
-        let called: Called =
-            command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", "reports/step.md").output().unwrap().into();
+        let called: Called = command
+            .env("GITHUB_ACTIONS", "true")
+            .env("GITHUB_STEP_SUMMARY", "reports/step.md")
+            .output()
+            .unwrap()
+            .into();
         let called = called.expect(1);
         assert!(called.stdout.contains("[redacted "), "the output is shown:\n{}", called.stdout);
         nothing_of(&secrets, &desk, &called);
-        let claimed = desk.report()["cases"][0]["trials"][0]["verdict"]["claims"][0]["message"].as_str().unwrap().to_owned();
+        let claimed = desk.report()["cases"][0]["trials"][0]["verdict"]["claims"][0]["message"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         assert!(claimed.contains("[redacted "), "{claimed}");
     }
 }
@@ -180,9 +193,14 @@ fn a_secret_that_lies_across_a_cut_is_hidden() {
         };
         let message = format!("{}{VALUE} and more", "m".repeat(MESSAGE - inside));
         let claim = serde_json::json!({ "outcome": "done", "message": message });
-        desk.write("scenarios/plain.yaml", &charge("")).write("out.txt", &output(inside)).write("err.txt", &output(43 - inside));
+        desk.write("scenarios/plain.yaml", &charge(""))
+            .write("out.txt", &output(inside))
+            .write("err.txt", &output(43 - inside));
         desk.write("claim.json", &claim.to_string());
-        desk.write("agent", &format!("{LOOK}\ncat out.txt\ncat err.txt >&2\ncp claim.json \"$HAPAX_RESULT\""));
+        desk.write(
+            "agent",
+            &format!("{LOOK}\ncat out.txt\ncat err.txt >&2\ncp claim.json \"$HAPAX_RESULT\""),
+        );
         let mut command = desk.command(&["run", "plain", "-v", "--env", "MY_VALUE", "--", "bash", "agent"]);
         let called: Called = command.env("MY_VALUE", VALUE).output().unwrap().into();
         nothing_of(&[VALUE], &desk, &called.expect(1));

@@ -70,7 +70,11 @@ fn several_callers_can_be_started_at_ports_of_their_own() {
     desk.call(&["run", "scenarios/plain.yaml"]).expect(1);
     let report = desk.report();
     let verdict = verdict(&report, "plain");
-    assert_eq!((&verdict["outcome"], verdict["door"]["met"].as_array().unwrap().len()), (&"duplicated".into(), 3), "{verdict:#}");
+    assert_eq!(
+        (&verdict["outcome"], verdict["door"]["met"].as_array().unwrap().len()),
+        (&"duplicated".into(), 3),
+        "{verdict:#}"
+    );
 }
 
 #[test]
@@ -102,7 +106,10 @@ fn somebody_else_who_answers_at_the_port_proves_nothing() {
     let told = called.stdout + &called.stderr;
     assert_ne!(called.status, 0, "{told}");
     let flat = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains(&format!("process {}", std::process::id())) && flat.contains("hapax did not start it"), "{told}");
+    assert!(
+        flat.contains(&format!("process {}", std::process::id())) && flat.contains("hapax did not start it"),
+        "{told}"
+    );
 }
 
 #[test]

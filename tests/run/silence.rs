@@ -9,8 +9,14 @@ const AGENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run/noting.pl");
 /// Runs a client that has a timeout of its own, or none, against a reply that never comes.
 fn silent(reply: &str, how: &str, more: &[&str], status: i32) -> (Desk, Value, String) {
     let desk = Desk::new();
-    desk.write("scenarios/silent.yaml", &charge(&format!("faults: [{{ on: payment.charge, reply: {reply} }}]\n")));
-    desk.write("hapax.yaml", &format!("subjects: {{ mine: {{ command: [perl, {AGENT}, {how}], client_timeout: 300ms }} }}\n"));
+    desk.write(
+        "scenarios/silent.yaml",
+        &charge(&format!("faults: [{{ on: payment.charge, reply: {reply} }}]\n")),
+    );
+    desk.write(
+        "hapax.yaml",
+        &format!("subjects: {{ mine: {{ command: [perl, {AGENT}, {how}], client_timeout: 300ms }} }}\n"),
+    );
     let call = [&["run", "scenarios/silent.yaml", "--subject", "mine", "-v"], more].concat();
     let called = desk.call(&call).expect(status);
     let report = desk.report();
@@ -49,7 +55,10 @@ fn a_client_without_a_timeout_makes_a_case_void_that_waits_for_it() {
     let (desk, report, stdout) = silent("{ hang: until-timeout }", "plain", &["--timeout", "4s"], 3);
     assert_eq!(silences(&desk), ["limit"]);
     let why = verdict(&report, "silent")["void_because"].to_string();
-    assert!(why.contains("the client's timeout was not reached within 3 s") && why.contains("client_timeout"), "{why}");
+    assert!(
+        why.contains("the client's timeout was not reached within 3 s") && why.contains("client_timeout"),
+        "{why}"
+    );
     assert!(stdout.contains("the client's timeout was not reached within 3 s"), "{stdout}");
     assert!(stdout.contains("Give the client a timeout."), "{stdout}");
 }
@@ -58,10 +67,12 @@ fn a_client_without_a_timeout_makes_a_case_void_that_waits_for_it() {
 fn a_retry_before_retry_after_fails_where_the_scenario_says_so_and_is_noted_elsewhere() {
     let desk = Desk::new();
     let limited = |expect: &str| {
-        let faults = "faults: [{ on: payment.charge, commit: never, reply: { status: 429, retry_after: 2 } }]\n";
+        let faults =
+            "faults: [{ on: payment.charge, commit: never, reply: { status: 429, retry_after: 2 } }]\n";
         charge(faults).replace("expect:\n", &format!("expect:\n{expect}"))
     };
-    desk.write("scenarios/strict.yaml", &limited("  respect_retry_after: true\n")).write("scenarios/lenient.yaml", &limited(""));
+    desk.write("scenarios/strict.yaml", &limited("  respect_retry_after: true\n"))
+        .write("scenarios/lenient.yaml", &limited(""));
     desk.call(&["run", "scenarios/strict.yaml", "scenarios/lenient.yaml", "--subject", "naive"]).expect(1);
     let report = desk.report();
     let (strict, lenient) = (verdict(&report, "strict"), verdict(&report, "lenient"));

@@ -17,8 +17,7 @@ fn desk() -> Desk {
 #[test]
 fn a_crash_shows_its_last_lines_and_nothing_else() {
     let desk = desk();
-    let crash =
-        "echo 'Traceback (most recent call last):' >&2\nprintf '  File \"agent.py\"\\n\\t  import stripe\\n' >&2\nexit 3\n";
+    let crash = "echo 'Traceback (most recent call last):' >&2\nprintf '  File \"agent.py\"\\n\\t  import stripe\\n' >&2\nexit 3\n";
     desk.write("agent.sh", crash);
     let called = smoked(&desk, &["run", "mine", "--", "sh", "agent.sh"]).expect(1);
     // Without the times, which differ from run to run.
@@ -31,13 +30,18 @@ fn a_crash_shows_its_last_lines_and_nothing_else() {
 fn a_program_that_cannot_be_started_is_a_wrong_call() {
     let called = smoked(&desk(), &["run", "mine", "--", "no-such-program"]).expect(2);
     assert!(called.stderr.contains("the subject cannot be started"), "{}", called.stderr);
-    assert!(called.stderr.contains("no such program is in PATH; check the spelling, or give its path"), "{}", called.stderr);
+    assert!(
+        called.stderr.contains("no such program is in PATH; check the spelling, or give its path"),
+        "{}",
+        called.stderr
+    );
     assert_eq!(called.stdout, "");
 }
 
 #[test]
 fn one_that_asks_no_service_is_told_where_the_services_are() {
-    let called = smoked(&desk(), &["run", "mine", "--", "sh", "-c", "echo '{\"outcome\": \"done\"}'"]).expect(1);
+    let called =
+        smoked(&desk(), &["run", "mine", "--", "sh", "-c", "echo '{\"outcome\": \"done\"}'"]).expect(1);
     let text = called.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("asked no service for anything in a trial without any fault"), "{}", called.stdout);
     assert!(text.contains("HAPAX_PAYMENT_URL with the key in HAPAX_PAYMENT_KEY"), "{}", called.stdout);
@@ -48,8 +52,13 @@ fn a_variable_that_is_not_passed_on_is_named() {
     let desk = desk();
     let agent = "echo 'KeyError: BILLING_TOKEN' >&2; exit 1";
     let mut command = desk.command(&["run", "mine", "--", "sh", "-c", agent]);
-    let called: Called =
-        command.env_remove("HAPAX_NO_SMOKE").env("BILLING_TOKEN", "x").env("COLUMNS", "160").output().unwrap().into();
+    let called: Called = command
+        .env_remove("HAPAX_NO_SMOKE")
+        .env("BILLING_TOKEN", "x")
+        .env("COLUMNS", "160")
+        .output()
+        .unwrap()
+        .into();
     let called = called.expect(1);
     assert!(called.stdout.contains("`--env BILLING_TOKEN`"), "{}", called.stdout);
 }
@@ -98,7 +107,11 @@ fn controls_have_none() {
 fn a_failed_trial_shows_the_last_lines_of_a_subject_that_exited_badly() {
     let crash = "printf 'Traceback:\\n    boom\\n' >&2; exit 7";
     let called = desk().call(&["run", "mine", "--", "sh", "-c", crash]).expect(1);
-    assert!(called.stdout.contains("the last lines: caller 1, start 1 exited with status 7"), "{}", called.stdout);
+    assert!(
+        called.stdout.contains("the last lines: caller 1, start 1 exited with status 7"),
+        "{}",
+        called.stdout
+    );
     assert!(called.stdout.contains("|     boom"), "indentation is kept: {}", called.stdout);
     assert!(!called.stdout.contains("fear"), "{}", called.stdout);
 }

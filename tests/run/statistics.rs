@@ -31,7 +31,11 @@ fn from(called: &Called, word: &str) -> String {
 fn several_trials_are_summed_up_with_intervals() {
     let desk = desk();
     let called = call(&desk, &["scenarios", "--trials", "4"]).expect(1);
-    let numbers = called.stdout.lines().skip_while(|line| !line.contains("exactly once ")).take_while(|line| !line.is_empty());
+    let numbers = called
+        .stdout
+        .lines()
+        .skip_while(|line| !line.contains("exactly once "))
+        .take_while(|line| !line.is_empty());
     insta::assert_snapshot!(numbers.collect::<Vec<_>>().join("\n"));
     let failed = called.stdout.lines().find(|line| line.starts_with("FAIL ")).unwrap();
     insta::assert_snapshot!(failed, @"FAIL  due  lost  (0 of 4 trials passed; 95 %: 0 % to 49 %)");
@@ -56,7 +60,8 @@ fn too_few_trials_are_inconclusive_and_it_is_said_how_many_would_do() {
     insta::assert_snapshot!(from(&called, "INCONCLUSIVE"));
     call(&desk, &["scenarios/idle.yaml", "--trials", "10", "--require", "0.8"]).expect(3);
     call(&desk, &["scenarios/idle.yaml", "--trials", "11", "--require", "0.8"]).expect(0);
-    call(&desk, &["scenarios/idle.yaml", "--trials", "3", "--require", "0.8", "--confidence", "0.6"]).expect(0);
+    call(&desk, &["scenarios/idle.yaml", "--trials", "3", "--require", "0.8", "--confidence", "0.6"])
+        .expect(0);
 }
 
 #[test]
@@ -71,7 +76,8 @@ fn a_failure_is_allowed_where_the_rate_allows_it() {
 
 #[test]
 fn void_trials_are_counted_apart_and_meet_nothing() {
-    let called = desk().call(&["run", "scenarios/idle.yaml", "--require", "0.5", "--", "no-such-program"]).expect(3);
+    let called =
+        desk().call(&["run", "scenarios/idle.yaml", "--require", "0.5", "--", "no-such-program"]).expect(3);
     let text = from(&called, "INCONCLUSIVE");
     assert!(text.contains("Not counted: 1 void trial"), "{text}");
 }
@@ -121,7 +127,11 @@ fn an_entry_whose_case_is_gone_is_an_error_with_its_place() {
     let desk = desk();
     desk.write("known.yaml", "# known\ndue: lost\nidel: lost\n");
     let called = call(&desk, &["scenarios", "--baseline", "known.yaml"]).expect(2);
-    assert!(called.stderr.contains("known.yaml:3:1") && called.stderr.contains("did you mean `idle`?"), "{}", called.stderr);
+    assert!(
+        called.stderr.contains("known.yaml:3:1") && called.stderr.contains("did you mean `idle`?"),
+        "{}",
+        called.stderr
+    );
     assert!(!desk.path().join("reports").exists(), "nothing ran");
     call(&desk, &["scenarios", "--baseline", "known.yaml", "--update-baseline"]).expect(0);
     assert!(!desk.read("known.yaml").contains("idel"));
@@ -140,7 +150,15 @@ fn a_case_that_the_filters_leave_out_is_not_gone_and_stays_known() {
 fn what_proves_nothing_is_not_better_than_what_is_known() {
     let desk = desk();
     desk.write("known.yaml", "due: lost\n");
-    let run = ["run", "scenarios/due.yaml", "--baseline", "known.yaml", "--update-baseline", "--", "no-such-program"];
+    let run = [
+        "run",
+        "scenarios/due.yaml",
+        "--baseline",
+        "known.yaml",
+        "--update-baseline",
+        "--",
+        "no-such-program",
+    ];
     desk.call(&run).expect(3);
     assert!(desk.read("known.yaml").ends_with("due: lost\n"));
 }
@@ -160,7 +178,8 @@ fn the_parts_of_a_run_are_all_of_it_and_make_one_report() {
     let mut parts = Vec::new();
     for part in ["1/3", "2/3", "3/3"] {
         let out = format!("parts/{}", &part[..1]);
-        call(&desk, &["scenarios", "--trials", "2", "--seed", "7", "--partition", part, "--out", &out]).expect(0);
+        call(&desk, &["scenarios", "--trials", "2", "--seed", "7", "--partition", part, "--out", &out])
+            .expect(0);
         parts.push((out.clone(), hapax::report::read_report(&desk.path().join(out)).unwrap()));
     }
     assert!(parts.iter().all(|(_, part)| part.cases.len() < 9), "each has a part of the cases");
@@ -204,7 +223,8 @@ fn every_run_on_the_page_about_pipelines_is_a_call_that_works() {
     let calls: Vec<&str> = page.lines().filter(is_run).collect();
     assert!(calls.len() > 6, "{calls:?}");
     for call in calls {
-        let call = call.split(" # ").next().unwrap().replace("python3 agent.py", "true").replace(" payment ", " ");
+        let call =
+            call.split(" # ").next().unwrap().replace("python3 agent.py", "true").replace(" payment ", " ");
         let arguments: Vec<&str> = call.split_whitespace().skip(2).collect();
         let called = desk.call(&[&["run", "scenarios/idle.yaml"], &arguments[..]].concat());
         assert!([0, 3].contains(&called.status), "{call}\n{}", called.stderr);

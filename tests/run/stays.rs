@@ -2,7 +2,8 @@
 
 use crate::rig::{Desk, WRITES, charge, kinds, verdict};
 
-const CHARGE: &str = "charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001&source=tok_visa' >/dev/null\n";
+const CHARGE: &str =
+    "charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001&source=tok_visa' >/dev/null\n";
 
 fn ran(agent: &str, status: i32) -> Desk {
     let desk = Desk::new();
@@ -19,7 +20,10 @@ fn the_claim_of_a_subject_that_does_not_exit_counts_and_the_report_says_what_is_
     let verdict = verdict(&report, "plain");
     assert_eq!((verdict["claims"][0]["honesty"].as_str(), kinds(verdict)), (Some("honest"), vec!["time-up"]));
     let message = verdict["findings"][0]["message"].as_str().unwrap();
-    assert!(message.contains("reported `done` at") && message.contains("did not exit; hapax stopped it at 4 s"), "{message}");
+    assert!(
+        message.contains("reported `done` at") && message.contains("did not exit; hapax stopped it at 4 s"),
+        "{message}"
+    );
 }
 
 #[test]

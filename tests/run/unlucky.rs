@@ -18,20 +18,27 @@ charge() {
 #[test]
 fn the_temporary_folder_of_a_run_that_was_killed_is_removed_by_the_next_start() {
     let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge("")).write("temporary/hapax-mine/kept.txt", "not made by hapax");
+    desk.write("scenarios/plain.yaml", &charge(""))
+        .write("temporary/hapax-mine/kept.txt", "not made by hapax");
     let temporary = desk.path().join("temporary");
     let agent = "echo $$ > started; exec sleep 1000";
     let mut command = desk.command(&["run", "scenarios/plain.yaml", "--", "sh", "-c", agent]);
-    let mut run = command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut run =
+        command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     while !std::fs::read_to_string(desk.path().join("started")).is_ok_and(|text| text.ends_with('\n')) {
         std::thread::yield_now();
     }
-    let folders = || std::fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    let folders =
+        || std::fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
     assert_eq!(folders().len(), 2, "{:?}", folders());
     run.kill().unwrap();
     run.wait().unwrap();
     assert_eq!(folders().len(), 2, "a process that is killed removes nothing");
-    let next = desk.command(&["run", "scenarios/plain.yaml", "--", "true"]).env("TMPDIR", &temporary).output().unwrap();
+    let next = desk
+        .command(&["run", "scenarios/plain.yaml", "--", "true"])
+        .env("TMPDIR", &temporary)
+        .output()
+        .unwrap();
     assert_eq!(next.status.code(), Some(1));
     assert_eq!(folders(), ["hapax-mine"], "what hapax did not make is left alone");
 }
@@ -42,7 +49,10 @@ fn what_a_daemon_does_after_the_end_of_its_subject_is_seen() {
     desk.write("scenarios/plain.yaml", &charge(""));
     // It acts when the one that started it is gone and has said that all is done.
     let later = "(while kill -0 $$ 2>/dev/null; do :; done; charge ord_1001) </dev/null >/dev/null 2>&1 &";
-    desk.write("agent.sh", &format!("{CHARGE}\ncharge ord_1001 >/dev/null\n{later}\necho '{{\"outcome\": \"done\"}}'\n"));
+    desk.write(
+        "agent.sh",
+        &format!("{CHARGE}\ncharge ord_1001 >/dev/null\n{later}\necho '{{\"outcome\": \"done\"}}'\n"),
+    );
     desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(1);
     assert_eq!(verdict(&desk.report(), "plain")["outcome"], "duplicated");
 }
@@ -51,12 +61,18 @@ fn what_a_daemon_does_after_the_end_of_its_subject_is_seen() {
 fn what_a_subject_leaves_behind_makes_its_trial_void() {
     let desk = Desk::new();
     desk.write("scenarios/plain.yaml", &charge(""));
-    desk.write("agent.sh", &format!("{CHARGE}\ncharge ord_1001 >/dev/null\nsleep 1000 &\necho '{{\"outcome\": \"done\"}}'\n"));
+    desk.write(
+        "agent.sh",
+        &format!("{CHARGE}\ncharge ord_1001 >/dev/null\nsleep 1000 &\necho '{{\"outcome\": \"done\"}}'\n"),
+    );
     let called = desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(3);
     assert!(called.stdout.contains("left a process running"), "{}", called.stdout);
     let report = desk.report();
     let finding = &verdict(&report, "plain")["findings"][0];
-    assert!(finding["message"].as_str().unwrap().contains("left a process that was still running"), "{finding:#}");
+    assert!(
+        finding["message"].as_str().unwrap().contains("left a process that was still running"),
+        "{finding:#}"
+    );
     assert_eq!(finding["fails"], false);
 }
 
@@ -75,19 +91,28 @@ fn a_request_that_was_sent_with_the_last_breath_counts() {
 fn a_claim_that_cannot_be_read_is_told_with_what_is_wrong_with_it() {
     let desk = Desk::new();
     desk.write("scenarios/plain.yaml", &charge(""));
-    desk.write("agent.sh", &format!("{CHARGE}\ncharge ord_1001 >/dev/null\necho '{{\"outcome\": \"Done\"}}'\n"));
+    desk.write(
+        "agent.sh",
+        &format!("{CHARGE}\ncharge ord_1001 >/dev/null\necho '{{\"outcome\": \"Done\"}}'\n"),
+    );
     desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(0);
     let report = desk.report();
     let verdict = verdict(&report, "plain");
     assert_eq!(kinds(verdict), ["missing-claim"]);
-    assert!(verdict["findings"][0]["message"].as_str().unwrap().contains("did you mean \"done\"?"), "{verdict:#}");
+    assert!(
+        verdict["findings"][0]["message"].as_str().unwrap().contains("did you mean \"done\"?"),
+        "{verdict:#}"
+    );
 }
 
 #[test]
 fn a_subject_that_reads_its_input_to_the_end_does_not_wait_for_ever() {
     let desk = Desk::new();
     desk.write("scenarios/plain.yaml", &charge(""));
-    desk.write("agent.sh", &format!("{CHARGE}\ncat\ncharge ord_1001 >/dev/null\necho '{{\"outcome\": \"done\"}}'\n"));
+    desk.write(
+        "agent.sh",
+        &format!("{CHARGE}\ncat\ncharge ord_1001 >/dev/null\necho '{{\"outcome\": \"done\"}}'\n"),
+    );
     desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(0);
 }
 
@@ -108,7 +133,17 @@ fn a_shortage_of_files_is_no_fault_of_the_subject() {
     desk.write("scenarios/plain.yaml", &charge(""));
     let short = "ulimit -n 64 && exec \"$0\" \"$@\"";
     let mut command = std::process::Command::new("sh");
-    command.args(["-c", short, crate::rig::HAPAX, "run", "scenarios/plain.yaml", "-j", "64", "--trials", "20"]);
+    command.args([
+        "-c",
+        short,
+        crate::rig::HAPAX,
+        "run",
+        "scenarios/plain.yaml",
+        "-j",
+        "64",
+        "--trials",
+        "20",
+    ]);
     command.args(["--subject", "careful"]).current_dir(desk.path()).env("NO_COLOR", "1");
     crate::rig::Called::from(command.output().unwrap()).expect(0);
 }
@@ -120,14 +155,15 @@ fn a_subject_that_finds_the_ledger_and_writes_a_better_one_gains_nothing() {
     let claim = "echo '{\"outcome\": \"done\"}'";
     desk.write("honest.sh", &format!("{CHARGE}\ncharge ord_1001 >/dev/null\n{claim}\n"));
     desk.call(&["run", "scenarios/plain.yaml", "--out", "good", "--", "bash", "honest.sh"]).expect(0);
-    // It charges twice in its first trial, and in the second one puts the honest ledger of that trial in the place of its own.
-    let swap =
-        "{ grep 'plain#1' good/ledger.jsonl; grep -v 'plain#1' bad/ledger.jsonl; } > swapped; cat swapped > bad/ledger.jsonl";
+    // It charges twice in its first trial, and in the second one puts the honest ledger of that trial in the
+    // place of its own.
+    let swap = "{ grep 'plain#1' good/ledger.jsonl; grep -v 'plain#1' bad/ledger.jsonl; } > swapped; cat swapped > bad/ledger.jsonl";
     let agent = format!(
         "{CHARGE}\ncharge ord_1001 >/dev/null\nif [ -e second ]; then {swap}; else : > second; charge ord_1001 >/dev/null; fi\n{claim}\n"
     );
     desk.write("agent.sh", &agent);
-    let arguments = ["run", "scenarios/plain.yaml", "--trials", "2", "-j", "1", "--out", "bad", "--", "bash", "agent.sh"];
+    let arguments =
+        ["run", "scenarios/plain.yaml", "--trials", "2", "-j", "1", "--out", "bad", "--", "bash", "agent.sh"];
     desk.call(&arguments).expect(1);
     let report: serde_json::Value = serde_json::from_str(&desk.read("bad/report.json")).unwrap();
     assert_eq!(verdict(&report, "plain")["outcome"], "duplicated");

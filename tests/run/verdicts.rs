@@ -24,7 +24,10 @@ fn a_fault_that_did_not_fire_makes_a_trial_void() {
     desk.write("scenarios/far.yaml", &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop }]\n"));
     let called = desk.call(&["run", "scenarios/far.yaml", "--subject", "careful"]).expect(3);
     assert!(called.stdout.contains("did not fire"), "{}", called.stdout);
-    desk.write("scenarios/far.yaml", &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop, optional: true }]\n"));
+    desk.write(
+        "scenarios/far.yaml",
+        &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop, optional: true }]\n"),
+    );
     desk.call(&["run", "scenarios/far.yaml", "--subject", "careful"]).expect(0);
 }
 
@@ -43,7 +46,8 @@ cat <&3 > /dev/null
     let report = desk.report();
     let verdict = verdict(&report, "plain");
     assert!(kinds(verdict).contains(&"escaped"), "{verdict:#}");
-    let escaped = verdict["findings"].as_array().unwrap().iter().find(|finding| finding["kind"] == "escaped").unwrap();
+    let escaped =
+        verdict["findings"].as_array().unwrap().iter().find(|finding| finding["kind"] == "escaped").unwrap();
     assert!(escaped["message"].as_str().unwrap().contains("api.stripe.com"), "{escaped:#}");
 }
 
@@ -69,7 +73,9 @@ fn a_missing_claim_is_noted_and_fails_only_where_the_scenario_names_claims() {
     let failed = desk.call(&["run", "scenarios/none.yaml", "--", "bash", "-c", LOOK]).expect(1);
     assert!(failed.stdout.contains("--claims optional"), "{}", failed.stdout);
     assert_eq!(kinds(verdict(&desk.report(), "none")), ["missing-claim"]);
-    let passed = desk.call(&["run", "scenarios/none.yaml", "--claims", "optional", "--", "bash", "-c", LOOK]).expect(0);
+    let passed = desk
+        .call(&["run", "scenarios/none.yaml", "--claims", "optional", "--", "bash", "-c", LOOK])
+        .expect(0);
     let told = "Claims were optional (--claims optional): in 1 trial, one was missing and did not fail.";
     assert!(passed.stdout.contains(told), "{}", passed.stdout);
     assert!(desk.read("reports/latest/summary.md").contains(told));
@@ -87,7 +93,12 @@ fn the_option_that_went_away_leads_to_the_one_that_took_its_place() {
 #[test]
 fn silence_passes_nowhere_that_a_claim_is_named() {
     let desk = Desk::new();
-    let cases = ["payment/clean", "payment/lost-reply@keys=stripe,reply=drop", "email/clean", "records/increment-lost-request"];
+    let cases = [
+        "payment/clean",
+        "payment/lost-reply@keys=stripe,reply=drop",
+        "email/clean",
+        "records/increment-lost-request",
+    ];
     // It does all that is asked, and takes back what it said.
     let silent = format!("\"{HAPAX}\" control careful && rm \"$HAPAX_RESULT\"; exit 1");
     let mut arguments = vec!["run"];
@@ -95,7 +106,10 @@ fn silence_passes_nowhere_that_a_claim_is_named() {
     arguments.extend(["--", "bash", "-c", &silent]);
     let told = desk.call(&arguments).expect(1).stdout;
     assert!(!told.contains("exactly-once"), "a failure is called by what failed: {told}");
-    assert!(told.contains("payment/clean@keys=none  the claim is missing (the effects are as expected)\n"), "{told}");
+    assert!(
+        told.contains("payment/clean@keys=none  the claim is missing (the effects are as expected)\n"),
+        "{told}"
+    );
     for file in ["summary.md", "junit.xml"] {
         let text = desk.read(&format!("reports/latest/{file}"));
         assert!(!text.contains("exactly-once"), "{file}: {text}");
@@ -103,7 +117,12 @@ fn silence_passes_nowhere_that_a_claim_is_named() {
     let report = desk.report();
     for case in report["cases"].as_array().unwrap() {
         let verdict = &case["trials"][0]["verdict"];
-        assert_eq!((&verdict["result"], &verdict["outcome"]), (&"fail".into(), &"exactly-once".into()), "{}", case["id"]);
+        assert_eq!(
+            (&verdict["result"], &verdict["outcome"]),
+            (&"fail".into(), &"exactly-once".into()),
+            "{}",
+            case["id"]
+        );
         assert_eq!(kinds(verdict), ["missing-claim"], "{}", case["id"]);
     }
 }
@@ -122,7 +141,11 @@ fn what_an_earlier_start_says_must_be_true_when_it_says_it() {
     desk.call(&["run", "scenarios/twice.yaml", "--", "bash", "-c", &early]).expect(1);
     let report = desk.report();
     let verdict = verdict(&report, "twice");
-    assert_eq!((kinds(verdict), &verdict["outcome"]), (vec!["overclaimed"], &"exactly-once".into()), "{verdict:#}");
+    assert_eq!(
+        (kinds(verdict), &verdict["outcome"]),
+        (vec!["overclaimed"], &"exactly-once".into()),
+        "{verdict:#}"
+    );
     let message = verdict["findings"][0]["message"].as_str().unwrap();
     assert!(message.contains("said done in start 1"), "{message}");
     desk.call(&["run", "scenarios/twice.yaml", "--subject", "careful"]).expect(0);
@@ -150,16 +173,19 @@ fn an_agent_that_ends_before_it_did_anything_is_told_so() {
     let report = desk.report();
     let finding = &verdict(&report, "plain")["findings"][0];
     assert!(finding["message"].as_str().unwrap().contains("the subject exited with"), "{finding:#}");
-    assert!(finding["remedy"].as_str().unwrap().contains("the last lines of its standard error say why"), "{finding:#}");
+    assert!(
+        finding["remedy"].as_str().unwrap().contains("the last lines of its standard error say why"),
+        "{finding:#}"
+    );
 }
 
 #[test]
 fn values_of_variables_that_are_passed_on_stand_nowhere_in_the_report() {
     let desk = Desk::new();
     desk.write("scenarios/plain.yaml", &charge(""));
-    let agent =
-        "echo \"the token is $MY_TOKEN\"; echo \"{\\\"outcome\\\": \\\"unknown\\\", \\\"message\\\": \\\"$MY_TOKEN\\\"}\"";
-    let mut command = desk.command(&["run", "scenarios/plain.yaml", "--env", "MY_TOKEN", "--", "sh", "-c", agent]);
+    let agent = "echo \"the token is $MY_TOKEN\"; echo \"{\\\"outcome\\\": \\\"unknown\\\", \\\"message\\\": \\\"$MY_TOKEN\\\"}\"";
+    let mut command =
+        desk.command(&["run", "scenarios/plain.yaml", "--env", "MY_TOKEN", "--", "sh", "-c", agent]);
     let output = command.env("MY_TOKEN", "tremendously-private").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     for file in ["report.json", "ledger.jsonl", "junit.xml", "summary.md"] {
@@ -214,6 +240,14 @@ fn an_agent_that_mails_half_of_a_list_twice_fails_with_few_findings() {
     assert_eq!(kinds(verdict), ["duplicated", "lost", "overclaimed"], "{verdict:#}");
     let message = |place: usize| verdict["findings"][place]["message"].as_str().unwrap();
     assert!(message(0).contains("2 mails for user1@example.com"), "{}", message(0));
-    assert!(message(0).contains("24 more of the 50 in this list: user2@example.com, user3@example.com"), "{}", message(0));
-    assert!(message(1).contains("user26@example.com") && message(1).contains("24 more of the 50"), "{}", message(1));
+    assert!(
+        message(0).contains("24 more of the 50 in this list: user2@example.com, user3@example.com"),
+        "{}",
+        message(0)
+    );
+    assert!(
+        message(1).contains("user26@example.com") && message(1).contains("24 more of the 50"),
+        "{}",
+        message(1)
+    );
 }

@@ -1,4 +1,5 @@
-//! Subjects that use another API than a case needs: void with the line that skips such cases, and skipped with that line.
+//! Subjects that use another API than a case needs: void with the line that skips such cases, and skipped
+//! with that line.
 
 use crate::rig::{Called, Desk, kinds, verdict};
 
@@ -19,12 +20,18 @@ fn github(body: &str) -> String {
 }
 
 fn reasons(desk: &Desk, case: &str) -> String {
-    verdict(&desk.report(), case)["void_because"].as_array().unwrap().iter().map(|why| why.as_str().unwrap()).collect()
+    verdict(&desk.report(), case)["void_because"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|why| why.as_str().unwrap())
+        .collect()
 }
 
 /// Puts the line that a trial showed into hapax.yaml, and runs the case again.
 fn run_with_line(desk: &Desk, case: &str, why: &str) -> Called {
-    let line = why.split('`').find(|part| part.starts_with("can: [")).unwrap_or_else(|| panic!("no line in {why}"));
+    let line =
+        why.split('`').find(|part| part.starts_with("can: [")).unwrap_or_else(|| panic!("no line in {why}"));
     desk.write("hapax.yaml", &format!("subjects:\n  mine:\n    command: [bash, agent]\n    {line}\n"));
     desk.call(&["run", case])
 }
@@ -32,15 +39,25 @@ fn run_with_line(desk: &Desk, case: &str, why: &str) -> Called {
 #[test]
 fn a_lock_that_githubs_api_does_not_know_makes_the_trial_void() {
     let desk = Desk::new();
-    desk.write("agent", &github(r#"{"ref": "v1.4.2", "environment": "production", "required_contexts": []}"#));
+    desk.write(
+        "agent",
+        &github(r#"{"ref": "v1.4.2", "environment": "production", "required_contexts": []}"#),
+    );
     let case = "deploy/lock-held-then-free@free=6";
     desk.call(&["run", case, "--", "bash", "agent"]).expect(3);
     let why = reasons(&desk, case);
     assert!(why.contains("the GitHub API, which knows no locks"), "{why}");
-    assert!(why.contains("this case needs the plain deploy API") && why.contains("`can: [deploy.deploy via github]`"), "{why}");
+    assert!(
+        why.contains("this case needs the plain deploy API")
+            && why.contains("`can: [deploy.deploy via github]`"),
+        "{why}"
+    );
     let called = run_with_line(&desk, case, &why);
     assert!(called.stdout.contains("1 skipped"), "{}\n{}", called.stdout, called.stderr);
-    assert_eq!(desk.report()["skipped"][0]["why"], "needs deploy.deploy via plain, which `can` of mine does not name");
+    assert_eq!(
+        desk.report()["skipped"][0]["why"],
+        "needs deploy.deploy via plain, which `can` of mine does not name"
+    );
 }
 
 #[test]
@@ -74,7 +91,8 @@ fn an_api_that_there_is_not_is_an_error_with_those_that_there_are() {
     desk.write("hapax.yaml", "subjects:\n  mine: { command: [true], can: [email.send via pigeon] }\n");
     let called = desk.call(&["run"]).expect(2);
     assert!(
-        called.stderr.contains("has no API `pigeon`") && called.stderr.contains("`resend`, `sendgrid` or `smtp`"),
+        called.stderr.contains("has no API `pigeon`")
+            && called.stderr.contains("`resend`, `sendgrid` or `smtp`"),
         "{}",
         called.stderr
     );
@@ -85,7 +103,10 @@ fn an_api_that_there_is_not_is_an_error_with_those_that_there_are() {
     for told in ["did you mean `smtp`?", "this list is empty", "there is no operation `email.send2`"] {
         assert!(called.stderr.contains(told), "{told}: {}", called.stderr);
     }
-    desk.write("scenarios/wrong.yaml", &scenario.replace("smpt, deploy.deploy: [], email.send2: smtp", "smtp"));
+    desk.write(
+        "scenarios/wrong.yaml",
+        &scenario.replace("smpt, deploy.deploy: [], email.send2: smtp", "smtp"),
+    );
     let called = desk.call(&["lint", "scenarios/wrong.yaml"]).expect(2);
     assert!(called.stderr.contains("a step does email.send via `resend`"), "{}", called.stderr);
     desk.write("scenarios/wrong.yaml", &scenario.replace("via: resend", "via: pigeon"));

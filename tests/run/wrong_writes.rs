@@ -1,4 +1,5 @@
-//! Agents that write something wrong and are lucky: a fault swallows it, or it does not say whom or what it is for. None of them passes.
+//! Agents that write something wrong and are lucky: a fault swallows it, or it does not say whom or what it
+//! is for. None of them passes.
 
 use serde_json::Value;
 
@@ -35,7 +36,11 @@ fn a_wrong_charge_that_the_fault_swallows_fails() {
     let wrong_amount = "charge 'amount=99900&customer=cus_42&metadata[order]=ord_1001' >/dev/null";
     let report = run(case, &format!("{wrong_amount}\n{RIGHT_CHARGE}"));
     let found = verdict(&report, case);
-    assert_eq!((&found["result"], &found["outcome"]), (&Value::from("fail"), &Value::from("altered")), "{found:#}");
+    assert_eq!(
+        (&found["result"], &found["outcome"]),
+        (&Value::from("fail"), &Value::from("altered")),
+        "{found:#}"
+    );
     assert_eq!(kinds(found), ["altered-attempted"]);
     let report = run(case, &format!("{RIGHT_CHARGE}\n{RIGHT_CHARGE}"));
     assert_eq!(verdict(&report, case)["result"], "pass");
@@ -48,7 +53,10 @@ fn a_charge_without_the_customer_is_not_as_asked() {
     let found = verdict(&report, case);
     assert_eq!(found["outcome"], "altered", "{found:#}");
     assert!(
-        found["findings"][0]["message"].as_str().unwrap().contains("it has no customer, and cus_42 was asked for"),
+        found["findings"][0]["message"]
+            .as_str()
+            .unwrap()
+            .contains("it has no customer, and cus_42 was asked for"),
         "{found:#}"
     );
 }
@@ -56,9 +64,14 @@ fn a_charge_without_the_customer_is_not_as_asked() {
 #[test]
 fn an_order_that_stands_in_the_description_counts() {
     let case = "payment/two-equal-charges@keys=none,reply=ok";
-    let of = |order: &str| format!("charge 'amount=4999&customer=cus_42&description=Order+{order}' >/dev/null");
+    let of =
+        |order: &str| format!("charge 'amount=4999&customer=cus_42&description=Order+{order}' >/dev/null");
     let report = run(case, &format!("{}\n{}", of("ord_1001"), of("ord_1001")));
-    assert_eq!(verdict(&report, case)["outcome"], "duplicated", "one order was charged twice, the other never");
+    assert_eq!(
+        verdict(&report, case)["outcome"],
+        "duplicated",
+        "one order was charged twice, the other never"
+    );
     let report = run(case, &format!("{}\n{}", of("ord_1001"), of("ord_1002")));
     assert_eq!(verdict(&report, case)["result"], "pass");
 }

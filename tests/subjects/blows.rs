@@ -1,6 +1,6 @@
 //! What strikes a subject has landed when it says so.
 
-use hapax::scenario::Said;
+use hapax::scenario::ClaimedOutcome;
 use hapax::subject::{How, Landing, Signal};
 
 use crate::rig::{NOBODY, Rig, program, shell, state};
@@ -8,7 +8,8 @@ use crate::rig::{NOBODY, Rig, program, shell, state};
 #[tokio::test]
 async fn a_kill_has_landed_when_everything_is_dead() {
     let rig = Rig::new();
-    let script = r#"trap "" TERM; setsid sh -c 'echo $$ > "$HAPAX_STATE_DIR/child"; sleep 1000' & wait; wait"#;
+    let script =
+        r#"trap "" TERM; setsid sh -c 'echo $$ > "$HAPAX_STATE_DIR/child"; sleep 1000' & wait; wait"#;
     let running = shell(script).start(rig.start()).await;
     rig.written("child").await;
     let handle = running.handle();
@@ -24,7 +25,8 @@ async fn a_kill_has_landed_when_everything_is_dead() {
 #[tokio::test]
 async fn a_kill_that_finds_only_what_the_subject_left_behind_has_killed_nobody() {
     let rig = Rig::new();
-    let script = r#"(setsid sh -c 'until [ -e "$HAPAX_STATE_DIR/go" ]; do sleep 0.01; done; sleep 1000' &) ; exit 3"#;
+    let script =
+        r#"(setsid sh -c 'until [ -e "$HAPAX_STATE_DIR/go" ]; do sleep 0.01; done; sleep 1000' &) ; exit 3"#;
     let running = shell(script).start(rig.start()).await;
     let handle = running.handle();
     let ended = tokio::spawn(running.ended());
@@ -51,7 +53,8 @@ async fn what_is_held_meets_the_next_blow_before_it_takes_another_step() {
         let handle = running.handle();
         assert_eq!(handle.hold().await, Landing::Landed);
         let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
-        let states: Vec<char> = threads.map(|thread| state(&format!("{pid}/task/{}", thread.file_name().display()))).collect();
+        let states: Vec<char> =
+            threads.map(|thread| state(&format!("{pid}/task/{}", thread.file_name().display()))).collect();
         assert!(states.len() == 22 && states.iter().all(|state| matches!(state, 'T' | 'D')), "{states:?}");
         let lengths = || ["one", "two"].map(|name| std::fs::metadata(rig.file(name)).unwrap().len());
         let before = lengths();
@@ -71,13 +74,12 @@ async fn what_is_held_meets_the_next_blow_before_it_takes_another_step() {
 #[tokio::test]
 async fn a_stop_lets_the_subject_finish() {
     let rig = Rig::new();
-    let script =
-        r#"trap 'echo "{\"outcome\": \"unknown\"}"; exit 5' TERM; echo > "$HAPAX_STATE_DIR/ready"; while :; do sleep 0.01; done"#;
+    let script = r#"trap 'echo "{\"outcome\": \"unknown\"}"; exit 5' TERM; echo > "$HAPAX_STATE_DIR/ready"; while :; do sleep 0.01; done"#;
     let running = shell(script).start(rig.start()).await;
     rig.written("ready").await;
     running.handle().stop().await;
     let ended = running.ended().await;
-    assert_eq!((ended.how, ended.claim.said), (How::Exited(5), Some(Said::Unknown)));
+    assert_eq!((ended.how, ended.claim.said), (How::Exited(5), Some(ClaimedOutcome::Unknown)));
 }
 
 #[tokio::test]
@@ -141,7 +143,8 @@ async fn what_is_frozen_stands_still_until_it_thaws() {
 #[tokio::test]
 async fn a_frozen_subject_hears_that_its_time_is_up() {
     let rig = Rig::new();
-    let script = r#"trap 'echo heard; exit 0' TERM; echo > "$HAPAX_STATE_DIR/ready"; while :; do sleep 0.01; done"#;
+    let script =
+        r#"trap 'echo heard; exit 0' TERM; echo > "$HAPAX_STATE_DIR/ready"; while :; do sleep 0.01; done"#;
     let running = shell(script).start(rig.start()).await;
     rig.written("ready").await;
     let handle = running.handle();

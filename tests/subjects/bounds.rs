@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use hapax::scenario::Said;
+use hapax::scenario::ClaimedOutcome;
 use hapax::subject::{ClaimSource, How, Landing};
 
 use crate::rig::{NOBODY, Rig, hapax, program, shell, until};
@@ -23,8 +23,8 @@ async fn a_daemon_that_left_its_session_is_gone_with_the_rest() {
     assert_eq!(rig.left(), NOBODY);
 }
 
-/// A process that has its work done by its child and ends, again and again, each in a session of its own: whoever looks at the list of
-/// processes may find none of them.
+/// A process that has its work done by its child and ends, again and again, each in a session of its own:
+/// whoever looks at the list of processes may find none of them.
 const RELAY: &str = r#"use POSIX (); exit 0 if fork(); for (1 .. 1_000_000) { POSIX::setsid(); my $child = fork(); last if !defined $child; exit 0 if $child }"#;
 
 #[tokio::test]
@@ -62,7 +62,8 @@ async fn what_forks_and_ends_in_a_loop_cannot_be_said_to_stand_still() {
 async fn what_ends_by_itself_soon_after_the_subject_was_not_left_behind() {
     let rig = Rig::new();
     // It ends because the one that started it has.
-    let script = r#"sh -c 'while kill -0 "$0" 2>/dev/null; do :; done; echo > "$HAPAX_STATE_DIR/after"' $$ & exit 0"#;
+    let script =
+        r#"sh -c 'while kill -0 "$0" 2>/dev/null; do :; done; echo > "$HAPAX_STATE_DIR/after"' $$ & exit 0"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
     assert_eq!((ended.how, ended.left), (How::Exited(0), 0));
     assert!(rig.file("after").exists());
@@ -85,7 +86,7 @@ async fn a_subject_that_closes_its_pipes_is_waited_for() {
     let rig = Rig::new();
     let script = r#"exec >&- 2>&- <&-; sleep 0.2; echo '{"outcome": "done"}' > "$HAPAX_RESULT"; exit 7"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
-    assert_eq!((ended.how, ended.claim.said), (How::Exited(7), Some(Said::Done)));
+    assert_eq!((ended.how, ended.claim.said), (How::Exited(7), Some(ClaimedOutcome::Done)));
 }
 
 #[tokio::test]
@@ -103,14 +104,20 @@ async fn a_claim_that_was_made_before_the_time_was_up_counts_wherever_it_stands(
     let written = r#"echo '{"outcome": "done"}' > "$HAPAX_RESULT"; exec sleep 1000"#;
     let printed = r#"echo '{"outcome": "done"}'; exec sleep 1000"#;
     let matched = "echo order placed; exec sleep 1000";
-    let patterns = ClaimSource::Patterns(vec![("order placed".to_owned(), Said::Done)]);
-    for (script, claim) in [(written, ClaimSource::default()), (printed, ClaimSource::default()), (matched, patterns)] {
+    let patterns = ClaimSource::Patterns(vec![("order placed".to_owned(), ClaimedOutcome::Done)]);
+    for (script, claim) in
+        [(written, ClaimSource::default()), (printed, ClaimSource::default()), (matched, patterns)]
+    {
         let mut rig = Rig::new();
         rig.limits.time = Duration::from_secs(2);
         let mut subject = shell(script);
         subject.settings.claim = claim;
         let ended = subject.start(rig.start()).await.ended().await;
-        assert_eq!((&ended.how, ended.claim.said), (&How::TimeUp, Some(Said::Done)), "{script}: {ended:?}");
+        assert_eq!(
+            (&ended.how, ended.claim.said),
+            (&How::TimeUp, Some(ClaimedOutcome::Done)),
+            "{script}: {ended:?}"
+        );
         assert!(ended.reported.is_some_and(|at| at < rig.limits.time), "{script}: {ended:?}");
     }
 }
@@ -120,8 +127,7 @@ async fn what_a_subject_says_when_it_is_told_to_stop_is_no_claim() {
     let mut rig = Rig::new();
     rig.limits.time = Duration::from_millis(300);
     // It waits a moment, so that the file is written after the time was up on every clock.
-    let script =
-        r#"trap 'sleep 0.5; echo "{\"outcome\": \"done\"}" | tee "$HAPAX_RESULT"; exit 0' TERM; while :; do sleep 0.01; done"#;
+    let script = r#"trap 'sleep 0.5; echo "{\"outcome\": \"done\"}" | tee "$HAPAX_RESULT"; exit 0' TERM; while :; do sleep 0.01; done"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
     assert_eq!((ended.how, ended.claim.said, ended.reported), (How::TimeUp, None, None));
 }
@@ -149,8 +155,13 @@ async fn a_subject_deaf_to_sigterm_is_killed_when_its_grace_is_over() {
 async fn a_subject_with_too_many_processes_is_ended() {
     let mut rig = Rig::new();
     rig.limits.processes = 20;
-    let ended = shell("for i in $(seq 40); do sleep 1000 & done; wait").start(rig.start()).await.ended().await;
-    assert!(matches!(&ended.how, How::OverLimit(what) if what.ends_with("and it may have 20")), "{:?}", ended.how);
+    let ended =
+        shell("for i in $(seq 40); do sleep 1000 & done; wait").start(rig.start()).await.ended().await;
+    assert!(
+        matches!(&ended.how, How::OverLimit(what) if what.ends_with("and it may have 20")),
+        "{:?}",
+        ended.how
+    );
     assert_eq!(rig.left(), NOBODY);
 }
 
@@ -168,7 +179,11 @@ async fn a_spree_of_daemons_each_in_a_session_of_its_own_is_ended() {
 async fn a_file_without_end_is_the_end_of_the_subject() {
     let mut rig = Rig::new();
     rig.limits.file_size = 100_000;
-    let ended = shell(r#"exec head -c 200000 /dev/zero > "$HAPAX_STATE_DIR/large""#).start(rig.start()).await.ended().await;
+    let ended = shell(r#"exec head -c 200000 /dev/zero > "$HAPAX_STATE_DIR/large""#)
+        .start(rig.start())
+        .await
+        .ended()
+        .await;
     assert!(matches!(&ended.how, How::OverLimit(what) if what.contains("100000")), "{:?}", ended.how);
 }
 
@@ -180,7 +195,11 @@ async fn a_subject_that_kills_its_supervisor_is_unstartable_and_gone() {
         until [ -s "$HAPAX_STATE_DIR/child" ]; do sleep 0.01; done
         kill -KILL $PPID; sleep 1000"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
-    assert!(matches!(&ended.how, How::Unstartable(why) if why.contains("the supervisor was killed")), "{:?}", ended.how);
+    assert!(
+        matches!(&ended.how, How::Unstartable(why) if why.contains("the supervisor was killed")),
+        "{:?}",
+        ended.how
+    );
     assert!(rig.file("child").exists());
     assert_eq!(rig.left(), NOBODY);
 }
@@ -199,7 +218,8 @@ async fn a_start_that_is_dropped_leaves_nothing() {
     handle.kill().await;
 }
 
-/// Hapax dies while it waits for a blow to land: the supervisor has nobody to answer to, and must not leave the rest alone.
+/// Hapax dies while it waits for a blow to land: the supervisor has nobody to answer to, and must not leave
+/// the rest alone.
 #[tokio::test]
 async fn when_hapax_is_gone_everything_is() {
     let rig = Rig::new();

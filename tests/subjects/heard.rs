@@ -1,6 +1,6 @@
 //! What a subject is given, and what is heard of it.
 
-use hapax::scenario::Said;
+use hapax::scenario::ClaimedOutcome;
 use hapax::subject::{ClaimSource, How};
 
 use crate::rig::{Rig, program, shell};
@@ -10,7 +10,10 @@ async fn a_program_that_exits_at_once_is_heard() {
     let rig = Rig::new();
     let ended = shell("echo out; echo err >&2; exit 3").start(rig.start()).await.ended().await;
     assert_eq!(ended.how, How::Exited(3));
-    assert_eq!((ended.output.stdout.as_str(), ended.output.stderr.as_str(), ended.output.cut), ("out\n", "err\n", 0));
+    assert_eq!(
+        (ended.output.stdout.as_str(), ended.output.stderr.as_str(), ended.output.cut),
+        ("out\n", "err\n", 0)
+    );
     assert_eq!((ended.claim.said, ended.claim.problem), (None, None));
 }
 
@@ -28,7 +31,9 @@ async fn a_program_that_cannot_be_started_says_why_and_what_to_do() {
     }
     let mut subject = shell("true");
     subject.settings.directory = Some("/no/such/directory".into());
-    let How::Unstartable(why) = subject.start(rig.start()).await.ended().await.how else { panic!("it started") };
+    let How::Unstartable(why) = subject.start(rig.start()).await.ended().await.how else {
+        panic!("it started")
+    };
     told += &why;
     insta::assert_snapshot!(told);
 }
@@ -48,7 +53,8 @@ async fn the_environment_is_cleared_but_for_what_is_listed() {
     let ended = shell("env | cut -d= -f1 | sort").start(rig.start()).await.ended().await;
     let mut names: Vec<&str> = ended.output.stdout.lines().collect();
     // What the shell sets itself, and what depends on the machine.
-    let here = ["PWD", "SHLVL", "_", "OLDPWD", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL", "TERM"];
+    let here =
+        ["PWD", "SHLVL", "_", "OLDPWD", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL", "TERM"];
     names.retain(|name| !here.contains(name) && !name.starts_with("LC_"));
     insta::assert_snapshot!(names.join("\n"));
 }
@@ -56,16 +62,21 @@ async fn the_environment_is_cleared_but_for_what_is_listed() {
 #[tokio::test]
 async fn the_claim_in_the_result_file_wins_over_the_last_line() {
     let rig = Rig::new();
-    let script = r#"echo '{"outcome": "unknown", "message": "file"}' > "$HAPAX_RESULT"; echo '{"outcome": "done"}'"#;
+    let script =
+        r#"echo '{"outcome": "unknown", "message": "file"}' > "$HAPAX_RESULT"; echo '{"outcome": "done"}'"#;
     let claim = shell(script).start(rig.start()).await.ended().await.claim;
-    assert_eq!((claim.said, claim.message.as_str(), claim.from), (Some(Said::Unknown), "file", Some("result-file")));
+    assert_eq!(
+        (claim.said, claim.message.as_str(), claim.from),
+        (Some(ClaimedOutcome::Unknown), "file", Some("result-file"))
+    );
 }
 
 #[tokio::test]
 async fn the_claim_is_the_last_line() {
     let rig = Rig::new();
-    let claim = shell(r#"echo hello; echo '{"outcome": "not-done"}'"#).start(rig.start()).await.ended().await.claim;
-    assert_eq!((claim.said, claim.from), (Some(Said::NotDone), Some("last-line")));
+    let claim =
+        shell(r#"echo hello; echo '{"outcome": "not-done"}'"#).start(rig.start()).await.ended().await.claim;
+    assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::NotDone), Some("last-line")));
 }
 
 #[tokio::test]
@@ -80,8 +91,9 @@ async fn a_pipe_in_place_of_the_result_file_keeps_nobody_waiting() {
 async fn the_exit_status_can_be_the_claim() {
     let rig = Rig::new();
     let mut subject = shell("exit 3");
-    subject.settings.claim = ClaimSource::ExitStatus(vec![(0, Said::Done), (3, Said::Unknown)]);
-    assert_eq!(subject.start(rig.start()).await.ended().await.claim.said, Some(Said::Unknown));
+    subject.settings.claim =
+        ClaimSource::ExitStatus(vec![(0, ClaimedOutcome::Done), (3, ClaimedOutcome::Unknown)]);
+    assert_eq!(subject.start(rig.start()).await.ended().await.claim.said, Some(ClaimedOutcome::Unknown));
 }
 
 #[tokio::test]
@@ -90,9 +102,12 @@ async fn of_an_output_without_end_the_middle_is_cut_out() {
     rig.limits.kept = 1000;
     let script = r#"echo first; head -c 5000000 /dev/zero | tr '\0' x; echo; echo '{"outcome": "done"}'"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
-    assert_eq!((ended.how, ended.claim.said), (How::Exited(0), Some(Said::Done)));
+    assert_eq!((ended.how, ended.claim.said), (How::Exited(0), Some(ClaimedOutcome::Done)));
     assert!(ended.output.stdout.starts_with("first\n") && ended.output.stdout.len() < 1100);
-    assert_eq!(ended.output.cut, "first\n".len() as u64 + 5_000_001 + "{\"outcome\": \"done\"}\n".len() as u64 - 1000);
+    assert_eq!(
+        ended.output.cut,
+        "first\n".len() as u64 + 5_000_001 + "{\"outcome\": \"done\"}\n".len() as u64 - 1000
+    );
 }
 
 #[tokio::test]
@@ -100,6 +115,7 @@ async fn a_task_too_long_for_a_variable_is_in_a_file() {
     let rig = Rig::new();
     let mut start = rig.start();
     start.task = "x".repeat(300_000);
-    let ended = shell(r#"wc -c < "$HAPAX_TASK_FILE"; echo "${HAPAX_TASK-unset}""#).start(start).await.ended().await;
+    let ended =
+        shell(r#"wc -c < "$HAPAX_TASK_FILE"; echo "${HAPAX_TASK-unset}""#).start(start).await.ended().await;
     assert_eq!(ended.output.stdout.split_whitespace().collect::<Vec<_>>(), ["300000", "unset"]);
 }

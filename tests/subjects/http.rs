@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-use hapax::scenario::Said;
+use hapax::scenario::ClaimedOutcome;
 use hapax::subject::{How, Subject, SubjectKind};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -47,10 +47,14 @@ async fn running(answer: &'static str) -> (u16, tokio::task::JoinHandle<String>)
 #[tokio::test]
 async fn an_agent_that_runs_already_is_told_its_task_and_answers_with_its_claim() {
     let rig = Rig::new();
-    let (port, served) = running("HTTP/1.1 201 Created\r\n\r\n{\"outcome\": \"unknown\", \"message\": \"hm\"}").await;
+    let (port, served) =
+        running("HTTP/1.1 201 Created\r\n\r\n{\"outcome\": \"unknown\", \"message\": \"hm\"}").await;
     let ended = agent(port, None).start(rig.start()).await.ended().await;
     assert_eq!(ended.how, How::Answered(201));
-    assert_eq!((ended.claim.said, ended.claim.message.as_str(), ended.claim.from), (Some(Said::Unknown), "hm", Some("answer")));
+    assert_eq!(
+        (ended.claim.said, ended.claim.message.as_str(), ended.claim.from),
+        (Some(ClaimedOutcome::Unknown), "hm", Some("answer"))
+    );
     let request = served.await.unwrap();
     assert!(request.starts_with("POST /task HTTP/1.1\r\n"), "{request}");
     let body: serde_json::Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
@@ -88,7 +92,11 @@ async fn an_agent_that_hapax_did_not_start_cannot_be_killed_and_that_is_said() {
     let _line = listener.accept().await.unwrap();
     start.handle().kill().await;
     let ended = start.ended().await;
-    assert!(matches!(&ended.how, How::Unstartable(why) if why.contains("cannot interrupt it")), "{:?}", ended.how);
+    assert!(
+        matches!(&ended.how, How::Unstartable(why) if why.contains("cannot interrupt it")),
+        "{:?}",
+        ended.how
+    );
 }
 
 #[tokio::test]
@@ -103,7 +111,7 @@ async fn cancel_closes_our_side_of_the_connection() {
     line.write_all(b"HTTP/1.1 200 OK\r\n\r\n{\"outcome\": \"not-done\"}").await.unwrap();
     drop(line);
     let ended = start.ended().await;
-    assert_eq!((ended.how, ended.claim.said), (How::Answered(200), Some(Said::NotDone)));
+    assert_eq!((ended.how, ended.claim.said), (How::Answered(200), Some(ClaimedOutcome::NotDone)));
 }
 
 #[tokio::test]
@@ -119,7 +127,7 @@ async fn the_time_of_an_agent_that_runs_already_is_bounded() {
 async fn an_agent_that_hapax_starts_is_gone_when_it_has_answered() {
     let rig = Rig::new();
     let ended = agent(free_port(), Some("answer")).start(rig.start()).await.ended().await;
-    assert_eq!((ended.how, ended.claim.said), (How::Answered(200), Some(Said::Done)));
+    assert_eq!((ended.how, ended.claim.said), (How::Answered(200), Some(ClaimedOutcome::Done)));
     assert!(ended.output.stdout.contains("Charge cus_42."), "{}", ended.output.stdout);
     assert_eq!(rig.left(), NOBODY);
 }
@@ -131,7 +139,7 @@ async fn an_agent_that_goes_on_after_its_answer_is_watched_before_it_is_ended() 
     // It ends by itself long before.
     agent.settings.watch = Duration::from_secs(60);
     let ended = agent.start(rig.start()).await.ended().await;
-    assert_eq!((ended.how, ended.claim.said), (How::Answered(200), Some(Said::Done)));
+    assert_eq!((ended.how, ended.claim.said), (How::Answered(200), Some(ClaimedOutcome::Done)));
     assert_eq!(std::fs::read_to_string(rig.file("afterwards")).unwrap(), "done\n");
 }
 
@@ -164,6 +172,11 @@ async fn the_time_of_an_agent_that_hapax_started_is_bounded() {
 async fn a_port_that_someone_else_has_is_no_place_to_start_an_agent() {
     let rig = Rig::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let ended = agent(listener.local_addr().unwrap().port(), Some("answer")).start(rig.start()).await.ended().await;
-    assert!(matches!(&ended.how, How::Unstartable(why) if why.contains("something else listens there")), "{:?}", ended.how);
+    let ended =
+        agent(listener.local_addr().unwrap().port(), Some("answer")).start(rig.start()).await.ended().await;
+    assert!(
+        matches!(&ended.how, How::Unstartable(why) if why.contains("something else listens there")),
+        "{:?}",
+        ended.how
+    );
 }

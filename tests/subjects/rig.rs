@@ -59,14 +59,20 @@ impl Rig {
     /// Waits until the subject has written something into a file.
     pub(crate) async fn written(&self, name: &str) -> String {
         let path = self.file(name);
-        until(&format!("{name} is written"), || fs::read_to_string(&path).is_ok_and(|text| text.ends_with('\n'))).await;
+        until(&format!("{name} is written"), || {
+            fs::read_to_string(&path).is_ok_and(|text| text.ends_with('\n'))
+        })
+        .await;
         fs::read_to_string(&path).unwrap().trim().to_owned()
     }
 
     /// The processes that were started here and still run.
     pub(crate) fn left(&self) -> Vec<u32> {
         let root = self.root.path().to_str().unwrap().as_bytes();
-        let numbers = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let numbers = fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         numbers
             .filter(|pid: &u32| {
                 let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();

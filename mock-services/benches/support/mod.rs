@@ -44,7 +44,8 @@ impl Contender {
         let file = LedgerFile::create(&path).expect("a fresh folder");
         let recording = Ledger::in_file("bench", 1, Clock::default(), &file);
         let with = payment("payment, ledger on", recording, Some(file));
-        let in_memory = payment("payment, ledger in memory alone", Ledger::new("bench", 1, Clock::default()), None);
+        let in_memory =
+            payment("payment, ledger in memory alone", Ledger::new("bench", 1, Clock::default()), None);
         let without = payment("payment, ledger off", Ledger::off(), None);
         let answer = one_answer(&without);
         vec![with, in_memory, without, bare(answer.clone()), mocked(&answer)]
@@ -64,9 +65,11 @@ fn runtime() -> Runtime {
 
 fn payment(name: &'static str, ledger: Ledger, file: Option<LedgerFile>) -> Contender {
     let runtime = runtime();
-    let started = MockServices::builder().ledger(ledger).service(Payment::default(), ServiceOptions::default()).start();
+    let started =
+        MockServices::builder().ledger(ledger).service(Payment::default(), ServiceOptions::default()).start();
     let services = runtime.block_on(started).expect("a port");
-    let (address, key) = (services.address("payment", 1).expect("a port"), services.key("payment").expect("a key").to_owned());
+    let (address, key) =
+        (services.address("payment", 1).expect("a port"), services.key("payment").expect("a key").to_owned());
     Contender { name, address, key, file, _held: Held::Services(services, runtime) }
 }
 
@@ -114,7 +117,13 @@ fn bare((headers, body): (Vec<(String, String)>, Vec<u8>)) -> Contender {
             });
         }
     });
-    Contender { name: "bare hyper responder", address, key: "sk_test_x".to_owned(), file: None, _held: Held::Runtime(runtime) }
+    Contender {
+        name: "bare hyper responder",
+        address,
+        key: "sk_test_x".to_owned(),
+        file: None,
+        _held: Held::Runtime(runtime),
+    }
 }
 
 fn mocked((headers, body): &(Vec<(String, String)>, Vec<u8>)) -> Contender {
@@ -127,11 +136,21 @@ fn mocked((headers, body): &(Vec<(String, String)>, Vec<u8>)) -> Contender {
         }
         // Its own record of requests is switched off, as one would for load.
         let server = wiremock::MockServer::builder().disable_request_recording().start().await;
-        wiremock::Mock::given(method("POST")).and(path("/v1/charges")).respond_with(answer).mount(&server).await;
+        wiremock::Mock::given(method("POST"))
+            .and(path("/v1/charges"))
+            .respond_with(answer)
+            .mount(&server)
+            .await;
         server
     });
     let address = *server.address();
-    Contender { name: "wiremock", address, key: "sk_test_x".to_owned(), file: None, _held: Held::Wiremock(server, runtime) }
+    Contender {
+        name: "wiremock",
+        address,
+        key: "sk_test_x".to_owned(),
+        file: None,
+        _held: Held::Wiremock(server, runtime),
+    }
 }
 
 fn request(key: &str, idempotency_key: &str) -> Vec<u8> {
@@ -152,8 +171,10 @@ async fn read_answer(line: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Res
         }
         let Some(head) = buffer.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
         let text = std::str::from_utf8(&buffer[..head]).unwrap_or_default();
-        let length =
-            text.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+        let length = text
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
         let length: usize = length.and_then(|(_, value)| value.trim().parse().ok()).unwrap_or_default();
         if buffer.len() >= head + 4 + length {
             return Ok(());
@@ -161,7 +182,8 @@ async fn read_answer(line: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Res
     }
 }
 
-/// Requests a second over so many connections, each of which asks again as soon as it is answered, every time with a new key.
+/// Requests a second over so many connections, each of which asks again as soon as it is answered, every time
+/// with a new key.
 pub(crate) fn load(contender: &Contender, connections: usize, time: Duration) -> f64 {
     static LOADS: AtomicU64 = AtomicU64::new(0);
     let load = LOADS.fetch_add(1, Ordering::Relaxed);
@@ -179,7 +201,11 @@ pub(crate) fn load(contender: &Contender, connections: usize, time: Duration) ->
                 let _ = line.set_nodelay(true);
                 let mut buffer = Vec::with_capacity(8192);
                 let mut request = request(&key, &format!("{load:08x}-{connection:04x}-{:010}", 0));
-                let digits = request.windows(16).position(|window| window == b"Idempotency-Key:").expect("the key") + 16 + 1 + 14;
+                let digits =
+                    request.windows(16).position(|window| window == b"Idempotency-Key:").expect("the key")
+                        + 16
+                        + 1
+                        + 14;
                 ready.wait().await;
                 let mut count = 0u64;
                 while !stop.load(Ordering::Relaxed) {
@@ -203,10 +229,12 @@ pub(crate) fn load(contender: &Contender, connections: usize, time: Duration) ->
     })
 }
 
-/// How many rounds, in each of which all callers charge with one key at the same time, leave exactly one effect.
+/// How many rounds, in each of which all callers charge with one key at the same time, leave exactly one
+/// effect.
 pub(crate) fn one_key(callers: u32, rounds: usize) -> usize {
     runtime().block_on(async {
-        let builder = MockServices::builder().callers(callers).service(Payment::default(), ServiceOptions::default());
+        let builder =
+            MockServices::builder().callers(callers).service(Payment::default(), ServiceOptions::default());
         let services = builder.start().await.expect("ports");
         let barrier = Arc::new(Barrier::new(callers as usize));
         let mut tasks = Vec::new();
@@ -231,7 +259,10 @@ pub(crate) fn one_key(callers: u32, rounds: usize) -> usize {
         for entry in services.ledger().entries() {
             match entry.event {
                 Event::Received(received) => {
-                    let round = received.key.as_ref().and_then(|key| key.strip_prefix("round-")?.parse::<usize>().ok());
+                    let round = received
+                        .key
+                        .as_ref()
+                        .and_then(|key| key.strip_prefix("round-")?.parse::<usize>().ok());
                     rounds_of_attempts.insert(received.attempt, round.expect("a round"));
                 }
                 Event::Committed { attempt, .. } => effects[rounds_of_attempts[&attempt]] += 1,

@@ -32,7 +32,12 @@ impl Custom {
 
     /// The item that the path names.
     fn one<'a>(&self, state: &'a Items, maker: usize, call: &Call) -> Result<&'a Item, Answer> {
-        let id = call.values.iter().find(|(name, _)| name == "id").and_then(|(_, node)| node.as_text()).unwrap_or_default();
+        let id = call
+            .values
+            .iter()
+            .find(|(name, _)| name == "id")
+            .and_then(|(_, node)| node.as_text())
+            .unwrap_or_default();
         state.get(maker, id).ok_or_else(|| self.refuse(404, format!("{id} was not found")))
     }
 
@@ -43,7 +48,9 @@ impl Custom {
                 .iter()
                 .enumerate()
                 .map(|(number, element)| {
-                    let one = |(have, value): &(String, Node)| (have.clone(), if have == name { element } else { value }.clone());
+                    let one = |(have, value): &(String, Node)| {
+                        (have.clone(), if have == name { element } else { value }.clone())
+                    };
                     new_item(call, make, context, number, call.values.iter().map(one).collect())
                 })
                 .collect(),
@@ -64,14 +71,25 @@ impl Custom {
         Decision::accept(answer, made.into_iter().map(|item| Change(Step::Make(item))).collect())
     }
 
-    fn change(&self, call: &Call, item: &Item, set: &[(String, Node)], unless: &Fields, context: &Context) -> Decision<Change> {
+    fn change(
+        &self,
+        call: &Call,
+        item: &Item,
+        set: &[(String, Node)],
+        unless: &Fields,
+        context: &Context,
+    ) -> Decision<Change> {
         if !unless.is_empty() && item.fields().meet(unless) {
-            let why: Vec<String> = unless.iter().map(|(name, value)| format!("its {name} is {value}")).collect();
-            return Decision::refuse(self.refuse(409, format!("{} cannot be changed: {}", item.id, why.join(" and "))));
+            let why: Vec<String> =
+                unless.iter().map(|(name, value)| format!("its {name} is {value}")).collect();
+            return Decision::refuse(
+                self.refuse(409, format!("{} cannot be changed: {}", item.id, why.join(" and "))),
+            );
         }
         let mut scope = Scope::of(&call.values);
         scope.add("now", text(time(context)));
-        let values: Vec<(String, Node)> = set.iter().map(|(name, template)| (name.clone(), render(template, &scope))).collect();
+        let values: Vec<(String, Node)> =
+            set.iter().map(|(name, template)| (name.clone(), render(template, &scope))).collect();
         let mut changed = item.clone();
         changed.set_all(&values);
         self.add_item(&mut scope, &changed);
@@ -95,7 +113,10 @@ impl Custom {
     }
 
     fn add_item(&self, scope: &mut Scope, item: &Item) {
-        scope.add("item", self.shown(item)).add("id", text(&item.id)).add("created_at", text(&item.created_at));
+        scope
+            .add("item", self.shown(item))
+            .add("id", text(&item.id))
+            .add("created_at", text(&item.created_at));
         for (name, value) in &item.values {
             scope.add(name, value.clone());
         }
@@ -124,7 +145,8 @@ fn new_item(call: &Call, make: &Make, context: &Context, number: usize, values: 
     let (id, now) = (id(context, make.prefix.as_deref(), number), time(context));
     let mut scope = Scope::of(&values);
     scope.add("id", text(&id)).add("now", text(&now));
-    let set: Vec<(String, Node)> = make.set.iter().map(|(name, template)| (name.clone(), render(template, &scope))).collect();
+    let set: Vec<(String, Node)> =
+        make.set.iter().map(|(name, template)| (name.clone(), render(template, &scope))).collect();
     let mut item = Item { maker: call.rule, id, created_at: now, values };
     item.set_all(&set);
     item

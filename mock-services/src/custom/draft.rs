@@ -47,19 +47,28 @@ impl<'n> Draft<'n> {
         let filter = map.entry("filter");
         let answer = map.optional("answer");
         let place = map.place();
-        misplaced(reader, [effect, changes, reads].map(|key| key.is_some()), [each, set, shows, unless, filter]);
+        misplaced(
+            reader,
+            [effect, changes, reads].map(|key| key.is_some()),
+            [each, set, shows, unless, filter],
+        );
         map.finish();
 
         let given = [effect, changes, reads].into_iter().flatten().count();
         if given != 1 {
             let message = format!("{what} needs exactly one of `effect`, `changes` and `reads`");
-            let help = "`effect` makes something, `changes` changes what another operation made, `reads` shows it";
+            let help =
+                "`effect` makes something, `changes` changes what another operation made, `reads` shows it";
             reader.report_with_help(place, message, help);
         }
         let makes = effect.is_some();
         let mut read = FieldReader::new(reader, route.as_ref().map(|(route, _)| route), makes);
         read.implicit(route.as_ref().map_or(place, |(_, span)| *span));
-        fields.and_then(|node| reader.entries(node)).unwrap_or_default().iter().for_each(|(key, node)| read.add(key, node));
+        fields
+            .and_then(|node| reader.entries(node))
+            .unwrap_or_default()
+            .iter()
+            .for_each(|(key, node)| read.add(key, node));
         let each = each.and_then(|(_, node)| read.each(node));
         let fields = read.fields;
 
@@ -101,15 +110,25 @@ impl<'n> Draft<'n> {
 }
 
 fn check_name(reader: &Reader, key: &Key) {
-    if !key.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) || key.name.is_empty() {
+    if !key.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+        || key.name.is_empty()
+    {
         let help = "a name consists of letters, digits, dashes and underscores";
-        reader.report_with_help(key.span, format!("`{}` cannot be the name of an operation", shown(&key.name)), help);
+        reader.report_with_help(
+            key.span,
+            format!("`{}` cannot be the name of an operation", shown(&key.name)),
+            help,
+        );
     }
 }
 
 fn read_route(reader: &Reader, node: &Node) -> Option<Route> {
     let text = reader.text(node)?;
-    Route::read(text).map_err(|message| reader.report_with_help(node.span, message, "write it as POST /tickets/{id}/close")).ok()
+    Route::read(text)
+        .map_err(|message| {
+            reader.report_with_help(node.span, message, "write it as POST /tickets/{id}/close")
+        })
+        .ok()
 }
 
 /// Reports the keys that belong to another kind of operation.
@@ -124,7 +143,11 @@ fn misplaced(reader: &Reader, [makes, changes, reads]: [bool; 3], keys: [Option<
     ];
     for (key, allowed, with) in rules {
         if let Some((key, _)) = key.filter(|_| !allowed) {
-            reader.report_with_help(key.span, format!("`{}` goes with `{with}` alone", key.name), "leave it out");
+            reader.report_with_help(
+                key.span,
+                format!("`{}` goes with `{with}` alone", key.name),
+                "leave it out",
+            );
         }
     }
 }
@@ -141,7 +164,11 @@ fn read_effect<'n>(reader: &Reader, node: &Node, fields: &[(String, Place)]) -> 
     let identity_names = names(reader, identity, fields, "identity");
     if let Some(node) = identity.filter(|node| matches!(&node.kind, Kind::List(items) if items.is_empty())) {
         let help = "name the fields that tell one effect from another";
-        reader.report_with_help(node.span, "without an identity a duplicate cannot be told from a second effect", help);
+        reader.report_with_help(
+            node.span,
+            "without an identity a duplicate cannot be told from a second effect",
+            help,
+        );
     }
     Some(Does::Make { identity: identity_names, prefix: prefix.map(|(text, _)| text.to_owned()) })
 }
@@ -152,7 +179,11 @@ fn read_answer<'n>(reader: &Reader, node: &'n Node) -> (Option<u16>, Option<&'n 
     let body = map.entry("body");
     map.finish();
     if let (Some(204), Some((key, _))) = (status, body) {
-        reader.report_with_help(key.span, "an answer with the status 204 has no body", "leave `body` out, or choose 200");
+        reader.report_with_help(
+            key.span,
+            "an answer with the status 204 has no body",
+            "leave `body` out, or choose 200",
+        );
     }
     (status, body.map(|(_, node)| node))
 }
@@ -173,7 +204,11 @@ fn names(reader: &Reader, node: Option<&Node>, fields: &[(String, Place)], what:
                 Some(near) => format!("did you mean `{near}`? it can be {}", listed(known())),
                 None => format!("declare it under `fields`; it can be {}", listed(known())),
             };
-            reader.report_with_help(*span, format!("`{what}` names `{}`, which is not a field", shown(name)), help);
+            reader.report_with_help(
+                *span,
+                format!("`{what}` names `{}`, which is not a field", shown(name)),
+                help,
+            );
         }
     }
     texts.into_iter().map(|(name, _)| name.to_owned()).collect()

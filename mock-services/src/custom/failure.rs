@@ -49,7 +49,10 @@ impl Failure {
         match shape {
             Some(shape) => {
                 let mut scope = Scope::default();
-                scope.add("status", integer(self.status.into())).add("code", text(code)).add("message", text(&self.message));
+                scope
+                    .add("status", integer(self.status.into()))
+                    .add("code", text(code))
+                    .add("message", text(&self.message));
                 Answer::json(self.status, &render(shape, &scope))
             }
             None => Answer::json(self.status, &Plain { error: Inner { code, message: &self.message } }),

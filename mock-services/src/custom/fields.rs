@@ -25,7 +25,11 @@ impl<'a> FieldReader<'a> {
         for name in self.route.into_iter().flat_map(Route::names) {
             if OWN.contains(&name) && (self.makes || name != "id") {
                 let help = "the service itself gives it; choose another name";
-                self.reader.report_with_help(span, format!("a path of this operation cannot have `{{{name}}}`"), help);
+                self.reader.report_with_help(
+                    span,
+                    format!("a path of this operation cannot have `{{{name}}}`"),
+                    help,
+                );
             }
             self.fields.push((name.to_owned(), Place::Path(name.to_owned())));
         }
@@ -38,7 +42,11 @@ impl<'a> FieldReader<'a> {
             self.reader.report_with_help(key.span, format!("a field cannot be called `{}`", key.name), help);
         } else if !is_name(&key.name) {
             let help = "a name consists of letters, digits and underscores";
-            self.reader.report_with_help(key.span, format!("`{}` cannot be the name of a field", shown(&key.name)), help);
+            self.reader.report_with_help(
+                key.span,
+                format!("`{}` cannot be the name of a field", shown(&key.name)),
+                help,
+            );
         }
         let place = Place::read(text).unwrap_or_else(|| {
             let message = format!("`{}` is not a place in a request", shown(text));
@@ -50,7 +58,11 @@ impl<'a> FieldReader<'a> {
         match (&place, self.route) {
             (Place::Path(name), Some(route)) if !route.names().any(|have| have == name) => {
                 let help = format!("the names in braces are {}", listed(route.names()));
-                self.reader.report_with_help(node.span, format!("the route has no `{{{}}}`", shown(name)), help);
+                self.reader.report_with_help(
+                    node.span,
+                    format!("the route has no `{{{}}}`", shown(name)),
+                    help,
+                );
             }
             (Place::Body(_), Some(route)) if route.method == "GET" => {
                 self.reader.report_with_help(node.span, "a GET has no body", "use query.name");

@@ -48,7 +48,8 @@ impl Place {
         matches!(self, Place::Body(_))
     }
 
-    /// The idempotency key that a request has there: a text, a number or a truth value. A body that cannot be read has none.
+    /// The idempotency key that a request has there: a text, a number or a truth value. A body that cannot be
+    /// read has none.
     pub(super) fn key(&self, request: &Request) -> Option<String> {
         let value = match self {
             Place::Body(names) => Body::read(request).ok()?.value(names)?,
@@ -65,7 +66,13 @@ impl Place {
     }
 
     /// The value that a request has there; `null` is no value.
-    pub(super) fn value(&self, request: &Request, body: &Body, route: &Route, segments: &[String]) -> Option<Node> {
+    pub(super) fn value(
+        &self,
+        request: &Request,
+        body: &Body,
+        route: &Route,
+        segments: &[String],
+    ) -> Option<Node> {
         match self {
             Place::Body(names) => body.value(names),
             Place::Query(name) => request.query_value(name).map(text),
@@ -118,7 +125,8 @@ impl Body {
                 if let Some((_, value)) = pairs.iter().find(|(have, _)| *have == name) {
                     return Some(text(value));
                 }
-                let values: Vec<Node> = pairs.iter().filter(|(have, _)| *have == several).map(|(_, value)| text(value)).collect();
+                let values: Vec<Node> =
+                    pairs.iter().filter(|(have, _)| *have == several).map(|(_, value)| text(value)).collect();
                 (!values.is_empty()).then(|| list(values))
             }
         }
@@ -152,7 +160,9 @@ mod tests {
 
     #[test]
     fn a_field_is_taken_from_each_place() {
-        let request = Request::new("POST", "/a/x%20y?q=1").header("X-Channel", "web").body(r#"{"a": {"b": 5}, "n": null}"#);
+        let request = Request::new("POST", "/a/x%20y?q=1")
+            .header("X-Channel", "web")
+            .body(r#"{"a": {"b": 5}, "n": null}"#);
         assert_eq!(value(&request, "path.id"), Some(text("x y")));
         assert_eq!(value(&request, "query.q"), Some(text("1")));
         assert_eq!(value(&request, "header.x-channel"), Some(text("web")));
@@ -164,7 +174,8 @@ mod tests {
     #[test]
     fn forms_have_the_same_fields() {
         let form = "application/x-www-form-urlencoded; charset=utf-8";
-        let request = Request::new("POST", "/a/1").header("Content-Type", form).body("a[b]=5&to[]=x&to[]=y&half=%zz&[");
+        let request =
+            Request::new("POST", "/a/1").header("Content-Type", form).body("a[b]=5&to[]=x&to[]=y&half=%zz&[");
         assert_eq!(value(&request, "body.a.b"), Some(text("5")));
         assert_eq!(value(&request, "body.to"), Some(list(vec![text("x"), text("y")])));
         assert_eq!(value(&request, "body.half"), Some(text("%zz")));
@@ -173,8 +184,9 @@ mod tests {
     #[test]
     fn a_key_is_taken_from_the_body_the_query_or_a_header() {
         let key = |request: &Request, place: &str| Place::read(place).unwrap().key(request);
-        let request =
-            Request::new("POST", "/a/1?once=q1").header("X-Once", "h1").body(r#"{"a": {"nonce": "b1"}, "n": 7, "l": []}"#);
+        let request = Request::new("POST", "/a/1?once=q1")
+            .header("X-Once", "h1")
+            .body(r#"{"a": {"nonce": "b1"}, "n": 7, "l": []}"#);
         assert_eq!(key(&request, "body.a.nonce").as_deref(), Some("b1"));
         assert_eq!(key(&request, "body.n").as_deref(), Some("7"));
         assert_eq!(key(&request, "body.l"), None);

@@ -1,4 +1,5 @@
-//! What the service remembers: the items that were made, in the order in which they were, and how they changed.
+//! What the service remembers: the items that were made, in the order in which they were, and how they
+//! changed.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -35,7 +36,8 @@ pub struct Change(pub(super) Step);
 pub(super) enum Step {
     /// An item comes into being.
     Make(Item),
-    /// An item gets other values. `fields` is what the ledger says of it: the item as it is then, and the fields of the request.
+    /// An item gets other values. `fields` is what the ledger says of it: the item as it is then, and the
+    /// fields of the request.
     Set { operation: usize, maker: usize, id: String, values: Vec<(String, Node)>, fields: Fields },
 }
 

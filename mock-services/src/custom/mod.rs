@@ -1,10 +1,12 @@
-//! Your own service, declared in a YAML file: its routes, the fields of its requests, which operations make or change something,
-//! and which reads show it. `services/tickets.yaml` is an example that uses all of the format.
+//! Your own service, declared in a YAML file: its routes, the fields of its requests, which operations make
+//! or change something, and which reads show it. `services/tickets.yaml` is an example that uses all of the
+//! format.
 //!
-//! Each operation has a `route` and one of `effect` (it makes an item), `changes` (it changes an item that another operation
-//! made; the route has `{id}`) and `reads` (it shows one item where the route has `{id}`, and otherwise a list). `fields` says
-//! where the fields of a request stand: `body.a.b`, `query.x`, `path.x`, `header.X`. Texts hold `${name}`, which alone stands for
-//! the whole value, of any kind. It knows nothing of sockets, faults or keys.
+//! Each operation has a `route` and one of `effect` (it makes an item), `changes` (it changes an item that
+//! another operation made; the route has `{id}`) and `reads` (it shows one item where the route has `{id}`,
+//! and otherwise a list). `fields` says where the fields of a request stand: `body.a.b`, `query.x`, `path.x`,
+//! `header.X`. Texts hold `${name}`, which alone stands for the whole value, of any kind. It knows nothing of
+//! sockets, faults or keys.
 
 mod decide;
 mod draft;
@@ -21,7 +23,9 @@ use std::borrow::Cow;
 
 use crate::endpoints;
 use crate::idempotency::{Idempotency, Profile};
-use crate::service::{Answer, Context, Decision, EffectFacts, Fields, Operation, Recognised, Request, Service};
+use crate::service::{
+    Answer, Context, Decision, EffectFacts, Fields, Operation, Recognized, Request, Service,
+};
 use crate::yaml::{Node, Problems, Source};
 use failure::Failure;
 use input::{Body, Place};
@@ -108,26 +112,42 @@ impl Custom {
         let segments = request.segments();
         match route::find(self.rules.iter().map(|rule| &rule.route), request.method(), &segments) {
             Found::Route(rule) => Ok((rule, segments)),
-            Found::OtherMethods(methods) => {
-                Err(self.refuse(405, "this method is not allowed here").with_header("Allow", methods.join(", ")))
-            }
+            Found::OtherMethods(methods) => Err(self
+                .refuse(405, "this method is not allowed here")
+                .with_header("Allow", methods.join(", "))),
             Found::Nothing => Err(self.nowhere(request)),
         }
     }
 
     fn nowhere(&self, request: &Request) -> Answer {
-        let said = endpoints::no_such_endpoint(&self.name, "what its file declares", request.method(), request.path());
+        let said = endpoints::no_such_endpoint(
+            &self.name,
+            "what its file declares",
+            request.method(),
+            request.path(),
+        );
         self.refuse(404, said)
     }
 
-    fn values(&self, rule: &Rule, request: &Request, segments: &[String]) -> Result<Vec<(String, Node)>, Answer> {
-        let body = if rule.fields.iter().any(|(_, place)| place.is_in_body()) { Body::read(request) } else { Ok(Body::Empty) };
+    fn values(
+        &self,
+        rule: &Rule,
+        request: &Request,
+        segments: &[String],
+    ) -> Result<Vec<(String, Node)>, Answer> {
+        let body = if rule.fields.iter().any(|(_, place)| place.is_in_body()) {
+            Body::read(request)
+        } else {
+            Ok(Body::Empty)
+        };
         let body = body.map_err(|message| self.refuse(400, message))?;
         let mut values = Vec::new();
         for (name, place) in &rule.fields {
             match place.value(request, &body, &rule.route, segments) {
                 Some(value) => values.push((name.clone(), value)),
-                None if rule.required.contains(name) => return Err(self.refuse(422, format!("{name} is required"))),
+                None if rule.required.contains(name) => {
+                    return Err(self.refuse(422, format!("{name} is required")));
+                }
                 None => {}
             }
         }
@@ -173,21 +193,22 @@ impl Service for Custom {
         fields.filter_map(|(_, place)| place.header()).collect()
     }
 
-    fn recognise(&self, request: &Request, _context: &Context) -> Result<Recognised<Call>, Answer> {
+    fn recognize(&self, request: &Request, _context: &Context) -> Result<Recognized<Call>, Answer> {
         let (index, segments) = self.find(request)?;
         let rule = &self.rules[index];
         let values = self.values(rule, request, &segments)?;
         let filter: Vec<(String, String)> = match &rule.deed {
-            Deed::List { filter, .. } => {
-                filter.iter().filter_map(|name| request.query_value(name).map(|value| (name.clone(), value))).collect()
-            }
+            Deed::List { filter, .. } => filter
+                .iter()
+                .filter_map(|name| request.query_value(name).map(|value| (name.clone(), value)))
+                .collect(),
             _ => Vec::new(),
         };
         let mut fields = to_fields(&values);
         for (name, value) in &filter {
             fields.set(name.clone(), value.as_str());
         }
-        Ok(Recognised { operation: index, fields, call: Call { rule: index, values, filter } })
+        Ok(Recognized { operation: index, fields, call: Call { rule: index, values, filter } })
     }
 
     fn decide(&self, state: &Items, call: &Call, context: &Context) -> Decision<Change> {
@@ -207,7 +228,8 @@ impl Service for Custom {
     }
 
     fn no_endpoint(&self, request: &Request, _context: &Context) -> Option<Answer> {
-        let found = route::find(self.rules.iter().map(|rule| &rule.route), request.method(), &request.segments());
+        let found =
+            route::find(self.rules.iter().map(|rule| &rule.route), request.method(), &request.segments());
         matches!(found, Found::Nothing).then(|| self.nowhere(request))
     }
 
@@ -215,7 +237,7 @@ impl Service for Custom {
         Failure::of(401).answer(self.errors.as_ref()).with_header("WWW-Authenticate", "Bearer")
     }
 
-    fn dress(&self, answer: &mut Answer, _request: &Request, context: &Context) {
+    fn add_standard_headers(&self, answer: &mut Answer, _request: &Request, context: &Context) {
         answer.set_header("X-Request-Id", context.ids.uuid("request"));
     }
 }

@@ -1,4 +1,5 @@
-//! A service from its file: the head here, the operations one by one in `draft`, and what ties them together in `resolve`.
+//! A service from its file: the head here, the operations one by one in `draft`, and what ties them together
+//! in `resolve`.
 
 use super::draft::Draft;
 use super::input::Place;
@@ -8,7 +9,8 @@ use crate::idempotency::Profile;
 use crate::service::Operation;
 use crate::yaml::{Key, Node, Problems, Reader, Source, listed, parse, shown};
 
-/// Names that are taken: the services that are built in, and those whose variables would be mistaken for them.
+/// Names that are taken: the services that are built in, and those whose variables would be mistaken for
+/// them.
 const TAKEN: [&str; 7] = ["payment", "email", "deploy", "records", "model", "smtp", "mcp"];
 
 /// How many operations a service can have; each is compared with all others.
@@ -25,20 +27,24 @@ fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
     let mut map = reader.map(tree, "a service")?;
     let name = map.required("service").and_then(|node| read_name(reader, node));
     let about = map.optional("about").and_then(|node| reader.text(node)).map(str::to_owned);
-    let profile =
-        map.optional("idempotency").and_then(|node| reader.one_of(node, &Profile::ALL.map(|profile| (profile.name(), profile))));
+    let profile = map
+        .optional("idempotency")
+        .and_then(|node| reader.one_of(node, &Profile::ALL.map(|profile| (profile.name(), profile))));
     let profile = profile.unwrap_or(Profile::None);
-    let key =
-        map.optional("key").map_or_else(|| Some(Place::Header("Idempotency-Key".to_owned())), |node| read_key(reader, node));
+    let key = map
+        .optional("key")
+        .map_or_else(|| Some(Place::Header("Idempotency-Key".to_owned())), |node| read_key(reader, node));
     let operations = map.required("operations").and_then(|node| read_operations(reader, node));
     let errors = map.optional("errors").and_then(|node| read_errors(reader, node)).cloned();
     map.finish();
 
     let entries = operations.unwrap_or_default();
-    let drafts: Vec<Draft<'_>> = entries.iter().filter_map(|(key, node)| Draft::read(reader, key, node)).collect();
+    let drafts: Vec<Draft<'_>> =
+        entries.iter().filter_map(|(key, node)| Draft::read(reader, key, node)).collect();
     let all: Vec<&str> = entries.iter().map(|(key, _)| key.name.as_str()).collect();
     let name = name.unwrap_or_default();
-    let (operations, rules) = resolve::resolve(reader, &drafts, &all, &name).into_iter().unzip::<Operation, _, _, Vec<_>>();
+    let (operations, rules) =
+        resolve::resolve(reader, &drafts, &all, &name).into_iter().unzip::<Operation, _, _, Vec<_>>();
     Some(Custom { name, about, profile, key: key?, operations, rules, errors })
 }
 
@@ -54,7 +60,11 @@ fn read_name(reader: &Reader, node: &Node) -> Option<String> {
         || name.contains(|c: char| c.is_ascii_uppercase())
     {
         let help = "a name consists of small letters, digits and underscores and begins with a letter";
-        reader.report_with_help(node.span, format!("`{}` cannot be the name of a service", shown(name)), help);
+        reader.report_with_help(
+            node.span,
+            format!("`{}` cannot be the name of a service", shown(name)),
+            help,
+        );
         return None;
     }
     Some(name.to_owned())
@@ -70,14 +80,17 @@ fn read_key(reader: &Reader, node: &Node) -> Option<Place> {
         None => (Some(Place::Header(text.to_owned())), true),
     };
     let is_name = |place: &Place| {
-        place
-            .header()
-            .is_none_or(|name| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)))
+        place.header().is_none_or(|name| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+        })
     };
     let place = place.filter(is_name);
     if place.is_none() {
         let (what, help) = if is_header {
-            ("the name of a header", "a header's name consists of letters, digits and dashes: Idempotency-Key")
+            (
+                "the name of a header",
+                "a header's name consists of letters, digits and dashes: Idempotency-Key",
+            )
         } else {
             (
                 "where the key stands",
@@ -95,7 +108,10 @@ fn read_operations<'n>(reader: &Reader, node: &'n Node) -> Option<&'n [(Key, Nod
         reader.report(node.span, "a service needs at least one operation");
     }
     if entries.len() > MOST {
-        reader.report(node.span, format!("there are {} operations here, and at most {MOST} are read", entries.len()));
+        reader.report(
+            node.span,
+            format!("there are {} operations here, and at most {MOST} are read", entries.len()),
+        );
         return None;
     }
     Some(entries)
@@ -110,5 +126,4 @@ fn read_errors<'n>(reader: &Reader, node: &'n Node) -> Option<&'n Node> {
 }
 
 #[cfg(test)]
-#[path = "read_tests.rs"]
 mod tests;

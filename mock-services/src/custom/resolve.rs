@@ -1,4 +1,5 @@
-//! What ties the operations of a service together: who changes and reads what, and which names the answers can use.
+//! What ties the operations of a service together: who changes and reads what, and which names the answers
+//! can use.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,8 +12,14 @@ use super::{Deed, Make, Rule};
 use crate::service::{Kind, Operation};
 use crate::yaml::{Key, Node, Reader, Span, listed, nearest, shown};
 
-/// The operations and how they work. `all` are the names of all operations, also of those that could not be read.
-pub(super) fn resolve(reader: &Reader, drafts: &[Draft<'_>], all: &[&str], service: &str) -> Vec<(Operation, Rule)> {
+/// The operations and how they work. `all` are the names of all operations, also of those that could not be
+/// read.
+pub(super) fn resolve(
+    reader: &Reader,
+    drafts: &[Draft<'_>],
+    all: &[&str],
+    service: &str,
+) -> Vec<(Operation, Rule)> {
     same_routes(reader, drafts);
     let mut resolver = Resolver { reader, drafts, all, items: Vec::new() };
     resolver.items = (0..drafts.len()).map(|maker| resolver.item_names(maker)).collect();
@@ -23,7 +30,11 @@ fn same_routes(reader: &Reader, drafts: &[Draft<'_>]) {
     for (index, draft) in drafts.iter().enumerate() {
         if let Some(earlier) = drafts[..index].iter().find(|earlier| earlier.route.is_same(&draft.route)) {
             let message = format!("`{}` and `{}` have the same route", earlier.name, draft.name);
-            reader.report_with_help(draft.route_span, message, "no request could tell them apart; change one of the two");
+            reader.report_with_help(
+                draft.route_span,
+                message,
+                "no request could tell them apart; change one of the two",
+            );
         }
         if draft.route.method == "GET" && !matches!(draft.does, Does::Read(_)) {
             let message = format!("`{}` changes something, and a GET must not", draft.name);
@@ -42,7 +53,13 @@ fn operation(draft: &Draft<'_>, service: &str) -> Operation {
         Does::Change(_) => (Kind::Write, vec![Cow::Borrowed("id")]),
         Does::Read(_) => (Kind::Read, Vec::new()),
     };
-    Operation { name: Cow::Owned(format!("{service}.{}", draft.name)), kind, list: draft.each.is_some(), fields, identity }
+    Operation {
+        name: Cow::Owned(format!("{service}.{}", draft.name)),
+        kind,
+        list: draft.each.is_some(),
+        fields,
+        identity,
+    }
 }
 
 struct Resolver<'a, 'n> {
@@ -62,16 +79,22 @@ impl Resolver<'_, '_> {
                 let with = |more: &[&'static str]| [own.as_slice(), more].concat();
                 self.set(draft.set, &with(&["id", "now"]));
                 let item: Vec<&str> = self.items[maker].iter().map(String::as_str).collect();
-                draft
-                    .shows
-                    .iter()
-                    .for_each(|shows| check(self.reader, shows, &[item.as_slice(), &["id", "created_at"]].concat()));
+                draft.shows.iter().for_each(|shows| {
+                    check(self.reader, shows, &[item.as_slice(), &["id", "created_at"]].concat())
+                });
                 match draft.each {
                     Some(_) => self.body(draft, &with(&["items", "count", "now"])),
-                    None => self.body(draft, &[item.as_slice(), &["item", "id", "created_at", "now"]].concat()),
+                    None => {
+                        self.body(draft, &[item.as_slice(), &["item", "id", "created_at", "now"]].concat())
+                    }
                 }
                 let shows = draft.shows.cloned();
-                Deed::Make(Make { prefix: prefix.clone(), each: draft.each.clone(), set: owned(draft.set), shows })
+                Deed::Make(Make {
+                    prefix: prefix.clone(),
+                    each: draft.each.clone(),
+                    set: owned(draft.set),
+                    shows,
+                })
             }
             Does::Change(of) => {
                 self.needs_id(draft);
@@ -93,13 +116,20 @@ impl Resolver<'_, '_> {
                 if draft.is_about_one() {
                     self.one_item(draft, &own, maker);
                     if let Some((_, span)) = draft.filter.first() {
-                        self.reader.report_with_help(*span, "`filter` is for lists, and `{id}` names one item", "leave it out");
+                        self.reader.report_with_help(
+                            *span,
+                            "`filter` is for lists, and `{id}` names one item",
+                            "leave it out",
+                        );
                     }
                     Deed::Get { maker }
                 } else {
                     self.body(draft, &[own.as_slice(), &["items", "count", "now"]].concat());
                     draft.filter.iter().for_each(|(name, span)| self.held(name, maker, *span, "filter"));
-                    Deed::List { maker, filter: draft.filter.iter().map(|(name, _)| (*name).to_owned()).collect() }
+                    Deed::List {
+                        maker,
+                        filter: draft.filter.iter().map(|(name, _)| (*name).to_owned()).collect(),
+                    }
                 }
             }
         };
@@ -125,7 +155,9 @@ impl Resolver<'_, '_> {
     /// The operation that made what is changed or read.
     fn maker(&self, of: &Node, key: &str) -> Option<usize> {
         let name = self.reader.text(of)?;
-        let makers = || self.drafts.iter().filter(|draft| matches!(draft.does, Does::Make { .. })).map(|draft| draft.name);
+        let makers = || {
+            self.drafts.iter().filter(|draft| matches!(draft.does, Does::Make { .. })).map(|draft| draft.name)
+        };
         let among = || format!("operations with an effect: {}", listed(makers()));
         match self.drafts.iter().position(|draft| draft.name == name) {
             Some(index) if matches!(self.drafts[index].does, Does::Make { .. }) => return Some(index),
@@ -140,7 +172,11 @@ impl Resolver<'_, '_> {
                     Some(near) => format!("did you mean `{near}`? {}", among()),
                     None => among(),
                 };
-                self.reader.report_with_help(of.span, format!("there is no operation `{}`", shown(name)), help);
+                self.reader.report_with_help(
+                    of.span,
+                    format!("there is no operation `{}`", shown(name)),
+                    help,
+                );
             }
         }
         None
@@ -186,8 +222,11 @@ impl Resolver<'_, '_> {
                 Some(near) => format!("did you mean `{near}`? it can be {all}"),
                 None => format!("it can be {all}"),
             };
-            let message =
-                format!("`{what}` names `{}`, which what `{}` makes does not hold", shown(name), self.drafts[maker].name);
+            let message = format!(
+                "`{what}` names `{}`, which what `{}` makes does not hold",
+                shown(name),
+                self.drafts[maker].name
+            );
             self.reader.report_with_help(span, message, help);
         }
     }

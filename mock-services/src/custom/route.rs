@@ -29,7 +29,11 @@ impl Route {
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let (method, path) = text.split_once(' ').ok_or("a route is a method, a space and a path")?;
         let method = METHODS.into_iter().find(|known| *known == method).ok_or_else(|| {
-            format!("`{}` is not a method: it can be {}", crate::yaml::shown(method), crate::yaml::listed(METHODS))
+            format!(
+                "`{}` is not a method: it can be {}",
+                crate::yaml::shown(method),
+                crate::yaml::listed(METHODS)
+            )
         })?;
         let path = path.trim_start().strip_prefix('/').ok_or("a path begins with a slash")?;
         let mut route = Route { method, parts: Vec::new() };
@@ -38,9 +42,14 @@ impl Route {
         }
         for part in path.split('/') {
             let part = match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
-                Some(name) if is_name(name) && !route.names().any(|have| have == name) => Part::Named(name.to_owned()),
+                Some(name) if is_name(name) && !route.names().any(|have| have == name) => {
+                    Part::Named(name.to_owned())
+                }
                 Some(_) => {
-                    return Err("each name in braces consists of letters, digits and underscores and occurs once".to_owned());
+                    return Err(
+                        "each name in braces consists of letters, digits and underscores and occurs once"
+                            .to_owned(),
+                    );
                 }
                 None if part.is_empty() => return Err("a path has no empty parts".to_owned()),
                 None if part.contains(|character: char| {
@@ -98,8 +107,11 @@ impl Route {
 
 /// The route for a request.
 pub(super) fn find<'a>(routes: impl Iterator<Item = &'a Route>, method: &str, segments: &[String]) -> Found {
-    let fitting: Vec<(usize, &Route)> = routes.enumerate().filter(|(_, route)| route.fits(segments)).collect();
-    if let Some((index, _)) = fitting.iter().filter(|(_, route)| route.method == method).max_by_key(|(_, route)| route.given()) {
+    let fitting: Vec<(usize, &Route)> =
+        routes.enumerate().filter(|(_, route)| route.fits(segments)).collect();
+    if let Some((index, _)) =
+        fitting.iter().filter(|(_, route)| route.method == method).max_by_key(|(_, route)| route.given())
+    {
         return Found::Route(*index);
     }
     let mut methods: Vec<&'static str> = fitting.iter().map(|(_, route)| route.method).collect();
@@ -110,7 +122,9 @@ pub(super) fn find<'a>(routes: impl Iterator<Item = &'a Route>, method: &str, se
 
 /// Whether a text can be a name.
 pub(super) fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.len() <= 60 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    !text.is_empty()
+        && text.len() <= 60
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 #[cfg(test)]
@@ -119,7 +133,8 @@ mod tests {
 
     fn found(routes: &[&str], method: &str, path: &str) -> Found {
         let routes: Vec<Route> = routes.iter().map(|route| Route::read(route).unwrap()).collect();
-        let segments: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        let segments: Vec<String> =
+            path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
         find(routes.iter(), method, &segments)
     }
 

@@ -1,5 +1,5 @@
-//! Values with names in them: `"${amount}"` alone stands for the whole value, whatever its kind; within a longer text it is put in
-//! as text. `$${` stands for `${`.
+//! Values with names in them: `"${amount}"` alone stands for the whole value, whatever its kind; within a
+//! longer text it is put in as text. `$${` stands for `${`.
 
 use crate::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
 
@@ -47,9 +47,11 @@ pub(super) fn check(reader: &Reader, node: &Node, allowed: &[&str]) {
                     }
                 }
             }
-            None => {
-                reader.report_with_help(node.span, "`${` is not closed", "close it with `}`, or write `$${` for the characters")
-            }
+            None => reader.report_with_help(
+                node.span,
+                "`${` is not closed",
+                "close it with `}`, or write `$${` for the characters",
+            ),
         },
         Kind::List(items) => items.iter().for_each(|item| check(reader, item, allowed)),
         Kind::Map(entries) => entries.iter().for_each(|(_, value)| check(reader, value, allowed)),
@@ -100,7 +102,9 @@ pub(super) fn render(node: &Node, scope: &Scope) -> Node {
             None => node.clone(),
         },
         Kind::List(items) => list(items.iter().map(|item| render(item, scope)).collect()),
-        Kind::Map(entries) => map(entries.iter().map(|(key, value)| (key.name.clone(), render(value, scope)))),
+        Kind::Map(entries) => {
+            map(entries.iter().map(|(key, value)| (key.name.clone(), render(value, scope))))
+        }
         _ => node.clone(),
     }
 }

@@ -15,7 +15,8 @@ struct Desk {
 
 impl Desk {
     fn new(yaml: &str) -> Self {
-        let service = Custom::from_source(&Source::new("service.yaml", yaml)).unwrap_or_else(|problems| panic!("{problems}"));
+        let service = Custom::from_source(&Source::new("service.yaml", yaml))
+            .unwrap_or_else(|problems| panic!("{problems}"));
         Desk { service, state: Items::default(), requests: 0, changes: Vec::new(), effects: Vec::new() }
     }
 
@@ -23,7 +24,7 @@ impl Desk {
     fn send(&mut self, request: &Request) -> (u16, Json) {
         self.requests += 1;
         let context = context(self.requests);
-        let answer = match self.service.recognise(request, &context) {
+        let answer = match self.service.recognize(request, &context) {
             Err(answer) => answer,
             Ok(recognised) => match self.service.decide(&self.state, &recognised.call, &context) {
                 Decision::Refuse(refusal) => refusal.answer,
@@ -41,7 +42,9 @@ impl Desk {
     }
 
     fn post(&mut self, target: &str, body: &Json) -> (u16, Json) {
-        self.send(&Request::new("POST", target).header("Content-Type", "application/json").body(body.to_string()))
+        self.send(
+            &Request::new("POST", target).header("Content-Type", "application/json").body(body.to_string()),
+        )
     }
 
     fn get(&mut self, target: &str) -> (u16, Json) {
@@ -54,7 +57,8 @@ fn context(request: u64) -> Context {
 }
 
 fn opened(desk: &mut Desk, subject: &str) -> String {
-    let (status, ticket) = desk.post("/tickets", &json!({"customer": "cus_1", "subject": subject, "order": "ord_1"}));
+    let (status, ticket) =
+        desk.post("/tickets", &json!({"customer": "cus_1", "subject": subject, "order": "ord_1"}));
     assert_eq!(status, 201);
     ticket["id"].as_str().unwrap().to_owned()
 }
@@ -62,8 +66,10 @@ fn opened(desk: &mut Desk, subject: &str) -> String {
 #[test]
 fn an_opened_ticket_is_an_effect_and_reads_show_it() {
     let mut desk = Desk::new(TICKETS);
-    let (status, ticket) =
-        desk.post("/tickets", &json!({"customer": "cus_1", "subject": "Late", "order": "ord_1", "text": {"a": 1}}));
+    let (status, ticket) = desk.post(
+        "/tickets",
+        &json!({"customer": "cus_1", "subject": "Late", "order": "ord_1", "text": {"a": 1}}),
+    );
     assert_eq!(status, 201);
     let id = ticket["id"].as_str().unwrap().to_owned();
     assert!(id.starts_with("tkt_") && id.len() == 20, "{id}");
@@ -73,7 +79,10 @@ fn an_opened_ticket_is_an_effect_and_reads_show_it() {
     });
     assert_eq!(ticket, expected);
     assert_eq!(desk.get(&format!("/tickets/{id}")), (200, expected.clone()));
-    assert_eq!(desk.get("/tickets?customer=cus_1&state=open"), (200, json!({"data": [expected], "count": 1})));
+    assert_eq!(
+        desk.get("/tickets?customer=cus_1&state=open"),
+        (200, json!({"data": [expected], "count": 1}))
+    );
     let [effect] = desk.effects.as_slice() else { panic!("{:?}", desk.effects) };
     assert_eq!((effect.effect.as_ref(), effect.id.as_str()), ("tickets.open", id.as_str()));
     assert_eq!(effect.fields.get("order"), Some(&Value::from("ord_1")));
@@ -84,11 +93,14 @@ fn an_opened_ticket_is_an_effect_and_reads_show_it() {
 fn the_order_of_the_body_is_that_of_the_file() {
     let desk = Desk::new(TICKETS);
     let request = Request::new("POST", "/tickets").body(r#"{"customer": "c", "subject": "s"}"#);
-    let call = desk.service.recognise(&request, &context(1)).unwrap().call;
-    let Decision::Accept(accepted) = desk.service.decide(&desk.state, &call, &context(1)) else { panic!("refused") };
+    let call = desk.service.recognize(&request, &context(1)).unwrap().call;
+    let Decision::Accept(accepted) = desk.service.decide(&desk.state, &call, &context(1)) else {
+        panic!("refused")
+    };
     let body = String::from_utf8(accepted.answer.body).unwrap();
     assert!(
-        body.starts_with(r#"{"id":"tkt_"#) && body.contains(r#""object":"ticket","customer":"c","order":null,"subject":"s""#),
+        body.starts_with(r#"{"id":"tkt_"#)
+            && body.contains(r#""object":"ticket","customer":"c","order":null,"subject":"s""#),
         "{body}"
     );
 }
@@ -107,7 +119,11 @@ fn a_ticket_is_closed_once() {
     assert_eq!(desk.effects.len(), 2);
     assert_eq!(desk.effects[1].effect, "tickets.close");
     assert_eq!(desk.effects[1].fields.get("id"), Some(&Value::from(id.as_str())));
-    assert_eq!(desk.effects[1].fields.get("order"), Some(&Value::from("ord_1")), "a change can be told by what it changed");
+    assert_eq!(
+        desk.effects[1].fields.get("order"),
+        Some(&Value::from("ord_1")),
+        "a change can be told by what it changed"
+    );
 }
 
 #[test]
@@ -116,7 +132,10 @@ fn an_answer_changes_its_ticket_alone() {
     let (first, second) = (opened(&mut desk, "Late"), opened(&mut desk, "Broken"));
     assert_ne!(first, second);
     let (status, answer) = desk.post(&format!("/tickets/{first}/answers"), &json!({"text": "Sorry"}));
-    assert_eq!((status, answer), (201, json!({"ticket": first, "text": "Sorry", "created_at": "2026-11-15T10:00:00Z"})));
+    assert_eq!(
+        (status, answer),
+        (201, json!({"ticket": first, "text": "Sorry", "created_at": "2026-11-15T10:00:00Z"}))
+    );
     assert_eq!(desk.get(&format!("/tickets/{first}")).1["last_answer"], "Sorry");
     assert_eq!(desk.get(&format!("/tickets/{second}")).1["last_answer"], Json::Null);
     assert_eq!(desk.effects[2].fields.get("text"), Some(&Value::from("Sorry")));
@@ -129,7 +148,8 @@ fn a_notice_goes_to_each_recipient() {
     assert_eq!((status, &body["accepted"]), (202, &json!(2)));
     let ids: Vec<&str> = desk.effects.iter().map(|effect| effect.id.as_str()).collect();
     assert_ne!(ids[0], ids[1]);
-    let recipients: Vec<_> = desk.effects.iter().map(|effect| effect.fields.get("recipient").cloned()).collect();
+    let recipients: Vec<_> =
+        desk.effects.iter().map(|effect| effect.fields.get("recipient").cloned()).collect();
     assert_eq!(recipients, [Some(Value::from("a@x")), Some(Value::from("b@x"))]);
     assert_eq!(desk.get("/notices?recipient=b%40x").1["data"].as_array().unwrap().len(), 1);
     assert_eq!(desk.post("/notices", &json!({"subject": "Down", "recipients": []})).0, 422);
@@ -148,14 +168,18 @@ fn true_refusals_are_told_apart() {
         (Request::new("POST", "/tickets").body([0xff, 0xfe]), 400, "bad_request"),
         (Request::new("POST", "/tickets").body("[]"), 400, "bad_request"),
         (Request::new("POST", "/tickets").body(r#"{"customer": "c"}"#), 422, "unprocessable_content"),
-        (Request::new("POST", "/tickets").body(r#"{"customer": "c", "subject": null}"#), 422, "unprocessable_content"),
+        (
+            Request::new("POST", "/tickets").body(r#"{"customer": "c", "subject": null}"#),
+            422,
+            "unprocessable_content",
+        ),
         (Request::new("POST", "/tickets"), 422, "unprocessable_content"),
     ] {
         let (found, body) = desk.send(&request);
         assert_eq!((found, body["error"]["code"].as_str()), (status, Some(code)), "{request:?}");
     }
     assert!(desk.effects.is_empty());
-    let answer = desk.service.recognise(&Request::new("PUT", "/tickets"), &context(1)).unwrap_err();
+    let answer = desk.service.recognize(&Request::new("PUT", "/tickets"), &context(1)).unwrap_err();
     assert_eq!(answer.header("Allow"), Some("GET, POST"));
 }
 
@@ -163,7 +187,8 @@ fn true_refusals_are_told_apart() {
 fn a_form_does_what_json_does() {
     let mut desk = Desk::new(TICKETS);
     let form = Request::new("POST", "/tickets").header("Content-Type", "application/x-www-form-urlencoded");
-    let (status, ticket) = desk.send(&form.body("customer=cus_1&subject=Too+late").header("X-Channel", "web"));
+    let (status, ticket) =
+        desk.send(&form.body("customer=cus_1&subject=Too+late").header("X-Channel", "web"));
     assert_eq!((status, &ticket["subject"]), (201, &json!("Too late")));
     assert_eq!(desk.effects[0].fields.get("channel"), Some(&Value::from("web")));
 }
@@ -177,11 +202,13 @@ fn a_failure_has_the_shape_of_the_file() {
     assert_eq!(body(failure)["error"]["code"], "service_unavailable");
     let unauthorized = desk.service.unauthorized(&request, &context(1));
     assert_eq!((unauthorized.status, unauthorized.header("WWW-Authenticate")), (401, Some("Bearer")));
-    let plain = Desk::new("service: x\noperations: {a: {route: POST /a, fields: {b: body.b}, effect: {identity: [b]}}}");
+    let plain = Desk::new(
+        "service: x\noperations: {a: {route: POST /a, fields: {b: body.b}, effect: {identity: [b]}}}",
+    );
     let failure = plain.service.failure(599, &request, &context(1));
     assert_eq!(body(failure), json!({"error": {"code": "server_error", "message": "server_error"}}));
     let mut answer = Answer::empty(200);
-    desk.service.dress(&mut answer, &request, &context(1));
+    desk.service.add_standard_headers(&mut answer, &request, &context(1));
     assert_eq!(answer.header("X-Request-Id").map(str::len), Some(36));
 }
 
@@ -207,7 +234,9 @@ fn what_is_not_said_has_its_default() {
 #[test]
 fn operations_are_declared_for_faults_and_scenarios() {
     let desk = Desk::new(TICKETS);
-    let operation = |name: &str| desk.service.operations().iter().find(|operation| operation.name == name).unwrap().clone();
+    let operation = |name: &str| {
+        desk.service.operations().iter().find(|operation| operation.name == name).unwrap().clone()
+    };
     assert_eq!((desk.service.name(), desk.service.idempotency().profile), ("tickets", Profile::None));
     let open = operation("tickets.open");
     assert_eq!(

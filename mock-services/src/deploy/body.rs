@@ -56,7 +56,9 @@ impl Body {
     }
 
     pub(crate) fn texts(&mut self, name: &'static str) -> Result<Option<Vec<String>>, Flaw> {
-        let texts = |members: &Value| members.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect();
+        let texts = |members: &Value| {
+            members.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
+        };
         match self.take(name) {
             None => Ok(None),
             Some(members) => match texts(&members) {

@@ -25,8 +25,19 @@ pub(crate) mod operation {
     pub(crate) const TAKE_LOCK: usize = 12;
 }
 
-const DEPLOY_FIELDS: &[&str] =
-    &["environment", "version", "ref", "sha", "repo", "task", "description", "service", "holder", "order", "metadata.*"];
+const DEPLOY_FIELDS: &[&str] = &[
+    "environment",
+    "version",
+    "ref",
+    "sha",
+    "repo",
+    "task",
+    "description",
+    "service",
+    "holder",
+    "order",
+    "metadata.*",
+];
 
 pub(crate) fn operations() -> Vec<Operation> {
     vec![
@@ -41,7 +52,10 @@ pub(crate) fn operations() -> Vec<Operation> {
         Operation::write("deploy.unlock", &["environment", "holder"], &[]),
         Operation::write("deploy.delete", &["repo", "deployment"], &["repo", "deployment"]),
         Operation::read("deploy.get", &["repo", "deployment"]),
-        Operation::read("deploy.list", &["repo", "environment", "version", "state", "ref", "sha", "task", "service"]),
+        Operation::read(
+            "deploy.list",
+            &["repo", "environment", "version", "state", "ref", "sha", "task", "service"],
+        ),
         Operation::read("deploy.environment", &["environment"]),
         Operation::read("deploy.repository", &["repo"]),
         Operation::read("deploy.statuses", &["repo", "deployment"]),
@@ -61,7 +75,9 @@ pub(crate) fn wanted_fields(wanted: &Wanted) -> Fields {
         fields.set("repo", format!("{}/{}", source.owner, source.repo));
         fields.set("task", source.task.as_str());
     }
-    fields = fields.with_some("description", wanted.description.as_deref()).with_some("service", wanted.service.as_deref());
+    fields = fields
+        .with_some("description", wanted.description.as_deref())
+        .with_some("service", wanted.service.as_deref());
     for (name, value) in &wanted.metadata {
         if name == "order" {
             fields.set("order", value.clone());
@@ -95,14 +111,15 @@ fn plain_value(value: &serde_json::Value) -> Value {
     }
 }
 
-/// What the ledger says of a change: the moment at which a version changes is an effect, and so is what takes a deployment away or passes for
-/// somebody else.
+/// What the ledger says of a change: the moment at which a version changes is an effect, and so is what takes
+/// a deployment away or passes for somebody else.
 pub(crate) fn described(change: &Change) -> Option<EffectFacts> {
     match change {
         Change::Deployed(deployment) => Some(EffectFacts {
             effect: "deploy.deploy".into(),
             id: deployment.id.clone(),
-            fields: flags(wanted_fields(&deployment.wanted), &deployment.wanted).with("deployment", deployment.id.as_str()),
+            fields: flags(wanted_fields(&deployment.wanted), &deployment.wanted)
+                .with("deployment", deployment.id.as_str()),
         }),
         Change::Deleted(deployment) => Some(EffectFacts {
             effect: "deploy.delete".into(),
@@ -111,8 +128,10 @@ pub(crate) fn described(change: &Change) -> Option<EffectFacts> {
         }),
         Change::Retired { deployment, status } => {
             let fields = wanted_fields(&deployment.wanted).with("deployment", deployment.id.as_str());
-            let fields = fields.with("environment", status.environment.as_str()).with("state", status.state.as_str());
-            let fields = fields.with_some("description", Some(status.description.as_str()).filter(|text| !text.is_empty()));
+            let fields =
+                fields.with("environment", status.environment.as_str()).with("state", status.state.as_str());
+            let fields = fields
+                .with_some("description", Some(status.description.as_str()).filter(|text| !text.is_empty()));
             Some(EffectFacts { effect: "deploy.status".into(), id: status.number.to_string(), fields })
         }
         Change::LockTaken { environment, holder, by } => Some(EffectFacts {
@@ -154,8 +173,8 @@ fn locked(environment: &str, holder: &str) -> Fields {
     Fields::new().with("environment", environment).with("holder", holder)
 }
 
-/// What the ledger says at the end of a lock that a caller took and nobody freed. One that would run out by itself is no exception: whether it has
-/// is a matter of how fast everybody is.
+/// What the ledger says at the end of a lock that a caller took and nobody freed. One that would run out by
+/// itself is no exception: whether it has is a matter of how fast everybody is.
 pub(crate) fn left_behind(state: &State, change: &Change) -> Option<EffectFacts> {
     let Change::Locked { environment, lock } = change else { return None };
     let held = state.environments.get(environment)?.lock.as_ref()?;

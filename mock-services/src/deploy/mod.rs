@@ -1,5 +1,5 @@
-//! The deploy service: GitHub's deployments API, and a plain one with versions, locks and roll-outs, over one state. It knows
-//! nothing of faults, keys or clocks; the engine around it does.
+//! The deploy service: GitHub's deployments API, and a plain one with versions, locks and roll-outs, over one
+//! state. It knows nothing of faults, keys or clocks; the engine around it does.
 
 mod body;
 mod deployment;
@@ -12,7 +12,8 @@ mod state;
 mod tests;
 
 use crate::service::{
-    Accepted, After, Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognised, Refusal, Request, Service,
+    Accepted, After, Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognized, Refusal,
+    Request, Service,
 };
 
 pub use options::{DeployOptions, EnvironmentOptions, LockEnd, Rollout};
@@ -78,11 +79,11 @@ impl Service for Deploy {
         &self.operations
     }
 
-    fn recognise(&self, request: &Request, _context: &Context) -> Result<Recognised<Call>, Answer> {
+    fn recognize(&self, request: &Request, _context: &Context) -> Result<Recognized<Call>, Answer> {
         if github::is_addressed(request) {
-            github::recognise(request).map(|known| wrapped(known, Api::Github))
+            github::recognize(request).map(|known| wrapped(known, Api::Github))
         } else {
-            plain::recognise(request).map(|known| wrapped(known, Api::Plain))
+            plain::recognize(request).map(|known| wrapped(known, Api::Plain))
         }
     }
 
@@ -90,12 +91,22 @@ impl Service for Deploy {
         let (mut there, mut afterwards) = (Vec::new(), Vec::new());
         for options in &self.options.environments {
             let environment = options.name.clone();
-            there.push(Effect(Change::Known { environment: environment.clone(), version: options.version.clone() }));
+            there.push(Effect(Change::Known {
+                environment: environment.clone(),
+                version: options.version.clone(),
+            }));
             if let Some((holder, end)) = &options.locked_by {
-                let lock = Lock { holder: holder.clone(), caller: None, since: None, expires: None, patience: patience(*end) };
+                let lock = Lock {
+                    holder: holder.clone(),
+                    caller: None,
+                    since: None,
+                    expires: None,
+                    patience: patience(*end),
+                };
                 there.push(Effect(Change::Locked { environment: environment.clone(), lock }));
                 if let LockEnd::After(after) = end {
-                    afterwards.push((*after, Effect(Change::Unlocked { environment, holder: holder.clone() })));
+                    afterwards
+                        .push((*after, Effect(Change::Unlocked { environment, holder: holder.clone() })));
                 }
             }
         }
@@ -114,7 +125,11 @@ impl Service for Deploy {
             Decision::Accept(accepted) => Decision::Accept(Accepted {
                 operation: accepted.operation,
                 effects: accepted.effects.into_iter().map(Effect).collect(),
-                afterwards: accepted.afterwards.into_iter().map(|(after, change)| (after, Effect(change))).collect(),
+                afterwards: accepted
+                    .afterwards
+                    .into_iter()
+                    .map(|(after, change)| (after, Effect(change)))
+                    .collect(),
                 answer: accepted.answer,
             }),
         }
@@ -133,7 +148,11 @@ impl Service for Deploy {
     }
 
     fn failure(&self, status: u16, request: &Request, context: &Context) -> Answer {
-        if github::is_addressed(request) { github::failure(status, request, context) } else { plain::failure(status) }
+        if github::is_addressed(request) {
+            github::failure(status, request, context)
+        } else {
+            plain::failure(status)
+        }
     }
 
     fn no_endpoint(&self, request: &Request, _context: &Context) -> Option<Answer> {
@@ -144,8 +163,12 @@ impl Service for Deploy {
         if github::is_addressed(request) { github::unauthorized(request) } else { plain::unauthorized() }
     }
 
-    fn dress(&self, answer: &mut Answer, request: &Request, context: &Context) {
-        if github::is_addressed(request) { github::dress(answer, request, context) } else { plain::dress(answer, context) }
+    fn add_standard_headers(&self, answer: &mut Answer, request: &Request, context: &Context) {
+        if github::is_addressed(request) {
+            github::add_standard_headers(answer, request, context)
+        } else {
+            plain::add_standard_headers(answer, context)
+        }
     }
 
     fn key_prefix(&self) -> &'static str {
@@ -153,8 +176,8 @@ impl Service for Deploy {
     }
 }
 
-fn wrapped<Inner>(known: Recognised<Inner>, api: impl FnOnce(Inner) -> Api) -> Recognised<Call> {
-    Recognised { operation: known.operation, fields: known.fields, call: Call(api(known.call)) }
+fn wrapped<Inner>(known: Recognized<Inner>, api: impl FnOnce(Inner) -> Api) -> Recognized<Call> {
+    Recognized { operation: known.operation, fields: known.fields, call: Call(api(known.call)) }
 }
 
 /// What a caller is told to wait for a lock of which only the kind of its end is known.

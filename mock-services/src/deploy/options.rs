@@ -1,11 +1,14 @@
-//! How a deploy service is set up: what stands in its environments at the start, and how the plain API rolls out.
+//! How a deploy service is set up: what stands in its environments at the start, and how the plain API rolls
+//! out.
 
 use crate::service::After;
 
-/// What a deploy service starts with. By default there is no environment yet and every deployment is done at once.
+/// What a deploy service starts with. By default there is no environment yet and every deployment is done at
+/// once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeployOptions {
-    /// The environments that are there before the first request; others appear with their first deployment or lock.
+    /// The environments that are there before the first request; others appear with their first deployment or
+    /// lock.
     pub environments: Vec<EnvironmentOptions>,
     /// How a deployment of the plain API reaches its environment.
     pub rollout: Rollout,
@@ -39,9 +42,9 @@ pub enum Rollout {
     /// In one go.
     #[default]
     AtOnce,
-    /// Part by part: the first at once, each further one so much after the one before. Where a deployment is also asynchronous, the
-    /// steps are counted from its beginning; a mixture of requests and clock cannot be added up, and such steps come when the
-    /// service settles.
+    /// Part by part: the first at once, each further one so much after the one before. Where a deployment is
+    /// also asynchronous, the steps are counted from its beginning; a mixture of requests and clock cannot be
+    /// added up, and such steps come when the service settles.
     Steps {
         /// How many parts there are; at most 1000 are told apart.
         count: u32,

@@ -93,7 +93,8 @@ pub(crate) enum Change {
     Reported { id: String, status: Box<Status> },
     /// A deployment was taken off the list.
     Deleted(Box<Deployment>),
-    /// A status took a deployment out of service, or said that it is somewhere else. What it says is saved by another change.
+    /// A status took a deployment out of service, or said that it is somewhere else. What it says is saved by
+    /// another change.
     Retired { deployment: Box<Deployment>, status: Box<Status> },
     /// Somebody passed for the holder of another's lock. What that led to is another change.
     LockTaken { environment: String, holder: String, by: &'static str },
@@ -149,7 +150,11 @@ impl State {
         let track = match &wanted.service {
             Some(service) => environment.services.entry(service.clone()).or_default(),
             None => {
-                replaced.extend(std::mem::take(&mut environment.services).into_values().filter_map(|track| track.deployment));
+                replaced.extend(
+                    std::mem::take(&mut environment.services)
+                        .into_values()
+                        .filter_map(|track| track.deployment),
+                );
                 &mut environment.whole
             }
         };

@@ -42,7 +42,9 @@ fn is_plain(text: &str) -> bool {
         && !local.split('.').any(str::is_empty)
         && domain.len() <= 255
         && domain.contains('.')
-        && domain.split('.').all(|label| !label.is_empty() && !label.starts_with('-') && !label.ends_with('-'))
+        && domain
+            .split('.')
+            .all(|label| !label.is_empty() && !label.starts_with('-') && !label.ends_with('-'))
         && domain.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '.')
 }
 
@@ -53,16 +55,30 @@ mod tests {
     #[test]
     fn an_address_is_bare_and_in_lower_case_whatever_stands_before_it() {
         let address = Address::parse(" Ann O'Hara <Ann@Example.COM> ").unwrap();
-        assert_eq!((address.plain.as_str(), address.shown.as_str()), ("ann@example.com", "Ann O'Hara <Ann@Example.COM>"));
+        assert_eq!(
+            (address.plain.as_str(), address.shown.as_str()),
+            ("ann@example.com", "Ann O'Hara <Ann@Example.COM>")
+        );
         assert_eq!(Address::parse("a+b@x-y.example").unwrap().plain, "a+b@x-y.example");
         assert_eq!(Address::parse("<a@b.c>").unwrap().plain, "a@b.c");
     }
 
     #[test]
     fn what_is_no_address_is_none() {
-        for wrong in
-            ["", "a", "a@b", "@b.c", "a@", "a b@c.d", "a@b..c", "a@b.c, d@e.f", "a@b.c>", "x <a@b.c", "a@@b.c", "a\0@b.c"]
-        {
+        for wrong in [
+            "",
+            "a",
+            "a@b",
+            "@b.c",
+            "a@",
+            "a b@c.d",
+            "a@b..c",
+            "a@b.c, d@e.f",
+            "a@b.c>",
+            "x <a@b.c",
+            "a@@b.c",
+            "a\0@b.c",
+        ] {
             assert_eq!(Address::parse(wrong), None, "{wrong}");
         }
     }

@@ -31,8 +31,8 @@ pub struct EmailOptions {
 }
 
 impl EmailOptions {
-    /// What becomes of mail to this address. Resend's test addresses decide for themselves, with or without a label
-    /// (`bounced+signup@resend.dev`), unless they are named in `addresses`.
+    /// What becomes of mail to this address. Resend's test addresses decide for themselves, with or without a
+    /// label (`bounced+signup@resend.dev`), unless they are named in `addresses`.
     fn delivery_to(&self, plain: &str) -> Delivery {
         let named = self.addresses.iter().find(|(address, _)| address.eq_ignore_ascii_case(plain));
         let test = plain.strip_suffix("@resend.dev").map(|local| local.split('+').next().unwrap_or(local));
@@ -44,9 +44,13 @@ impl EmailOptions {
         }
     }
 
-    /// What happens at once, and what follows by itself. Each mail is accepted just before it is delivered, so that where the list is
-    /// cut nothing is seen of the mails behind the cut.
-    pub(super) fn plan(&self, messages: &[Arc<Message>], now: Timestamp) -> (Vec<Effect>, Vec<(After, Effect)>) {
+    /// What happens at once, and what follows by itself. Each mail is accepted just before it is delivered,
+    /// so that where the list is cut nothing is seen of the mails behind the cut.
+    pub(super) fn plan(
+        &self,
+        messages: &[Arc<Message>],
+        now: Timestamp,
+    ) -> (Vec<Effect>, Vec<(After, Effect)>) {
         let (mut effects, mut afterwards) = (Vec::new(), Vec::new());
         for message in messages {
             effects.push(Effect::Accepted(Arc::clone(message)));
@@ -55,11 +59,15 @@ impl EmailOptions {
                 match self.delivery_to(plain) {
                     Delivery::Now => effects.push(Effect::Delivered { message, recipient, at: now }),
                     Delivery::After(after) => {
-                        afterwards.push((after, Effect::Delivered { message, recipient, at: expected(now, after) }));
+                        afterwards.push((
+                            after,
+                            Effect::Delivered { message, recipient, at: expected(now, after) },
+                        ));
                     }
                     Delivery::Never => {}
                     Delivery::Bounced(after) => {
-                        afterwards.push((after, Effect::Bounced { message, recipient, at: expected(now, after) }));
+                        afterwards
+                            .push((after, Effect::Bounced { message, recipient, at: expected(now, after) }));
                     }
                 }
             }
@@ -71,7 +79,9 @@ impl EmailOptions {
 /// When it will be, as far as the clock tells.
 fn expected(now: Timestamp, after: After) -> Timestamp {
     match after {
-        After::Time(wait) => SignedDuration::try_from(wait).ok().and_then(|wait| now.checked_add(wait).ok()).unwrap_or(now),
+        After::Time(wait) => {
+            SignedDuration::try_from(wait).ok().and_then(|wait| now.checked_add(wait).ok()).unwrap_or(now)
+        }
         After::Requests(_) | After::Settled => now,
     }
 }
@@ -85,7 +95,10 @@ mod tests {
     fn an_address_that_is_named_comes_before_one_that_decides_for_itself() {
         let options = EmailOptions {
             delivery: Delivery::Never,
-            addresses: vec![("Ann@x.example".to_owned(), Delivery::Now), ("bounced+1@resend.dev".to_owned(), Delivery::Now)],
+            addresses: vec![
+                ("Ann@x.example".to_owned(), Delivery::Now),
+                ("bounced+1@resend.dev".to_owned(), Delivery::Now),
+            ],
         };
         assert_eq!(options.delivery_to("ann@x.example"), Delivery::Now);
         assert_eq!(options.delivery_to("bob@x.example"), Delivery::Never);

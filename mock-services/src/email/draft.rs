@@ -1,4 +1,5 @@
-//! One mail as it was asked for, whichever API it was asked over, and the fields that it gives to faults and to the ledger.
+//! One mail as it was asked for, whichever API it was asked over, and the fields that it gives to faults and
+//! to the ledger.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -68,7 +69,8 @@ impl Draft {
 
     /// The order that the mail is about, where a tag names it.
     fn order(&self) -> Option<&str> {
-        let tag = |wanted| self.metadata.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+        let tag =
+            |wanted| self.metadata.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
         tag("order").or_else(|| tag("order_id"))
     }
 
@@ -85,14 +87,17 @@ impl Draft {
             .with_some("template", self.template.as_deref())
             .with_some("attachments", Some(self.attachments.clone()).filter(|names| !names.is_empty()))
             .with_some("reply_to", Some(self.reply_to.clone()).filter(|addresses| !addresses.is_empty()));
-        self.metadata.iter().fold(fields, |fields, (name, value)| fields.with(format!("metadata.{name}"), value.as_str()))
+        self.metadata
+            .iter()
+            .fold(fields, |fields, (name, value)| fields.with(format!("metadata.{name}"), value.as_str()))
     }
 }
 
 /// The fields of a request to send these: of what differs between them, all values.
 pub(super) fn request_fields(drafts: &[Arc<Draft>]) -> Fields {
     let mut seen = HashSet::new();
-    let recipients = drafts.iter().flat_map(|draft| &draft.recipients).filter(|plain| seen.insert(plain.as_str()));
+    let recipients =
+        drafts.iter().flat_map(|draft| &draft.recipients).filter(|plain| seen.insert(plain.as_str()));
     let mut fields = Fields::new().with("to", recipients.cloned().collect::<Vec<_>>());
     let mut set = |name: String, values: &mut dyn Iterator<Item = &str>| {
         if let Some(value) = one_or_all(values) {
@@ -112,7 +117,10 @@ pub(super) fn request_fields(drafts: &[Arc<Draft>]) -> Fields {
     }
     for name in names {
         let tags = drafts.iter().flat_map(|draft| &draft.metadata);
-        set(format!("metadata.{name}"), &mut tags.filter(|(have, _)| have == name).map(|(_, value)| value.as_str()));
+        set(
+            format!("metadata.{name}"),
+            &mut tags.filter(|(have, _)| have == name).map(|(_, value)| value.as_str()),
+        );
     }
     fields
 }
@@ -148,7 +156,8 @@ mod tests {
 
     #[test]
     fn an_effect_names_the_order_that_its_tags_name() {
-        let fields = draft(&["a@x.example"], "s", &[("order_id", "o2")]).finished().fields_for("a@x.example", "m1");
+        let fields =
+            draft(&["a@x.example"], "s", &[("order_id", "o2")]).finished().fields_for("a@x.example", "m1");
         assert_eq!(fields.get("order"), Some(&Value::from("o2")));
         assert_eq!(fields.get("metadata.order_id"), Some(&Value::from("o2")));
         assert_eq!(fields.get("reference"), None);
@@ -157,22 +166,37 @@ mod tests {
     #[test]
     fn an_effect_names_what_is_attached_and_where_answers_go() {
         let plain = draft(&["a@x.example"], "s", &[]).finished().fields_for("a@x.example", "m1");
-        assert_eq!((plain.get("attachments"), plain.get("template"), plain.get("reply_to")), (None, None, None));
+        assert_eq!(
+            (plain.get("attachments"), plain.get("template"), plain.get("reply_to")),
+            (None, None, None)
+        );
         let mut more = draft(&["a@x.example"], "s", &[]);
         more.attachments = vec!["invoice.pdf".to_owned()];
         more.template = Some("t1".to_owned());
         more.reply_to = vec!["r@x.example".to_owned()];
         let fields = more.finished().fields_for("a@x.example", "m1");
         assert!(
-            fields.meet(&Fields::new().with("attachments", "invoice.pdf").with("template", "t1").with("reply_to", "r@x.example"))
+            fields.meet(
+                &Fields::new()
+                    .with("attachments", "invoice.pdf")
+                    .with("template", "t1")
+                    .with("reply_to", "r@x.example")
+            )
         );
     }
 
     #[test]
     fn a_request_for_several_mails_names_what_is_in_any_of_them() {
-        let drafts = [draft(&["a@x.example"], "s", &[("order", "o1")]), draft(&["b@x.example"], "s", &[("order", "o2")])];
+        let drafts = [
+            draft(&["a@x.example"], "s", &[("order", "o1")]),
+            draft(&["b@x.example"], "s", &[("order", "o2")]),
+        ];
         let fields = request_fields(&drafts.map(Draft::finished));
         assert_eq!(fields.get("subject"), Some(&Value::from("s")));
-        assert!(fields.meet(&Fields::new().with("order", "o2").with("to", "a@x.example").with("metadata.order", "o1")));
+        assert!(
+            fields.meet(
+                &Fields::new().with("order", "o2").with("to", "a@x.example").with("metadata.order", "o1")
+            )
+        );
     }
 }

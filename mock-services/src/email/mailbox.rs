@@ -1,4 +1,5 @@
-//! The mailbox behind all three APIs: accepted messages and what became of each for each recipient. It changes by effects alone.
+//! The mailbox behind all three APIs: accepted messages and what became of each for each recipient. It
+//! changes by effects alone.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,7 +43,8 @@ pub(super) fn queue_id(uuid: &str) -> String {
 /// A UUID in the 22 letters of SendGrid's ids.
 pub(super) fn token(uuid: &str) -> String {
     const SYMBOLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut bits: u128 = uuid.chars().filter_map(|c| c.to_digit(16)).fold(0, |bits, digit| bits << 4 | u128::from(digit));
+    let mut bits: u128 =
+        uuid.chars().filter_map(|c| c.to_digit(16)).fold(0, |bits, digit| bits << 4 | u128::from(digit));
     let mut token = String::with_capacity(22);
     for _ in 0..22 {
         let top = usize::try_from(bits >> 122).unwrap_or_default();
@@ -119,14 +121,19 @@ impl Mailbox {
         self.entries.get(*self.places.get(id)?)
     }
 
-    /// Commits one change. Accepting a message again changes nothing, so that the rest of a list can follow later.
+    /// Commits one change. Accepting a message again changes nothing, so that the rest of a list can follow
+    /// later.
     pub(super) fn apply(&mut self, effect: &Effect) {
         match effect {
             Effect::Accepted(message) => {
                 self.entry(message);
             }
-            Effect::Delivered { message, recipient, at } => self.settle(message, *recipient, (Status::Delivered, *at)),
-            Effect::Bounced { message, recipient, at } => self.settle(message, *recipient, (Status::Bounced, *at)),
+            Effect::Delivered { message, recipient, at } => {
+                self.settle(message, *recipient, (Status::Delivered, *at))
+            }
+            Effect::Bounced { message, recipient, at } => {
+                self.settle(message, *recipient, (Status::Bounced, *at))
+            }
         }
     }
 

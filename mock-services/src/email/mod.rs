@@ -1,5 +1,6 @@
-//! The email service: one mailbox behind Resend's REST API, SendGrid's REST API and SMTP. A mail counts when it is delivered;
-//! accepted and bounced are states that a read shows. It knows no clock, no socket and no fault.
+//! The email service: one mailbox behind Resend's REST API, SendGrid's REST API and SMTP. A mail counts when
+//! it is delivered; accepted and bounced are states that a read shows. It knows no clock, no socket and no
+//! fault.
 
 mod address;
 mod delivery;
@@ -15,7 +16,9 @@ mod text;
 use std::sync::Arc;
 
 use crate::idempotency::{Idempotency, Profile};
-use crate::service::{Accepted, Answer, Context, Decision, EffectFacts, Fields, Operation, Recognised, Request, Service};
+use crate::service::{
+    Accepted, Answer, Context, Decision, EffectFacts, Fields, Operation, Recognized, Request, Service,
+};
 
 pub use delivery::{Delivery, EmailOptions};
 use draft::{Draft, request_fields};
@@ -98,12 +101,12 @@ enum Asked {
 }
 
 impl Call {
-    fn list(fields: Fields, asked: Asked) -> Recognised<Call> {
-        Recognised { operation: LIST, fields, call: Call(asked) }
+    fn list(fields: Fields, asked: Asked) -> Recognized<Call> {
+        Recognized { operation: LIST, fields, call: Call(asked) }
     }
 
-    fn get(id: &str, asked: Asked) -> Recognised<Call> {
-        Recognised { operation: GET, fields: Fields::new().with("id", id), call: Call(asked) }
+    fn get(id: &str, asked: Asked) -> Recognized<Call> {
+        Recognized { operation: GET, fields: Fields::new().with("id", id), call: Call(asked) }
     }
 }
 
@@ -125,10 +128,10 @@ impl Outgoing {
         Outgoing { api, drafts, batch: false, left_out: None, sandbox: false }
     }
 
-    fn recognised(self) -> Recognised<Call> {
+    fn recognised(self) -> Recognized<Call> {
         // Nothing is sent from the sandbox, so that no fault of a sending may be used up by it.
         let operation = if self.sandbox { SANDBOX } else { SEND };
-        Recognised { operation, fields: request_fields(&self.drafts), call: Call(Asked::Send(self)) }
+        Recognized { operation, fields: request_fields(&self.drafts), call: Call(Asked::Send(self)) }
     }
 
     /// The mails with their ids, which come from the request alone.
@@ -139,18 +142,32 @@ impl Outgoing {
         let token = mailbox::token(&context.ids.uuid("message"));
         let mut offset = 0;
         let numbered = self.drafts.iter().enumerate().map(|(index, draft)| {
-            let id = if index == 0 { context.ids.uuid("message") } else { context.ids.uuid(&format!("message-{index}")) };
+            let id = if index == 0 {
+                context.ids.uuid("message")
+            } else {
+                context.ids.uuid(&format!("message-{index}"))
+            };
             // Only SendGrid has one id for a whole request.
-            let (token, place) = if self.api == Api::SendGrid { (token.clone(), offset) } else { (mailbox::token(&id), 0) };
+            let (token, place) =
+                if self.api == Api::SendGrid { (token.clone(), offset) } else { (mailbox::token(&id), 0) };
             offset += draft.recipients.len();
-            Arc::new(Message { id, token, offset: place, api: self.api, at: context.now, draft: Arc::clone(draft) })
+            Arc::new(Message {
+                id,
+                token,
+                offset: place,
+                api: self.api,
+                at: context.now,
+                draft: Arc::clone(draft),
+            })
         });
         numbered.collect()
     }
 
     fn answer(&self, messages: &[Arc<Message>]) -> Answer {
         match self.api {
-            Api::Resend if self.batch => resend::sent_batch(messages.iter().map(Arc::as_ref), self.left_out.as_deref()),
+            Api::Resend if self.batch => {
+                resend::sent_batch(messages.iter().map(Arc::as_ref), self.left_out.as_deref())
+            }
             Api::Resend => resend::sent(messages.iter().map(Arc::as_ref)),
             Api::SendGrid => sendgrid::sent(messages.first().map(Arc::as_ref)),
             Api::Smtp => {
@@ -174,14 +191,14 @@ impl Service for Email {
         &self.operations
     }
 
-    fn recognise(&self, request: &Request, context: &Context) -> Result<Recognised<Call>, Answer> {
+    fn recognize(&self, request: &Request, context: &Context) -> Result<Recognized<Call>, Answer> {
         match request.envelope() {
             Some(envelope) => {
                 let draft = smtp::draft(envelope, request.bytes())?;
                 Ok(Outgoing::new(Api::Smtp, vec![draft]).recognised())
             }
-            None if Api::of(request) == Api::SendGrid => sendgrid::recognise(request, context),
-            None => resend::recognise(request),
+            None if Api::of(request) == Api::SendGrid => sendgrid::recognize(request, context),
+            None => resend::recognize(request),
         }
     }
 
@@ -190,7 +207,12 @@ impl Service for Email {
             Asked::Send(outgoing) => {
                 let messages = outgoing.messages(context);
                 let (effects, afterwards) = self.options.plan(&messages, context.now);
-                Decision::Accept(Accepted { operation: None, effects, afterwards, answer: outgoing.answer(&messages) })
+                Decision::Accept(Accepted {
+                    operation: None,
+                    effects,
+                    afterwards,
+                    answer: outgoing.answer(&messages),
+                })
             }
             Asked::ResendList(page) => page.decide(state),
             Asked::ResendGet(id) => resend::get(id, state),
@@ -231,10 +253,10 @@ impl Service for Email {
         }
     }
 
-    fn dress(&self, answer: &mut Answer, request: &Request, context: &Context) {
+    fn add_standard_headers(&self, answer: &mut Answer, request: &Request, context: &Context) {
         match Api::of(request) {
-            Api::Resend => resend::dress(answer, context),
-            Api::SendGrid => sendgrid::dress(answer, context),
+            Api::Resend => resend::add_standard_headers(answer, context),
+            Api::SendGrid => sendgrid::add_standard_headers(answer, context),
             Api::Smtp => {}
         }
     }

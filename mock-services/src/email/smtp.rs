@@ -18,7 +18,8 @@ pub(super) fn reply(code: u16, text: &str) -> Answer {
     Answer::bare(code, text)
 }
 
-/// The mail that came in. Who gets it stands in the envelope; of the message itself, whatever can be read is taken.
+/// The mail that came in. Who gets it stands in the envelope; of the message itself, whatever can be read is
+/// taken.
 pub(super) fn draft(envelope: &Envelope, message: &[u8]) -> Result<Arc<Draft>, Answer> {
     if message.len() > LARGEST {
         return Err(reply(552, "5.3.4 Message size exceeds fixed limit"));
@@ -42,7 +43,8 @@ pub(super) fn draft(envelope: &Envelope, message: &[u8]) -> Result<Arc<Draft>, A
 }
 
 fn fill(draft: &mut Draft, parsed: &Message<'_>) {
-    let from = parsed.from().and_then(|from| from.first()).and_then(|from| Some((from.name(), from.address()?)));
+    let from =
+        parsed.from().and_then(|from| from.first()).and_then(|from| Some((from.name(), from.address()?)));
     if let Some((name, plain)) = from {
         let shown = name.map_or_else(|| plain.to_owned(), |name| format!("{name} <{plain}>"));
         draft.from = Address { shown, plain: plain.to_lowercase() };
@@ -52,8 +54,14 @@ fn fill(draft: &mut Draft, parsed: &Message<'_>) {
     draft.subject = parsed.subject().unwrap_or_default().to_owned();
     let texts = (0..parsed.text_body_count()).filter_map(|part| parsed.body_text(part));
     draft.text = joined(texts);
-    let html_parts = (0..parsed.html_body_count()).filter_map(|part| parsed.html_part(u32::try_from(part).ok()?));
-    draft.html = joined(html_parts.filter(|part| part.is_text_html()).filter_map(|part| part.text_contents()).map(Cow::Borrowed));
+    let html_parts =
+        (0..parsed.html_body_count()).filter_map(|part| parsed.html_part(u32::try_from(part).ok()?));
+    draft.html = joined(
+        html_parts
+            .filter(|part| part.is_text_html())
+            .filter_map(|part| part.text_contents())
+            .map(Cow::Borrowed),
+    );
     let named = |part: &MessagePart<'_>| part.attachment_name().unwrap_or("attachment").to_owned();
     draft.attachments = parsed.attachments().map(named).collect();
     draft.reference = header(parsed, "X-Entity-Ref-ID");
@@ -79,8 +87,8 @@ fn unique_args(json: &str) -> Vec<(String, String)> {
     serde_json::from_str(json).map(|api: SmtpApi| api.unique_args.into_iter().collect()).unwrap_or_default()
 }
 
-/// What a mail server says when it fails as this status would have it. Codes that SMTP has are taken as they are; the
-/// statuses of HTTP that mean something else there are put into its words.
+/// What a mail server says when it fails as this status would have it. Codes that SMTP has are taken as they
+/// are; the statuses of HTTP that mean something else there are put into its words.
 pub(super) fn failure(status: u16) -> Answer {
     match status {
         200..=299 => reply(250, "2.0.0 Ok"),
@@ -118,7 +126,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn envelope(to: &[&str]) -> Envelope {
-        Envelope { from: "bounce@shop.example".to_owned(), to: to.iter().map(|to| (*to).to_owned()).collect() }
+        Envelope {
+            from: "bounce@shop.example".to_owned(),
+            to: to.iter().map(|to| (*to).to_owned()).collect(),
+        }
     }
 
     #[test]
@@ -129,7 +140,10 @@ mod tests {
             --b\r\nContent-Type: text/html\r\n\r\n<p>Hello</p>\r\n--b--\r\n";
         let draft = draft(&envelope(&["Ann@x.example", "bob@x.example"]), message).unwrap();
         assert_eq!(draft.recipients, ["ann@x.example", "bob@x.example"]);
-        assert_eq!((draft.from.shown.as_str(), draft.subject.as_str()), ("Shop <shop@shop.example>", "Grüße"));
+        assert_eq!(
+            (draft.from.shown.as_str(), draft.subject.as_str()),
+            ("Shop <shop@shop.example>", "Grüße")
+        );
         assert_eq!((draft.body.as_str(), draft.html.as_deref()), ("Hello", Some("<p>Hello</p>")));
         assert_eq!(draft.reference.as_deref(), Some("ref-1"));
         assert_eq!(draft.metadata, [("order".to_owned(), "o1".to_owned())]);
@@ -149,7 +163,10 @@ mod tests {
     #[test]
     fn a_message_that_is_none_is_taken_as_far_as_it_can_be_read() {
         let empty = draft(&envelope(&["a@x.example"]), b"").unwrap();
-        assert_eq!((empty.from.plain.as_str(), empty.subject.as_str(), empty.body.as_str()), ("bounce@shop.example", "", ""));
+        assert_eq!(
+            (empty.from.plain.as_str(), empty.subject.as_str(), empty.body.as_str()),
+            ("bounce@shop.example", "", "")
+        );
         let bare = draft(&envelope(&["a@x.example"]), b"no header at all").unwrap();
         assert_eq!(bare.body, "no header at all");
         let broken = draft(&envelope(&["a@x.example"]), b"Subject: x\r\n\r\n\xff\xfe caf\xe9\r\n").unwrap();

@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 
 use super::{Delivery, Effect, Email, EmailOptions, Mailbox};
-use crate::service::{Accepted, After, Answer, Context, Decision, EffectFacts, Envelope, Ids, Request, Service, Value};
+use crate::service::{
+    Accepted, After, Answer, Context, Decision, EffectFacts, Envelope, Ids, Request, Service, Value,
+};
 
 /// The service with its state, and a stand-in for the engine that commits all at once.
 pub(super) struct Desk {
@@ -24,7 +26,7 @@ impl Desk {
     pub(super) fn decide(&mut self, request: &Request) -> Result<Accepted<Effect>, Answer> {
         self.requests += 1;
         let context = context(self.requests);
-        let recognised = self.service.recognise(request, &context)?;
+        let recognised = self.service.recognize(request, &context)?;
         let operation = &self.service.operations()[recognised.operation];
         for (name, _) in recognised.fields.iter() {
             assert!(operation.has_field(name), "{} does not declare {name}", operation.name);
@@ -40,7 +42,10 @@ impl Desk {
         match self.decide(request) {
             Ok(accepted) => {
                 accepted.effects.iter().for_each(|effect| self.service.apply(&mut self.state, effect));
-                (accepted.answer, accepted.effects.iter().filter_map(|effect| self.service.describe(effect)).collect())
+                (
+                    accepted.answer,
+                    accepted.effects.iter().filter_map(|effect| self.service.describe(effect)).collect(),
+                )
             }
             Err(answer) => (answer, Vec::new()),
         }
@@ -79,8 +84,12 @@ fn each_recipient_that_gets_the_mail_is_one_effect_behind_the_acceptance() {
     let mut body = mail(&["Ann <Ann@x.example>", "bob@x.example"]);
     body["bcc"] = json!("carl@x.example");
     let accepted = desk.decide(&post("/emails", &body)).unwrap();
-    assert!(matches!(accepted.effects[0], Effect::Accepted(_)) && desk.service.describe(&accepted.effects[0]).is_none());
-    let facts: Vec<_> = accepted.effects[1..].iter().map(|effect| desk.service.describe(effect).unwrap()).collect();
+    assert!(
+        matches!(accepted.effects[0], Effect::Accepted(_))
+            && desk.service.describe(&accepted.effects[0]).is_none()
+    );
+    let facts: Vec<_> =
+        accepted.effects[1..].iter().map(|effect| desk.service.describe(effect).unwrap()).collect();
     let to: Vec<_> = facts.iter().map(|facts| facts.fields.get("to").unwrap().to_string()).collect();
     assert_eq!(to, ["ann@x.example", "bob@x.example", "carl@x.example"]);
     assert_eq!((facts[0].effect.as_ref(), &facts[0].id), ("email.send", &id(&accepted.answer)));
@@ -96,7 +105,10 @@ fn each_recipient_that_gets_the_mail_is_one_effect_behind_the_acceptance() {
 fn a_mail_that_is_delivered_later_is_accepted_first_and_seen_so() {
     let mut desk = Desk::new(Delivery::After(After::Requests(1)));
     let accepted = desk.decide(&post("/emails", &mail(&["ann@x.example"]))).unwrap();
-    assert_eq!((accepted.effects.len(), accepted.afterwards.len(), accepted.afterwards[0].0), (1, 1, After::Requests(1)));
+    assert_eq!(
+        (accepted.effects.len(), accepted.afterwards.len(), accepted.afterwards[0].0),
+        (1, 1, After::Requests(1))
+    );
     desk.service.apply(&mut desk.state, &accepted.effects[0]);
     let target = format!("/emails/{}", id(&accepted.answer));
     assert_eq!(desk.get(&target).1["last_event"], "sent");
@@ -116,9 +128,15 @@ fn a_mail_that_is_never_delivered_or_bounces_leaves_no_effect() {
         desk.service.apply(&mut desk.state, effect);
     }
     let (_, list) = desk.get("/emails");
-    assert_eq!((&list["data"][0]["last_event"], &list["data"][1]["last_event"]), (&json!("bounced"), &json!("sent")));
+    assert_eq!(
+        (&list["data"][0]["last_event"], &list["data"][1]["last_event"]),
+        (&json!("bounced"), &json!("sent"))
+    );
     let (_, found) = desk.get("/v3/messages?query=status%3D%22not_delivered%22");
-    assert_eq!((&found["messages"][0]["to_email"], &found["messages"][1]), (&json!("bounced@resend.dev"), &Json::Null));
+    assert_eq!(
+        (&found["messages"][0]["to_email"], &found["messages"][1]),
+        (&json!("bounced@resend.dev"), &Json::Null)
+    );
 }
 
 #[test]
@@ -175,23 +193,35 @@ fn a_permissive_batch_is_sent_without_what_is_wrong_in_it() {
 #[test]
 fn a_batch_has_an_id_for_each_mail() {
     let mut desk = Desk::new(Delivery::Now);
-    let (answer, facts) = desk.commit(&post("/emails/batch", &json!([mail(&["ann@x.example"]), mail(&["bob@x.example"])])));
+    let (answer, facts) =
+        desk.commit(&post("/emails/batch", &json!([mail(&["ann@x.example"]), mail(&["bob@x.example"])])));
     let body: Json = serde_json::from_slice(&answer.body).unwrap();
-    let ids: BTreeSet<_> = body["data"].as_array().unwrap().iter().map(|sent| sent["id"].as_str().unwrap().to_owned()).collect();
+    let ids: BTreeSet<_> =
+        body["data"].as_array().unwrap().iter().map(|sent| sent["id"].as_str().unwrap().to_owned()).collect();
     assert_eq!(ids, facts.iter().map(|facts| facts.id.clone()).collect());
     assert_eq!(ids.len(), 2);
-    assert_eq!(desk.commit(&post("/emails/batch", &json!([mail(&["ann@x.example"])]))).0.body.get(..8), Some(&b"{\"data\":"[..]));
+    assert_eq!(
+        desk.commit(&post("/emails/batch", &json!([mail(&["ann@x.example"])]))).0.body.get(..8),
+        Some(&b"{\"data\":"[..])
+    );
 }
 
 #[test]
 fn a_mail_over_smtp_is_queued_and_seen_by_all_apis() {
     let mut desk = Desk::new(Delivery::Now);
     let envelope = Envelope { from: "bounce@x.example".to_owned(), to: vec!["Ann@x.example".to_owned()] };
-    let (answer, facts) = desk.commit(&Request::smtp(envelope, b"From: shop@x.example\r\nSubject: Hi\r\n\r\nHello\r\n".to_vec()));
-    assert_eq!((answer.status, String::from_utf8(answer.body).unwrap()), (250, format!("2.0.0 Ok: queued as {}", facts[0].id)));
+    let (answer, facts) = desk
+        .commit(&Request::smtp(envelope, b"From: shop@x.example\r\nSubject: Hi\r\n\r\nHello\r\n".to_vec()));
+    assert_eq!(
+        (answer.status, String::from_utf8(answer.body).unwrap()),
+        (250, format!("2.0.0 Ok: queued as {}", facts[0].id))
+    );
     assert_eq!(facts[0].fields.get("text"), Some(&Value::from("Hello")));
     let (_, list) = desk.get("/emails");
-    assert_eq!((&list["data"][0]["subject"], &list["data"][0]["last_event"]), (&json!("Hi"), &json!("delivered")));
+    assert_eq!(
+        (&list["data"][0]["subject"], &list["data"][0]["last_event"]),
+        (&json!("Hi"), &json!("delivered"))
+    );
     let (_, found) = desk.get("/v3/messages?query=to_email%3D%22ann%40x.example%22");
     assert_eq!(found["messages"][0]["from_email"], "shop@x.example");
 }
@@ -199,11 +229,16 @@ fn a_mail_over_smtp_is_queued_and_seen_by_all_apis() {
 #[test]
 fn the_list_is_paged_from_the_newest() {
     let mut desk = Desk::new(Delivery::Now);
-    let ids: Vec<_> = (0..5).map(|_| id(&desk.commit(&post("/emails", &mail(&["ann@x.example"]))).0)).collect();
+    let ids: Vec<_> =
+        (0..5).map(|_| id(&desk.commit(&post("/emails", &mail(&["ann@x.example"]))).0)).collect();
     let mut page = |query: &str| {
         let (status, list) = desk.get(&format!("/emails{query}"));
         assert_eq!((status, &list["object"]), (200, &json!("list")), "{list}");
-        let places = list["data"].as_array().unwrap().iter().map(|item| ids.iter().position(|id| item["id"] == **id).unwrap());
+        let places = list["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| ids.iter().position(|id| item["id"] == **id).unwrap());
         (places.collect::<Vec<_>>(), list["has_more"].as_bool().unwrap())
     };
     assert_eq!(page(""), (vec![4, 3, 2, 1, 0], false));
@@ -252,12 +287,20 @@ fn failures_and_refusals_are_told_in_the_words_of_the_api() {
     assert_eq!(email.failure(429, &resend, &context).header("retry-after"), Some("1"));
     assert!(body(email.failure(429, &resend, &context)).contains("rate_limit_exceeded"));
     assert!(body(email.failure(500, &resend, &context)).contains("internal_server_error"));
-    assert_eq!(body(email.failure(429, &sendgrid, &context)), r#"{"errors":[{"field":null,"message":"too many requests"}]}"#);
+    assert_eq!(
+        body(email.failure(429, &sendgrid, &context)),
+        r#"{"errors":[{"field":null,"message":"too many requests"}]}"#
+    );
     assert_eq!(email.failure(429, &smtp, &context).status, 450);
     let keyed = sendgrid.clone().header("Authorization", "Bearer x");
-    assert!(body(email.unauthorized(&keyed, &context)).contains("The provided authorization grant is invalid"));
+    assert!(
+        body(email.unauthorized(&keyed, &context)).contains("The provided authorization grant is invalid")
+    );
     assert!(body(email.unauthorized(&resend, &context)).contains("missing_api_key"));
-    assert!(body(email.unauthorized(&resend.header("Authorization", "Bearer x"), &context)).contains("API key is invalid"));
+    assert!(
+        body(email.unauthorized(&resend.header("Authorization", "Bearer x"), &context))
+            .contains("API key is invalid")
+    );
     assert_eq!(email.unauthorized(&smtp, &context).status, 535);
     for status in 400..600 {
         assert_eq!(email.failure(status, &keyed, &context).status, status);
@@ -270,13 +313,19 @@ fn answers_are_dressed_as_those_of_the_real_services() {
     let (email, context) = (Email::default(), context(1));
     let dressed = |request: &Request, status| {
         let mut answer = email.failure(status, request, &context);
-        email.dress(&mut answer, request, &context);
+        email.add_standard_headers(&mut answer, request, &context);
         answer
     };
     let resend = dressed(&Request::new("POST", "/emails"), 429);
-    assert_eq!((resend.header("ratelimit-remaining"), resend.header("Server")), (Some("0"), Some("cloudflare")));
+    assert_eq!(
+        (resend.header("ratelimit-remaining"), resend.header("Server")),
+        (Some("0"), Some("cloudflare"))
+    );
     let sendgrid = dressed(&Request::new("POST", "/v3/mail/send"), 429);
-    assert_eq!((sendgrid.header("X-RateLimit-Remaining"), sendgrid.header("Server")), (Some("0"), Some("nginx")));
+    assert_eq!(
+        (sendgrid.header("X-RateLimit-Remaining"), sendgrid.header("Server")),
+        (Some("0"), Some("nginx"))
+    );
     let smtp = Request::smtp(Envelope { from: String::new(), to: Vec::new() }, Vec::new());
     assert!(dressed(&smtp, 500).headers.is_empty());
 }

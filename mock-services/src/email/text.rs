@@ -10,8 +10,8 @@ const SHOWN: usize = 2_000;
 /// How much of a body is looked at, and how long a text may grow when values are put into it.
 const LONGEST: usize = 16 * 1024;
 
-/// The plain text of a body: the text as it is, or the HTML without its tags; the first 2,000 characters. Where the two say different things, both:
-/// which of them somebody sees is up to their program.
+/// The plain text of a body: the text as it is, or the HTML without its tags; the first 2,000 characters.
+/// Where the two say different things, both: which of them somebody sees is up to their program.
 pub(super) fn plain(text: Option<&str>, html: Option<&str>) -> String {
     let text = text.map(|text| cut(text, LONGEST).replace("\r\n", "\n")).unwrap_or_default();
     let html = html.map(|html| html_to_text(&spaced(cut(html, LONGEST)))).unwrap_or_default();
@@ -43,10 +43,13 @@ fn cut(text: &str, characters: usize) -> &str {
     text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Puts values in place of their tags, all at once. What comes out is bounded, because a short tag can stand for a long value.
+/// Puts values in place of their tags, all at once. What comes out is bounded, because a short tag can stand
+/// for a long value.
 pub(super) fn substituted(text: &str, values: &BTreeMap<String, String>) -> String {
     let tags: Vec<(&String, &String)> = values.iter().filter(|(tag, _)| !tag.is_empty()).collect();
-    let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(tags.iter().map(|(tag, _)| tag.as_str()));
+    let finder = AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(tags.iter().map(|(tag, _)| tag.as_str()));
     let text = cut(text, LONGEST);
     let Ok(finder) = finder else { return text.to_owned() };
     let (mut whole, mut done) = (String::with_capacity(text.len()), 0);
@@ -86,7 +89,10 @@ mod tests {
 
     #[test]
     fn values_take_the_place_of_their_tags() {
-        let values = BTreeMap::from([("-name-".to_owned(), "-order-".to_owned()), ("-order-".to_owned(), "o1".to_owned())]);
+        let values = BTreeMap::from([
+            ("-name-".to_owned(), "-order-".to_owned()),
+            ("-order-".to_owned(), "o1".to_owned()),
+        ]);
         assert_eq!(substituted("Hi -name-, -order- is here", &values), "Hi -order-, o1 is here");
         assert_eq!(substituted("as it is", &BTreeMap::from([(String::new(), "x".to_owned())])), "as it is");
     }

@@ -1,4 +1,5 @@
-//! The door: the first write of each caller waits until every caller has come or has ended, then all are let in at once.
+//! The door: the first write of each caller waits until every caller has come or has ended, then all are let
+//! in at once.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,36 +8,37 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::gone::Gone;
-use crate::ledger::{AtDoor, Event, Ledger};
+use super::gone::ClientGone;
+use crate::ledger::{BarrierEvent, Event, Ledger};
 
 /// Who meets where, and for how long those who came wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DoorOptions {
+pub struct BarrierOptions {
     /// The operation at which the callers meet; the first write of each where there is none.
     pub meet: Option<String>,
-    /// How long the first to come waits at most. Longer than the usual timeouts of clients by default: a client that gives up at the
-    /// moment at which the door opens would leave open what became of its request.
+    /// How long the first to come waits at most. Longer than the usual timeouts of clients by default: a
+    /// client that gives up at the moment at which the door opens would leave open what became of its
+    /// request.
     pub within: Duration,
 }
 
-impl Default for DoorOptions {
+impl Default for BarrierOptions {
     fn default() -> Self {
-        DoorOptions { meet: None, within: Duration::from_secs(25) }
+        BarrierOptions { meet: None, within: Duration::from_secs(25) }
     }
 }
 
 /// The door of one trial, in front of all its services.
 #[derive(Debug)]
-pub(crate) struct Door {
-    options: DoorOptions,
+pub(crate) struct StartBarrier {
+    options: BarrierOptions,
     ledger: Ledger,
-    hall: Mutex<Hall>,
+    hall: Mutex<BarrierState>,
     opened: Notify,
 }
 
 #[derive(Debug)]
-struct Hall {
+struct BarrierState {
     expected: BTreeSet<u32>,
     come: BTreeSet<u32>,
     gave_up: BTreeSet<u32>,
@@ -45,9 +47,9 @@ struct Hall {
     open: bool,
 }
 
-impl Door {
-    pub(crate) fn new(options: DoorOptions, callers: u32, ledger: Ledger) -> Self {
-        let hall = Hall {
+impl StartBarrier {
+    pub(crate) fn new(options: BarrierOptions, callers: u32, ledger: Ledger) -> Self {
+        let hall = BarrierState {
             expected: (1..=callers).collect(),
             come: BTreeSet::new(),
             gave_up: BTreeSet::new(),
@@ -55,7 +57,7 @@ impl Door {
             deadline: None,
             open: false,
         };
-        Door { options, ledger, hall: Mutex::new(hall), opened: Notify::new() }
+        StartBarrier { options, ledger, hall: Mutex::new(hall), opened: Notify::new() }
     }
 
     /// A caller has ended: nobody waits for it any more.
@@ -63,13 +65,13 @@ impl Door {
         let mut hall = self.hall();
         let has_come = hall.come.contains(&caller) || hall.gave_up.contains(&caller);
         if hall.ended.insert(caller) && !has_come && !hall.open {
-            self.note(caller, AtDoor::Absent);
+            self.note(caller, BarrierEvent::Absent);
         }
         self.open_if_complete(&mut hall);
     }
 
     /// Waits where the caller has to; `false` when its client gave up meanwhile.
-    pub(crate) async fn pass(&self, caller: u32, operation: &str, is_write: bool, gone: &Gone) -> bool {
+    pub(crate) async fn pass(&self, caller: u32, operation: &str, is_write: bool, gone: &ClientGone) -> bool {
         let concerned = self.options.meet.as_deref().map_or(is_write, |meet| meet == operation);
         if !concerned {
             return true;
@@ -79,14 +81,14 @@ impl Door {
             let is_first = hall.come.insert(caller);
             if hall.open {
                 if is_first {
-                    self.note(caller, AtDoor::Late);
+                    self.note(caller, BarrierEvent::Late);
                 }
                 return true;
             }
             if !is_first {
                 return true;
             }
-            self.note(caller, AtDoor::Held);
+            self.note(caller, BarrierEvent::Held);
             let within = self.options.within;
             let deadline = *hall.deadline.get_or_insert_with(|| Instant::now() + within);
             self.open_if_complete(&mut hall);
@@ -100,13 +102,13 @@ impl Door {
         // A client that gave up just before the opening must not have an effect.
         let still_there = opened && !gone.has_happened().await;
         if still_there {
-            self.note(caller, AtDoor::Admitted);
+            self.note(caller, BarrierEvent::Admitted);
         } else {
             // When it tries again it is held again, so that it still meets the others.
             let mut hall = self.hall();
             hall.come.remove(&caller);
             hall.gave_up.insert(caller);
-            self.note(caller, AtDoor::GaveUp);
+            self.note(caller, BarrierEvent::GaveUp);
         }
         still_there
     }
@@ -127,19 +129,20 @@ impl Door {
         }
     }
 
-    fn open_if_complete(&self, hall: &mut Hall) {
-        let complete = hall.expected.iter().all(|caller| hall.come.contains(caller) || hall.ended.contains(caller));
+    fn open_if_complete(&self, hall: &mut BarrierState) {
+        let complete =
+            hall.expected.iter().all(|caller| hall.come.contains(caller) || hall.ended.contains(caller));
         if complete && !hall.open {
             hall.open = true;
             self.opened.notify_waiters();
         }
     }
 
-    fn note(&self, caller: u32, what: AtDoor) {
+    fn note(&self, caller: u32, what: BarrierEvent) {
         self.ledger.append(&Event::Door { caller, what });
     }
 
-    fn hall(&self) -> MutexGuard<'_, Hall> {
+    fn hall(&self) -> MutexGuard<'_, BarrierState> {
         self.hall.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -150,13 +153,13 @@ mod tests {
     use crate::clock::Clock;
     use std::sync::Arc;
 
-    fn door(callers: u32, meet: Option<&str>) -> (Arc<Door>, Ledger) {
+    fn door(callers: u32, meet: Option<&str>) -> (Arc<StartBarrier>, Ledger) {
         let ledger = Ledger::new("t", 1, Clock::default());
-        let options = DoorOptions { meet: meet.map(str::to_owned), within: Duration::from_secs(10) };
-        (Arc::new(Door::new(options, callers, ledger.clone())), ledger)
+        let options = BarrierOptions { meet: meet.map(str::to_owned), within: Duration::from_secs(10) };
+        (Arc::new(StartBarrier::new(options, callers, ledger.clone())), ledger)
     }
 
-    fn seen(ledger: &Ledger) -> Vec<(u32, AtDoor)> {
+    fn seen(ledger: &Ledger) -> Vec<(u32, BarrierEvent)> {
         let of_door = |event| match event {
             Event::Door { caller, what } => Some((caller, what)),
             _ => None,
@@ -164,9 +167,9 @@ mod tests {
         ledger.entries().into_iter().filter_map(|entry| of_door(entry.event)).collect()
     }
 
-    async fn comes(door: &Arc<Door>, caller: u32) -> tokio::task::JoinHandle<bool> {
+    async fn comes(door: &Arc<StartBarrier>, caller: u32) -> tokio::task::JoinHandle<bool> {
         let door = Arc::clone(door);
-        tokio::spawn(async move { door.pass(caller, "payment.charge", true, &Gone::default()).await })
+        tokio::spawn(async move { door.pass(caller, "payment.charge", true, &ClientGone::default()).await })
     }
 
     #[tokio::test]
@@ -180,7 +183,7 @@ mod tests {
         assert!(comes(&door, 1).await.await.unwrap(), "a retry passes");
         assert!(comes(&door, 3).await.await.unwrap());
         assert!(one.await.unwrap() && two.await.unwrap());
-        let admitted = seen(&ledger).iter().filter(|(_, what)| *what == AtDoor::Admitted).count();
+        let admitted = seen(&ledger).iter().filter(|(_, what)| *what == BarrierEvent::Admitted).count();
         assert_eq!(admitted, 3);
     }
 
@@ -194,51 +197,62 @@ mod tests {
         door.ended(2);
         assert!(one.await.unwrap());
         assert!(comes(&door, 2).await.await.unwrap());
-        assert_eq!(seen(&ledger), [(1, AtDoor::Held), (2, AtDoor::Absent), (1, AtDoor::Admitted), (2, AtDoor::Late)]);
+        assert_eq!(
+            seen(&ledger),
+            [
+                (1, BarrierEvent::Held),
+                (2, BarrierEvent::Absent),
+                (1, BarrierEvent::Admitted),
+                (2, BarrierEvent::Late)
+            ]
+        );
     }
 
     #[tokio::test]
     async fn a_client_that_gives_up_while_it_is_held_is_told_apart_and_held_again_when_it_comes_again() {
         let (door, ledger) = door(2, None);
-        let gone = Gone::default();
+        let gone = ClientGone::default();
         gone.set();
         assert!(!door.pass(1, "payment.charge", true, &gone).await);
-        assert_eq!(seen(&ledger), [(1, AtDoor::Held), (1, AtDoor::GaveUp)]);
+        assert_eq!(seen(&ledger), [(1, BarrierEvent::Held), (1, BarrierEvent::GaveUp)]);
         let again = comes(&door, 1).await;
         while seen(&ledger).len() < 3 {
             tokio::task::yield_now().await;
         }
         assert!(!again.is_finished());
         assert!(comes(&door, 2).await.await.unwrap() && again.await.unwrap());
-        let met: Vec<u32> =
-            seen(&ledger).iter().filter(|(_, what)| *what == AtDoor::Admitted).map(|(caller, _)| *caller).collect();
+        let met: Vec<u32> = seen(&ledger)
+            .iter()
+            .filter(|(_, what)| *what == BarrierEvent::Admitted)
+            .map(|(caller, _)| *caller)
+            .collect();
         assert_eq!(met.len(), 2);
     }
 
     #[tokio::test]
     async fn one_whose_client_has_left_when_the_door_opens_is_not_let_in() {
         let (door, ledger) = door(1, None);
-        let gone = Gone::attended();
+        let gone = ClientGone::attended();
         let connection = async {
             gone.asked().await;
             gone.set();
         };
         let (passed, ()) = tokio::join!(door.pass(1, "payment.charge", true, &gone), connection);
         assert!(!passed);
-        assert_eq!(seen(&ledger), [(1, AtDoor::Held), (1, AtDoor::GaveUp)]);
+        assert_eq!(seen(&ledger), [(1, BarrierEvent::Held), (1, BarrierEvent::GaveUp)]);
     }
 
     #[tokio::test]
     async fn only_the_operation_that_is_named_is_held() {
         let (door, ledger) = door(2, Some("payment.list"));
-        assert!(door.pass(1, "payment.charge", true, &Gone::default()).await);
+        assert!(door.pass(1, "payment.charge", true, &ClientGone::default()).await);
         assert!(seen(&ledger).is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn those_who_came_are_let_in_when_the_time_is_over() {
         let (door, ledger) = door(2, None);
-        assert!(door.pass(1, "payment.charge", true, &Gone::default()).await);
-        assert_eq!(seen(&ledger), [(1, AtDoor::Held), (1, AtDoor::Admitted)]);
+        assert!(door.pass(1, "payment.charge", true, &ClientGone::default()).await);
+        assert_eq!(seen(&ledger), [(1, BarrierEvent::Held), (1, BarrierEvent::Admitted)]);
     }
 }

@@ -1,4 +1,5 @@
-//! The gate that makes a whole service stand still: while somebody holds it closed, no other request takes another step.
+//! The gate that makes a whole service stand still: while somebody holds it closed, no other request takes
+//! another step.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

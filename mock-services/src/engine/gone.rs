@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Notify;
 
 #[derive(Debug, Default)]
-pub(crate) struct Gone {
+pub(crate) struct ClientGone {
     left: AtomicBool,
     changed: Notify,
     /// Whether a connection answers when it is asked whether its caller is still there.
@@ -14,10 +14,10 @@ pub(crate) struct Gone {
     answered: Notify,
 }
 
-impl Gone {
+impl ClientGone {
     /// One whose connection answers questions.
     pub(crate) fn attended() -> Self {
-        Gone { attended: AtomicBool::new(true), ..Gone::default() }
+        ClientGone { attended: AtomicBool::new(true), ..ClientGone::default() }
     }
 
     pub(crate) fn set(&self) {
@@ -34,7 +34,8 @@ impl Gone {
         }
     }
 
-    /// Whether the caller has left by now. The connection looks at its socket: that the caller has closed it may not have been noticed yet.
+    /// Whether the caller has left by now. The connection looks at its socket: that the caller has closed it
+    /// may not have been noticed yet.
     pub(crate) async fn has_happened(&self) -> bool {
         if self.attended.load(Ordering::SeqCst) && !self.left.load(Ordering::SeqCst) {
             self.asked.notify_one();
@@ -63,14 +64,15 @@ mod tests {
 
     #[tokio::test]
     async fn the_connection_is_asked_and_its_answer_counts() {
-        let gone = Gone::attended();
+        let gone = ClientGone::attended();
         let answering = async {
             gone.asked().await;
             gone.still_there();
             gone.asked().await;
             gone.set();
         };
-        let asking = async { (gone.has_happened().await, gone.has_happened().await, gone.has_happened().await) };
+        let asking =
+            async { (gone.has_happened().await, gone.has_happened().await, gone.has_happened().await) };
         assert_eq!(tokio::join!(asking, answering).0, (false, true, true));
     }
 }

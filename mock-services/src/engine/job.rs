@@ -8,7 +8,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 
 use crate::idempotency::{Keyed, Profile, SentKey, fingerprint};
-use crate::service::{Envelope, Fields, Kind, Operation, Recognised, Request, Service};
+use crate::service::{Envelope, Fields, Kind, Operation, Recognized, Request, Service};
 
 /// Longer values are cut in the ledger: a subject must not be able to fill it.
 const LONGEST_SHOWN: usize = 2_048;
@@ -38,14 +38,15 @@ pub(crate) struct Origin {
 /// A request that the service understood, with all that is needed to decide on it, now or later.
 pub(super) struct Job<S: Service> {
     pub(super) request: Request,
-    pub(super) recognised: Recognised<S::Call>,
+    pub(super) recognised: Recognized<S::Call>,
     pub(super) keyed: Option<Keyed>,
     /// The headers that tell the client, and whether an IETF key came bare or quoted.
     pub(super) client: Fields,
     pub(super) origin: Origin,
     /// The number of this request among those of its caller.
     pub(super) number: u64,
-    /// Stands for the bytes of a write: method, target and body. It tells whether two requests are the same, and is kept nowhere.
+    /// Stands for the bytes of a write: method, target and body. It tells whether two requests are the same,
+    /// and is kept nowhere.
     pub(super) bytes: Option<u64>,
 }
 
@@ -55,7 +56,7 @@ impl<S: Service> Job<S> {
         service: &S,
         profile: Option<Profile>,
         request: Request,
-        recognised: Recognised<S::Call>,
+        recognised: Recognized<S::Call>,
         origin: Origin,
         number: u64,
     ) -> Self {
@@ -88,7 +89,9 @@ impl<S: Service> Job<S> {
 /// A number for the bytes of a request that is the same for the same bytes.
 fn bytes(request: &Request) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
-    for part in [request.method().as_bytes(), request.path().as_bytes(), request.query().as_bytes(), request.bytes()] {
+    for part in
+        [request.method().as_bytes(), request.path().as_bytes(), request.query().as_bytes(), request.bytes()]
+    {
         hasher.write_usize(part.len());
         hasher.write(part);
     }
@@ -99,7 +102,8 @@ fn bytes(request: &Request) -> u64 {
     hasher.finish()
 }
 
-/// The method and the path. Many keys are used at one endpoint: where it is that of the request before, they share it.
+/// The method and the path. Many keys are used at one endpoint: where it is that of the request before, they
+/// share it.
 fn endpoint(request: &Request) -> Arc<str> {
     thread_local! {
         static LAST: RefCell<Arc<str>> = RefCell::new(Arc::from(""));
@@ -115,7 +119,11 @@ fn endpoint(request: &Request) -> Arc<str> {
 }
 
 /// The key as it was sent, for the ledger; whatever the profile makes of it.
-pub(super) fn shown_key<'a, S: Service>(service: &S, request: &'a Request, profile: Profile) -> Option<Cow<'a, str>> {
+pub(super) fn shown_key<'a, S: Service>(
+    service: &S,
+    request: &'a Request,
+    profile: Profile,
+) -> Option<Cow<'a, str>> {
     service.key_of(request).map(|value| match value {
         Cow::Borrowed(value) => shown(SentKey::new(value, profile).key),
         Cow::Owned(value) => Cow::Owned(shown(SentKey::new(&value, profile).key).into_owned()),
@@ -126,7 +134,10 @@ fn client(request: &Request, key_header: &str, profile: Option<Profile>) -> Fiel
     let mut fields = Fields::new();
     for (name, value) in request.headers() {
         // All that tell begin with one of a few letters.
-        let may_tell = matches!(name.as_bytes(), [b'u' | b'U' | b'x' | b'X' | b't' | b'T' | b'r' | b'R' | b'a' | b'A', ..]);
+        let may_tell = matches!(
+            name.as_bytes(),
+            [b'u' | b'U' | b'x' | b'X' | b't' | b'T' | b'r' | b'R' | b'a' | b'A', ..]
+        );
         if may_tell && let Some(telling) = TELLING.iter().find(|telling| telling.eq_ignore_ascii_case(name)) {
             fields.set(*telling, &*shown(value));
         } else if profile == Some(Profile::Ietf) && name.eq_ignore_ascii_case(key_header) {

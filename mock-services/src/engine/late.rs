@@ -1,11 +1,13 @@
-//! Requests that come after the trial has ended: they are written down with what they would have been, and nothing is decided on them.
+//! Requests that come after the trial has ended: they are written down with what they would have been, and
+//! nothing is decided on them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Engine, Origin, job};
 use crate::service::{Fields, Kind, Request, Service};
 
-/// So many late requests of each kind are written down for each service; more of the same kind prove nothing more.
+/// So many late requests of each kind are written down for each service; more of the same kind prove nothing
+/// more.
 const MOST: usize = 32;
 
 /// How many late requests were written down, by kind.
@@ -16,12 +18,13 @@ pub(super) struct LateCounts {
 }
 
 impl<S: Service> Engine<S> {
-    /// Writes down a late request: a write or a read that the service would have looked at, or one that it would have refused.
+    /// Writes down a late request: a write or a read that the service would have looked at, or one that it
+    /// would have refused.
     pub(crate) fn late(&self, request: &Request, origin: Origin) {
         let service = self.service();
         let context = self.context(origin, self.next_number(origin.caller));
         let admitted = self.admits(request.credential().as_deref());
-        let recognised = if admitted { service.recognise(request, &context).ok() } else { None };
+        let recognised = if admitted { service.recognize(request, &context).ok() } else { None };
         let operation = recognised.map(|recognised| &service.operations()[recognised.operation]);
         let kind = match operation.map(|operation| operation.kind) {
             Some(Kind::Write) => "write",
@@ -39,13 +42,20 @@ impl<S: Service> Engine<S> {
 
     /// Writes down something late that is no request.
     pub(crate) fn late_unreadable(&self, origin: Origin) {
-        self.note_late(origin, false, Fields::new().with("service", self.service().name()).with("kind", "unreadable"));
+        self.note_late(
+            origin,
+            false,
+            Fields::new().with("service", self.service().name()).with("kind", "unreadable"),
+        );
     }
 
     /// Writes down a client that came too late to hand over a message by SMTP.
     pub(crate) fn late_message(&self, origin: Origin) {
         let name = self.service().name();
-        let fields = Fields::new().with("service", name).with("kind", "write").with("operation", format!("{name}.send"));
+        let fields = Fields::new()
+            .with("service", name)
+            .with("kind", "write")
+            .with("operation", format!("{name}.send"));
         self.note_late(origin, true, fields.with("method", "SMTP").with("path", ""));
     }
 

@@ -1,5 +1,5 @@
-//! The engine around a service, the same for all of them: it writes the attempt down, asks the fault plan, applies what was
-//! decided now, later, twice, in part or never, and says how the answer goes to the wire.
+//! The engine around a service, the same for all of them: it writes the attempt down, asks the fault plan,
+//! applies what was decided now, later, twice, in part or never, and says how the answer goes to the wire.
 
 mod core;
 mod door;
@@ -29,18 +29,18 @@ use crate::idempotency::Idempotency;
 use crate::ledger::{ClosedBy, Event, Ledger, Numbered, Received};
 use crate::lock::{Apart, lock};
 use crate::service::{Answer, Context, IdSource, Kind, Request, Service};
-use crate::wire::{Delivery, Manner, Ticket};
+use crate::wire::{Delivery, DeliveryMode, PendingReply};
 use crate::yaml::write_duration;
-pub(crate) use door::Door;
-pub use door::DoorOptions;
+pub use door::BarrierOptions;
+pub(crate) use door::StartBarrier;
 use gate::Gate;
-pub(crate) use gone::Gone;
+pub(crate) use gone::ClientGone;
 use job::Job;
 pub(crate) use job::Origin;
 use moments::Moments;
 pub use moments::{Held, Listener, Moment, MomentKind};
 pub(crate) use pause::Pause;
-pub(crate) use still::Still;
+pub(crate) use still::Paused;
 
 /// Which API keys a service takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,8 +63,9 @@ pub(crate) struct EngineOptions {
     pub(crate) plan: Arc<SharedPlan>,
     /// Which effects faults are about; all where there is none.
     pub(crate) intended: Option<IntendedEffects>,
-    pub(crate) door: Option<Arc<Door>>,
-    /// How long a `hang: until-timeout` waits for the caller to leave; as long as the service runs where there is none.
+    pub(crate) door: Option<Arc<StartBarrier>>,
+    /// How long a `hang: until-timeout` waits for the caller to leave; as long as the service runs where
+    /// there is none.
     pub(crate) longest_silence: Option<Duration>,
 }
 
@@ -76,7 +77,7 @@ pub(crate) struct Engine<S: Service> {
     /// Whether keys are treated in the service's own way, in which not every API looks at them.
     own_way: bool,
     plan: Arc<SharedPlan>,
-    door: Option<Arc<Door>>,
+    door: Option<Arc<StartBarrier>>,
     longest_silence: Option<Duration>,
     core: Apart<Mutex<Core<S>>>,
     gate: Gate,
@@ -116,11 +117,23 @@ struct Done {
 
 impl<S: Service> Engine<S> {
     pub(crate) fn new(service: S, options: EngineOptions) -> Arc<Self> {
-        let EngineOptions { seed, clock, callers, access, idempotency, ledger, plan, intended, door, longest_silence } = options;
+        let EngineOptions {
+            seed,
+            clock,
+            callers,
+            access,
+            idempotency,
+            ledger,
+            plan,
+            intended,
+            door,
+            longest_silence,
+        } = options;
         let own_way = idempotency.is_none();
         let idempotency = idempotency.unwrap_or_else(|| service.idempotency());
         let ids = IdSource::new(seed, service.name());
-        let setting = Arc::new(Setting { service, ids, clock, ledger, intended, timers_wait: AtomicBool::new(false) });
+        let setting =
+            Arc::new(Setting { service, ids, clock, ledger, intended, timers_wait: AtomicBool::new(false) });
         let engine = Arc::new(Engine {
             core: Apart(Mutex::new(Core::new(Arc::clone(&setting), idempotency))),
             setting,
@@ -168,7 +181,12 @@ impl<S: Service> Engine<S> {
     /// Writes down that a connection which carried requests ends.
     pub(crate) fn closed(&self, origin: Origin, by: ClosedBy) {
         let Origin { caller, connection } = origin;
-        self.ledger().append(&Event::Closed { service: self.service().name().into(), connection, caller, by });
+        self.ledger().append(&Event::Closed {
+            service: self.service().name().into(),
+            connection,
+            caller,
+            by,
+        });
     }
 
     /// Makes the service stand still at moments of this kind until the listener lets go.
@@ -188,24 +206,30 @@ impl<S: Service> Engine<S> {
     }
 
     /// Makes the service stand still until what is given back is dropped.
-    pub(crate) async fn stop_still(self: Arc<Self>) -> Still<S> {
+    pub(crate) async fn pause(self: Arc<Self>) -> Paused<S> {
         self.enter(|_| self.gate.close()).await;
-        Still(self)
+        Paused(self)
     }
 
     /// Takes a request all the way to what is to be sent.
-    pub(crate) async fn handle(self: &Arc<Self>, request: Request, origin: Origin, gone: &Gone) -> Delivery<'_> {
+    pub(crate) async fn handle(
+        self: &Arc<Self>,
+        request: Request,
+        origin: Origin,
+        gone: &ClientGone,
+    ) -> Delivery<'_> {
         let service = self.service();
         let number = self.next_number(origin.caller);
         let context = self.context(origin, number);
         // Over SMTP the session has asked for the secret before it took the message.
         if request.envelope().is_none() && !self.admits(request.credential().as_deref()) {
-            // Whoever asks the wrong service has a key for another one, and must not be sent to look for the mistake there.
+            // Whoever asks the wrong service has a key for another one, and must not be sent to look for the
+            // mistake there.
             let answer = service.no_endpoint(&request, &context);
             let answer = answer.unwrap_or_else(|| service.unauthorized(&request, &context));
             return self.turned_away(&request, origin, &context, answer).await;
         }
-        let recognised = match service.recognise(&request, &context) {
+        let recognised = match service.recognize(&request, &context) {
             Ok(recognised) => recognised,
             Err(answer) => return self.turned_away(&request, origin, &context, answer).await,
         };
@@ -226,7 +250,9 @@ impl<S: Service> Engine<S> {
             }
             First::Done(done) => done,
             First::Standing(struck) => {
-                self.moments.hold(&self.moment(MomentKind::Received, cause(&job, struck.attempt, struck.operation))).await;
+                self.moments
+                    .hold(&self.moment(MomentKind::Received, cause(&job, struck.attempt, struck.operation)))
+                    .await;
                 let done = self.while_standing(|core| {
                     let judgement = core.judge(&job, 0);
                     self.finish(core, &job, Struck { judgement, ..struck })
@@ -240,7 +266,9 @@ impl<S: Service> Engine<S> {
         if self.moments.wanted(MomentKind::BeforeReply) {
             // Closed while the core is held, so that nobody slips in between.
             self.enter(|_| self.gate.close()).await;
-            self.moments.hold(&self.moment(MomentKind::BeforeReply, cause(&job, done.attempt, done.operation))).await;
+            self.moments
+                .hold(&self.moment(MomentKind::BeforeReply, cause(&job, done.attempt, done.operation)))
+                .await;
             self.gate.open();
         } else {
             self.gate.passed().await;
@@ -248,8 +276,15 @@ impl<S: Service> Engine<S> {
         self.delivery(&job, &context, done)
     }
 
-    /// Refuses a request before the state is looked at. It has come all the same, so whatever waits for requests counts it.
-    async fn turned_away(&self, request: &Request, origin: Origin, context: &Context, answer: Answer) -> Delivery<'static> {
+    /// Refuses a request before the state is looked at. It has come all the same, so whatever waits for
+    /// requests counts it.
+    async fn turned_away(
+        &self,
+        request: &Request,
+        origin: Origin,
+        context: &Context,
+        answer: Answer,
+    ) -> Delivery<'static> {
         let (delivery, committed) = self
             .enter(|core| {
                 core.count();
@@ -265,7 +300,8 @@ impl<S: Service> Engine<S> {
     fn receive(&self, core: &mut Core<S>, job: &Arc<Job<S>>) -> First<S::Effect> {
         core.count();
         let judgement = core.judge(job, 0);
-        let stale = if matches!(judgement, Judgement::Refused(_)) { self.strike_refused(core, job) } else { None };
+        let stale =
+            if matches!(judgement, Judgement::Refused(_)) { self.strike_refused(core, job) } else { None };
         let judgement = match judgement {
             Judgement::Refused(refusal) if stale.is_none() => {
                 let answer = core.refused(job, refusal);
@@ -329,7 +365,8 @@ impl<S: Service> Engine<S> {
         let Struck { attempt, operation, fault, judgement } = struck;
         let cause = cause(job, attempt, operation);
         if let Some(Reply::Stale(lag)) = fault.as_ref().map(|fault| &fault.reply) {
-            // A read, so there is nothing to commit; nor is it refused where the present state would refuse it.
+            // A read, so there is nothing to commit; nor is it refused where the present state would refuse
+            // it.
             let answer = core.stale(job, *lag);
             let committed = self.ripened(core, None);
             return Done { attempt, operation, fault, answer, replay: false, committed };
@@ -339,8 +376,9 @@ impl<S: Service> Engine<S> {
             Some(Reply::Status(status)) => Some(status),
             _ => None,
         };
-        let with_status =
-            |truth: &Answer| status.map(|status| reply::with_status(self.service(), status, truth, &job.request, &context));
+        let with_status = |truth: &Answer| {
+            status.map(|status| reply::with_status(self.service(), status, truth, &job.request, &context))
+        };
         let kept = match (&judgement, status) {
             (Judgement::Fresh(accepted), Some(status)) if status.kept => with_status(&accepted.answer),
             (Judgement::Rest { answer, .. }, Some(status)) if status.kept => with_status(answer),
@@ -353,10 +391,10 @@ impl<S: Service> Engine<S> {
         Done { attempt, operation, fault, answer, replay: carried.replay, committed }
     }
 
-    /// Commits what has become due. Where a listener wants to hear of commits, `own` among them, the gate is closed until
-    /// [`Engine::stand_still`] has told it.
+    /// Commits what has become due. Where a listener wants to hear of commits, `own` among them, the gate is
+    /// closed until [`Engine::stand_still`] has told it.
     fn ripened(&self, core: &mut Core<S>, own: Option<Cause>) -> Vec<Cause> {
-        let late = core.ripen();
+        let late = core.commit_due();
         if (own.is_none() && late.is_empty()) || !self.moments.wanted(MomentKind::Committed) {
             return Vec::new();
         }
@@ -376,21 +414,23 @@ impl<S: Service> Engine<S> {
 
     fn delivery(&self, job: &Job<S>, context: &Context, done: Done) -> Delivery<'_> {
         let Done { attempt, operation, fault, mut answer, replay, .. } = done;
-        let is_own = !matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Status(_) | Reply::Stale(_)));
+        let is_own =
+            !matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Status(_) | Reply::Stale(_)));
         let shows_replay = replay && is_own;
         if shows_replay {
             reply::mark_replayed(&mut answer, self.idempotency.profile);
         }
-        self.service().dress(&mut answer, &job.request, context);
+        self.service().add_standard_headers(&mut answer, &job.request, context);
         let longest = self.longest_silence;
         let silence = fault.as_ref().and_then(|fault| reply::silence(&fault.reply));
-        let (manner, word) =
-            fault.map_or((Manner::Whole, "ok"), |fault| (reply::manner(&fault.reply, longest), fault.reply.word()));
+        let (manner, word) = fault.map_or((DeliveryMode::Whole, "ok"), |fault| {
+            (reply::manner(&fault.reply, longest), fault.reply.word())
+        });
         let pause = self.moments.wanted(MomentKind::LastByte).then(|| {
             let moment = self.moment(MomentKind::LastByte, cause(job, attempt, operation));
             Pause { moments: &self.moments, gate: &self.gate, moment }
         });
-        let ticket = Ticket::new(self.ledger(), attempt, word, &answer, shows_replay, pause);
+        let ticket = PendingReply::new(self.ledger(), attempt, word, &answer, shows_replay, pause);
         let ticket = match silence {
             Some(end) => ticket.silent(end),
             None => ticket,
@@ -420,7 +460,8 @@ impl<S: Service> Engine<S> {
             self.gate.passed().await;
             let mut core = self.lock();
             if !self.gate.is_closed() {
-                // Dropped before the core is let go: in the ledger everything stands in the order in which it was decided.
+                // Dropped before the core is let go: in the ledger everything stands in the order in which it
+                // was decided.
                 let _together = self.ledger().together();
                 return step(&mut core);
             }
@@ -442,7 +483,8 @@ impl<S: Service> Engine<S> {
 
     /// Starts a timer for each thing that was put off by the clock since the last time.
     fn start_timers(self: &Arc<Self>) {
-        // Looked at before it is taken, because hardly anything is ever put off, and what is only read need not be passed around.
+        // Looked at before it is taken, because hardly anything is ever put off, and what is only read need
+        // not be passed around.
         let wait = &self.setting.timers_wait;
         if !wait.load(Ordering::Acquire) || !wait.swap(false, Ordering::AcqRel) {
             return;
@@ -457,7 +499,7 @@ impl<S: Service> Engine<S> {
                 if let Some(engine) = engine.upgrade() {
                     let committed = engine
                         .enter(|core| {
-                            core.rings(id);
+                            core.timer_fired(id);
                             engine.ripened(core, None)
                         })
                         .await;

@@ -14,9 +14,11 @@ pub enum MomentKind {
     Committed,
     /// All that is left to do is to answer, in whatever way.
     BeforeReply,
-    /// All but the last byte of the reply has been sent. A reply of which no byte is sent (`drop`, `reset`, `hang`) has no such moment.
+    /// All but the last byte of the reply has been sent. A reply of which no byte is sent (`drop`, `reset`,
+    /// `hang`) has no such moment.
     LastByte,
-    /// The last byte of the reply has been sent too, or could not be: [`Moment::sent`] says which. Follows every `LastByte`.
+    /// The last byte of the reply has been sent too, or could not be: [`Moment::sent`] says which. Follows
+    /// every `LastByte`.
     AfterReply,
 }
 

@@ -8,7 +8,8 @@ use crate::service::Answer;
 const LONGEST: usize = 300;
 
 /// Where the bodies of errors have their message, each before those that say less.
-const MESSAGES: [&str; 6] = ["/error/message", "/detail", "/message", "/errors/0/message", "/title", "/error"];
+const MESSAGES: [&str; 6] =
+    ["/error/message", "/detail", "/message", "/errors/0/message", "/title", "/error"];
 
 /// What a refusal says; `None` where it says nothing that a person would read.
 pub(super) fn reason(answer: &Answer) -> Option<String> {
@@ -18,7 +19,8 @@ pub(super) fn reason(answer: &Answer) -> Option<String> {
         Ok(value) => message(&value).unwrap_or_else(|| value.to_string()),
         Err(_) => String::from_utf8(body).ok()?,
     };
-    let plain: String = text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
+    let plain: String =
+        text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
     let plain = plain.trim();
     // A page says nothing in its first words.
     if plain.is_empty() || plain.starts_with('<') {
@@ -51,7 +53,10 @@ mod tests {
     #[test]
     fn the_message_is_found_where_each_vendor_has_it() {
         for (body, said) in [
-            (json!({"error": {"message": "No such charge: 'ch_1'", "type": "invalid_request_error"}}), "No such charge: 'ch_1'"),
+            (
+                json!({"error": {"message": "No such charge: 'ch_1'", "type": "invalid_request_error"}}),
+                "No such charge: 'ch_1'",
+            ),
             (
                 json!({"statusCode": 422, "message": "Missing `to` field.", "name": "missing_required_field"}),
                 "Missing `to` field.",
@@ -60,8 +65,14 @@ mod tests {
                 json!({"errors": [{"message": "The from object must be provided.", "field": "from"}]}),
                 "The from object must be provided.",
             ),
-            (json!({"message": "Validation Failed", "errors": ["It is active."]}), "Validation Failed: It is active."),
-            (json!({"message": "Validation Failed", "errors": [{"message": "No state."}]}), "Validation Failed: No state."),
+            (
+                json!({"message": "Validation Failed", "errors": ["It is active."]}),
+                "Validation Failed: It is active.",
+            ),
+            (
+                json!({"message": "Validation Failed", "errors": [{"message": "No state."}]}),
+                "Validation Failed: No state.",
+            ),
             (json!({"type": "about:blank", "title": "Conflict", "detail": "It is locked."}), "It is locked."),
             (json!({"error": "it is closed"}), "it is closed"),
             (json!({"fault": 7}), "{\"fault\":7}"),
@@ -72,7 +83,10 @@ mod tests {
 
     #[test]
     fn a_text_is_its_own_reason_and_a_page_or_nothing_has_none() {
-        assert_eq!(reason(&Answer::bare(535, "5.7.8 Authentication failed\r\n")).as_deref(), Some("5.7.8 Authentication failed"));
+        assert_eq!(
+            reason(&Answer::bare(535, "5.7.8 Authentication failed\r\n")).as_deref(),
+            Some("5.7.8 Authentication failed")
+        );
         assert_eq!(reason(&Answer::text(502, "text/html", "<html></html>")), None);
         assert_eq!(reason(&Answer::empty(404)), None);
     }
@@ -80,6 +94,9 @@ mod tests {
     #[test]
     fn a_long_reason_is_cut_and_has_no_control_characters() {
         let said = of(&json!({"message": format!("a\u{1b}[31m{}", "é".repeat(1000))})).unwrap();
-        assert!(said.ends_with('…') && said.chars().count() == LONGEST + 1 && !said.contains('\u{1b}'), "{said}");
+        assert!(
+            said.ends_with('…') && said.chars().count() == LONGEST + 1 && !said.contains('\u{1b}'),
+            "{said}"
+        );
     }
 }

@@ -6,11 +6,18 @@ use super::job::{self, Origin};
 use super::{Engine, reason};
 use crate::ledger::Event;
 use crate::service::{Answer, Context, Request, Service};
-use crate::wire::{Delivery, Manner};
+use crate::wire::{Delivery, DeliveryMode};
 
 impl<S: Service> Engine<S> {
-    /// Writes down something that was refused before it became a request. The status is 0 where none was sent.
-    pub(crate) fn refused_on_the_wire(&self, origin: Origin, method: &str, status: u16, reason: Option<&str>) {
+    /// Writes down something that was refused before it became a request. The status is 0 where none was
+    /// sent.
+    pub(crate) fn refused_on_the_wire(
+        &self,
+        origin: Origin,
+        method: &str,
+        status: u16,
+        reason: Option<&str>,
+    ) {
         self.ledger().append(&Event::Refused {
             service: self.service().name().into(),
             operation: None,
@@ -36,7 +43,7 @@ impl<S: Service> Engine<S> {
     ) -> Delivery<'static> {
         let service = self.service();
         let reason = reason::reason(&answer);
-        service.dress(&mut answer, request, context);
+        service.add_standard_headers(&mut answer, request, context);
         self.ledger().append(&Event::Refused {
             service: Cow::Borrowed(service.name()),
             operation: operation.map(|name| Cow::Borrowed(name.as_ref())),
@@ -49,6 +56,6 @@ impl<S: Service> Engine<S> {
             reason: reason.map(Cow::Owned),
             unsupported: answer.lacks().map(Cow::Borrowed),
         });
-        Delivery { answer, manner: Manner::Whole, ticket: None }
+        Delivery { answer, manner: DeliveryMode::Whole, ticket: None }
     }
 }

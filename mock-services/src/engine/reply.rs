@@ -6,7 +6,7 @@ use crate::fault::{Reply, StatusReply};
 use crate::idempotency::Profile;
 use crate::ledger::SilenceEnd;
 use crate::service::{Answer, Context, Request, Service};
-use crate::wire::Manner;
+use crate::wire::DeliveryMode;
 
 /// Whose doing it is when the service ends the silence of this reply; `None` where it is no silence.
 pub(super) fn silence(reply: &Reply) -> Option<SilenceEnd> {
@@ -18,17 +18,17 @@ pub(super) fn silence(reply: &Reply) -> Option<SilenceEnd> {
 }
 
 /// How the bytes of an answer are handed over. `longest` bounds a silence that lasts until the caller leaves.
-pub(super) fn manner(reply: &Reply, longest: Option<Duration>) -> Manner {
+pub(super) fn manner(reply: &Reply, longest: Option<Duration>) -> DeliveryMode {
     match reply {
-        Reply::Ok | Reply::Status(_) | Reply::Stale(_) => Manner::Whole,
-        Reply::Delay(time) => Manner::Delay(*time),
-        Reply::Drop => Manner::Drop,
-        Reply::Reset => Manner::Reset,
-        Reply::Hang { release } => Manner::Hang(release.or(longest)),
-        Reply::Truncate(framing) => Manner::Truncate(*framing),
-        Reply::Garble => Manner::Garble,
-        Reply::Drip(time) => Manner::Drip(*time),
-        Reply::Oversize(size) => Manner::Oversize(*size),
+        Reply::Ok | Reply::Status(_) | Reply::Stale(_) => DeliveryMode::Whole,
+        Reply::Delay(time) => DeliveryMode::Delay(*time),
+        Reply::Drop => DeliveryMode::Drop,
+        Reply::Reset => DeliveryMode::Reset,
+        Reply::Hang { release } => DeliveryMode::Hang(release.or(longest)),
+        Reply::Truncate(framing) => DeliveryMode::Truncate(*framing),
+        Reply::Garble => DeliveryMode::Garble,
+        Reply::Drip(time) => DeliveryMode::Drip(*time),
+        Reply::Oversize(size) => DeliveryMode::Oversize(*size),
     }
 }
 
@@ -47,7 +47,8 @@ pub(super) fn with_status<S: Service>(
     request: &Request,
     context: &Context,
 ) -> Answer {
-    let mut answer = if wanted.status < 300 { truth.clone() } else { service.failure(wanted.status, request, context) };
+    let mut answer =
+        if wanted.status < 300 { truth.clone() } else { service.failure(wanted.status, request, context) };
     if wanted.status < 300 {
         answer.status = wanted.status;
     }

@@ -7,12 +7,12 @@ use super::Engine;
 use crate::service::Service;
 
 /// A service that stands still: nobody takes another step in it.
-pub(crate) struct Still<S: Service>(pub(super) Arc<Engine<S>>);
+pub(crate) struct Paused<S: Service>(pub(super) Arc<Engine<S>>);
 
-impl<S: Service> Still<S> {
+impl<S: Service> Paused<S> {
     /// Forgets everything that was committed.
     pub(crate) fn reset(&self) {
-        let Still(engine) = self;
+        let Paused(engine) = self;
         engine.while_standing(|core| {
             core.restart(engine.idempotency);
             // Ids begin anew, too: the same requests are answered as they were the first time.
@@ -24,7 +24,7 @@ impl<S: Service> Still<S> {
     }
 }
 
-impl<S: Service> Drop for Still<S> {
+impl<S: Service> Drop for Paused<S> {
     fn drop(&mut self) {
         self.0.gate.open();
     }

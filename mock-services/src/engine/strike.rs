@@ -19,13 +19,19 @@ impl<S: Service> Engine<S> {
         let attempt = self.ledger().next_attempt();
         let struck = self.plan.armed().and_then(|mut plan| {
             // A part needs at least two, and something new: on anything else the fault has not fired.
-            let asked = Attempt { intended: core.is_intended(job, judgement), ..asked(job, operation, attempt.number) };
-            plan.strike(&asked, |fault| !matches!(fault.commit, Commit::Part(_)) || core.countable(judgement) >= 2)
+            let asked = Attempt {
+                intended: core.is_intended(job, judgement),
+                ..asked(job, operation, attempt.number)
+            };
+            plan.strike(&asked, |fault| {
+                !matches!(fault.commit, Commit::Part(_)) || core.countable(judgement) >= 2
+            })
         });
         (attempt, struck)
     }
 
-    /// A read that is refused as things stand is an attempt where a stale read strikes it and the older state would answer.
+    /// A read that is refused as things stand is an attempt where a stale read strikes it and the older state
+    /// would answer.
     pub(super) fn strike_refused(&self, core: &Core<S>, job: &Job<S>) -> Option<(Numbered, usize, Fault)> {
         let operation = job.operation(self.service());
         if operation.kind != Kind::Read {
@@ -42,5 +48,11 @@ impl<S: Service> Engine<S> {
 
 /// The attempt as the plan sees it.
 fn asked<'a, S: Service>(job: &'a Job<S>, operation: &'a Operation, id: u64) -> Attempt<'a> {
-    Attempt { id, operation: &operation.name, caller: job.origin.caller, fields: &job.recognised.fields, intended: true }
+    Attempt {
+        id,
+        operation: &operation.name,
+        caller: job.origin.caller,
+        fields: &job.recognised.fields,
+        intended: true,
+    }
 }

@@ -1,5 +1,5 @@
-//! Whether a fault makes sense for the services at hand. It knows no YAML: what it objects to names a part of the fault, and
-//! whoever read the fault knows where that part stood.
+//! Whether a fault makes sense for the services at hand. It knows no YAML: what it objects to names a part of
+//! the fault, and whoever read the fault knows where that part stood.
 
 use std::time::Duration;
 
@@ -29,15 +29,17 @@ pub struct Objection {
     pub help: String,
 }
 
-/// What speaks against a list of faults: the number of each fault that it concerns, from 0, and the objection.
+/// What speaks against a list of faults: the number of each fault that it concerns, from 0, and the
+/// objection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.told())]
 pub struct Objections(pub Vec<(usize, Objection)>);
 
 impl Objections {
     fn told(&self) -> String {
-        let tell =
-            |(fault, objection): &(usize, Objection)| format!("fault {}: {}; {}", fault + 1, objection.message, objection.help);
+        let tell = |(fault, objection): &(usize, Objection)| {
+            format!("fault {}: {}; {}", fault + 1, objection.message, objection.help)
+        };
         self.0.iter().map(tell).collect::<Vec<_>>().join("\n")
     }
 }
@@ -80,13 +82,19 @@ pub fn check(fault: &Fault, operations: &[Operation], callers: Option<u32>) -> V
     found.0
 }
 
-/// The same for a list of faults, each objection with the number of its fault; also tells which can never fire.
+/// The same for a list of faults, each objection with the number of its fault; also tells which can never
+/// fire.
 #[must_use]
-pub fn check_all(faults: &[Fault], operations: &[Operation], callers: Option<u32>) -> Vec<(usize, Objection)> {
+pub fn check_all(
+    faults: &[Fault],
+    operations: &[Operation],
+    callers: Option<u32>,
+) -> Vec<(usize, Objection)> {
     check_behind(&[], faults, operations, callers)
 }
 
-/// The same for faults that are armed behind others, of which `left` are the attempts that they have not seen yet.
+/// The same for faults that are armed behind others, of which `left` are the attempts that they have not seen
+/// yet.
 pub(crate) fn check_behind(
     left: &[Fault],
     faults: &[Fault],
@@ -98,8 +106,10 @@ pub(crate) fn check_behind(
     for (index, fault) in faults.iter().enumerate() {
         all.extend(check(fault, operations, callers).into_iter().map(|objection| (index, objection)));
         if let Some(earlier) = taken(fault, &earlier_ones) {
-            let message =
-                format!("this fault can never fire: an earlier one takes all of its attempts, `{}`", shown(&earlier.to_string()));
+            let message = format!(
+                "this fault can never fire: an earlier one takes all of its attempts, `{}`",
+                shown(&earlier.to_string())
+            );
             let help = "choose other attempts, put it first, or delete one of the two".to_owned();
             all.push((index, Objection { part: Part::Attempt, message, help }));
         }
@@ -132,7 +142,12 @@ impl Findings {
     fn operation(&mut self, fault: &Fault, operation: &Operation, operations: &[Operation]) {
         let name = &operation.name;
         let others = |fits: fn(&Operation) -> bool| {
-            listed(operations.iter().filter(|operation| fits(operation)).map(|operation| operation.name.as_ref()))
+            listed(
+                operations
+                    .iter()
+                    .filter(|operation| fits(operation))
+                    .map(|operation| operation.name.as_ref()),
+            )
         };
         let is_read = operation.kind == Kind::Read;
         if is_read && fault.commit != Commit::Now {
@@ -152,7 +167,11 @@ impl Findings {
             } else {
                 "use `now` or `never`; none of these services has an operation on a list".to_owned()
             };
-            self.object(Part::Commit, format!("{name} makes one effect, so no part of it can be committed"), help);
+            self.object(
+                Part::Commit,
+                format!("{name} makes one effect, so no part of it can be committed"),
+                help,
+            );
         }
         match &fault.reply {
             Reply::Stale(_) if !is_read => self.object(
@@ -171,8 +190,14 @@ impl Findings {
 
     fn fields(&mut self, trigger: &Trigger, operation: &Operation) {
         let known = || operation.fields.iter().map(|name| name.as_ref());
-        for (index, (field, _)) in trigger.fields.iter().enumerate().filter(|(_, (field, _))| !operation.has_field(field)) {
-            let message = format!("requests of {} have no field `{}`, so this would never fire", operation.name, shown(field));
+        for (index, (field, _)) in
+            trigger.fields.iter().enumerate().filter(|(_, (field, _))| !operation.has_field(field))
+        {
+            let message = format!(
+                "requests of {} have no field `{}`, so this would never fire",
+                operation.name,
+                shown(field)
+            );
             let help = match nearest(field, known()) {
                 _ if operation.fields.is_empty() => "leave it out of `where`".to_owned(),
                 Some(near) => format!("did you mean `{near}`? it can be {}", listed(known())),
@@ -192,10 +217,18 @@ impl Findings {
                 );
             }
             Attempts::These(numbers) if numbers.contains(&0) => {
-                self.object(Part::Attempt, "there is no attempt 0: attempts are counted from 1", "write 1 for the first");
+                self.object(
+                    Part::Attempt,
+                    "there is no attempt 0: attempts are counted from 1",
+                    "write 1 for the first",
+                );
             }
             Attempts::Span(0, _) => {
-                self.object(Part::Attempt, "there is no attempt 0: attempts are counted from 1", "begin with 1");
+                self.object(
+                    Part::Attempt,
+                    "there is no attempt 0: attempts are counted from 1",
+                    "begin with 1",
+                );
             }
             Attempts::Span(first, last) if first > last => {
                 let message = format!("{first}..{last} holds no attempt: the first number is the larger");
@@ -204,12 +237,20 @@ impl Findings {
             _ => {}
         }
         match (trigger.caller, callers) {
-            (Some(0), _) => {
-                self.object(Part::Caller, "there is no caller 0: callers are counted from 1", "write 1 for the first")
-            }
+            (Some(0), _) => self.object(
+                Part::Caller,
+                "there is no caller 0: callers are counted from 1",
+                "write 1 for the first",
+            ),
             (Some(caller), Some(callers)) if caller > callers => {
-                let message = format!("there is no caller {caller}: callers are counted from 1, and the last is {callers}");
-                self.object(Part::Caller, message, "choose one of them, or leave `caller` out to mean anyone");
+                let message = format!(
+                    "there is no caller {caller}: callers are counted from 1, and the last is {callers}"
+                );
+                self.object(
+                    Part::Caller,
+                    message,
+                    "choose one of them, or leave `caller` out to mean anyone",
+                );
             }
             _ => {}
         }
@@ -217,21 +258,34 @@ impl Findings {
             && !(chance > 0.0 && chance <= 1.0)
         {
             let help = "0.2 is one time in five; leave `chance` out to mean always";
-            self.object(Part::Chance, format!("a chance is above 0 and at most 1, and this is {chance:?}"), help);
+            self.object(
+                Part::Chance,
+                format!("a chance is above 0 and at most 1, and this is {chance:?}"),
+                help,
+            );
         }
     }
 
     fn commit(&mut self, commit: Commit) {
         match commit {
             Commit::Part(fraction) if !(fraction > 0.0 && fraction < 1.0) => {
-                let message = format!("a part is more than nothing and less than all, and this is {fraction:?}");
-                self.object(Part::Commit, message, "choose a number between 0 and 1, or write `never` or `now`");
+                let message =
+                    format!("a part is more than nothing and less than all, and this is {fraction:?}");
+                self.object(
+                    Part::Commit,
+                    message,
+                    "choose a number between 0 and 1, or write `never` or `now`",
+                );
             }
             Commit::LaterWithin(first, last) if first >= last => {
                 let (first, last) = (write_duration(first), write_duration(last));
-                let message = format!("no time lies between {first} and {last}: the first must be the shorter");
-                let help =
-                    if first == last { format!("write {{later: {first}}}") } else { format!("write {{later: {last}..{first}}}") };
+                let message =
+                    format!("no time lies between {first} and {last}: the first must be the shorter");
+                let help = if first == last {
+                    format!("write {{later: {first}}}")
+                } else {
+                    format!("write {{later: {last}..{first}}}")
+                };
                 self.object(Part::Commit, message, help);
             }
             Commit::Later(After::Requests(0)) => {
@@ -253,7 +307,8 @@ impl Findings {
             }
             Reply::Oversize(size) if !(SMALLEST_OVERSIZE..=LARGEST_OVERSIZE).contains(size) => {
                 let (least, most) = (write_size(SMALLEST_OVERSIZE), write_size(LARGEST_OVERSIZE));
-                let message = format!("a reply of {} cannot be sent: it can have {least} to {most}", write_size(*size));
+                let message =
+                    format!("a reply of {} cannot be sent: it can have {least} to {most}", write_size(*size));
                 self.object(Part::Reply, message, "6MB is more than many clients and platforms take");
             }
             Reply::Status(reply) => self.status(reply, fault.commit),
@@ -263,8 +318,16 @@ impl Findings {
 
     fn wait(&mut self, word: &str, time: Duration) {
         if time > LONGEST {
-            let message = format!("a {word} of {} is too long: at most {}", write_duration(time), write_duration(LONGEST));
-            self.object(Part::Reply, message, "no caller waits so long; for a reply that never comes write `drop` or `hang`");
+            let message = format!(
+                "a {word} of {} is too long: at most {}",
+                write_duration(time),
+                write_duration(LONGEST)
+            );
+            self.object(
+                Part::Reply,
+                message,
+                "no caller waits so long; for a reply that never comes write `drop` or `hang`",
+            );
         }
     }
 
@@ -275,7 +338,11 @@ impl Findings {
             self.object(Part::Reply, format!("{status} is no final status"), help);
         }
         if matches!(status, 204 | 304) && reply.body.as_ref().is_some_and(|body| !body.is_empty()) {
-            self.object(Part::Reply, format!("an answer with the status {status} has no body"), "leave `body` out");
+            self.object(
+                Part::Reply,
+                format!("an answer with the status {status} has no body"),
+                "leave `body` out",
+            );
         }
         if reply.kept && matches!(commit, Commit::Later(_) | Commit::LaterWithin(..)) {
             self.object(
@@ -299,12 +366,14 @@ impl Findings {
             self.object(Part::Reply, format!("`{name}` is set by the wire and cannot be chosen"), help);
         }
         if value.chars().any(|character| character.is_control() && character != '\t') {
-            let message = format!("the header `{}` has a value with a line break or another control character", shown(name));
+            let message = format!(
+                "the header `{}` has a value with a line break or another control character",
+                shown(name)
+            );
             self.object(Part::Reply, message, "write it on one line");
         }
     }
 }
 
 #[cfg(test)]
-#[path = "check_tests.rs"]
 mod tests;

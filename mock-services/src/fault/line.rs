@@ -1,5 +1,5 @@
-//! A fault on one line, for the command line: `payment.charge#1 commit=now reply=drop`. The line is cut into words, the words
-//! are made into the tree that YAML would have given, and the rest is the same as for YAML.
+//! A fault on one line, for the command line: `payment.charge#1 commit=now reply=drop`. The line is cut into
+//! words, the words are made into the tree that YAML would have given, and the rest is the same as for YAML.
 
 use super::{Fault, Placed, check_placed, read_fault};
 use crate::service::Operation;
@@ -7,7 +7,8 @@ use crate::yaml::{Key, Kind, Node, Problems, Reader, Source, Span, parse_part, s
 
 const FORM: &str = "write it as payment.charge#1 commit=now reply=drop";
 
-/// Reads and checks a fault on one line. Values are YAML on one line, so `reply={status: 503}` may hold spaces.
+/// Reads and checks a fault on one line. Values are YAML on one line, so `reply={status: 503}` may hold
+/// spaces.
 pub fn read_line(line: &Source, operations: &[Operation], callers: Option<u32>) -> Result<Fault, Problems> {
     let reader = Reader::new(line);
     let placed = read_unchecked(&reader);
@@ -49,7 +50,9 @@ impl<'a> Tree<'a> {
     fn head(&mut self, word: Span) {
         let text = self.text(word);
         let (on, attempt) = match text.find('#') {
-            Some(at) => (Span::new(word.start, word.start + at), Some(Span::new(word.start + at + 1, word.end))),
+            Some(at) => {
+                (Span::new(word.start, word.start + at), Some(Span::new(word.start + at + 1, word.end)))
+            }
             None => (word, None),
         };
         let name = self.text(on).to_owned();
@@ -93,7 +96,11 @@ impl<'a> Tree<'a> {
             None => (&mut self.entries, name),
         };
         if entries.iter().any(|(key, _)| key.name == name) {
-            self.reader.report_with_help(span, format!("`{}` is given a second time", shown(name)), "keep one of the two");
+            self.reader.report_with_help(
+                span,
+                format!("`{}` is given a second time", shown(name)),
+                "keep one of the two",
+            );
         } else {
             entries.push((Key { name: name.to_owned(), span }, node));
         }
@@ -124,7 +131,8 @@ fn words(text: &str) -> Vec<Span> {
     let mut escaped = false;
     for (at, character) in text.char_indices() {
         // A quote or a bracket in the midst of a plain word is a character as any other.
-        let begins = matches!(before, '=' | '#') || (depth > 0 && (before.is_whitespace() || "{[,:".contains(before)));
+        let begins =
+            matches!(before, '=' | '#') || (depth > 0 && (before.is_whitespace() || "{[,:".contains(before)));
         match quote {
             Some('"') if escaped => escaped = false,
             Some('"') if character == '\\' => escaped = true,
@@ -135,7 +143,9 @@ fn words(text: &str) -> Vec<Span> {
             None if character == '\'' && before == '\'' => quote = Some(character),
             None if matches!(character, '{' | '[') && (begins || depth > 0) => depth += 1,
             None if matches!(character, '}' | ']') => depth = depth.saturating_sub(1),
-            None if character.is_whitespace() && depth == 0 => words.extend(start.take().map(|start| Span::new(start, at))),
+            None if character.is_whitespace() && depth == 0 => {
+                words.extend(start.take().map(|start| Span::new(start, at)))
+            }
             None => {}
         }
         if start.is_none() && !character.is_whitespace() {
@@ -148,5 +158,4 @@ fn words(text: &str) -> Vec<Span> {
 }
 
 #[cfg(test)]
-#[path = "line_tests.rs"]
 mod tests;

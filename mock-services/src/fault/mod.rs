@@ -1,5 +1,5 @@
-//! What becomes of an attempt: two independent choices, what is committed and what the caller gets to see, and the trigger that
-//! says which attempt is meant. Plain data; the engine carries it out.
+//! What becomes of an attempt: two independent choices, what is committed and what the caller gets to see,
+//! and the trigger that says which attempt is meant. Plain data; the engine carries it out.
 
 mod check;
 mod line;
@@ -35,8 +35,8 @@ pub struct Fault {
     pub optional: bool,
 }
 
-/// Which attempts a fault is meant for. The number counts the attempts that fit all the rest, so `attempt: 1` with a caller is
-/// the first attempt of that caller.
+/// Which attempts a fault is meant for. The number counts the attempts that fit all the rest, so `attempt: 1`
+/// with a caller is the first attempt of that caller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trigger {
     /// The full name of the operation: `payment.charge`.
@@ -45,7 +45,8 @@ pub struct Trigger {
     pub attempts: Attempts,
     /// What the fields of the request must be.
     pub fields: Fields,
-    /// Whether it also applies to attempts with effects that are not intended (`where: any`); see [`IntendedEffects`].
+    /// Whether it also applies to attempts with effects that are not intended (`where: any`); see
+    /// [`IntendedEffects`].
     pub any_effect: bool,
     /// Whose attempt; anyone's where there is none.
     pub caller: Option<u32>,
@@ -53,9 +54,9 @@ pub struct Trigger {
     pub chance: Option<f64>,
 }
 
-/// Says of an effect whether the task at hand intends it. A fault on a write applies to an attempt only where this holds for at least one of the
-/// effects that the service decided for it; otherwise a subject could use the fault up with a write that nobody asked for. Attempts without any
-/// countable effect are not filtered.
+/// Says of an effect whether the task at hand intends it. A fault on a write applies to an attempt only where
+/// this holds for at least one of the effects that the service decided for it; otherwise a subject could use
+/// the fault up with a write that nobody asked for. Attempts without any countable effect are not filtered.
 pub type IntendedEffects = Arc<dyn Fn(&EffectFacts) -> bool + Send + Sync>;
 
 /// Attempt numbers, counted from 1.
@@ -84,9 +85,9 @@ impl Attempts {
     pub(crate) fn behind(&self, seen: u32) -> Attempts {
         match self {
             Attempts::Every => Attempts::Every,
-            Attempts::These(numbers) => {
-                Attempts::These(numbers.iter().filter(|number| **number > seen).map(|number| number - seen).collect())
-            }
+            Attempts::These(numbers) => Attempts::These(
+                numbers.iter().filter(|number| **number > seen).map(|number| number - seen).collect(),
+            ),
             Attempts::Span(_, last) if *last <= seen => Attempts::These(Vec::new()),
             Attempts::Span(first, last) => Attempts::Span(first.saturating_sub(seen).max(1), last - seen),
         }
@@ -197,7 +198,8 @@ pub enum Framing {
     Chunked,
 }
 
-/// A status in place of the true one, with the body that the real service sends with it unless another is given.
+/// A status in place of the true one, with the body that the real service sends with it unless another is
+/// given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StatusReply {
     /// The status.

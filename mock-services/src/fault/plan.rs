@@ -62,7 +62,8 @@ impl Plan {
         self.armed.extend(faults.into_iter().map(|fault| Armed { fault, seen: 0, fired: Vec::new() }));
     }
 
-    /// The armed faults with the attempts that they have not seen yet, as one that is armed behind them would count them.
+    /// The armed faults with the attempts that they have not seen yet, as one that is armed behind them would
+    /// count them.
     pub(crate) fn left(&self) -> Vec<Fault> {
         let left = |armed: &Armed| {
             let mut fault = armed.fault.clone();
@@ -83,7 +84,8 @@ impl Plan {
         self.arm(faults.into_iter().map(|armed| armed.fault).collect());
     }
 
-    /// Counts the attempt and says which fault strikes it: the first that is meant for it and that `can` strike it.
+    /// Counts the attempt and says which fault strikes it: the first that is meant for it and that `can`
+    /// strike it.
     pub fn strike(&mut self, attempt: &Attempt<'_>, can: impl Fn(&Fault) -> bool) -> Option<(usize, Fault)> {
         let seed = self.seed;
         let mut struck = None;
@@ -100,8 +102,9 @@ impl Plan {
         struck
     }
 
-    /// The same for a request that is an attempt only where a fault that `can` strike it does: as long as none does, the others
-    /// have not seen it. It has no number until it is struck, so that is told afterwards, with [`Plan::fired_on`].
+    /// The same for a request that is an attempt only where a fault that `can` strike it does: as long as
+    /// none does, the others have not seen it. It has no number until it is struck, so that is told
+    /// afterwards, with [`Plan::fired_on`].
     pub(crate) fn strike_otherwise_refused(
         &mut self,
         attempt: &Attempt<'_>,
@@ -148,7 +151,11 @@ impl Plan {
     /// What each fault has done, in the order in which they were armed.
     #[must_use]
     pub fn fired(&self) -> Vec<Fired> {
-        let fired = |armed: &Armed| Fired { fault: armed.fault.clone(), seen: armed.seen, attempts: armed.fired.clone() };
+        let fired = |armed: &Armed| Fired {
+            fault: armed.fault.clone(),
+            seen: armed.seen,
+            attempts: armed.fired.clone(),
+        };
         self.armed.iter().map(fired).collect()
     }
 }
@@ -157,7 +164,8 @@ impl Armed {
     /// Whether it is meant for the attempt that it has seen last.
     fn is_due(&self, seed: u64, index: usize) -> bool {
         let trigger = &self.fault.trigger;
-        trigger.attempts.include(self.seen) && trigger.chance.is_none_or(|chance| drawn(seed, index, self.seen) < chance)
+        trigger.attempts.include(self.seen)
+            && trigger.chance.is_none_or(|chance| drawn(seed, index, self.seen) < chance)
     }
 
     /// The fault for the attempt that it has seen last, with everything drawn that is left to the seed.
@@ -197,8 +205,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn fault(on: &str, attempts: Attempts) -> Fault {
-        let trigger =
-            Trigger { on: on.to_owned(), attempts, fields: Fields::new(), any_effect: false, caller: None, chance: None };
+        let trigger = Trigger {
+            on: on.to_owned(),
+            attempts,
+            fields: Fields::new(),
+            any_effect: false,
+            caller: None,
+            chance: None,
+        };
         Fault { trigger, commit: Commit::Now, reply: Reply::Drop, optional: false }
     }
 
@@ -222,7 +236,10 @@ mod tests {
         assert_eq!(struck(&mut plan, &attempt(2, 1, &o1)), None);
         assert_eq!(struck(&mut plan, &attempt(3, 2, &o1)), Some(0));
         assert_eq!(struck(&mut plan, &attempt(4, 1, &o2)), Some(1));
-        assert_eq!(plan.fired().iter().map(|fired| fired.attempts.clone()).collect::<Vec<_>>(), [vec![3], vec![4]]);
+        assert_eq!(
+            plan.fired().iter().map(|fired| fired.attempts.clone()).collect::<Vec<_>>(),
+            [vec![3], vec![4]]
+        );
     }
 
     #[test]
@@ -238,8 +255,13 @@ mod tests {
 
     #[test]
     fn the_first_of_two_faults_on_one_attempt_strikes_and_both_count_it() {
-        let mut plan =
-            Plan::new(1, vec![fault("payment.charge", Attempts::These(vec![1])), fault("payment.charge", Attempts::Span(1, 2))]);
+        let mut plan = Plan::new(
+            1,
+            vec![
+                fault("payment.charge", Attempts::These(vec![1])),
+                fault("payment.charge", Attempts::Span(1, 2)),
+            ],
+        );
         let none = Fields::new();
         assert_eq!(struck(&mut plan, &attempt(1, 1, &none)), Some(0));
         assert_eq!(struck(&mut plan, &attempt(2, 1, &none)), Some(1));
@@ -295,7 +317,11 @@ mod tests {
         assert_eq!(drawn(7), drawn(7));
         assert_ne!(drawn(7), drawn(8));
         assert!(drawn(7).iter().all(|time| (first..=last).contains(time)), "{:?}", drawn(7));
-        assert!(drawn(7).iter().any(|time| *time < first * 2) && drawn(7).iter().any(|time| *time > first * 4), "{:?}", drawn(7));
+        assert!(
+            drawn(7).iter().any(|time| *time < first * 2) && drawn(7).iter().any(|time| *time > first * 4),
+            "{:?}",
+            drawn(7)
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Faults from YAML. What is read here is well formed; whether it makes sense for the services is for [`check`](super::check).
+//! Faults from YAML. What is read here is well formed; whether it makes sense for the services is for
+//! [`check`](super::check).
 
 use super::read_reply::read_reply;
 use super::{After, Attempts, Commit, Fault, Objection, Part, Reply, Trigger, check, check_all};
@@ -53,7 +54,11 @@ impl Places {
 }
 
 /// Reads and checks a list of faults. All that is wrong is told at once.
-pub fn read_faults(file: &Source, operations: &[Operation], callers: Option<u32>) -> Result<Vec<Fault>, Problems> {
+pub fn read_faults(
+    file: &Source,
+    operations: &[Operation],
+    callers: Option<u32>,
+) -> Result<Vec<Fault>, Problems> {
     let tree = parse(file)?;
     let reader = Reader::new(file);
     let placed = read_fault_list(&reader, &tree);
@@ -76,13 +81,21 @@ pub fn read_fault_list(reader: &Reader, node: &Node) -> Vec<Placed> {
     match list.map(|list| (list, &list.kind)) {
         Some((list, Kind::List(items))) if items.len() > MOST => {
             let message = format!("there are {} faults here, and at most {MOST} are read", items.len());
-            reader.report_with_help(list.span, message, "let one fault stand for many: `attempt: 1..3`, `every`, `chance`");
+            reader.report_with_help(
+                list.span,
+                message,
+                "let one fault stand for many: `attempt: 1..3`, `every`, `chance`",
+            );
             Vec::new()
         }
         Some((_, Kind::List(items))) => items.iter().filter_map(|item| read_fault(reader, item)).collect(),
         Some((other, _)) => {
             let help = "begin each fault with a dash: - {on: payment.charge, reply: drop}";
-            reader.report_with_help(other.span, format!("expected a list of faults, found {}", other.describe()), help);
+            reader.report_with_help(
+                other.span,
+                format!("expected a list of faults, found {}", other.describe()),
+                help,
+            );
             Vec::new()
         }
         None => Vec::new(),
@@ -94,7 +107,8 @@ pub fn check_placed(reader: &Reader, placed: &[Placed], operations: &[Operation]
     let report = |placed: &Placed, objection: Objection| {
         reader.report_with_help(placed.places.of(objection.part), objection.message, objection.help);
     };
-    let (sound, malformed): (Vec<&Placed>, Vec<&Placed>) = placed.iter().partition(|placed| placed.malformed.is_empty());
+    let (sound, malformed): (Vec<&Placed>, Vec<&Placed>) =
+        placed.iter().partition(|placed| placed.malformed.is_empty());
     let faults: Vec<Fault> = sound.iter().map(|placed| placed.fault.clone()).collect();
     for (index, objection) in check_all(&faults, operations, callers) {
         report(sound[index], objection);
@@ -131,7 +145,8 @@ pub fn read_fault(reader: &Reader, node: &Node) -> Option<Placed> {
     if let Some(Kind::Map(entries)) = fields.map(|node| &node.kind) {
         places.fields = entries.iter().map(|(key, node)| key.span.to(node.span)).collect();
     }
-    // A part that cannot be read is reported, and something stands in for it so that the rest can be read and checked.
+    // A part that cannot be read is reported, and something stands in for it so that the rest can be read and
+    // checked.
     let mut malformed = Vec::new();
     let mut or = |part: Part, is_read: bool| {
         if !is_read {
@@ -182,7 +197,9 @@ fn read_attempts(reader: &Reader, node: &Node) -> Option<Attempts> {
         Kind::Integer(_) => Some(Attempts::These(vec![number(node)?])),
         Kind::List(items) => items.iter().map(number).collect::<Option<_>>().map(Attempts::These),
         Kind::Text(text) if text == "every" => Some(Attempts::Every),
-        Kind::Text(text) if read_span(text).is_some() => read_span(text).map(|(first, last)| Attempts::Span(first, last)),
+        Kind::Text(text) if read_span(text).is_some() => {
+            read_span(text).map(|(first, last)| Attempts::Span(first, last))
+        }
         _ => {
             let message = format!("expected the number of an attempt, found {}", node.describe());
             reader.report_with_help(node.span, message, "write 1, [1, 2], 1..3 or every");
@@ -193,7 +210,9 @@ fn read_attempts(reader: &Reader, node: &Node) -> Option<Attempts> {
 
 fn read_span(text: &str) -> Option<(u32, u32)> {
     let (first, last) = text.split_once("..")?;
-    let number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten();
+    let number = |digits: &str| {
+        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+    };
     Some((number(first)?, number(last)?))
 }
 
@@ -203,7 +222,11 @@ fn read_where(reader: &Reader, node: &Node) -> Option<Fields> {
         let help = format!(
             "write fields of the request, `{{order: ord_1}}`, or `{ANY}` for attempts that the scenario does not ask for, too"
         );
-        reader.report_with_help(node.span, format!("expected conditions or `{ANY}`, found {}", node.describe()), help);
+        reader.report_with_help(
+            node.span,
+            format!("expected conditions or `{ANY}`, found {}", node.describe()),
+            help,
+        );
         return None;
     }
     read_fields(reader, node)
@@ -218,7 +241,8 @@ pub fn read_fields(reader: &Reader, node: &Node) -> Option<Fields> {
         match read_value(node) {
             Some(value) => fields.set(key.name.clone(), value),
             None => {
-                let message = format!("expected a plain value for `{}`, found {}", shown(&key.name), node.describe());
+                let message =
+                    format!("expected a plain value for `{}`, found {}", shown(&key.name), node.describe());
                 let help = "a field is a text, a whole number, true, false or a list of texts; a field within another has a dot: \
                             `metadata.order: o1`";
                 reader.report_with_help(node.span, message, help);
@@ -259,7 +283,11 @@ fn read_commit(reader: &Reader, node: &Node) -> Option<Commit> {
                     None
                 }
                 (None, None) => {
-                    reader.report_with_help(place, "`commit` needs `later` or `part`", "for example {later: 2s} or {part: 0.5}");
+                    reader.report_with_help(
+                        place,
+                        "`commit` needs `later` or `part`",
+                        "for example {later: 2s} or {part: 0.5}",
+                    );
                     None
                 }
             }
@@ -270,7 +298,8 @@ fn read_commit(reader: &Reader, node: &Node) -> Option<Commit> {
         }
         _ => {
             let later = Commit::Later(After::Settled);
-            let words = [("now", Commit::Now), ("never", Commit::Never), ("later", later), ("twice", Commit::Twice)];
+            let words =
+                [("now", Commit::Now), ("never", Commit::Never), ("later", later), ("twice", Commit::Twice)];
             reader.one_of(node, &words)
         }
     }
@@ -286,11 +315,17 @@ fn read_later(reader: &Reader, node: &Node) -> Option<Commit> {
         }
         Kind::Integer(number) => {
             let help = format!("write {{later: {{requests: {number}}}}} or {{later: {number}s}}");
-            reader.report_with_help(node.span, "`later` needs to know what is counted: requests or seconds", help);
+            reader.report_with_help(
+                node.span,
+                "`later` needs to know what is counted: requests or seconds",
+                help,
+            );
             return None;
         }
         Kind::Text(text) if text.contains("..") => {
-            let within = text.split_once("..").and_then(|(first, last)| Some((read_duration(first)?, read_duration(last)?)));
+            let within = text
+                .split_once("..")
+                .and_then(|(first, last)| Some((read_duration(first)?, read_duration(last)?)));
             let Some((first, last)) = within else {
                 let message = format!("expected two durations, found {}", node.describe());
                 reader.report_with_help(node.span, message, "write both with their unit: {later: 1s..5s}");
@@ -304,5 +339,4 @@ fn read_later(reader: &Reader, node: &Node) -> Option<Commit> {
 }
 
 #[cfg(test)]
-#[path = "read_tests.rs"]
 mod tests;

@@ -32,7 +32,11 @@ pub(super) fn read_reply(reader: &Reader, node: &Node) -> Option<Reply> {
             None
         }
         Kind::Integer(number) => {
-            reader.report_with_help(node.span, "a status is not a reply by itself", format!("write {{status: {number}}}"));
+            reader.report_with_help(
+                node.span,
+                "a status is not a reply by itself",
+                format!("write {{status: {number}}}"),
+            );
             None
         }
         _ => reader.one_of(node, &WORDS),
@@ -53,11 +57,16 @@ fn read_map(reader: &Reader, node: &Node) -> Option<Reply> {
     let oversize = map.optional("oversize").map(|node| ("oversize", node));
     map.optional("status");
     let before = reader.count();
-    let given: Vec<(&str, &Node)> = [delay, hang, truncate, drip, stale, oversize].into_iter().flatten().collect();
+    let given: Vec<(&str, &Node)> =
+        [delay, hang, truncate, drip, stale, oversize].into_iter().flatten().collect();
     map.finish();
     match given.as_slice() {
         [] if reader.count() == before => {
-            reader.report_with_help(place, "`reply` is empty", "for example `drop`, {delay: 800ms} or {status: 503}");
+            reader.report_with_help(
+                place,
+                "`reply` is empty",
+                "for example `drop`, {delay: 800ms} or {status: 503}",
+            );
             None
         }
         [] => None,
@@ -74,8 +83,13 @@ fn read_map(reader: &Reader, node: &Node) -> Option<Reply> {
         },
         several => {
             let names = several.iter().map(|(name, _)| *name);
-            reader
-                .report(place, format!("a reply is one thing, and this is several: {}", listed(names).replace(" or ", " and ")));
+            reader.report(
+                place,
+                format!(
+                    "a reply is one thing, and this is several: {}",
+                    listed(names).replace(" or ", " and ")
+                ),
+            );
             None
         }
     }
@@ -117,7 +131,11 @@ fn read_stale(reader: &Reader, node: &Node) -> Option<Reply> {
         }
         Kind::Integer(number) => {
             let help = format!("write {{stale: {{reads: {number}}}}} or {{stale: {number}s}}");
-            reader.report_with_help(node.span, "`stale` needs to know what is counted: reads or seconds", help);
+            reader.report_with_help(
+                node.span,
+                "`stale` needs to know what is counted: reads or seconds",
+                help,
+            );
             return None;
         }
         _ => Lag::Time(reader.duration(node)?),
@@ -152,7 +170,10 @@ fn read_headers(reader: &Reader, node: &Node) -> Option<Vec<(String, String)>> {
             Kind::Integer(number) => number.to_string(),
             Kind::Bool(value) => value.to_string(),
             _ => {
-                reader.report(node.span, format!("expected a text for `{}`, found {}", shown(&key.name), node.describe()));
+                reader.report(
+                    node.span,
+                    format!("expected a text for `{}`, found {}", shown(&key.name), node.describe()),
+                );
                 return None;
             }
         };
@@ -165,7 +186,11 @@ fn read_headers(reader: &Reader, node: &Node) -> Option<Vec<(String, String)>> {
 fn read_body(reader: &Reader, node: &Node) -> Option<String> {
     match &node.kind {
         Kind::Null => {
-            reader.report_with_help(node.span, "expected a body, found nothing", "write \"\" for an empty one, or leave it out");
+            reader.report_with_help(
+                node.span,
+                "expected a body, found nothing",
+                "write \"\" for an empty one, or leave it out",
+            );
             None
         }
         Kind::Text(text) => Some(text.clone()),

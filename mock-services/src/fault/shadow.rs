@@ -3,23 +3,33 @@
 use super::{Attempts, Fault, Trigger};
 use crate::service::Fields;
 
-/// An earlier fault that keeps this one from ever firing: alone, or together with others on the same attempts.
+/// An earlier fault that keeps this one from ever firing: alone, or together with others on the same
+/// attempts.
 pub(super) fn taken<'a>(fault: &Fault, earlier: &'a [Fault]) -> Option<&'a Fault> {
-    let certain = || earlier.iter().filter(|earlier| earlier.trigger.chance.is_none() && earlier.trigger.on == fault.trigger.on);
+    let certain = || {
+        earlier
+            .iter()
+            .filter(|earlier| earlier.trigger.chance.is_none() && earlier.trigger.on == fault.trigger.on)
+    };
     // One that strikes every attempt strikes those, too, that fit a narrower trigger.
-    if let Some(wider) =
-        certain().find(|earlier| takes_every(&earlier.trigger.attempts) && is_wider(&earlier.trigger, &fault.trigger))
+    if let Some(wider) = certain()
+        .find(|earlier| takes_every(&earlier.trigger.attempts) && is_wider(&earlier.trigger, &fault.trigger))
     {
         return Some(wider);
     }
     // Otherwise the numbers mean the same attempts only where all the rest is the same.
     let same: Vec<&Fault> = certain()
-        .filter(|earlier| is_wider(&earlier.trigger, &fault.trigger) && is_wider(&fault.trigger, &earlier.trigger))
+        .filter(|earlier| {
+            is_wider(&earlier.trigger, &fault.trigger) && is_wider(&fault.trigger, &earlier.trigger)
+        })
         .collect();
-    let mut covered: Vec<(u32, u32)> = same.iter().flat_map(|earlier| spans(&earlier.trigger.attempts)).collect();
+    let mut covered: Vec<(u32, u32)> =
+        same.iter().flat_map(|earlier| spans(&earlier.trigger.attempts)).collect();
     covered.sort_unstable();
     let wanted = spans(&fault.trigger.attempts);
-    (!wanted.is_empty() && wanted.iter().all(|span| is_covered(*span, &covered))).then(|| same.first().copied()).flatten()
+    (!wanted.is_empty() && wanted.iter().all(|span| is_covered(*span, &covered)))
+        .then(|| same.first().copied())
+        .flatten()
 }
 
 fn takes_every(attempts: &Attempts) -> bool {
@@ -67,9 +77,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn fault(line: &str) -> Fault {
-        let operations =
-            [Operation::write("payment.charge", &["order"], &["order"]), Operation::write("payment.refund", &[], &[])];
-        read_line(&Source::new("line", line), &operations, None).unwrap_or_else(|problems| panic!("{problems}"))
+        let operations = [
+            Operation::write("payment.charge", &["order"], &["order"]),
+            Operation::write("payment.refund", &[], &[]),
+        ];
+        read_line(&Source::new("line", line), &operations, None)
+            .unwrap_or_else(|problems| panic!("{problems}"))
     }
 
     fn is_taken(line: &str, earlier: &[&str]) -> bool {
@@ -81,11 +94,17 @@ mod tests {
     fn a_fault_on_attempts_that_earlier_ones_take_can_never_fire() {
         for (line, earlier) in [
             ("payment.charge#1 reply=drop", vec!["payment.charge reply=reset"]),
-            ("payment.charge#2..4 reply=drop", vec!["payment.charge#4 reply=reset", "payment.charge#1..3 reply=ok"]),
+            (
+                "payment.charge#2..4 reply=drop",
+                vec!["payment.charge#4 reply=reset", "payment.charge#1..3 reply=ok"],
+            ),
             ("payment.charge#[2, 3] reply=drop", vec!["payment.charge#1..3 reply=reset"]),
             ("payment.charge#every reply=drop", vec!["payment.charge#every reply=reset"]),
             ("payment.charge#7 reply=drop where.order=o1 caller=2", vec!["payment.charge#every reply=reset"]),
-            ("payment.charge#1 reply=drop where.order=o1", vec!["payment.charge#1 reply=reset where.order=o1"]),
+            (
+                "payment.charge#1 reply=drop where.order=o1",
+                vec!["payment.charge#1 reply=reset where.order=o1"],
+            ),
             ("payment.charge#1 reply=drop chance=0.5", vec!["payment.charge#1 reply=reset"]),
         ] {
             assert!(is_taken(line, &earlier), "{line} after {earlier:?}");

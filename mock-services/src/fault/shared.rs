@@ -44,8 +44,14 @@ mod tests {
 
     fn faults() -> Vec<Fault> {
         let on = "payment.charge".to_owned();
-        let trigger =
-            Trigger { on, attempts: Attempts::Every, fields: Fields::new(), any_effect: false, caller: None, chance: None };
+        let trigger = Trigger {
+            on,
+            attempts: Attempts::Every,
+            fields: Fields::new(),
+            any_effect: false,
+            caller: None,
+            chance: None,
+        };
         vec![Fault { trigger, commit: Commit::Now, reply: Reply::Drop, optional: false }]
     }
 

@@ -58,7 +58,8 @@ impl Serialize for Fault {
     }
 }
 
-/// The one-line form: `payment.charge#1 commit=now reply=drop`. [`read_line`](super::read_line) reads it again.
+/// The one-line form: `payment.charge#1 commit=now reply=drop`. [`read_line`](super::read_line) reads it
+/// again.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let trigger = &self.trigger;
@@ -107,7 +108,9 @@ impl Commit {
             Commit::Twice => text("twice"),
             Commit::Later(After::Settled) => text("later"),
             Commit::Later(After::Time(time)) => map([("later", text(write_duration(time)))]),
-            Commit::Later(After::Requests(requests)) => map([("later", map([("requests", number(requests))]))]),
+            Commit::Later(After::Requests(requests)) => {
+                map([("later", map([("requests", number(requests))]))])
+            }
             Commit::LaterWithin(first, last) => {
                 map([("later", text(format!("{}..{}", write_duration(first), write_duration(last))))])
             }
@@ -125,7 +128,9 @@ impl Reply {
             Reply::Garble => text("garble"),
             Reply::Delay(time) => map([("delay", text(write_duration(*time)))]),
             Reply::Hang { release: None } => map([("hang", text(UNTIL_TIMEOUT))]),
-            Reply::Hang { release: Some(release) } => map([("hang", map([("release", text(write_duration(*release)))]))]),
+            Reply::Hang { release: Some(release) } => {
+                map([("hang", map([("release", text(write_duration(*release)))]))])
+            }
             Reply::Truncate(Framing::Length) => map([("truncate", text("length"))]),
             Reply::Truncate(Framing::Chunked) => map([("truncate", text("chunked"))]),
             Reply::Drip(time) => map([("drip", text(write_duration(*time)))]),
@@ -168,5 +173,4 @@ fn value_node(value: &Value) -> Node {
 }
 
 #[cfg(test)]
-#[path = "write_tests.rs"]
 mod tests;

@@ -1,4 +1,5 @@
-//! What makes two requests the same: their parameters as they are read, not how they are written or in which order they stand.
+//! What makes two requests the same: their parameters as they are read, not how they are written or in which
+//! order they stand.
 
 use std::borrow::Cow;
 
@@ -16,7 +17,8 @@ pub(crate) struct Fingerprint([u8; 16]);
 /// All that counts, one behind the other: hashed in one piece, which is far quicker than in many.
 type Said = SmallVec<[u8; 256]>;
 
-/// The fingerprint of a request's query and body, and of those headers in which the service looks for parameters.
+/// The fingerprint of a request's query and body, and of those headers in which the service looks for
+/// parameters.
 pub(crate) fn fingerprint<'a>(request: &Request, headers: impl IntoIterator<Item = &'a str>) -> Fingerprint {
     let mut said = Said::new();
     add_form(&mut said, request.query().as_bytes());
@@ -44,7 +46,8 @@ pub(crate) fn fingerprint<'a>(request: &Request, headers: impl IntoIterator<Item
     Fingerprint(short)
 }
 
-/// Adds the pairs of a form, ordered by name. Those of one name keep their order, in which the last counts or all are elements of a list.
+/// Adds the pairs of a form, ordered by name. Those of one name keep their order, in which the last counts or
+/// all are elements of a list.
 fn add_form(said: &mut Said, form: &[u8]) {
     let mut pairs = pairs(form);
     pairs.sort_by(|one, other| one.0.cmp(&other.0));
@@ -121,7 +124,8 @@ mod tests {
         assert_ne!(target("/x?a=1"), target("/x?a=2"));
         let bare = |body: &str| fingerprint(&Request::new("POST", "/x").body(body), []);
         assert_eq!(bare("a=1&b=%32"), bare("b=2&a=1"));
-        let charset = Request::new("POST", "/x").header("content-type", "Application/X-WWW-Form-Urlencoded; charset=utf-8");
+        let charset = Request::new("POST", "/x")
+            .header("content-type", "Application/X-WWW-Form-Urlencoded; charset=utf-8");
         assert_eq!(fingerprint(&charset.body("b=2&a=1"), []), form("a=1&b=2"));
     }
 
@@ -136,6 +140,9 @@ mod tests {
         assert_eq!(fingerprint(&who("ann"), []), fingerprint(&who("bob"), []));
         assert_ne!(fingerprint(&who("ann"), ["x-who"]), fingerprint(&who("bob"), ["x-who"]));
         assert_eq!(fingerprint(&who("ann"), ["x-who"]), fingerprint(&who("ann"), ["X-Who"]));
-        assert_ne!(fingerprint(&who(""), ["x-who"]), fingerprint(&Request::new("POST", "/x").body("{}"), ["x-who"]));
+        assert_ne!(
+            fingerprint(&who(""), ["x-who"]),
+            fingerprint(&Request::new("POST", "/x").body("{}"), ["x-who"])
+        );
     }
 }

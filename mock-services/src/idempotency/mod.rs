@@ -1,5 +1,5 @@
-//! What a service does when a key comes again: the profiles of real services, and the store of what each key stands for.
-//! Faults stand outside of it: the store keeps what the service decided, not what a caller saw.
+//! What a service does when a key comes again: the profiles of real services, and the store of what each key
+//! stands for. Faults stand outside of it: the store keeps what the service decided, not what a caller saw.
 
 mod fingerprint;
 mod refusals;
@@ -32,7 +32,8 @@ pub enum Profile {
 
 impl Profile {
     /// All profiles, by name.
-    pub const ALL: [Profile; 5] = [Profile::Stripe, Profile::Ietf, Profile::Acp, Profile::Resend, Profile::None];
+    pub const ALL: [Profile; 5] =
+        [Profile::Stripe, Profile::Ietf, Profile::Acp, Profile::Resend, Profile::None];
 
     /// Its name in scenarios and on the command line.
     #[must_use]
@@ -97,7 +98,8 @@ pub(crate) struct SentKey<'a> {
 
 impl<'a> SentKey<'a> {
     pub(crate) fn new(value: &'a str, profile: Profile) -> Self {
-        let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).filter(|_| value.len() >= 2);
+        let inner =
+            value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).filter(|_| value.len() >= 2);
         match inner {
             Some(key) if profile == Profile::Ietf => SentKey { key, quoted: true },
             _ => SentKey { key: value, quoted: false },
@@ -185,11 +187,15 @@ impl<Effect: Clone> KeyStore<Effect> {
             return if profile.requires_key() { Found::Refused(KeyRefusal::Missing) } else { Found::New };
         };
         // There are no more characters than bytes.
-        let is_long = keyed.key.len() > profile.longest_key() && keyed.key.chars().count() > profile.longest_key();
+        let is_long =
+            keyed.key.len() > profile.longest_key() && keyed.key.chars().count() > profile.longest_key();
         if keyed.key.is_empty() || is_long {
             return Found::Refused(KeyRefusal::Length);
         }
-        let Some(record) = self.place(&keyed.key).map(|place| &self.records[place]).filter(|record| self.counts(record, age))
+        let Some(record) = self
+            .place(&keyed.key)
+            .map(|place| &self.records[place])
+            .filter(|record| self.counts(record, age))
         else {
             return Found::New;
         };
@@ -202,8 +208,12 @@ impl<Effect: Clone> KeyStore<Effect> {
         match &record.what {
             What::Nothing => Found::New,
             What::InFlight => Found::Refused(KeyRefusal::InFlight),
-            What::Answered { answer, refused } => Found::Replay { answer: Arc::clone(answer), refused: *refused },
-            What::Partly { rest, answer } => Found::Rest { effects: rest.clone(), answer: Arc::clone(answer) },
+            What::Answered { answer, refused } => {
+                Found::Replay { answer: Arc::clone(answer), refused: *refused }
+            }
+            What::Partly { rest, answer } => {
+                Found::Rest { effects: rest.clone(), answer: Arc::clone(answer) }
+            }
         }
     }
 
@@ -251,11 +261,14 @@ impl<Effect: Clone> KeyStore<Effect> {
         self.by_key.find(key, |place| &self.records[place].key)
     }
 
-    /// Whether the key stands for something: it grows old from the answer on, and not while its request is in flight.
+    /// Whether the key stands for something: it grows old from the answer on, and not while its request is in
+    /// flight.
     fn counts(&self, record: &Record<Effect>, age: Age) -> bool {
         let is_old = || match self.rules.lifetime {
             After::Requests(requests) => age.requests.saturating_sub(record.at_request) > u64::from(requests),
-            After::Time(time) => age.now.duration_since(record.at).unsigned_abs() >= time && age.now >= record.at,
+            After::Time(time) => {
+                age.now.duration_since(record.at).unsigned_abs() >= time && age.now >= record.at
+            }
             After::Settled => false,
         };
         match record.what {

@@ -62,7 +62,8 @@ struct Resend<'a> {
     name: &'a str,
 }
 
-/// What Stripe has to say against a key. A service that speaks Stripe's API writes it as it writes its other errors.
+/// What Stripe has to say against a key. A service that speaks Stripe's API writes it as it writes its other
+/// errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StripeKeyError {
     /// The status of the answer.
@@ -103,11 +104,15 @@ impl KeyRefusal {
 
     fn stripe(&self, key: &str, endpoint: &str) -> StripeKeyError {
         let path = |endpoint: &str| endpoint.split_once(' ').map_or(endpoint, |(_, path)| path).to_owned();
-        let advice = format!("Try using a key other than '{key}' if you meant to execute a different request.");
+        let advice =
+            format!("Try using a key other than '{key}' if you meant to execute a different request.");
         let (status, code, kind, message) = match self {
-            KeyRefusal::Missing | KeyRefusal::Length => {
-                (400, None, "invalid_request_error", "Idempotency-Key must be between 1 and 255 characters long.".to_owned())
-            }
+            KeyRefusal::Missing | KeyRefusal::Length => (
+                400,
+                None,
+                "invalid_request_error",
+                "Idempotency-Key must be between 1 and 255 characters long.".to_owned(),
+            ),
             KeyRefusal::InFlight => (
                 409,
                 Some("idempotency_key_in_use"),
@@ -147,7 +152,9 @@ impl KeyRefusal {
                 "Idempotency-Key is missing",
                 "This operation is idempotent and it requires correct usage of Idempotency Key.",
             ),
-            KeyRefusal::Length => (400, "Idempotency-Key is invalid", "The key must be a string of 1 to 255 characters."),
+            KeyRefusal::Length => {
+                (400, "Idempotency-Key is invalid", "The key must be a string of 1 to 255 characters.")
+            }
             KeyRefusal::InFlight => (
                 409,
                 "A request is outstanding for this Idempotency-Key",
@@ -167,16 +174,22 @@ impl KeyRefusal {
 
     fn acp(&self) -> Answer {
         let (status, code, message) = match self {
-            KeyRefusal::Missing => (400, "idempotency_key_required", "The Idempotency-Key header is required for this request."),
-            KeyRefusal::Length => (400, "invalid_idempotency_key", "The Idempotency-Key must be 1 to 255 characters long."),
+            KeyRefusal::Missing => {
+                (400, "idempotency_key_required", "The Idempotency-Key header is required for this request.")
+            }
+            KeyRefusal::Length => {
+                (400, "invalid_idempotency_key", "The Idempotency-Key must be 1 to 255 characters long.")
+            }
             KeyRefusal::InFlight => (
                 409,
                 "idempotency_in_flight",
                 "A request with this Idempotency-Key is still being processed. Retry after the indicated delay.",
             ),
-            KeyRefusal::OtherPayload | KeyRefusal::OtherEndpoint { .. } => {
-                (422, "idempotency_conflict", "The Idempotency-Key was already used with different request parameters.")
-            }
+            KeyRefusal::OtherPayload | KeyRefusal::OtherEndpoint { .. } => (
+                422,
+                "idempotency_conflict",
+                "The Idempotency-Key was already used with different request parameters.",
+            ),
         };
         let answer = Answer::json(status, &Acp { kind: "invalid_request", code, message });
         if status == 409 { answer.with_header("Retry-After", "1") } else { answer }
@@ -187,12 +200,16 @@ impl KeyRefusal {
             KeyRefusal::Missing | KeyRefusal::Length => {
                 (400, "invalid_idempotency_key", "The idempotency key must be between 1-256 chars.")
             }
-            KeyRefusal::InFlight => {
-                (409, "concurrent_idempotent_requests", "Same idempotency key used while original request is still in progress.")
-            }
-            KeyRefusal::OtherPayload | KeyRefusal::OtherEndpoint { .. } => {
-                (409, "invalid_idempotent_request", "Same idempotency key used with a different request payload.")
-            }
+            KeyRefusal::InFlight => (
+                409,
+                "concurrent_idempotent_requests",
+                "Same idempotency key used while original request is still in progress.",
+            ),
+            KeyRefusal::OtherPayload | KeyRefusal::OtherEndpoint { .. } => (
+                409,
+                "invalid_idempotent_request",
+                "Same idempotency key used with a different request payload.",
+            ),
         };
         Answer::json(status, &Resend { status, message, name })
     }

@@ -2,7 +2,8 @@ use super::*;
 use crate::service::Request;
 
 fn keyed(key: &str, path: &str, body: &str) -> Keyed {
-    let request = Request::new("POST", path).header("content-type", "application/x-www-form-urlencoded").body(body);
+    let request =
+        Request::new("POST", path).header("content-type", "application/x-www-form-urlencoded").body(body);
     Keyed { key: key.into(), endpoint: format!("POST {path}").into(), fingerprint: fingerprint(&request, []) }
 }
 
@@ -28,7 +29,10 @@ fn a_kept_answer_is_replayed_for_the_same_request_alone() {
     assert!(matches!(store.look(Some(&first), age(0, 1)), Found::New));
     store.answered(&first, age(0, 1), Answer::empty(200), false);
     assert!(matches!(store.look(Some(&first), age(1, 2)), Found::Replay { refused: false, .. }));
-    assert_eq!(refusal(store.look(Some(&keyed("k", "/v1/charges", "a=2")), age(1, 2))), KeyRefusal::OtherPayload);
+    assert_eq!(
+        refusal(store.look(Some(&keyed("k", "/v1/charges", "a=2")), age(1, 2))),
+        KeyRefusal::OtherPayload
+    );
     let elsewhere = store.look(Some(&keyed("k", "/v1/refunds", "a=1")), age(1, 2));
     assert_eq!(refusal(elsewhere), KeyRefusal::OtherEndpoint { first: "POST /v1/charges".to_owned() });
     assert!(matches!(store.look(Some(&keyed("k2", "/v1/charges", "a=1")), age(1, 2)), Found::New));
@@ -52,7 +56,8 @@ fn a_key_is_pruned_after_its_time_or_its_number_of_requests() {
     assert!(matches!(by_time.look(Some(&first), age(86_399, 2)), Found::Replay { .. }));
     assert!(matches!(by_time.look(Some(&first), age(86_400, 2)), Found::New));
 
-    let mut by_requests = KeyStore::<u8>::new(Idempotency { profile: Profile::Stripe, lifetime: After::Requests(2) });
+    let mut by_requests =
+        KeyStore::<u8>::new(Idempotency { profile: Profile::Stripe, lifetime: After::Requests(2) });
     by_requests.answered(&first, age(0, 1), Answer::empty(200), false);
     assert!(matches!(by_requests.look(Some(&first), age(0, 3)), Found::Replay { .. }));
     assert!(matches!(by_requests.look(Some(&first), age(0, 4)), Found::New));
@@ -72,7 +77,10 @@ fn some_profiles_want_a_key_and_one_ignores_it() {
 #[test]
 fn a_key_may_not_be_empty_or_longer_than_the_profile_allows() {
     let long = "k".repeat(256);
-    assert_eq!(refusal(store(Profile::Stripe).look(Some(&keyed(&long, "/x", "")), age(0, 1))), KeyRefusal::Length);
+    assert_eq!(
+        refusal(store(Profile::Stripe).look(Some(&keyed(&long, "/x", "")), age(0, 1))),
+        KeyRefusal::Length
+    );
     assert!(matches!(store(Profile::Resend).look(Some(&keyed(&long, "/x", "")), age(0, 1)), Found::New));
     assert_eq!(refusal(store(Profile::Ietf).look(Some(&keyed("", "/x", "")), age(0, 1))), KeyRefusal::Length);
 }
@@ -87,9 +95,12 @@ fn the_ietf_key_is_taken_with_and_without_quotes() {
 
 #[test]
 fn each_profile_refuses_with_its_own_status() {
-    let status = |refusal: KeyRefusal, profile| refusal.answer(profile, "k", "POST /x", StripeKeyError::answer).status;
-    let statuses =
-        |profile| [KeyRefusal::Missing, KeyRefusal::InFlight, KeyRefusal::OtherPayload].map(|refusal| status(refusal, profile));
+    let status =
+        |refusal: KeyRefusal, profile| refusal.answer(profile, "k", "POST /x", StripeKeyError::answer).status;
+    let statuses = |profile| {
+        [KeyRefusal::Missing, KeyRefusal::InFlight, KeyRefusal::OtherPayload]
+            .map(|refusal| status(refusal, profile))
+    };
     assert_eq!(statuses(Profile::Stripe), [400, 409, 400]);
     assert_eq!(statuses(Profile::Ietf), [400, 409, 422]);
     assert_eq!(statuses(Profile::Acp), [400, 409, 422]);
@@ -101,7 +112,8 @@ fn resend_orders_the_members_of_a_refusal_as_in_its_other_errors() {
     let answer = KeyRefusal::InFlight.answer(Profile::Resend, "k", "POST /emails", StripeKeyError::answer);
     let body = String::from_utf8(answer.body).unwrap();
     assert!(
-        body.starts_with(r#"{"statusCode":409,"message":"Same idempotency key"#) && body.contains(r#","name":"concurrent"#),
+        body.starts_with(r#"{"statusCode":409,"message":"Same idempotency key"#)
+            && body.contains(r#","name":"concurrent"#),
         "{body}"
     );
 }

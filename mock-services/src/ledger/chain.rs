@@ -1,4 +1,5 @@
-//! The hash chain of a ledger's file: the last of the lines that are written together carries a hash over all of them and all before them.
+//! The hash chain of a ledger's file: the last of the lines that are written together carries a hash over all
+//! of them and all before them.
 
 use blake3::Hasher;
 
@@ -30,7 +31,8 @@ impl Chain {
         lines.extend_from_slice(b"\"}\n");
     }
 
-    /// Takes the next line, without its end: `None` where it carries no hash, and otherwise whether that is right.
+    /// Takes the next line, without its end: `None` where it carries no hash, and otherwise whether that is
+    /// right.
     pub(super) fn verify(&mut self, line: &[u8]) -> Option<bool> {
         let Some((content, shown)) = split(line) else {
             self.hasher.update(line);
@@ -58,7 +60,8 @@ pub(super) fn shown_hash(line: &[u8]) -> String {
     split(line).map_or_else(String::new, |(_, shown)| String::from_utf8_lossy(shown).into_owned())
 }
 
-/// The content that was hashed, and the hash as it is shown. No text of an entry can look like it: its quotes would be escaped.
+/// The content that was hashed, and the hash as it is shown. No text of an entry can look like it: its quotes
+/// would be escaped.
 pub(super) fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let body = line.strip_suffix(b"\"}")?;
     let at = body.len().checked_sub(2 * SHOWN)?;

@@ -17,7 +17,8 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// Writes the next entry as JSON, without its opening brace: what stands before it differs. `None` where there is none.
+    /// Writes the next entry as JSON, without its opening brace: what stands before it differs. `None` where
+    /// there is none.
     pub(super) fn write_next(&mut self, records: &mut &[u8], out: &mut Vec<u8>) -> Option<()> {
         let kind = loop {
             match byte(records)? {
@@ -90,31 +91,46 @@ mod tests {
 
     fn fields() -> impl Strategy<Value = Fields> {
         let pairs = proptest::collection::vec((some_text(), value()), 0..4);
-        pairs.prop_map(|pairs| pairs.into_iter().fold(Fields::new(), |fields, (name, value)| fields.with(name, value)))
+        pairs.prop_map(|pairs| {
+            pairs.into_iter().fold(Fields::new(), |fields, (name, value)| fields.with(name, value))
+        })
     }
 
     fn event() -> impl Strategy<Value = Event<'static>> {
-        let received = (any::<(u64, bool, u32, u64)>(), some_text(), some_text(), proptest::option::of(some_text()), fields());
-        let received = received.prop_map(|((attempt, replay, caller, connection), operation, path, key, fields)| {
-            Event::Received(Received {
-                attempt,
-                operation: operation.into(),
-                method: "POST".into(),
-                path: path.into(),
-                fields: Cow::Owned(fields),
-                key: key.map(Cow::Owned),
-                replay,
-                caller,
-                connection,
-                repeats: None,
-                client: Cow::Owned(Fields::new()),
-            })
-        });
+        let received = (
+            any::<(u64, bool, u32, u64)>(),
+            some_text(),
+            some_text(),
+            proptest::option::of(some_text()),
+            fields(),
+        );
+        let received =
+            received.prop_map(|((attempt, replay, caller, connection), operation, path, key, fields)| {
+                Event::Received(Received {
+                    attempt,
+                    operation: operation.into(),
+                    method: "POST".into(),
+                    path: path.into(),
+                    fields: Cow::Owned(fields),
+                    key: key.map(Cow::Owned),
+                    replay,
+                    caller,
+                    connection,
+                    repeats: None,
+                    client: Cow::Owned(Fields::new()),
+                })
+            });
         let hows = [How::Now, How::Later, How::Twice, How::Part, How::Rest, How::Afterwards, How::Left];
         let how = prop::sample::select(hows.to_vec());
-        let committed = (any::<u64>(), some_text(), some_text(), fields(), how).prop_map(|(attempt, effect, id, fields, how)| {
-            Event::Committed { attempt, effect: effect.into(), id: id.into(), fields: Cow::Owned(fields), how }
-        });
+        let committed = (any::<u64>(), some_text(), some_text(), fields(), how).prop_map(
+            |(attempt, effect, id, fields, how)| Event::Committed {
+                attempt,
+                effect: effect.into(),
+                id: id.into(),
+                fields: Cow::Owned(fields),
+                how,
+            },
+        );
         let silences = [None, Some(SilenceEnd::Caller), Some(SilenceEnd::Released), Some(SilenceEnd::Limit)];
         let more = (proptest::option::weighted(0.2, any::<u64>()), prop::sample::select(silences.to_vec()));
         let replied = (any::<(u64, Option<u16>, u64, bool, bool)>(), some_text(), more).prop_map(

@@ -1,4 +1,5 @@
-//! What a thread is about to add to a ledger: taken apart before the pages are taken, so that nobody waits for it.
+//! What a thread is about to add to a ledger: taken apart before the pages are taken, so that nobody waits
+//! for it.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -8,7 +9,8 @@ use super::entry::Event;
 use super::record::Parts;
 use super::{Inner, Ledger};
 
-/// More events than that do not wait for each other: an operation on a list can have as many effects as it likes.
+/// More events than that do not wait for each other: an operation on a list can have as many effects as it
+/// likes.
 const MOST_TOGETHER: usize = 16;
 
 thread_local! {
@@ -58,7 +60,8 @@ pub(super) fn append(ledger: &Ledger, event: &Event<'_>) -> bool {
     })
 }
 
-/// Appends an event to this edition of a ledger; gives back whether there was still that edition to add it to.
+/// Appends an event to this edition of a ledger; gives back whether there was still that edition to add it
+/// to.
 pub(super) fn append_in(ledger: &Ledger, edition: u64, event: &Event<'_>) -> bool {
     DRAFT.with_borrow_mut(|draft| {
         let mut single = Draft::default();
@@ -75,7 +78,8 @@ pub(super) fn append_in(ledger: &Ledger, edition: u64, event: &Event<'_>) -> boo
     })
 }
 
-/// What its thread appends is added when it is dropped: whoever appends several events at once takes the pages once.
+/// What its thread appends is added when it is dropped: whoever appends several events at once takes the
+/// pages once.
 pub(crate) struct Together<'l> {
     ledger: &'l Ledger,
     /// It stays with the thread that appends.

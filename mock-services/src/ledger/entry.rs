@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::service::Fields;
 
-/// The name of the note of a request that came after the ledger was closed: it is added behind the closing entry, and another closing
-/// entry behind it. Fields: `service`, `method`, `path`, `kind` (`write`, `read` or `unreadable`), and `operation` where the request was
-/// understood.
+/// The name of the note of a request that came after the ledger was closed: it is added behind the closing
+/// entry, and another closing entry behind it. Fields: `service`, `method`, `path`, `kind` (`write`, `read`
+/// or `unreadable`), and `operation` where the request was understood.
 pub const LATE_REQUEST: &str = "late-request";
 
 /// One line of a ledger.
@@ -118,8 +118,8 @@ pub enum Event<'a> {
         /// How many bytes were taken.
         bytes: u64,
     },
-    /// A reply is sent, in whole, in part or not at all. Written before its last byte leaves, so that whatever the caller does next
-    /// stands behind it.
+    /// A reply is sent, in whole, in part or not at all. Written before its last byte leaves, so that
+    /// whatever the caller does next stands behind it.
     Replied {
         /// The attempt that it answers.
         attempt: u64,
@@ -158,7 +158,7 @@ pub enum Event<'a> {
         /// The caller that it concerns.
         caller: u32,
         /// What happened.
-        what: AtDoor,
+        what: BarrierEvent,
     },
     /// Something that others add: a subject started, was killed, claimed.
     Noted {
@@ -283,16 +283,18 @@ pub enum ClosedBy {
 pub enum SilenceEnd {
     /// The caller closed the connection: its timeout was reached, or it ended.
     Caller,
-    /// The service closed the connection after the time that the fault says (`release`), and the caller was still waiting.
+    /// The service closed the connection after the time that the fault says (`release`), and the caller was
+    /// still waiting.
     Released,
-    /// The service gave up: the silence was to last until the caller's timeout, which was not reached in the time that there was.
+    /// The service gave up: the silence was to last until the caller's timeout, which was not reached in the
+    /// time that there was.
     Limit,
 }
 
 /// What can happen at the door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum AtDoor {
+pub enum BarrierEvent {
     /// The caller's first write has come and waits.
     Held,
     /// The caller is let in.

@@ -1,5 +1,5 @@
-//! The file of a run: the ledgers of all its trials, streamed by a thread of its own as they grow, so that no request ever waits for
-//! the disk.
+//! The file of a run: the ledgers of all its trials, streamed by a thread of its own as they grow, so that no
+//! request ever waits for the disk.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -13,8 +13,9 @@ use super::{Inner, plan};
 /// Lines are written at most this often, many at a time.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// So much is written at a time where there is so much, and no piece lies across a multiple of it: the system handles one large piece with far
-/// less effort than many small ones, or one that begins somewhere in between.
+/// So much is written at a time where there is so much, and no piece lies across a multiple of it: the system
+/// handles one large piece with far less effort than many small ones, or one that begins somewhere in
+/// between.
 const LARGE: usize = 64 * 1024;
 
 /// A file to which ledgers are written as they grow.
@@ -51,8 +52,8 @@ impl LedgerFile {
         LedgerFile::over(File::options().write(true).create_new(true).open(path)?, None)
     }
 
-    /// Creates the file with a plan record as its first line, which is on disk when this returns. `plan` is JSON on one line. The first
-    /// entry of each ledger in the file carries the hash of the record.
+    /// Creates the file with a plan record as its first line, which is on disk when this returns. `plan` is
+    /// JSON on one line. The first entry of each ledger in the file carries the hash of the record.
     ///
     /// # Errors
     /// When the file exists or cannot be written.
@@ -64,7 +65,8 @@ impl LedgerFile {
         LedgerFile::over(file, Some(hash))
     }
 
-    /// Goes on with a file that was written before. A last line that was cut off stays, and is told when the file is read.
+    /// Goes on with a file that was written before. A last line that was cut off stays, and is told when the
+    /// file is read.
     ///
     /// # Errors
     /// When the file cannot be opened.
@@ -193,7 +195,8 @@ fn write_all(shared: &Shared, file: File, length: u64) {
             return;
         }
         if !queue.hurry && !queue.stopping {
-            let waited = shared.changed.wait_timeout_while(queue, GATHER, |queue| !queue.hurry && !queue.stopping);
+            let waited =
+                shared.changed.wait_timeout_while(queue, GATHER, |queue| !queue.hurry && !queue.stopping);
             queue = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(queue, _)| queue);
         }
         let grown = std::mem::take(&mut queue.grown);

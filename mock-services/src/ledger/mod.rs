@@ -1,5 +1,5 @@
-//! The append-only record of all that happened in a trial: one order, in memory for scoring and, where a file is attached,
-//! streamed to it off the path of requests. It knows nothing of scenarios, subjects or verdicts.
+//! The append-only record of all that happened in a trial: one order, in memory for scoring and, where a file
+//! is attached, streamed to it off the path of requests. It knows nothing of scenarios, subjects or verdicts.
 
 mod chain;
 mod decode;
@@ -26,7 +26,7 @@ use crate::clock::Clock;
 use crate::lock::{Apart, lock};
 use crate::service::Fields;
 use chain::Chain;
-pub use entry::{AtDoor, ClosedBy, Entry, Event, How, LATE_REQUEST, Received, SilenceEnd};
+pub use entry::{BarrierEvent, ClosedBy, Entry, Event, How, LATE_REQUEST, Received, SilenceEnd};
 pub use file::LedgerFile;
 use pages::{Pages, Reading};
 pub use plan::SavedPlan;
@@ -46,7 +46,8 @@ pub(super) struct Inner {
     attempts: AtomicU64,
     /// That of the pages, to be looked at without them.
     edition: AtomicU64,
-    /// Taken before the pages, and by the file's thread and a restart alone: sealing lines keeps nobody from adding more.
+    /// Taken before the pages, and by the file's thread and a restart alone: sealing lines keeps nobody from
+    /// adding more.
     sealer: Mutex<Sealer>,
     file: Option<Arc<file::Shared>>,
     /// Whether the file's thread already knows that there are new lines.
@@ -56,7 +57,8 @@ pub(super) struct Inner {
     waiting: AtomicUsize,
 }
 
-/// The number of an attempt, and the ledger of its handle that it stands in: one that is begun anew counts from 1 again.
+/// The number of an attempt, and the ledger of its handle that it stands in: one that is begun anew counts
+/// from 1 again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Numbered {
     pub(crate) number: u64,
@@ -150,17 +152,20 @@ impl Ledger {
         self.inner.pages().hide(|redactor| redactor.hide_name(name));
     }
 
-    /// A text without what this ledger hides, and without what free text gives away of secrets: for what a subject says.
+    /// A text without what this ledger hides, and without what free text gives away of secrets: for what a
+    /// subject says.
     #[must_use]
     pub fn redacted(&self, text: &str) -> String {
         self.redacted_part(text, 0..text.len())
     }
 
-    /// A part of such a text, of which the rest is only looked at: a secret that lies across an end of the part is hidden as well. The
-    /// ends are moved back to where a character begins.
+    /// A part of such a text, of which the rest is only looked at: a secret that lies across an end of the
+    /// part is hidden as well. The ends are moved back to where a character begins.
     #[must_use]
     pub fn redacted_part(&self, text: &str, part: Range<usize>) -> String {
-        let floor = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        let floor = |at: usize| {
+            (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
+        };
         let end = floor(part.end);
         let finder = self.inner.pages().redactor.finder();
         let looked = finder.look(text);
@@ -178,7 +183,11 @@ impl Ledger {
     /// Adds a note of a request that came too late, and closes the ledger again where it was closed.
     pub(crate) fn append_late(&self, caller: u32, fields: Fields) {
         if self.inner.recording {
-            let event = Event::Noted { name: Cow::Borrowed(LATE_REQUEST), caller: Some(caller), fields: Cow::Owned(fields) };
+            let event = Event::Noted {
+                name: Cow::Borrowed(LATE_REQUEST),
+                caller: Some(caller),
+                fields: Cow::Owned(fields),
+            };
             self.inner.pages().add_late(&self.inner.clock, &event);
             self.announce();
         }
@@ -199,7 +208,7 @@ impl Ledger {
             sealer.chain.seal(&mut backlog, start);
         }
         *sealer = Sealer { backlog, ..Sealer::new(trial) };
-        pages.begin_anew();
+        pages.reset();
         self.inner.attempts.store(0, Ordering::Relaxed);
         self.inner.edition.store(pages.edition, Ordering::Release);
         drop(pages);
@@ -237,7 +246,8 @@ impl Ledger {
             self.inner.grown.notify_waiters();
         }
         if let Some(file) = &self.inner.file
-            // Whoever cleared it did so before it took the pages: that is seen by all who add something afterwards.
+            // Whoever cleared it did so before it took the pages: that is seen by all who add something
+            // afterwards.
             && !self.inner.queued.load(Ordering::Relaxed)
             && !self.inner.queued.swap(true, Ordering::AcqRel)
         {
@@ -251,7 +261,8 @@ impl Inner {
         lock(&self.pages.0)
     }
 
-    /// Writes the lines that have come since the last time behind `lines`, sealed, piece by piece; behind each piece `take` can take some of them.
+    /// Writes the lines that have come since the last time behind `lines`, sealed, piece by piece; behind
+    /// each piece `take` can take some of them.
     pub(super) fn stream(&self, lines: &mut Vec<u8>, mut take: impl FnMut(&mut Vec<u8>)) {
         // What a processor has at hand; more would push out what the services work on.
         const ENOUGH: usize = 16 * 1024;

@@ -9,7 +9,8 @@ use super::store::{Position, Store};
 use crate::clock::Clock;
 use crate::service::Fields;
 
-/// How many clients' headers are kept for later attempts to refer to. Nobody but a subject that means harm has more.
+/// How many clients' headers are kept for later attempts to refer to. Nobody but a subject that means harm
+/// has more.
 const MOST_CLIENTS: usize = 32;
 /// The same for shapes: services have few operations, but a subject can make up names of fields.
 const MOST_SHAPES: usize = 64;
@@ -41,7 +42,7 @@ pub(super) struct Pages {
 
 impl Pages {
     /// Forgets all entries; what is hidden stays hidden.
-    pub(super) fn begin_anew(&mut self) {
+    pub(super) fn reset(&mut self) {
         let (edition, redactor) = (self.edition + 1, std::mem::take(&mut self.redactor));
         *self = Pages { edition, redactor, earliest: self.last.0, ..Pages::default() };
     }
@@ -110,8 +111,8 @@ impl Pages {
         json
     }
 
-    /// The numbers under which the shape of an event and the headers that tell its client are kept; 0 where it has none. `None` where it must be
-    /// kept as JSON.
+    /// The numbers under which the shape of an event and the headers that tell its client are kept; 0 where
+    /// it has none. `None` where it must be kept as JSON.
     fn shape_and_client(&mut self, parts: &Parts) -> Option<(usize, usize)> {
         let depends_on = parts.shape()?;
         if parts.foreign && self.redactor.may_hide(parts.texts()) {
@@ -132,7 +133,10 @@ impl Pages {
     /// Taken under the lock and never lower than the entry before, so that order and time agree.
     fn now(&mut self, clock: &Clock) -> (u64, u64) {
         const MILLISECOND: u64 = 1_000;
-        let at = u64::try_from(clock.elapsed().as_micros()).unwrap_or(u64::MAX).max(self.last.0).max(self.earliest);
+        let at = u64::try_from(clock.elapsed().as_micros())
+            .unwrap_or(u64::MAX)
+            .max(self.last.0)
+            .max(self.earliest);
         match self.wall_taken {
             // No longer ago than it is told exactly.
             Some(taken) if at - taken < MILLISECOND => (at, self.last.1),
@@ -151,7 +155,8 @@ impl Pages {
         }
         let mut hides = false;
         let template = template(depends_on, |name| hides |= self.redactor.hides(name))?;
-        // Names can also stand behind an escaped quote or, as that of a parameter, before an equals sign; and anything can be escaped in percent.
+        // Names can also stand behind an escaped quote or, as that of a parameter, before an equals sign; and
+        // anything can be escaped in percent.
         let may_name = hides || memchr::memchr3(b'\\', b'=', b'%', &template).is_some();
         if foreign && (may_name || self.redactor.may_hide([&template[..]])) {
             return None;
@@ -207,8 +212,8 @@ impl Reading {
         self.position = pages.store.read(self.position, |bytes| self.fresh.extend_from_slice(bytes));
     }
 
-    /// Writes what was taken, entry by entry, until `out` holds `enough`; gives back whether there is more. `begin` writes what stands before
-    /// each entry, which is JSON without its opening brace.
+    /// Writes what was taken, entry by entry, until `out` holds `enough`; gives back whether there is more.
+    /// `begin` writes what stands before each entry, which is JSON without its opening brace.
     pub(super) fn write(&mut self, out: &mut Vec<u8>, enough: usize, begin: impl Fn(&mut Vec<u8>)) -> bool {
         let mut rest = &self.fresh[self.written..];
         while out.len() < enough && !rest.is_empty() {
@@ -301,7 +306,8 @@ mod tests {
             "Authorization",
             "order",
         ];
-        proptest::collection::vec(prop::sample::select(pieces.to_vec()), 0..4).prop_map(|pieces| pieces.concat())
+        proptest::collection::vec(prop::sample::select(pieces.to_vec()), 0..4)
+            .prop_map(|pieces| pieces.concat())
     }
 
     fn value() -> impl Strategy<Value = Value> {
@@ -316,7 +322,8 @@ mod tests {
     fn events() -> impl Strategy<Value = [Event<'static>; 2]> {
         let names = proptest::collection::vec((text(), value()), 0..4);
         (text(), text(), names).prop_map(|(key, id, names)| {
-            let fields = names.into_iter().fold(Fields::new(), |fields, (name, value)| fields.with(name, value));
+            let fields =
+                names.into_iter().fold(Fields::new(), |fields, (name, value)| fields.with(name, value));
             let committed = Event::Committed {
                 attempt: 4,
                 effect: "payment.charge".into(),
@@ -366,7 +373,9 @@ mod tests {
         pages.hide(|redactor| redactor.hide_value(SECRET));
         add(&mut pages, &event);
         let told = |line: &String| match serde_json::from_str::<Entry>(line).unwrap().event {
-            Event::Received(received) => received.client.get("user-agent").map(ToString::to_string).unwrap_or_default(),
+            Event::Received(received) => {
+                received.client.get("user-agent").map(ToString::to_string).unwrap_or_default()
+            }
             _ => String::new(),
         };
         let expected = ["agent \"hunter2secret\"", "agent \"hunter2secret\"", "", "agent \"[redacted 1]\""];
@@ -383,7 +392,10 @@ mod tests {
         pages.hide(|redactor| redactor.hide_name("order"));
         add(&mut pages, &event);
         let lines = lines(&pages);
-        assert!(lines[1].contains(r#""order":"ord_1""#) && lines[2].contains(r#""order":"[redacted 1]""#), "{lines:?}");
+        assert!(
+            lines[1].contains(r#""order":"ord_1""#) && lines[2].contains(r#""order":"[redacted 1]""#),
+            "{lines:?}"
+        );
     }
 
     #[test]
@@ -426,7 +438,10 @@ mod tests {
     fn a_caller_that_names_itself_anew_each_time_does_not_fill_the_table() {
         let mut pages = Pages::default();
         for number in 0..100 {
-            add(&mut pages, &received("k", Fields::new(), Fields::new().with("user-agent", format!("agent {number}"))));
+            add(
+                &mut pages,
+                &received("k", Fields::new(), Fields::new().with("user-agent", format!("agent {number}"))),
+            );
         }
         assert_eq!(pages.kept_clients, MOST_CLIENTS);
         assert!(lines(&pages)[99].contains(r#""client":{"user-agent":"agent 99"}"#));

@@ -1,5 +1,6 @@
-//! The plan record of a ledger file: one line in front of all ledgers that says what the file was meant to hold. Its content belongs to
-//! whoever writes the file; here it is only sealed, and the first entry of each ledger in the file carries its hash.
+//! The plan record of a ledger file: one line in front of all ledgers that says what the file was meant to
+//! hold. Its content belongs to whoever writes the file; here it is only sealed, and the first entry of each
+//! ledger in the file carries its hash.
 
 use super::chain::{Chain, split};
 
@@ -13,7 +14,8 @@ pub struct SavedPlan {
     pub line: u64,
     /// What it says, as JSON.
     pub json: String,
-    /// The hash that the first entry of each of its ledgers carries; `None` where the line was changed or damaged.
+    /// The hash that the first entry of each of its ledgers carries; `None` where the line was changed or
+    /// damaged.
     pub hash: Option<String>,
 }
 
@@ -33,5 +35,9 @@ pub(super) fn read(line: &[u8], number: u64) -> Option<SavedPlan> {
     let (content, shown) = split(line).unwrap_or((line, b""));
     let is_whole = Chain::new("plan").verify(line) == Some(true);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Some(SavedPlan { line: number, json: text(&content[BEGINS.len()..]), hash: is_whole.then(|| text(shown)) })
+    Some(SavedPlan {
+        line: number,
+        json: text(&content[BEGINS.len()..]),
+        hash: is_whole.then(|| text(shown)),
+    })
 }

@@ -1,4 +1,5 @@
-//! Reading a saved ledger again: what is whole is given back, and what was edited, shortened or torn is noticed.
+//! Reading a saved ledger again: what is whole is given back, and what was edited, shortened or torn is
+//! noticed.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
@@ -31,7 +32,8 @@ pub struct Saved {
     pub entries: Vec<Entry>,
     /// Why it is not whole; `None` where it is, down to its closing entry.
     pub torn: Option<Torn>,
-    /// The last hash of its chain that was right: it tells this ledger from one that was shortened or exchanged.
+    /// The last hash of its chain that was right: it tells this ledger from one that was shortened or
+    /// exchanged.
     pub seal: String,
 }
 
@@ -44,7 +46,8 @@ pub enum Torn {
         /// The last entry that is there.
         last: u64,
     },
-    /// A line was changed, removed, added or cut. What is written together is sealed together, so it may be any of these.
+    /// A line was changed, removed, added or cut. What is written together is sealed together, so it may be
+    /// any of these.
     #[error("{} not continue the entries before {}: the file was edited or damaged there", lines(*.from, *.to), if from == to { "it" } else { "them" })]
     Broken {
         /// The number of the first line in the file, from 1, that can be the one.
@@ -181,7 +184,9 @@ impl Reading {
         self.saved.entries.append(&mut self.unsealed);
         if self.saved.torn.is_none() && !self.closed {
             let last = self.saved.entries.len() as u64;
-            self.saved.torn = Some(damaged_line.map_or(Torn::Unclosed { last }, |line| Torn::Broken { from: line, to: line }));
+            self.saved.torn = Some(
+                damaged_line.map_or(Torn::Unclosed { last }, |line| Torn::Broken { from: line, to: line }),
+            );
         }
         self.saved
     }

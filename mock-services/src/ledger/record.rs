@@ -1,5 +1,6 @@
-//! Entries as they are kept in memory. Those that every attempt leaves are taken apart: what is the same in many of them, their shape, is kept
-//! once, and each keeps only what differs. All others, and those in which something has to be escaped or hidden, are kept as JSON.
+//! Entries as they are kept in memory. Those that every attempt leaves are taken apart: what is the same in
+//! many of them, their shape, is kept once, and each keeps only what differs. All others, and those in which
+//! something has to be escaped or hidden, are kept as JSON.
 
 use super::entry::{Event, Received};
 use super::redact::holds_percent_escape;
@@ -53,7 +54,16 @@ impl Parts {
                 self.fields(fields);
             }
             // The few that tell more are kept as JSON.
-            Event::Replied { attempt, reply, status, bytes, whole, replay, retry_after: None, silence: None } => {
+            Event::Replied {
+                attempt,
+                reply,
+                status,
+                bytes,
+                whole,
+                replay,
+                retry_after: None,
+                silence: None,
+            } => {
                 self.shape.extend_from_slice(&[REPLIED, u8::from(*whole), u8::from(*replay)]);
                 self.numbers(&[*attempt, *bytes]);
                 self.word(reply);
@@ -70,8 +80,8 @@ impl Parts {
         }
     }
 
-    /// Whether all texts can stand in JSON as they are, and none names a parameter or is escaped in percent, behind which something may have to be
-    /// hidden.
+    /// Whether all texts can stand in JSON as they are, and none names a parameter or is escaped in percent,
+    /// behind which something may have to be hidden.
     fn has_plain_texts(&self) -> bool {
         let texts = &self.body[self.texts..];
         !json::holds_special(texts, b'=') && !holds_percent_escape(texts)
@@ -84,7 +94,19 @@ impl Parts {
     }
 
     fn take_received(&mut self, received: &Received<'_>) {
-        let Received { attempt, operation, method, path, fields, key, replay, caller, connection, repeats, client } = received;
+        let Received {
+            attempt,
+            operation,
+            method,
+            path,
+            fields,
+            key,
+            replay,
+            caller,
+            connection,
+            repeats,
+            client,
+        } = received;
         // The few that repeat another are kept as JSON.
         if repeats.is_some() {
             return;

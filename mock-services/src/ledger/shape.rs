@@ -11,8 +11,9 @@ const CLIENT_HOLE: u8 = 4;
 /// More numbers than that are in no entry.
 const MOST_NUMBERS: usize = 4;
 
-/// The JSON of events that were taken apart, behind the comma that follows their times, with a hole for all in which they differ. Every name of a
-/// field is shown to `named`. `None` where the shape depends on something else than what [`super::record::Parts`] writes.
+/// The JSON of events that were taken apart, behind the comma that follows their times, with a hole for all
+/// in which they differ. Every name of a field is shown to `named`. `None` where the shape depends on
+/// something else than what [`super::record::Parts`] writes.
 pub(super) fn template(mut depends_on: &[u8], named: impl FnMut(&str)) -> Option<Vec<u8>> {
     let mut out = Template { json: Vec::new(), rest: &mut depends_on };
     match byte(out.rest)? {
@@ -43,7 +44,12 @@ impl Template<'_, '_> {
         if is_replay {
             self.plain(",\"replay\":true");
         }
-        self.plain(",\"caller\":").hole(NUMBER_HOLE).plain(",\"connection\":").hole(NUMBER_HOLE).hole(CLIENT_HOLE).plain("}");
+        self.plain(",\"caller\":")
+            .hole(NUMBER_HOLE)
+            .plain(",\"connection\":")
+            .hole(NUMBER_HOLE)
+            .hole(CLIENT_HOLE)
+            .plain("}");
         Some(())
     }
 
@@ -62,7 +68,11 @@ impl Template<'_, '_> {
         if let Some(status) = read_counted(self.rest) {
             self.plain(",\"status\":").json.extend_from_slice(status);
         }
-        self.plain(",\"bytes\":").hole(NUMBER_HOLE).plain(if is_whole { ",\"whole\":true" } else { ",\"whole\":false" });
+        self.plain(",\"bytes\":").hole(NUMBER_HOLE).plain(if is_whole {
+            ",\"whole\":true"
+        } else {
+            ",\"whole\":false"
+        });
         self.plain(if is_replay { ",\"replay\":true}" } else { "}" });
         Some(())
     }
@@ -147,8 +157,8 @@ impl Shape {
         Shape { pieces, numbers: numbers.min(MOST_NUMBERS), length: template.len() }
     }
 
-    /// Writes the JSON of an entry whose body comes next among the records. `client` is the JSON of the headers that tell its client; empty where there
-    /// are none.
+    /// Writes the JSON of an entry whose body comes next among the records. `client` is the JSON of the
+    /// headers that tell its client; empty where there are none.
     pub(super) fn fill(&self, records: &mut &[u8], client: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let mut numbers = [0; MOST_NUMBERS];
         for number in numbers.get_mut(..self.numbers)? {

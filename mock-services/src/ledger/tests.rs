@@ -4,7 +4,11 @@ use proptest::prelude::*;
 use std::borrow::Cow;
 
 fn noted(name: &str) -> Event<'static> {
-    Event::Noted { name: Cow::Owned(name.to_owned()), caller: None, fields: Cow::Owned(Fields::new().with("x", "y")) }
+    Event::Noted {
+        name: Cow::Owned(name.to_owned()),
+        caller: None,
+        fields: Cow::Owned(Fields::new().with("x", "y")),
+    }
 }
 
 fn saved(count: usize, close: bool) -> Vec<u8> {
@@ -126,7 +130,10 @@ fn two_trials_in_one_file_have_a_chain_each() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.jsonl");
     let file = LedgerFile::create(&path).unwrap();
-    let (one, two) = (Ledger::in_file("one", 1, Clock::default(), &file), Ledger::in_file("two", 2, Clock::default(), &file));
+    let (one, two) = (
+        Ledger::in_file("one", 1, Clock::default(), &file),
+        Ledger::in_file("two", 2, Clock::default(), &file),
+    );
     for _ in 0..50 {
         one.append(&noted("a"));
         two.append(&noted("b"));
@@ -221,9 +228,16 @@ fn an_edited_line_is_told_with_those_that_were_sealed_with_it() {
     let Some(Torn::Broken { from, to }) = saved.torn else { panic!("{:?}", saved.torn) };
     assert!((1..=6).contains(&from) && (6..=12).contains(&to), "{from} to {to}");
     assert_eq!(saved.entries.len() as u64, from - 1, "nothing is given back of which one cannot be sure");
-    let said = [Torn::Broken { from: 3, to: 7 }, Torn::Broken { from: 3, to: 3 }].map(|torn| torn.to_string());
-    assert_eq!(said[0], "lines 3 to 7 do not continue the entries before them: the file was edited or damaged there");
-    assert_eq!(said[1], "line 3 does not continue the entries before it: the file was edited or damaged there");
+    let said =
+        [Torn::Broken { from: 3, to: 7 }, Torn::Broken { from: 3, to: 3 }].map(|torn| torn.to_string());
+    assert_eq!(
+        said[0],
+        "lines 3 to 7 do not continue the entries before them: the file was edited or damaged there"
+    );
+    assert_eq!(
+        said[1],
+        "line 3 does not continue the entries before it: the file was edited or damaged there"
+    );
 }
 
 /// A ledger in which every entry is sealed apart, because it was written apart.
@@ -246,7 +260,10 @@ fn what_another_run_of_the_same_trial_wrote_is_noticed() {
     let (mine, other) = (sealed_apart("mine"), sealed_apart("other"));
     assert_eq!((read(mine.as_bytes()).torn, read(other.as_bytes()).torn), (None, None));
     // Numbered as it must be, and sealed: only what stands before it is not what was there when it was.
-    let mixed = mine.lines().zip(other.lines()).map(|(mine, other)| if mine.contains("mine 1") { other } else { mine });
+    let mixed = mine
+        .lines()
+        .zip(other.lines())
+        .map(|(mine, other)| if mine.contains("mine 1") { other } else { mine });
     let mixed: String = mixed.flat_map(|line| [line, "\n"]).collect();
     assert!(mixed.contains("other 1") && !mixed.contains("mine 1"), "{mixed}");
     let saved = read(mixed.as_bytes());
@@ -280,8 +297,10 @@ fn a_ledger_whose_hashes_were_taken_out_is_not_whole() {
     let sealed: Vec<usize> = (0..lines.len()).filter(|place| lines[*place].contains("\"hash\"")).collect();
     assert!(sealed.len() >= 4, "{text}");
     for place in sealed {
-        let stripped: String =
-            (0..).zip(&lines).map(|(at, line)| if at == place { bare(line) } else { (*line).to_owned() } + "\n").collect();
+        let stripped: String = (0..)
+            .zip(&lines)
+            .map(|(at, line)| if at == place { bare(line) } else { (*line).to_owned() } + "\n")
+            .collect();
         assert!(read(stripped.as_bytes()).torn.is_some(), "{stripped}");
     }
     let stripped: String = lines.iter().map(|line| bare(line) + "\n").collect();

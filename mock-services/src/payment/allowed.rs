@@ -1,5 +1,6 @@
-//! The parameters that each endpoint knows, whether or not anything here depends on them: a real call must not be refused. Those that would change
-//! what happens, and are not carried out, are listed apart: they are refused as lacking.
+//! The parameters that each endpoint knows, whether or not anything here depends on them: a real call must
+//! not be refused. Those that would change what happens, and are not carried out, are listed apart: they are
+//! refused as lacking.
 
 /// What every endpoint knows.
 pub(crate) const COMMON: &[&str] = &["expand"];
@@ -79,11 +80,19 @@ pub(crate) const INTENT_WRITE: &[&str] = &[
 ];
 
 /// What only making an intent knows.
-pub(crate) const INTENT_CREATE: &[&str] = &["automatic_payment_methods", "confirm", "confirmation_method", "on_behalf_of"];
+pub(crate) const INTENT_CREATE: &[&str] =
+    &["automatic_payment_methods", "confirm", "confirmation_method", "on_behalf_of"];
 
 /// What confirming an intent knows, at once or later.
-pub(crate) const INTENT_CONFIRM: &[&str] =
-    &["confirmation_token", "error_on_requires_action", "mandate", "mandate_data", "off_session", "return_url", "use_stripe_sdk"];
+pub(crate) const INTENT_CONFIRM: &[&str] = &[
+    "confirmation_token",
+    "error_on_requires_action",
+    "mandate",
+    "mandate_data",
+    "off_session",
+    "return_url",
+    "use_stripe_sdk",
+];
 
 /// `POST /v1/payment_intents/{id}/capture`.
 pub(crate) const INTENT_CAPTURE: &[&str] = &[
@@ -118,8 +127,15 @@ pub(crate) const REFUND: &[&str] = &[
 ];
 
 /// `POST /v1/charges/{id}/refunds`.
-pub(crate) const CHARGE_REFUND: &[&str] =
-    &["amount", "instructions_email", "metadata", "payment_intent", "reason", "refund_application_fee", "reverse_transfer"];
+pub(crate) const CHARGE_REFUND: &[&str] = &[
+    "amount",
+    "instructions_email",
+    "metadata",
+    "payment_intent",
+    "reason",
+    "refund_application_fee",
+    "reverse_transfer",
+];
 
 /// `POST /v1/customers` and `POST /v1/customers/{id}`.
 pub(crate) const CUSTOMER: &[&str] = &[
@@ -187,7 +203,8 @@ pub(crate) const SUBSCRIPTION: &[&str] = &[
 ];
 
 /// What only `POST /v1/subscriptions` knows.
-pub(crate) const SUBSCRIPTION_CREATE: &[&str] = &["backdate_start_date", "currency", "customer", "trial_period_days"];
+pub(crate) const SUBSCRIPTION_CREATE: &[&str] =
+    &["backdate_start_date", "currency", "customer", "trial_period_days"];
 
 /// `DELETE /v1/subscriptions/{id}`.
 pub(crate) const UNSUBSCRIBE: &[&str] = &["cancellation_details", "invoice_now", "prorate"];
@@ -250,7 +267,8 @@ pub(crate) const METHOD_ATTACH_LACKING: &[&str] = &["customer_account"];
 pub(crate) const TOKEN: &[&str] = &["card"];
 
 /// What stands for something else than a card.
-pub(crate) const TOKEN_LACKING: &[&str] = &["account", "bank_account", "customer", "cvc_update", "person", "pii"];
+pub(crate) const TOKEN_LACKING: &[&str] =
+    &["account", "bank_account", "customer", "cvc_update", "person", "pii"];
 
 /// What making, changing, confirming and capturing an intent know and is not carried out.
 pub(crate) const INTENT_LACKING: &[&str] = &[

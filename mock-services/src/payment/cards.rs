@@ -1,5 +1,5 @@
-//! Cards: which token, payment method or number is which card, and how its bank answers. No number leaves this file and
-//! `test_cards.rs`.
+//! Cards: which token, payment method or number is which card, and how its bank answers. No number leaves
+//! this file and `test_cards.rs`.
 
 use super::test_cards::{COUNTRIES, GOOD, REFUSED};
 
@@ -44,14 +44,18 @@ impl Decline {
     pub(crate) fn words(self) -> (&'static str, Option<&'static str>, &'static str) {
         match self {
             Decline::Generic => ("card_declined", Some("generic_decline"), "Your card was declined."),
-            Decline::InsufficientFunds => ("card_declined", Some("insufficient_funds"), "Your card has insufficient funds."),
+            Decline::InsufficientFunds => {
+                ("card_declined", Some("insufficient_funds"), "Your card has insufficient funds.")
+            }
             Decline::Lost => ("card_declined", Some("lost_card"), "Your card was declined."),
             Decline::Stolen => ("card_declined", Some("stolen_card"), "Your card was declined."),
             Decline::Expired => ("expired_card", None, "Your card has expired."),
             Decline::Cvc => ("incorrect_cvc", None, "Your card's security code is incorrect."),
-            Decline::Processing => {
-                ("processing_error", None, "An error occurred while processing your card. Try again in a little bit.")
-            }
+            Decline::Processing => (
+                "processing_error",
+                None,
+                "An error occurred while processing your card. Try again in a little bit.",
+            ),
             Decline::Velocity => (
                 "card_declined",
                 Some("card_velocity_exceeded"),
@@ -80,19 +84,24 @@ impl Card {
     /// The card that a customer has who was not given another.
     pub(crate) const VISA: Card = Card { brand: "visa", last4: *b"4242", decline: None };
 
-    /// The test card behind a token or a payment method: `tok_visa`, `pm_card_chargeDeclined`; `None` where there is no such name.
+    /// The test card behind a token or a payment method: `tok_visa`, `pm_card_chargeDeclined`; `None` where
+    /// there is no such name.
     pub(crate) fn named(id: &str) -> Option<Card> {
         let name = ["pm_card_", "tok_"].iter().find_map(|prefix| id.strip_prefix(prefix))?;
         let plain = name.strip_prefix("visa_").unwrap_or(name);
         let refused = REFUSED.iter().find(|(have, ..)| have.eq_ignore_ascii_case(plain));
-        let (_, number, decline) = refused.or_else(|| GOOD.iter().chain(COUNTRIES).find(|(have, ..)| *have == name))?;
+        let (_, number, decline) =
+            refused.or_else(|| GOOD.iter().chain(COUNTRIES).find(|(have, ..)| *have == name))?;
         Some(Card { brand: brand(number), last4: last4(number), decline: *decline })
     }
 
     /// The card with a number; `None` where it is not one.
     pub(crate) fn numbered(number: &str) -> Option<Card> {
         let digits: String = number.chars().filter(|digit| !matches!(digit, ' ' | '-')).collect();
-        if !(12..=19).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_digit()) || !luhn(&digits) {
+        if !(12..=19).contains(&digits.len())
+            || !digits.bytes().all(|byte| byte.is_ascii_digit())
+            || !luhn(&digits)
+        {
             return None;
         }
         let decline = REFUSED.iter().find(|(_, have, _)| *have == digits).and_then(|(.., decline)| *decline);
@@ -147,9 +156,12 @@ mod tests {
     #[test]
     fn tokens_payment_methods_and_numbers_lead_to_the_same_answer_of_the_bank() {
         for (name, number, decline) in REFUSED {
-            for id in
-                [format!("tok_{name}"), format!("tok_visa_{name}"), format!("pm_card_{name}"), format!("pm_card_visa_{name}")]
-            {
+            for id in [
+                format!("tok_{name}"),
+                format!("tok_visa_{name}"),
+                format!("pm_card_{name}"),
+                format!("pm_card_visa_{name}"),
+            ] {
                 assert_eq!(Card::named(&id).unwrap().decline, *decline, "{id}");
             }
             assert_eq!(Card::numbered(number).unwrap().decline, *decline, "{number}");
@@ -171,9 +183,16 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_is_no_card() {
-        for id in
-            ["tok_nonsense", "tok_chargeDeclind", "pm_card_nonsense", "pm_card_visa_nonsense", "pm_card_", "pm_1Kx", "visa", ""]
-        {
+        for id in [
+            "tok_nonsense",
+            "tok_chargeDeclind",
+            "pm_card_nonsense",
+            "pm_card_visa_nonsense",
+            "pm_card_",
+            "pm_1Kx",
+            "visa",
+            "",
+        ] {
             assert_eq!(Card::named(id), None, "{id}");
         }
     }

@@ -1,5 +1,6 @@
-//! What the ledger says of subscriptions, customers and labels: the whole of it, so that nothing that changes what a customer owes, gets or can see
-//! goes unseen. Identity comes from the thing that was acted on, never from what the caller wrote on it alone.
+//! What the ledger says of subscriptions, customers and labels: the whole of it, so that nothing that changes
+//! what a customer owes, gets or can see goes unseen. Identity comes from the thing that was acted on, never
+//! from what the caller wrote on it alone.
 
 use std::sync::Arc;
 
@@ -56,8 +57,10 @@ impl Labels<'_> {
         if self.seen.is_empty() && !self.new.relabels(self.old) {
             return None;
         }
-        let mut fields =
-            Fields::new().with("object", self.object).with(self.object, self.id).with_some("customer", self.customer);
+        let mut fields = Fields::new()
+            .with("object", self.object)
+            .with(self.object, self.id)
+            .with_some("customer", self.customer);
         self.old.describe_with_own(self.new, &mut fields);
         for name in self.old.names().filter(|name| self.new.get(name).is_none()) {
             fields.set(format!("own_metadata.{name}"), NONE);
@@ -73,11 +76,16 @@ impl Labels<'_> {
 const NONE: &str = "none";
 
 /// A text that is another now, under this name.
-pub(crate) fn differs(name: &'static str, old: Option<&String>, new: Option<&String>) -> Option<(&'static str, Option<String>)> {
+pub(crate) fn differs(
+    name: &'static str,
+    old: Option<&String>,
+    new: Option<&String>,
+) -> Option<(&'static str, Option<String>)> {
     (old != new).then(|| (name, new.cloned()))
 }
 
-/// What is another now of all that a customer owes, gets or can see. Notes and labels on a customer are for those who sell alone.
+/// What is another now of all that a customer owes, gets or can see. Notes and labels on a customer are for
+/// those who sell alone.
 pub(crate) fn customer(old: &Customer, new: &Customer) -> Option<Fields> {
     let mut fields = Fields::new().with("customer", new.id.as_str());
     let mut compare = |name: &'static str, old: Value, new: Value| {

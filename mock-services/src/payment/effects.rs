@@ -48,7 +48,8 @@ pub(crate) enum Change {
     TokenSaved(Arc<Token>),
     /// The token with this id was used.
     TokenUsed(String),
-    /// The labels of something that happened say something else now. What has them is saved by another change.
+    /// The labels of something that happened say something else now. What has them is saved by another
+    /// change.
     Relabelled(Arc<Described>),
 }
 
@@ -78,7 +79,12 @@ impl Change {
         match self {
             Change::Charged(charge) | Change::ChargeSaved(charge) => {
                 if !charge.paid {
-                    state.know(&charge.payment_method, charge.payment_method_details.card, charge.created, charge.customer());
+                    state.know(
+                        &charge.payment_method,
+                        charge.payment_method_details.card,
+                        charge.created,
+                        charge.customer(),
+                    );
                 }
                 state.charges.put(Arc::clone(charge));
             }
@@ -93,7 +99,9 @@ impl Change {
                 state.refunds.put(Arc::clone(&back.refund));
             }
             Change::RefundSaved(refund) => state.refunds.put(Arc::clone(refund)),
-            Change::CustomerSaved(customer) | Change::CustomerChanged(customer, _) | Change::CustomerDeleted(customer) => {
+            Change::CustomerSaved(customer)
+            | Change::CustomerChanged(customer, _)
+            | Change::CustomerDeleted(customer) => {
                 for (id, card) in &customer.cards {
                     state.know(id, *card, customer.created, Some(&customer.id));
                 }
@@ -120,16 +128,24 @@ impl Change {
     pub(crate) fn describe(&self) -> Option<EffectFacts> {
         let copied = |fields: &Arc<Fields>| Fields::clone(fields);
         let (effect, id, fields) = match self {
-            Change::Charged(charge) => ("payment.charge", &charge.id, charged(charge, charge.amount_captured)),
+            Change::Charged(charge) => {
+                ("payment.charge", &charge.id, charged(charge, charge.amount_captured))
+            }
             Change::Refunded(back) => ("payment.refund", &back.refund.id, refunded(back)),
             Change::CustomerChanged(customer, fields) => ("payment.customer", &customer.id, copied(fields)),
-            Change::CustomerDeleted(customer) => {
-                ("payment.delete-customer", &customer.id, Fields::new().with("customer", customer.id.as_str()))
+            Change::CustomerDeleted(customer) => (
+                "payment.delete-customer",
+                &customer.id,
+                Fields::new().with("customer", customer.id.as_str()),
+            ),
+            Change::Subscribed(subscription, fields) => {
+                ("payment.subscribe", &subscription.id, copied(fields))
             }
-            Change::Subscribed(subscription, fields) => ("payment.subscribe", &subscription.id, copied(fields)),
             Change::Upgraded(subscription, fields) => ("payment.upgrade", &subscription.id, copied(fields)),
             Change::Amended(subscription, fields) => ("payment.amend", &subscription.id, copied(fields)),
-            Change::Unsubscribed(subscription, fields) => ("payment.unsubscribe", &subscription.id, copied(fields)),
+            Change::Unsubscribed(subscription, fields) => {
+                ("payment.unsubscribe", &subscription.id, copied(fields))
+            }
             Change::Relabelled(relabelled) => ("payment.relabel", &relabelled.id, relabelled.fields.clone()),
             Change::ChargeSaved(_)
             | Change::IntentSaved(_)
@@ -147,8 +163,15 @@ impl Change {
     /// What the ledger says at the end of money that is still held, neither taken nor let go.
     pub(crate) fn left_behind(&self, state: &PaymentState) -> Option<EffectFacts> {
         let Change::ChargeSaved(charge) = self else { return None };
-        let charge = state.charges.get(&charge.id).filter(|charge| charge.paid && !charge.captured && !charge.refunded)?;
-        Some(EffectFacts { effect: "payment.hold".into(), id: charge.id.clone(), fields: charged(charge, charge.amount) })
+        let charge = state
+            .charges
+            .get(&charge.id)
+            .filter(|charge| charge.paid && !charge.captured && !charge.refunded)?;
+        Some(EffectFacts {
+            effect: "payment.hold".into(),
+            id: charge.id.clone(),
+            fields: charged(charge, charge.amount),
+        })
     }
 }
 

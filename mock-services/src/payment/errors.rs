@@ -1,4 +1,5 @@
-//! Refusals in Stripe's words and shape. Knows neither state nor routes; the answer is made once the request's id is known.
+//! Refusals in Stripe's words and shape. Knows neither state nor routes; the answer is made once the
+//! request's id is known.
 
 use std::borrow::Cow;
 
@@ -198,7 +199,8 @@ pub(crate) fn lacking_endpoint(endpoint: String) -> Refused {
     Box::new(Problem::lacking(501, "api_error", endpoint))
 }
 
-/// A part of an endpoint that Stripe has and the service does not: a parameter, a value of one, a path to expand.
+/// A part of an endpoint that Stripe has and the service does not: a parameter, a value of one, a path to
+/// expand.
 pub(crate) fn lacking_part(part: &str, endpoint: &str, param: impl Into<Cow<'static, str>>) -> Refused {
     let what = if endpoint.is_empty() { part.to_owned() } else { format!("{part} of {endpoint}") };
     Box::new(Problem::lacking(400, "invalid_request_error", what).param(param))
@@ -214,7 +216,9 @@ pub(crate) fn not_a_form() -> Refused {
 
 /// A parameter that must be there.
 pub(crate) fn missing(name: &'static str) -> Refused {
-    Box::new(Problem::invalid(format!("Missing required param: {name}.")).code("parameter_missing").param(name))
+    Box::new(
+        Problem::invalid(format!("Missing required param: {name}.")).code("parameter_missing").param(name),
+    )
 }
 
 /// An object that a parameter names and that does not exist.

@@ -20,7 +20,8 @@ impl Written {
     /// Reads it; `nested` has what stands beside the number. What is no number is as wrong as 0.
     pub(crate) fn read<'p>(nested: impl Fn(&str) -> Option<&'p str>) -> Self {
         let integer = |name: &str| nested(name).map(|text| text.trim().parse().unwrap_or_default());
-        let is_cvc = |text: &str| matches!(text.len(), 3 | 4) && text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_cvc =
+            |text: &str| matches!(text.len(), 3 | 4) && text.bytes().all(|byte| byte.is_ascii_digit());
         Written {
             month: integer("exp_month"),
             year: integer("exp_year").map(|year| if (1..100).contains(&year) { year + 2000 } else { year }),
@@ -66,16 +67,24 @@ mod tests {
         for (month, year) in [("1", "2027"), ("01", "27"), ("12", "2077"), ("8", "2030")] {
             assert!(is_right(month, year, "123"), "{month}/{year}");
         }
-        for (month, year) in
-            [("12", "2026"), ("8", "2020"), ("13", "2030"), ("0", "2030"), ("x", "2030"), ("1", "y"), ("1", "2078")]
-        {
+        for (month, year) in [
+            ("12", "2026"),
+            ("8", "2020"),
+            ("13", "2030"),
+            ("0", "2030"),
+            ("x", "2030"),
+            ("1", "y"),
+            ("1", "2078"),
+        ] {
             assert!(!is_right(month, year, "123"), "{month}/{year}");
         }
     }
 
     #[test]
     fn a_security_code_has_three_or_four_digits() {
-        assert!(is_right("1", "2030", "1234") && !is_right("1", "2030", "99") && !is_right("1", "2030", "abc"));
+        assert!(
+            is_right("1", "2030", "1234") && !is_right("1", "2030", "99") && !is_right("1", "2030", "abc")
+        );
     }
 
     #[test]

@@ -64,7 +64,9 @@ const NO_KEY: &str = "You did not provide an API key. You need to provide your A
 pub(crate) fn unauthorized(request: &Request, context: &Context) -> Answer {
     let problem = match request.credential().filter(|key| !key.is_empty()) {
         None => Problem::new(401, "invalid_request_error", NO_KEY),
-        Some(key) => Problem::new(401, "invalid_request_error", format!("Invalid API Key provided: {}", masked(&key))),
+        Some(key) => {
+            Problem::new(401, "invalid_request_error", format!("Invalid API Key provided: {}", masked(&key)))
+        }
     };
     problem.answer(context).with_header("WWW-Authenticate", "Basic realm=\"Stripe\"")
 }
@@ -79,7 +81,11 @@ fn masked(key: &str) -> String {
     let hidden = rest.len().saturating_sub(4);
     let shown: String = rest[hidden..].iter().collect();
     // Short keys would give themselves away.
-    if hidden == 0 { format!("{prefix}{}", "*".repeat(rest.len())) } else { format!("{prefix}{}{shown}", "*".repeat(hidden)) }
+    if hidden == 0 {
+        format!("{prefix}{}", "*".repeat(rest.len()))
+    } else {
+        format!("{prefix}{}{shown}", "*".repeat(hidden))
+    }
 }
 
 #[cfg(test)]
@@ -88,7 +94,10 @@ mod tests {
     use crate::service::Ids;
 
     fn context() -> Context {
-        Context { now: jiff::Timestamp::from_second(1_800_000_000).unwrap(), ids: Ids::new(1, "payment", 1, 1, 0) }
+        Context {
+            now: jiff::Timestamp::from_second(1_800_000_000).unwrap(),
+            ids: Ids::new(1, "payment", 1, 1, 0),
+        }
     }
 
     #[test]
@@ -100,7 +109,10 @@ mod tests {
                 assert_eq!(answer.header("content-type"), Some("text/html"));
             } else {
                 let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
-                assert!(body["error"]["message"].is_string() && body["error"]["type"].is_string(), "{status}");
+                assert!(
+                    body["error"]["message"].is_string() && body["error"]["type"].is_string(),
+                    "{status}"
+                );
             }
         }
         assert!(failure(429, &context()).header("stripe-rate-limited-reason").is_some());

@@ -1,5 +1,5 @@
-//! Form bodies and queries: pairs of a name, such as `items[0][price]`, and a value, decoded and borrowed where nothing had to be
-//! decoded. Knows no parameter by name.
+//! Form bodies and queries: pairs of a name, such as `items[0][price]`, and a value, decoded and borrowed
+//! where nothing had to be decoded. Knows no parameter by name.
 
 use std::borrow::Cow;
 
@@ -107,7 +107,8 @@ mod tests {
     #[test]
     fn names_and_values_are_decoded() {
         let form = "amount=1000&metadata%5Border%5D=o%201&note=a+b&flag&&empty=";
-        let expected = [("amount", "1000"), ("metadata[order]", "o 1"), ("note", "a b"), ("flag", ""), ("empty", "")];
+        let expected =
+            [("amount", "1000"), ("metadata[order]", "o 1"), ("note", "a b"), ("flag", ""), ("empty", "")];
         assert_eq!(pairs(form).iter().map(|(name, value)| (&**name, &**value)).collect::<Vec<_>>(), expected);
     }
 

@@ -54,7 +54,9 @@ pub(crate) fn limit(params: &Params<'_>) -> Result<usize, Refused> {
         None => Ok(10),
         Some(limit) if limit < 1 => Err(Box::new(at_least_one("limit"))),
         Some(limit) if limit > 100 => Err(Box::new(
-            Problem::invalid("This value must be less than or equal to 100.").code("parameter_invalid_integer").param("limit"),
+            Problem::invalid("This value must be less than or equal to 100.")
+                .code("parameter_invalid_integer")
+                .param("limit"),
         )),
         Some(limit) => Ok(usize::try_from(limit).unwrap_or(10)),
     }
@@ -88,8 +90,12 @@ impl Page {
         };
         let wanted = self.limit + 1;
         let mut found: Vec<_> = match (&self.starting_after, &self.ending_before) {
-            (Some(id), _) => rows[..place(id, "starting_after")?].iter().rev().filter(keep).take(wanted).collect(),
-            (None, Some(id)) => rows[place(id, "ending_before")? + 1..].iter().filter(keep).take(wanted).collect(),
+            (Some(id), _) => {
+                rows[..place(id, "starting_after")?].iter().rev().filter(keep).take(wanted).collect()
+            }
+            (None, Some(id)) => {
+                rows[place(id, "ending_before")? + 1..].iter().filter(keep).take(wanted).collect()
+            }
             (None, None) => rows.iter().rev().filter(keep).take(wanted).collect(),
         };
         let has_more = found.len() > self.limit;
@@ -117,7 +123,11 @@ impl Created {
                 "lte" => created.to = time,
                 other => {
                     let message = format!("Received unknown parameter: created[{other}]");
-                    return Err(Box::new(Problem::invalid(message).code("parameter_unknown").param(format!("created[{other}]"))));
+                    return Err(Box::new(
+                        Problem::invalid(message)
+                            .code("parameter_unknown")
+                            .param(format!("created[{other}]")),
+                    ));
                 }
             }
         }
@@ -150,7 +160,11 @@ mod tests {
     #[test]
     fn pages_follow_each_other_in_both_directions() {
         let is = |query: &str, ids: &[&str], more: bool| {
-            assert_eq!(page(query).unwrap(), (ids.iter().map(|id| (*id).to_owned()).collect(), more), "{query}");
+            assert_eq!(
+                page(query).unwrap(),
+                (ids.iter().map(|id| (*id).to_owned()).collect(), more),
+                "{query}"
+            );
         };
         is("", &["5", "4", "3", "2", "1"], false);
         is("limit=2", &["5", "4"], true);
@@ -170,7 +184,8 @@ mod tests {
 
     #[test]
     fn a_page_that_cannot_be_is_refused() {
-        for query in ["limit=0", "limit=101", "limit=x", "starting_after=cus_9", "created[x]=1", "created=x"] {
+        for query in ["limit=0", "limit=101", "limit=x", "starting_after=cus_9", "created[x]=1", "created=x"]
+        {
             assert!(page(query).is_err(), "{query}");
         }
         assert!(page("starting_after=cus_1&ending_before=cus_2").is_err());

@@ -43,7 +43,9 @@ impl MetadataChange {
         }
         for (name, rest, value) in params.inside("metadata") {
             if name.is_empty() || !rest.is_empty() {
-                return Err(invalid(format!("Metadata values must be strings, but the value of key '{name}' is not one.")));
+                return Err(invalid(format!(
+                    "Metadata values must be strings, but the value of key '{name}' is not one."
+                )));
             }
             if let Some(length) = longer(name, KEY_LENGTH) {
                 let most = KEY_LENGTH;
@@ -114,20 +116,24 @@ impl Metadata {
         describe(&self.0, fields);
     }
 
-    /// Adds what identifies a thing that was acted on, and beside it what the caller wrote on the action. The labels of the thing come first: where
-    /// the caller's own say something else, they stand under `own_metadata`, so that no label can pass one thing off as another.
+    /// Adds what identifies a thing that was acted on, and beside it what the caller wrote on the action. The
+    /// labels of the thing come first: where the caller's own say something else, they stand under
+    /// `own_metadata`, so that no label can pass one thing off as another.
     pub(crate) fn describe_with_own(&self, own: &Metadata, fields: &mut Fields) {
         own.describe(fields);
         self.describe(fields);
-        for (name, value) in own.0.iter().filter(|(name, value)| self.get(name).is_some_and(|have| have != value.as_str())) {
+        for (name, value) in
+            own.0.iter().filter(|(name, value)| self.get(name).is_some_and(|have| have != value.as_str()))
+        {
             fields.set(format!("own_metadata.{name}"), value.as_str());
         }
     }
 
-    /// Whether these labels, put in the place of `old`, say something else: one that was there is changed or gone, or the order is another.
-    /// A note that is added beside them is no other label.
+    /// Whether these labels, put in the place of `old`, say something else: one that was there is changed or
+    /// gone, or the order is another. A note that is added beside them is no other label.
     pub(crate) fn relabels(&self, old: &Metadata) -> bool {
-        self.order() != old.order() || old.0.iter().any(|(name, value)| self.get(name) != Some(value.as_str()))
+        self.order() != old.order()
+            || old.0.iter().any(|(name, value)| self.get(name) != Some(value.as_str()))
     }
 }
 
@@ -223,10 +229,16 @@ mod tests {
     fn the_labels_of_the_thing_come_before_those_of_the_caller() {
         let thing = read("metadata[order]=o1&metadata[a]=1").unwrap().fresh();
         let mut fields = Fields::new();
-        thing.describe_with_own(&read("metadata[order]=o2&metadata[a]=1&metadata[b]=2").unwrap().fresh(), &mut fields);
+        thing.describe_with_own(
+            &read("metadata[order]=o2&metadata[a]=1&metadata[b]=2").unwrap().fresh(),
+            &mut fields,
+        );
         let text = |name: &str| fields.get(name).map(ToString::to_string);
         assert_eq!(text("order").as_deref(), Some("o1"));
-        assert_eq!((text("metadata.order"), text("own_metadata.order")), (Some("o1".to_owned()), Some("o2".to_owned())));
+        assert_eq!(
+            (text("metadata.order"), text("own_metadata.order")),
+            (Some("o1".to_owned()), Some("o2".to_owned()))
+        );
         assert_eq!((text("metadata.b"), text("own_metadata.a")), (Some("2".to_owned()), None));
         let mut bare = Fields::new();
         Metadata::default().describe_with_own(&Metadata::single("order", "o2"), &mut bare);
@@ -243,7 +255,8 @@ mod tests {
 
     #[test]
     fn the_limits_are_kept() {
-        let many = |count: usize| (0..count).map(|index| format!("metadata[k{index}]=v&")).collect::<String>();
+        let many =
+            |count: usize| (0..count).map(|index| format!("metadata[k{index}]=v&")).collect::<String>();
         assert!(read(&many(50)).is_ok());
         assert!(read(&many(51)).is_err());
         assert!(read(&format!("metadata[{}]=v", "k".repeat(40))).is_ok());

@@ -1,12 +1,12 @@
-//! The payment service: Stripe's REST API as its clients speak it. Charges, intents, refunds, customers and subscriptions; money
-//! moves when it really would. Knows neither faults nor idempotency keys, which the engine puts around it.
+//! The payment service: Stripe's REST API as its clients speak it. Charges, intents, refunds, customers and
+//! subscriptions; money moves when it really would. Knows neither faults nor idempotency keys, which the
+//! engine puts around it.
 
 mod allowed;
 mod answers;
 mod calls;
 mod cards;
 mod described;
-mod dress;
 mod effects;
 mod errors;
 mod expandable;
@@ -23,6 +23,7 @@ mod params;
 mod route;
 mod search;
 mod source;
+mod standard_headers;
 mod start;
 mod state;
 mod test_cards;
@@ -39,7 +40,8 @@ use errors::Problem;
 
 use crate::idempotency::{Idempotency, Profile, StripeKeyError};
 use crate::service::{
-    Accepted, Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognised, Refusal, Request, Service,
+    Accepted, Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognized, Refusal, Request,
+    Service,
 };
 
 /// The payment service.
@@ -76,9 +78,9 @@ impl Service for Payment {
         &self.operations
     }
 
-    fn recognise(&self, request: &Request, context: &Context) -> Result<Recognised<PaymentCall>, Answer> {
+    fn recognize(&self, request: &Request, context: &Context) -> Result<Recognized<PaymentCall>, Answer> {
         let routed = route::route(request).map_err(|problem| problem.answer(context))?;
-        Ok(Recognised {
+        Ok(Recognized {
             operation: routed.operation as usize,
             fields: routed.fields,
             call: PaymentCall { operation: routed.operation, call: routed.call },
@@ -99,7 +101,11 @@ impl Service for Payment {
             }),
             Err(mut problem) => {
                 let traces = problem.take_traces().into_iter().map(PaymentEffect).collect();
-                Decision::Refuse(Refusal { traces, begun: problem.has_begun(), answer: problem.answer(context) })
+                Decision::Refuse(Refusal {
+                    traces,
+                    begun: problem.has_begun(),
+                    answer: problem.answer(context),
+                })
             }
         }
     }
@@ -128,8 +134,8 @@ impl Service for Payment {
         failures::unauthorized(request, context)
     }
 
-    fn dress(&self, answer: &mut Answer, request: &Request, context: &Context) {
-        dress::dress(answer, request, context, &self.options.api_version);
+    fn add_standard_headers(&self, answer: &mut Answer, request: &Request, context: &Context) {
+        standard_headers::add_standard_headers(answer, request, context, &self.options.api_version);
     }
 
     fn mark_kept(&self, answer: &mut Answer, context: &Context) {

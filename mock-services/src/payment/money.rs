@@ -90,7 +90,11 @@ impl Currency {
     /// An amount as messages show it: `$49.99`.
     pub(crate) fn show(self, amount: i64) -> String {
         let (sign, code) = (self.sign, self.code);
-        let number = if self.decimals { format!("{}.{:02}", amount / 100, (amount % 100).abs()) } else { amount.to_string() };
+        let number = if self.decimals {
+            format!("{}.{:02}", amount / 100, (amount % 100).abs())
+        } else {
+            amount.to_string()
+        };
         if sign.is_empty() { format!("{number} {code}") } else { format!("{sign}{number}") }
     }
 
@@ -104,13 +108,17 @@ impl Currency {
         };
         let shown = self.show(limit);
         let unit = if self.sign.is_empty() { String::new() } else { format!(" {}", self.code) };
-        Err(Box::new(Problem::invalid(format!("Amount must be {word} {shown}{unit}")).code(code).param("amount")))
+        Err(Box::new(
+            Problem::invalid(format!("Amount must be {word} {shown}{unit}")).code(code).param("amount"),
+        ))
     }
 }
 
 /// A number below one where one is the least.
 pub(crate) fn at_least_one(param: &'static str) -> Problem {
-    Problem::invalid("This value must be greater than or equal to 1.").code("parameter_invalid_integer").param(param)
+    Problem::invalid("This value must be greater than or equal to 1.")
+        .code("parameter_invalid_integer")
+        .param(param)
 }
 
 #[cfg(test)]

@@ -49,9 +49,19 @@ pub(crate) enum Op {
 
 /// All operations, each in the place that its number says.
 pub(crate) fn all() -> Vec<Operation> {
-    const CHARGE: &[&str] = &["amount", "currency", "customer", "description", "order", "payment_intent", "charge", "metadata.*"];
-    const HELD: &[&str] =
-        &["amount", "currency", "customer", "description", "order", "payment_intent", "charge", "capture_method", "metadata.*"];
+    const CHARGE: &[&str] =
+        &["amount", "currency", "customer", "description", "order", "payment_intent", "charge", "metadata.*"];
+    const HELD: &[&str] = &[
+        "amount",
+        "currency",
+        "customer",
+        "description",
+        "order",
+        "payment_intent",
+        "charge",
+        "capture_method",
+        "metadata.*",
+    ];
     const IDENTITY: &[&str] = &["order", "customer", "amount", "currency"];
     const SUBSCRIPTION: &[&str] = &["subscription", "customer", "price", "quantity", "order", "metadata.*"];
     const LABELS: &[&str] = &[
@@ -70,14 +80,22 @@ pub(crate) fn all() -> Vec<Operation> {
     vec![
         Operation::write("payment.charge", CHARGE, IDENTITY),
         Operation::write("payment.hold", HELD, IDENTITY),
-        Operation::write("payment.capture", &["payment_intent", "charge", "amount", "order", "metadata.*"], IDENTITY),
+        Operation::write(
+            "payment.capture",
+            &["payment_intent", "charge", "amount", "order", "metadata.*"],
+            IDENTITY,
+        ),
         Operation::write("payment.intent", HELD, &[]),
         Operation::write(
             "payment.refund",
             &["charge", "payment_intent", "amount", "reason", "order", "metadata.*"],
             &["charge", "amount", "order"],
         ),
-        Operation::write("payment.customer", &["customer", "email", "name", "description", "order", "metadata.*"], &["customer"]),
+        Operation::write(
+            "payment.customer",
+            &["customer", "email", "name", "description", "order", "metadata.*"],
+            &["customer"],
+        ),
         Operation::write("payment.subscribe", SUBSCRIPTION, &["customer", "price", "quantity"]),
         Operation::write("payment.upgrade", SUBSCRIPTION, &["subscription", "price", "quantity"]),
         Operation::write("payment.unsubscribe", &["subscription"], &["subscription"]),
@@ -85,7 +103,11 @@ pub(crate) fn all() -> Vec<Operation> {
         Operation::write("payment.no-change", SUBSCRIPTION, &[]),
         Operation::write("payment.relabel", LABELS, &["charge", "payment_intent", "refund", "subscription"]),
         Operation::write("payment.delete-customer", &["customer"], &["customer"]),
-        Operation::write("payment.method", &["payment_method", "customer", "type", "order", "metadata.*"], &[]),
+        Operation::write(
+            "payment.method",
+            &["payment_method", "customer", "type", "order", "metadata.*"],
+            &[],
+        ),
         Operation::read("payment.get", &["object", "id"]),
         Operation::read("payment.list", &["object", "customer", "payment_intent", "charge"]),
         Operation::read("payment.search", &["object", "query"]),
@@ -111,11 +133,21 @@ mod tests {
         assert_eq!(all[Op::Method as usize].name, "payment.method");
         assert_eq!(all[Op::Methods as usize].name, "payment.methods");
         assert_eq!(all.len(), Op::Methods as usize + 1);
-        let reads: Vec<_> =
-            all.iter().filter(|operation| operation.kind == Kind::Read).map(|operation| &*operation.name).collect();
+        let reads: Vec<_> = all
+            .iter()
+            .filter(|operation| operation.kind == Kind::Read)
+            .map(|operation| &*operation.name)
+            .collect();
         assert_eq!(
             reads,
-            ["payment.get", "payment.list", "payment.search", "payment.customers", "payment.subscriptions", "payment.methods"]
+            [
+                "payment.get",
+                "payment.list",
+                "payment.search",
+                "payment.customers",
+                "payment.subscriptions",
+                "payment.methods"
+            ]
         );
     }
 }

@@ -13,7 +13,8 @@ pub struct PaymentOptions {
     pub charges: Vec<EarlierCharge>,
     /// The account's version of the API, for callers that name none.
     pub api_version: String,
-    /// Where the ids of what exists before the first request come from: the earlier charges and the customers' cards.
+    /// Where the ids of what exists before the first request come from: the earlier charges and the
+    /// customers' cards.
     pub seed: u64,
 }
 
@@ -78,8 +79,9 @@ impl PaymentOptions {
 
 /// Whether a text is a prefix and then letters, digits and underscores.
 pub(crate) fn is_id(prefix: &str, text: &str) -> bool {
-    text.strip_prefix(prefix)
-        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
+    text.strip_prefix(prefix).is_some_and(|rest| {
+        !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
 }
 
 #[cfg(test)]
@@ -91,7 +93,10 @@ mod tests {
         let any = PaymentOptions::default();
         assert!(any.is_given("cus_42") && any.is_given("cus_a_B"));
         assert!(!any.is_given("cus_") && !any.is_given("cus_4-2") && !any.is_given("customer"));
-        let only = PaymentOptions { customers: Customers::Only(vec!["acme".to_owned()]), ..PaymentOptions::default() };
+        let only = PaymentOptions {
+            customers: Customers::Only(vec!["acme".to_owned()]),
+            ..PaymentOptions::default()
+        };
         assert!(only.is_given("acme") && !only.is_given("cus_42"));
     }
 }

@@ -1,4 +1,5 @@
-//! The parameters of one request: read once, checked against the names that its endpoint knows, and given out by kind.
+//! The parameters of one request: read once, checked against the names that its endpoint knows, and given out
+//! by kind.
 
 use std::borrow::Cow;
 
@@ -20,7 +21,11 @@ impl<'a> Params<'a> {
         if request.method() == "POST" && !request.bytes().is_empty() {
             let kind = request.header_value("content-type").unwrap_or("application/x-www-form-urlencoded");
             let is_form = |kind: &str| {
-                kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
+                kind.split(';')
+                    .next()
+                    .unwrap_or_default()
+                    .trim()
+                    .eq_ignore_ascii_case("application/x-www-form-urlencoded")
             };
             if kind != "application/x-www-form-urlencoded" && !is_form(kind) {
                 return Err(not_a_form());
@@ -36,7 +41,8 @@ impl<'a> Params<'a> {
             let root = form::root(name);
             allowed.iter().any(|names| names.contains(&root)) && form::is_well_formed(name)
         };
-        let mut unknown: Vec<&str> = self.pairs.iter().map(|(name, _)| &**name).filter(|name| !known(name)).collect();
+        let mut unknown: Vec<&str> =
+            self.pairs.iter().map(|(name, _)| &**name).filter(|name| !known(name)).collect();
         if unknown.is_empty() {
             return Ok(());
         }
@@ -51,13 +57,19 @@ impl<'a> Params<'a> {
         Err(Box::new(Problem::invalid(message).code("parameter_unknown").param(unknown[0].to_owned())))
     }
 
-    /// The same, and refuses names that Stripe knows and that are not carried out here. One with a bracket, `card[x]`, stands for what is under it
-    /// alone. A value that is empty asks for nothing.
-    pub(crate) fn check_done(&self, allowed: &[&[&str]], lacking: &[&str], endpoint: &str) -> Result<(), Refused> {
+    /// The same, and refuses names that Stripe knows and that are not carried out here. One with a bracket,
+    /// `card[x]`, stands for what is under it alone. A value that is empty asks for nothing.
+    pub(crate) fn check_done(
+        &self,
+        allowed: &[&[&str]],
+        lacking: &[&str],
+        endpoint: &str,
+    ) -> Result<(), Refused> {
         let known: Vec<&[&str]> = allowed.iter().copied().chain([lacking]).collect();
         self.check(&known)?;
-        let is_under =
-            |name: &str, lack: &str| name.strip_prefix(lack).is_some_and(|rest| rest.is_empty() || rest.starts_with('['));
+        let is_under = |name: &str, lack: &str| {
+            name.strip_prefix(lack).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+        };
         for (name, _) in self.pairs.iter().filter(|(_, value)| !value.is_empty()) {
             if let Some(lack) = lacking.iter().find(|lack| is_under(name, lack)) {
                 return Err(lacking_part(&format!("the parameter `{lack}`"), endpoint, (*lack).to_owned()));
@@ -73,7 +85,8 @@ impl<'a> Params<'a> {
 
     /// Whether anything stands under this name, plain or in brackets.
     pub(crate) fn has(&self, name: &str) -> bool {
-        let stands = |have: &str| have.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['));
+        let stands =
+            |have: &str| have.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['));
         self.pairs.iter().any(|(have, _)| stands(have))
     }
 
@@ -126,18 +139,26 @@ impl<'a> Params<'a> {
             None => Ok(None),
             Some("true") => Ok(Some(true)),
             Some("false") => Ok(Some(false)),
-            Some(other) => {
-                Err(Box::new(Problem::invalid(format!("Invalid boolean: {other}")).code("parameter_invalid_boolean").param(name)))
-            }
+            Some(other) => Err(Box::new(
+                Problem::invalid(format!("Invalid boolean: {other}"))
+                    .code("parameter_invalid_boolean")
+                    .param(name),
+            )),
         }
     }
 
     /// One of a few words.
-    pub(crate) fn choice(&self, name: &'static str, words: &[&'static str]) -> Result<Option<&'static str>, Refused> {
+    pub(crate) fn choice(
+        &self,
+        name: &'static str,
+        words: &[&'static str],
+    ) -> Result<Option<&'static str>, Refused> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         match words.iter().find(|word| **word == text) {
             Some(word) => Ok(Some(word)),
-            None => Err(Box::new(Problem::invalid(format!("Invalid {name}: must be one of {}", any_of(words))).param(name))),
+            None => Err(Box::new(
+                Problem::invalid(format!("Invalid {name}: must be one of {}", any_of(words))).param(name),
+            )),
         }
     }
 
@@ -168,7 +189,11 @@ impl<'a> Params<'a> {
 /// A whole number from its text.
 pub(crate) fn integer(text: &str, param: impl Into<Cow<'static, str>>) -> Result<i64, Refused> {
     text.parse().map_err(|_| {
-        Box::new(Problem::invalid(format!("Invalid integer: {text}")).code("parameter_invalid_integer").param(param))
+        Box::new(
+            Problem::invalid(format!("Invalid integer: {text}"))
+                .code("parameter_invalid_integer")
+                .param(param),
+        )
     })
 }
 
@@ -220,7 +245,8 @@ mod tests {
     fn a_body_of_another_kind_is_no_form() {
         let json = post("{\"amount\":1}").header("Content-Type", "application/json");
         assert!(Params::read(&json).is_err());
-        let form = post("amount=1").header("content-type", "application/x-www-form-urlencoded; charset=utf-8");
+        let form =
+            post("amount=1").header("content-type", "application/x-www-form-urlencoded; charset=utf-8");
         assert!(Params::read(&form).is_ok());
     }
 }

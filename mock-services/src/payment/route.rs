@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use super::calls::{
-    Call, charge, customer, intent, intent_steps, method, read, refund, search, subscription, token, unsubscribe,
+    Call, charge, customer, intent, intent_steps, method, read, refund, search, subscription, token,
+    unsubscribe,
 };
 use super::errors::{Refused, foreign_url, lacking_endpoint, unknown_url};
 use super::objects::{Charge, Customer, Intent, Refund, Subscription};
@@ -39,17 +40,29 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
             let call = charge::Create::read(&params()?, f)?;
             (if call.captures() { Op::Charge } else { Op::Hold }, Box::new(call))
         }
-        ("POST", ("charges", Some(_), None)) => (Op::Relabel, Box::new(charge::Update::read(id(), &params()?, f)?)),
-        ("POST", ("charges", Some(_), Some("capture"))) => (Op::Capture, Box::new(charge::Capture::read(id(), &params()?, f)?)),
-        ("GET", ("charges", None, None)) => (Op::List, Box::new(read::Listing::<Charge>::read(&params()?, f)?)),
-        ("GET", ("charges", Some("search"), None)) => (Op::Search, Box::new(search::Search::<Charge>::read(&params()?, f)?)),
-        ("GET", ("charges", Some(_), None)) => (Op::Get, Box::new(read::Get::<Charge>::read(id(), &params()?, f)?)),
+        ("POST", ("charges", Some(_), None)) => {
+            (Op::Relabel, Box::new(charge::Update::read(id(), &params()?, f)?))
+        }
+        ("POST", ("charges", Some(_), Some("capture"))) => {
+            (Op::Capture, Box::new(charge::Capture::read(id(), &params()?, f)?))
+        }
+        ("GET", ("charges", None, None)) => {
+            (Op::List, Box::new(read::Listing::<Charge>::read(&params()?, f)?))
+        }
+        ("GET", ("charges", Some("search"), None)) => {
+            (Op::Search, Box::new(search::Search::<Charge>::read(&params()?, f)?))
+        }
+        ("GET", ("charges", Some(_), None)) => {
+            (Op::Get, Box::new(read::Get::<Charge>::read(id(), &params()?, f)?))
+        }
 
         ("POST", ("payment_intents", None, None)) => {
             let call = intent::Create::read(&params()?, f)?;
             (call.operation(), Box::new(call))
         }
-        ("POST", ("payment_intents", Some(_), None)) => (Op::Intent, Box::new(intent::Update::read(id(), &params()?, f)?)),
+        ("POST", ("payment_intents", Some(_), None)) => {
+            (Op::Intent, Box::new(intent::Update::read(id(), &params()?, f)?))
+        }
         ("POST", ("payment_intents", Some(_), Some("confirm"))) => {
             (Op::Charge, Box::new(intent_steps::Confirm::read(id(), &params()?, f)?))
         }
@@ -59,32 +72,58 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
         ("POST", ("payment_intents", Some(_), Some("cancel"))) => {
             (Op::Intent, Box::new(intent_steps::Cancel::read(id(), &params()?, f)?))
         }
-        ("GET", ("payment_intents", None, None)) => (Op::List, Box::new(read::Listing::<Intent>::read(&params()?, f)?)),
+        ("GET", ("payment_intents", None, None)) => {
+            (Op::List, Box::new(read::Listing::<Intent>::read(&params()?, f)?))
+        }
         ("GET", ("payment_intents", Some("search"), None)) => {
             (Op::Search, Box::new(search::Search::<Intent>::read(&params()?, f)?))
         }
-        ("GET", ("payment_intents", Some(_), None)) => (Op::Get, Box::new(read::Get::<Intent>::read(id(), &params()?, f)?)),
+        ("GET", ("payment_intents", Some(_), None)) => {
+            (Op::Get, Box::new(read::Get::<Intent>::read(id(), &params()?, f)?))
+        }
 
         ("POST", ("refunds", None, None)) => (Op::Refund, Box::new(refund::Create::read(&params()?, f)?)),
-        ("POST", ("refunds", Some(_), None)) => (Op::Relabel, Box::new(refund::Update::read(id(), &params()?, f)?)),
+        ("POST", ("refunds", Some(_), None)) => {
+            (Op::Relabel, Box::new(refund::Update::read(id(), &params()?, f)?))
+        }
         ("POST", ("charges", Some(_), Some("refunds"))) => {
             (Op::Refund, Box::new(refund::Create::read_of_charge(id(), &params()?, f)?))
         }
-        ("GET", ("charges", Some(_), Some("refunds"))) => (Op::List, Box::new(refund::OfCharge::read(id(), &params()?, f)?)),
-        ("GET", ("refunds", None, None)) => (Op::List, Box::new(read::Listing::<Refund>::read(&params()?, f)?)),
-        ("GET", ("refunds", Some(_), None)) => (Op::Get, Box::new(read::Get::<Refund>::read(id(), &params()?, f)?)),
+        ("GET", ("charges", Some(_), Some("refunds"))) => {
+            (Op::List, Box::new(refund::OfCharge::read(id(), &params()?, f)?))
+        }
+        ("GET", ("refunds", None, None)) => {
+            (Op::List, Box::new(read::Listing::<Refund>::read(&params()?, f)?))
+        }
+        ("GET", ("refunds", Some(_), None)) => {
+            (Op::Get, Box::new(read::Get::<Refund>::read(id(), &params()?, f)?))
+        }
 
-        ("POST", ("customers", None, None)) => (Op::Customer, Box::new(customer::Save::read(None, &params()?, f)?)),
-        ("POST", ("customers", Some(_), None)) => (Op::Customer, Box::new(customer::Save::read(Some(id()), &params()?, f)?)),
-        ("DELETE", ("customers", Some(_), None)) => (Op::DeleteCustomer, Box::new(customer::Delete::read(id(), &params()?, f)?)),
-        ("GET", ("customers", None, None)) => (Op::Customers, Box::new(read::Listing::<Customer>::read(&params()?, f)?)),
+        ("POST", ("customers", None, None)) => {
+            (Op::Customer, Box::new(customer::Save::read(None, &params()?, f)?))
+        }
+        ("POST", ("customers", Some(_), None)) => {
+            (Op::Customer, Box::new(customer::Save::read(Some(id()), &params()?, f)?))
+        }
+        ("DELETE", ("customers", Some(_), None)) => {
+            (Op::DeleteCustomer, Box::new(customer::Delete::read(id(), &params()?, f)?))
+        }
+        ("GET", ("customers", None, None)) => {
+            (Op::Customers, Box::new(read::Listing::<Customer>::read(&params()?, f)?))
+        }
         ("GET", ("customers", Some("search"), None)) => {
             (Op::Customers, Box::new(search::Search::<Customer>::read(&params()?, f)?))
         }
-        ("GET", ("customers", Some(_), None)) => (Op::Customers, Box::new(read::Get::<Customer>::read(id(), &params()?, f)?)),
+        ("GET", ("customers", Some(_), None)) => {
+            (Op::Customers, Box::new(read::Get::<Customer>::read(id(), &params()?, f)?))
+        }
 
-        ("POST", ("subscriptions", None, None)) => (Op::Subscribe, Box::new(subscription::Create::read(&params()?, f)?)),
-        ("POST", ("subscriptions", Some(_), None)) => (Op::Upgrade, Box::new(subscription::Update::read(id(), &params()?, f)?)),
+        ("POST", ("subscriptions", None, None)) => {
+            (Op::Subscribe, Box::new(subscription::Create::read(&params()?, f)?))
+        }
+        ("POST", ("subscriptions", Some(_), None)) => {
+            (Op::Upgrade, Box::new(subscription::Update::read(id(), &params()?, f)?))
+        }
         ("DELETE", ("subscriptions", Some(_), None)) => {
             (Op::Unsubscribe, Box::new(unsubscribe::Unsubscribe::read(id(), &params()?, f)?))
         }
@@ -98,16 +137,24 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
             (Op::Subscriptions, Box::new(read::Get::<Subscription>::read(id(), &params()?, f)?))
         }
 
-        ("POST", ("payment_methods", None, None)) => (Op::Method, Box::new(method::Create::read(&params()?, f)?)),
-        ("POST", ("payment_methods", Some(_), None)) => (Op::Method, Box::new(method::Update::read(id(), &params()?, f)?)),
+        ("POST", ("payment_methods", None, None)) => {
+            (Op::Method, Box::new(method::Create::read(&params()?, f)?))
+        }
+        ("POST", ("payment_methods", Some(_), None)) => {
+            (Op::Method, Box::new(method::Update::read(id(), &params()?, f)?))
+        }
         ("POST", ("payment_methods", Some(_), Some("attach"))) => {
             (Op::Method, Box::new(method::Attach::read(id(), &params()?, f)?))
         }
         ("POST", ("payment_methods", Some(_), Some("detach"))) => {
             (Op::Method, Box::new(method::Detach::read(id(), &params()?, f)?))
         }
-        ("GET", ("payment_methods", None, None)) => (Op::Methods, Box::new(method::OfCustomer::read(None, &params()?, f)?)),
-        ("GET", ("payment_methods", Some(_), None)) => (Op::Methods, Box::new(method::Get::read(id(), &params()?, f)?)),
+        ("GET", ("payment_methods", None, None)) => {
+            (Op::Methods, Box::new(method::OfCustomer::read(None, &params()?, f)?))
+        }
+        ("GET", ("payment_methods", Some(_), None)) => {
+            (Op::Methods, Box::new(method::Get::read(id(), &params()?, f)?))
+        }
         ("GET", ("customers", Some(_), Some("payment_methods"))) => {
             (Op::Methods, Box::new(method::OfCustomer::read(Some(id()), &params()?, f)?))
         }
@@ -130,7 +177,8 @@ fn unknown(request: &Request) -> Refused {
     }
 }
 
-/// The refusal of a request for a path that Stripe does not have. One that only has an empty part too much is meant for Stripe.
+/// The refusal of a request for a path that Stripe does not have. One that only has an empty part too much is
+/// meant for Stripe.
 pub(crate) fn nowhere(request: &Request) -> Option<Refused> {
     let is_known = STRIPE.has_path(request.path().trim_end_matches('/'));
     (!is_known).then(|| foreign_url(request.method(), request.path()))

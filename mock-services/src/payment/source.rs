@@ -1,4 +1,5 @@
-//! What a request wants to pay with: a token, a payment method, or a card's number. Numbers end here; only the card is passed on.
+//! What a request wants to pay with: a token, a payment method, or a card's number. Numbers end here; only
+//! the card is passed on.
 
 use jiff::Timestamp;
 
@@ -34,7 +35,8 @@ impl Instrument {
         Instrument { id: None, card, written: Written::default(), token: None }
     }
 
-    /// The same as it is in this state and at this time: an id stands for the card that it was given for, and a card can have expired.
+    /// The same as it is in this state and at this time: an id stands for the card that it was given for, and
+    /// a card can have expired.
     pub(crate) fn looked_up(&self, state: &PaymentState, now: Timestamp) -> Result<Self, Refused> {
         self.written.check(now)?;
         if let Some(token) = self.token.as_deref().and_then(|token| state.tokens.get(token)) {
@@ -95,7 +97,9 @@ impl Instrument {
         }
         if params.has("payment_method_data") {
             let nested = |wanted: &str| {
-                let is_wanted = |rest: &str| rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) == Some(wanted);
+                let is_wanted = |rest: &str| {
+                    rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) == Some(wanted)
+                };
                 params
                     .inside("payment_method_data")
                     .find(|(first, rest, _)| *first == "card" && is_wanted(rest))
@@ -103,7 +107,9 @@ impl Instrument {
             };
             return match (nested("token"), nested("number")) {
                 (Some(id), _) => token(id, "payment_method_data[card][token]").map(Some),
-                (None, Some(digits)) => number(Some(digits), Written::read(nested), "payment_method_data[card]").map(Some),
+                (None, Some(digits)) => {
+                    number(Some(digits), Written::read(nested), "payment_method_data[card]").map(Some)
+                }
                 (None, None) => Ok(Some(Instrument::new(Card::VISA))),
             };
         }
@@ -139,7 +145,9 @@ pub(crate) fn method(id: &str, param: &'static str) -> Result<Instrument, Refuse
 fn token(id: &str, param: &'static str) -> Result<Instrument, Refused> {
     match Card::named(id) {
         Some(card) => Ok(Instrument::new(card)),
-        None if is_made("tok_", id) => Ok(Instrument { token: Some(id.to_owned()), ..Instrument::new(Card::VISA) }),
+        None if is_made("tok_", id) => {
+            Ok(Instrument { token: Some(id.to_owned()), ..Instrument::new(Card::VISA) })
+        }
         None if is_made("card_", id) || is_made("src_", id) || is_made("pm_", id) => {
             Ok(Instrument::known(id.to_owned(), Card::VISA))
         }
@@ -147,8 +155,8 @@ fn token(id: &str, param: &'static str) -> Result<Instrument, Refused> {
     }
 }
 
-/// Whether an id is one as Stripe makes them, with a digit behind the prefix. No test card is called so: a name that is misspelt must
-/// not become a card that pays.
+/// Whether an id is one as Stripe makes them, with a digit behind the prefix. No test card is called so: a
+/// name that is misspelt must not become a card that pays.
 fn is_made(prefix: &str, id: &str) -> bool {
     is_id(prefix, id) && id.as_bytes().get(prefix.len()).is_some_and(u8::is_ascii_digit)
 }
@@ -156,18 +164,27 @@ fn is_made(prefix: &str, id: &str) -> bool {
 fn number(digits: Option<&str>, written: Written, param: &str) -> Result<Instrument, Refused> {
     let name = format!("{param}[number]");
     let Some(digits) = digits else {
-        return Err(Box::new(Problem::invalid(format!("Missing required param: {name}.")).code("parameter_missing").param(name)));
+        return Err(Box::new(
+            Problem::invalid(format!("Missing required param: {name}."))
+                .code("parameter_missing")
+                .param(name),
+        ));
     };
     match Card::numbered(digits) {
         Some(card) => Ok(Instrument { written, ..Instrument::new(card) }),
         None => Err(Box::new(
-            Problem::new(402, "card_error", "Your card number is incorrect.").code("incorrect_number").param("number"),
+            Problem::new(402, "card_error", "Your card number is incorrect.")
+                .code("incorrect_number")
+                .param("number"),
         )),
     }
 }
 
 fn inside<'p>(params: &'p Params<'_>, root: &'p str, wanted: &str) -> Option<&'p str> {
-    params.inside(root).find(|(first, rest, _)| *first == wanted && rest.is_empty()).map(|(_, _, value)| value)
+    params
+        .inside(root)
+        .find(|(first, rest, _)| *first == wanted && rest.is_empty())
+        .map(|(_, _, value)| value)
 }
 
 /// What Stripe says when the bank declines.
@@ -200,11 +217,19 @@ mod tests {
         assert_eq!(source("source=tok_visa").unwrap().unwrap().card, Card::VISA);
         let declining = source("source[object]=card&source[number]=4000000000000002").unwrap().unwrap();
         assert_eq!(declining.card.decline, Some(Decline::Generic));
-        assert_eq!(source("card[number]=4000000000009995").unwrap().unwrap().card.decline, Some(Decline::InsufficientFunds));
+        assert_eq!(
+            source("card[number]=4000000000009995").unwrap().unwrap().card.decline,
+            Some(Decline::InsufficientFunds)
+        );
         assert_eq!(source("amount=1").unwrap(), None);
-        for body in
-            ["source=visa", "source=", "source[object]=card", "source[number]=42", "source=tok_%3Cb%3E", "source=tok_nonsense"]
-        {
+        for body in [
+            "source=visa",
+            "source=",
+            "source[object]=card",
+            "source[number]=42",
+            "source=tok_%3Cb%3E",
+            "source=tok_nonsense",
+        ] {
             assert!(source(body).is_err(), "{body}");
         }
     }
@@ -213,16 +238,27 @@ mod tests {
     fn a_payment_method_is_an_id_or_its_data() {
         let ids = Ids::new(1, "payment", 1, 1, 0);
         assert_eq!(of_method("payment_method=pm_1").unwrap().unwrap().id(&ids, "pm_1"), "pm_1");
-        assert_ne!(of_method("payment_method=pm_card_visa").unwrap().unwrap().id(&ids, "pm_1"), "pm_card_visa");
+        assert_ne!(
+            of_method("payment_method=pm_card_visa").unwrap().unwrap().id(&ids, "pm_1"),
+            "pm_card_visa"
+        );
         let data = "payment_method_data[type]=card&payment_method_data[card]";
-        assert_eq!(of_method(&format!("{data}[number]=4000000000000069")).unwrap().unwrap().card.decline, Some(Decline::Expired));
+        assert_eq!(
+            of_method(&format!("{data}[number]=4000000000000069")).unwrap().unwrap().card.decline,
+            Some(Decline::Expired)
+        );
         assert_eq!(
             of_method(&format!("{data}[token]=tok_chargeDeclined")).unwrap().unwrap().card.decline,
             Some(Decline::Generic)
         );
-        for id in
-            ["visa", "pm_card_nonsense", "pm_cardvisa_chargeDeclined", "pm_chargeDeclined", "card_chargeDeclined", "tok_visa"]
-        {
+        for id in [
+            "visa",
+            "pm_card_nonsense",
+            "pm_cardvisa_chargeDeclined",
+            "pm_chargeDeclined",
+            "card_chargeDeclined",
+            "tok_visa",
+        ] {
             assert!(of_method(&format!("payment_method={id}")).is_err(), "{id}");
         }
         assert_eq!(of_method("amount=1").unwrap(), None);

@@ -30,8 +30,12 @@ fn made(earlier: &EarlierCharge, world: &World<'_>) -> Charge {
     let wallet = earlier.customer.as_ref().and_then(|customer| world.state.wallet(world.options, customer));
     let known = wallet.and_then(|wallet| wallet.card).map(|(id, card)| Instrument::known(id, card));
     let card = known.as_ref().map_or(Card::VISA, |instrument| instrument.card);
-    let method = known.map_or_else(|| world.id("card_1", 23), |instrument| instrument.into_id(&world.context.ids, "card_1"));
-    let source = CardSource { id: method.clone(), customer: earlier.customer.as_deref().map(Into::into), card };
+    let method = known.map_or_else(
+        || world.id("card_1", 23),
+        |instrument| instrument.into_id(&world.context.ids, "card_1"),
+    );
+    let source =
+        CardSource { id: method.clone(), customer: earlier.customer.as_deref().map(Into::into), card };
     let mut charge = Charge {
         customer: earlier.customer.as_deref().map(Expandable::of),
         metadata: earlier.order.as_ref().map(|order| Metadata::single("order", order)).unwrap_or_default(),
@@ -48,20 +52,27 @@ mod tests {
 
     #[test]
     fn an_earlier_charge_is_paid_and_can_be_given_back() {
-        let earlier = EarlierCharge { order: Some("7".to_owned()), ..EarlierCharge::new(4999, "USD").unwrap() };
-        let changes = charges(&PaymentOptions { charges: vec![earlier.clone(), earlier], ..PaymentOptions::default() });
+        let earlier =
+            EarlierCharge { order: Some("7".to_owned()), ..EarlierCharge::new(4999, "USD").unwrap() };
+        let changes =
+            charges(&PaymentOptions { charges: vec![earlier.clone(), earlier], ..PaymentOptions::default() });
         let mut state = PaymentState::default();
         changes.iter().for_each(|change| change.apply(&mut state));
         let [one, other] = state.charges.rows() else { panic!("two charges") };
         assert!(one.id != other.id, "each has an id of its own");
-        assert_eq!((one.captured, one.refundable(), one.currency, one.metadata.order()), (true, 4999, "usd", Some("7")));
+        assert_eq!(
+            (one.captured, one.refundable(), one.currency, one.metadata.order()),
+            (true, 4999, "usd", Some("7"))
+        );
     }
 
     #[test]
     fn the_ids_of_what_is_there_before_the_first_request_come_from_the_seed() {
-        let earlier = EarlierCharge { customer: Some("cus_1".to_owned()), ..EarlierCharge::new(4999, "USD").unwrap() };
+        let earlier =
+            EarlierCharge { customer: Some("cus_1".to_owned()), ..EarlierCharge::new(4999, "USD").unwrap() };
         let ids = |seed: u64| {
-            let options = PaymentOptions { charges: vec![earlier.clone()], seed, ..PaymentOptions::default() };
+            let options =
+                PaymentOptions { charges: vec![earlier.clone()], seed, ..PaymentOptions::default() };
             let mut state = PaymentState::default();
             charges(&options).iter().for_each(|change| change.apply(&mut state));
             let [charge] = state.charges.rows() else { panic!("one charge") };

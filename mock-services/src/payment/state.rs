@@ -1,4 +1,5 @@
-//! All that the service remembers: each kind of object in the order in which it was made, found by id without a scan.
+//! All that the service remembers: each kind of object in the order in which it was made, found by id without
+//! a scan.
 
 use std::sync::Arc;
 
@@ -88,11 +89,16 @@ impl PaymentState {
         match self.customers.get(id) {
             Some(customer) if customer.deleted => None,
             Some(customer) => {
-                let id = customer.default_source.as_ref().or(customer.invoice_settings.default_payment_method.as_ref());
+                let id = customer
+                    .default_source
+                    .as_ref()
+                    .or(customer.invoice_settings.default_payment_method.as_ref());
                 let card = id.and_then(|id| customer.cards.iter().find(|(have, _)| have == id));
                 Some(Wallet { card: card.cloned() })
             }
-            None => options.is_given(id).then(|| Wallet { card: Some((given_card(options, id), Card::VISA)) }),
+            None => {
+                options.is_given(id).then(|| Wallet { card: Some((given_card(options, id), Card::VISA)) })
+            }
         }
     }
 
@@ -112,7 +118,8 @@ impl PaymentState {
         }
     }
 
-    /// Remembers what something is paid with, unless it is known already: what is known can have changed since.
+    /// Remembers what something is paid with, unless it is known already: what is known can have changed
+    /// since.
     pub(super) fn know_method(&mut self, method: &Arc<PaymentMethod>) {
         if self.methods.get(&method.id).is_none() {
             self.methods.put(Arc::clone(method));
@@ -130,7 +137,8 @@ impl PaymentState {
             Customers::Any => &[],
             Customers::Only(ids) => ids,
         };
-        let given = ids.iter().filter(|id| self.customers.get(id).is_none()).map(|id| Arc::new(given(options, id)));
+        let given =
+            ids.iter().filter(|id| self.customers.get(id).is_none()).map(|id| Arc::new(given(options, id)));
         given.chain(self.customers.rows().iter().filter(|customer| !customer.deleted).cloned()).collect()
     }
 }
@@ -155,7 +163,10 @@ mod tests {
         table.put(Arc::new(Customer { balance: 7, ..Customer::bare("cus_1", 1) }));
         table.change("cus_2", |customer| customer.balance = 8);
         table.change("cus_3", |customer| customer.balance = 9);
-        assert_eq!(table.rows().iter().map(|row| (row.id(), row.balance)).collect::<Vec<_>>(), [("cus_1", 7), ("cus_2", 8)]);
+        assert_eq!(
+            table.rows().iter().map(|row| (row.id(), row.balance)).collect::<Vec<_>>(),
+            [("cus_1", 7), ("cus_2", 8)]
+        );
         assert_eq!(table.get("cus_1").unwrap().balance, 7);
     }
 

@@ -1,11 +1,13 @@
-//! Stripe's test cards by name and by number, as its documentation lists them. No number leaves this file and `cards.rs`.
+//! Stripe's test cards by name and by number, as its documentation lists them. No number leaves this file and
+//! `cards.rs`.
 
 use super::cards::Decline;
 
 /// A test card: its name behind `tok_` or `pm_card_`, its number, and how its bank answers.
 pub(crate) type TestCard = (&'static str, &'static str, Option<Decline>);
 
-/// Cards that are refused, or held up until their owner has shown who they are. Each name can also have `visa_` before it.
+/// Cards that are refused, or held up until their owner has shown who they are. Each name can also have
+/// `visa_` before it.
 pub(crate) const REFUSED: &[TestCard] = &[
     ("chargeDeclined", "4000000000000002", Some(Decline::Generic)),
     ("chargeDeclinedInsufficientFunds", "4000000000009995", Some(Decline::InsufficientFunds)),
@@ -24,7 +26,11 @@ pub(crate) const REFUSED: &[TestCard] = &[
     ("authenticationRequired", "4000002760003184", Some(Decline::Authentication)),
     ("authenticationRequiredOnSetup", "4000002500003155", Some(Decline::Authentication)),
     ("authenticationRequiredSetupForOffSession", "4000003800000446", Some(Decline::Authentication)),
-    ("authenticationRequiredChargeDeclinedInsufficientFunds", "4000008260003178", Some(Decline::Authentication)),
+    (
+        "authenticationRequiredChargeDeclinedInsufficientFunds",
+        "4000008260003178",
+        Some(Decline::Authentication),
+    ),
     ("threeDSecureRequired", "4000000000003063", Some(Decline::Authentication)),
     ("threeDSecure2Required", "4000000000003220", Some(Decline::Authentication)),
     ("threeDSecureRequiredChargeDeclined", "4000008400001629", Some(Decline::Authentication)),

@@ -19,7 +19,10 @@ enum Tags {
 
 impl Conditions {
     pub(crate) fn read(request: &Request) -> Result<Self, Answer> {
-        Ok(Conditions { if_match: tags(request, "if-match", false)?, if_none_match: tags(request, "if-none-match", true)? })
+        Ok(Conditions {
+            if_match: tags(request, "if-match", false)?,
+            if_none_match: tags(request, "if-none-match", true)?,
+        })
     }
 
     /// Whether there are none.
@@ -48,8 +51,8 @@ impl Tags {
     }
 }
 
-/// The tags of a header. A tag that never was a version is kept out of the list, so that it names none; bare numbers are taken
-/// for tags because clients in the wild send them.
+/// The tags of a header. A tag that never was a version is kept out of the list, so that it names none; bare
+/// numbers are taken for tags because clients in the wild send them.
 fn tags(request: &Request, name: &'static str, weak: bool) -> Result<Option<Tags>, Answer> {
     let Some(value) = request.header_value(name).map(str::trim) else { return Ok(None) };
     if value == "*" {
@@ -86,7 +89,8 @@ mod tests {
             assert!(read("If-Match", value).unwrap().allow(Some(3)), "{value}");
             assert!(!read("If-Match", value).unwrap().allow(None), "{value}");
         }
-        for value in ["\"4\"", "W/\"3\"", "\"other\"", "\"\"", "\"03\"", "\"+3\"", "\"18446744073709551619\""] {
+        for value in ["\"4\"", "W/\"3\"", "\"other\"", "\"\"", "\"03\"", "\"+3\"", "\"18446744073709551619\""]
+        {
             assert!(!read("If-Match", value).unwrap().allow(Some(3)), "{value}");
         }
     }

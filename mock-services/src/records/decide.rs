@@ -18,7 +18,8 @@ pub(crate) enum Verdict {
 pub(crate) fn decide(state: &State, what: &What, context: &Context) -> Verdict {
     match what {
         What::Put { key, value, conditions } => {
-            let record = Record { value: value.clone(), version: state.next_version(key), updated_at: context.now };
+            let record =
+                Record { value: value.clone(), version: state.next_version(key), updated_at: context.now };
             put(state, key, record, conditions)
         }
         What::Delete { key, conditions } => delete(state, key, conditions),
@@ -49,7 +50,9 @@ fn delete(state: &State, key: &str, conditions: &Conditions) -> Verdict {
         return Verdict::Refuse(problem::precondition_failed(current));
     }
     match current {
-        Some(version) => Verdict::Change(Answer::empty(204), Change::Deleted { key: key.to_owned(), version }),
+        Some(version) => {
+            Verdict::Change(Answer::empty(204), Change::Deleted { key: key.to_owned(), version })
+        }
         None => Verdict::Refuse(no_record()),
     }
 }
@@ -68,13 +71,19 @@ fn list(state: &State, span: &Span) -> Answer {
     let mut found = state.records(&span.prefix, &span.after);
     let page: Vec<_> = found.by_ref().take(span.limit).collect();
     let next = found.next().and(page.last()).map(|(key, _)| *key);
-    Answer::json(200, &RecordList { records: page.iter().map(|(key, record)| record_view(key, record)).collect(), next })
+    Answer::json(
+        200,
+        &RecordList { records: page.iter().map(|(key, record)| record_view(key, record)).collect(), next },
+    )
 }
 
 fn counters(state: &State, span: &Span) -> Answer {
     let mut found = behind(&state.counters, &span.prefix, &span.after);
-    let counters: Vec<_> =
-        found.by_ref().take(span.limit).map(|(counter, value)| CounterView { counter, value: *value }).collect();
+    let counters: Vec<_> = found
+        .by_ref()
+        .take(span.limit)
+        .map(|(counter, value)| CounterView { counter, value: *value })
+        .collect();
     let next = found.next().and(counters.last()).map(|last| last.counter);
     Answer::json(200, &CounterList { counters, next })
 }

@@ -1,5 +1,5 @@
-//! The record store: values under keys, each with a version that `If-Match` can ask for, and counters. It knows nothing of
-//! faults, keys of idempotency or clocks; the engine around it does.
+//! The record store: values under keys, each with a version that `If-Match` can ask for, and counters. It
+//! knows nothing of faults, keys of idempotency or clocks; the engine around it does.
 
 mod condition;
 mod decide;
@@ -13,7 +13,9 @@ mod views;
 
 use serde_json::Value;
 
-use crate::service::{Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognised, Request, Service};
+use crate::service::{
+    Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognized, Request, Service,
+};
 use route::What;
 use state::Change;
 
@@ -70,16 +72,17 @@ impl Service for Records {
         &self.operations
     }
 
-    fn recognise(&self, request: &Request, _context: &Context) -> Result<Recognised<Call>, Answer> {
+    fn recognize(&self, request: &Request, _context: &Context) -> Result<Recognized<Call>, Answer> {
         let (operation, fields, what) = route::route(request, self.options.require_if_match)?;
-        Ok(Recognised { operation, fields, call: Call(what) })
+        Ok(Recognized { operation, fields, call: Call(what) })
     }
 
     fn at_start(&self) -> (Vec<Effect>, Afterwards<Effect>) {
         let records = self.options.initial.iter();
         let records = records.map(|(key, value)| Change::Known { key: key.clone(), value: value.clone() });
         let counters = self.options.counters.iter();
-        let counters = counters.map(|(counter, value)| Change::Counted { counter: counter.clone(), value: *value });
+        let counters =
+            counters.map(|(counter, value)| Change::Counted { counter: counter.clone(), value: *value });
         (records.chain(counters).map(Effect).collect(), Vec::new())
     }
 
@@ -111,7 +114,7 @@ impl Service for Records {
         problem::unauthorized()
     }
 
-    fn dress(&self, answer: &mut Answer, _request: &Request, context: &Context) {
+    fn add_standard_headers(&self, answer: &mut Answer, _request: &Request, context: &Context) {
         answer.set_header("Cache-Control", "no-cache");
         answer.set_header("X-Request-Id", context.ids.uuid("request"));
     }

@@ -1,4 +1,5 @@
-//! Numbers that can be kept as they were sent. JSON has numbers of any length; what would come back as another is not taken.
+//! Numbers that can be kept as they were sent. JSON has numbers of any length; what would come back as
+//! another is not taken.
 
 /// The first number of a JSON text that would come back as another.
 pub(crate) fn first_inexact(json: &str) -> Option<&str> {
@@ -9,7 +10,8 @@ pub(crate) fn first_inexact(json: &str) -> Option<&str> {
             rest = behind_string(text);
             continue;
         }
-        let end = rest.find(|c: char| !matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E')).unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| !matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E')).unwrap_or(rest.len());
         let (number, behind) = rest.split_at(end);
         if !is_exact(number) {
             return Some(number);
@@ -36,12 +38,14 @@ fn is_exact(number: &str) -> bool {
     if number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok() {
         return true;
     }
-    // As it is read and written here: of two numbers that are as short and as near, others may choose the other one.
+    // As it is read and written here: of two numbers that are as short and as near, others may choose the
+    // other one.
     let kept = serde_json::from_str::<f64>(number).and_then(|kept| serde_json::to_string(&kept));
     kept.is_ok_and(|kept| Decimal::of(&kept) == Decimal::of(number))
 }
 
-/// A number without the freedom that JSON gives in writing it: its digits without zeros around them, times ten to the power.
+/// A number without the freedom that JSON gives in writing it: its digits without zeros around them, times
+/// ten to the power.
 #[derive(Debug, PartialEq, Eq)]
 struct Decimal {
     negative: bool,

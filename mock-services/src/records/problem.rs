@@ -68,7 +68,13 @@ pub(crate) fn too_large() -> Answer {
 }
 
 pub(crate) fn precondition_required() -> Answer {
-    problem(428, Some("Say with If-Match which version is to be changed, or with If-None-Match: * that there is none.")).answer()
+    problem(
+        428,
+        Some(
+            "Say with If-Match which version is to be changed, or with If-None-Match: * that there is none.",
+        ),
+    )
+    .answer()
 }
 
 pub(crate) fn precondition_failed(current: Option<u64>) -> Answer {

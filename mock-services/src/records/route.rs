@@ -89,7 +89,11 @@ pub(crate) fn route(request: &Request, require_if_match: bool) -> Result<(usize,
         }
         ("POST", ["counters", name, "increment"]) => {
             let (counter, by) = (key(name)?, by(request)?);
-            (INCREMENT, Fields::new().with("counter", counter.as_str()).with("by", by), What::Increment { counter, by })
+            (
+                INCREMENT,
+                Fields::new().with("counter", counter.as_str()).with("by", by),
+                What::Increment { counter, by },
+            )
         }
         (_, ["records"] | ["counters"] | ["counters", _]) => return Err(problem::method_not_allowed("GET")),
         (_, ["records", _]) => return Err(problem::method_not_allowed("DELETE, GET, PUT")),
@@ -102,20 +106,30 @@ pub(crate) fn route(request: &Request, require_if_match: bool) -> Result<(usize,
 pub(crate) fn nowhere(request: &Request) -> Option<Answer> {
     let segments = request.segments();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-    let is_known =
-        matches!(segments.as_slice(), ["records" | "counters"] | ["records" | "counters", _] | ["counters", _, "increment"]);
+    let is_known = matches!(
+        segments.as_slice(),
+        ["records" | "counters"] | ["records" | "counters", _] | ["counters", _, "increment"]
+    );
     (!is_known).then(|| no_endpoint(request))
 }
 
 fn no_endpoint(request: &Request) -> Answer {
-    problem::not_found(&endpoints::no_such_endpoint("records", "an API of its own", request.method(), request.path()))
+    problem::not_found(&endpoints::no_such_endpoint(
+        "records",
+        "an API of its own",
+        request.method(),
+        request.path(),
+    ))
 }
 
 fn key(name: &str) -> Result<String, Answer> {
     // U+FFFD stands for what was not UTF-8.
     let foreign = |c: char| c == '/' || c == char::REPLACEMENT_CHARACTER || c.is_control();
     if name.len() > LONGEST_KEY || name.contains(foreign) {
-        return Err(problem::bad_parameter("key", "It must be printable UTF-8 of 1 to 256 bytes without a slash."));
+        return Err(problem::bad_parameter(
+            "key",
+            "It must be printable UTF-8 of 1 to 256 bytes without a slash.",
+        ));
     }
     Ok(name.to_owned())
 }
@@ -129,8 +143,12 @@ fn conditions(request: &Request, required: bool) -> Result<Conditions, Answer> {
 }
 
 fn value(request: &Request) -> Result<Value, Answer> {
-    let Value::Object(mut members) = json(request)? else { return Err(problem::malformed("The body is not a JSON object.")) };
-    let Some(value) = members.remove("value") else { return Err(problem::invalid("value", "It is required.")) };
+    let Value::Object(mut members) = json(request)? else {
+        return Err(problem::malformed("The body is not a JSON object."));
+    };
+    let Some(value) = members.remove("value") else {
+        return Err(problem::invalid("value", "It is required."));
+    };
     if let Some(number) = std::str::from_utf8(request.bytes()).ok().and_then(first_inexact) {
         return Err(problem::inexact(number));
     }
@@ -145,7 +163,9 @@ fn by(request: &Request) -> Result<i64, Answer> {
     if request.bytes().is_empty() {
         return Ok(1);
     }
-    let Value::Object(members) = json(request)? else { return Err(problem::malformed("The body is not a JSON object.")) };
+    let Value::Object(members) = json(request)? else {
+        return Err(problem::malformed("The body is not a JSON object."));
+    };
     match members.get("by") {
         None => Ok(1),
         Some(by) => by.as_i64().filter(|by| *by != 0).ok_or_else(|| problem::invalid("by", BY)),

@@ -59,13 +59,19 @@ impl State {
     }
 
     /// The records whose key begins with `prefix` and comes behind `after`, by key.
-    pub(crate) fn records<'a>(&'a self, prefix: &'a str, after: &'a str) -> impl Iterator<Item = (&'a str, &'a Record)> {
+    pub(crate) fn records<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a Record)> {
         behind(&self.slots, prefix, after).filter_map(|(key, slot)| Some((key, slot.record.as_ref()?)))
     }
 
     pub(crate) fn commit(&mut self, change: &Change) {
         match change {
-            Change::Known { key, value } => self.put(key, Record { value: value.clone(), version: 1, updated_at: BEFORE }),
+            Change::Known { key, value } => {
+                self.put(key, Record { value: value.clone(), version: 1, updated_at: BEFORE })
+            }
             Change::Put { key, record, .. } => self.put(key, record.clone()),
             Change::Deleted { key, .. } => {
                 if let Some(slot) = self.slots.get_mut(key) {
@@ -93,7 +99,8 @@ pub(crate) fn behind<'a, Entry>(
     prefix: &'a str,
     after: &'a str,
 ) -> impl Iterator<Item = (&'a str, &'a Entry)> {
-    let first = if after >= prefix && !after.is_empty() { Bound::Excluded(after) } else { Bound::Included(prefix) };
+    let first =
+        if after >= prefix && !after.is_empty() { Bound::Excluded(after) } else { Bound::Included(prefix) };
     map.range::<str, _>((first, Bound::Unbounded))
         .take_while(move |(key, _)| key.starts_with(prefix))
         .map(|(key, entry)| (key.as_str(), entry))
@@ -130,7 +137,9 @@ pub(crate) fn plain(value: &Value) -> service::Value {
     match value {
         Value::String(text) => service::Value::from(text.as_str()),
         Value::Bool(flag) => service::Value::Bool(*flag),
-        other => other.as_i64().map_or_else(|| service::Value::from(other.to_string()), service::Value::Number),
+        other => {
+            other.as_i64().map_or_else(|| service::Value::from(other.to_string()), service::Value::Number)
+        }
     }
 }
 

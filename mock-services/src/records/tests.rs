@@ -29,7 +29,7 @@ impl World {
         self.requests += 1;
         let now = jiff::Timestamp::from_second(1_760_000_000).unwrap();
         let context = Context { now, ids: Ids::new(1, "records", 1, self.requests, 0) };
-        let mut answer = match self.service.recognise(request, &context) {
+        let mut answer = match self.service.recognize(request, &context) {
             Err(answer) => answer,
             Ok(known) => match self.service.decide(&self.state, &known.call, &context) {
                 Decision::Refuse(refusal) => refusal.answer,
@@ -42,7 +42,7 @@ impl World {
                 }
             },
         };
-        self.service.dress(&mut answer, request, &context);
+        self.service.add_standard_headers(&mut answer, request, &context);
         answer
     }
 
@@ -52,7 +52,8 @@ impl World {
     }
 
     fn put(&mut self, key: &str, value: &Value, condition: Option<(&str, &str)>) -> Answer {
-        let request = Request::new("PUT", &format!("/records/{key}")).body(json!({ "value": value }).to_string());
+        let request =
+            Request::new("PUT", &format!("/records/{key}")).body(json!({ "value": value }).to_string());
         self.send(&match condition {
             Some((name, value)) => request.header(name, value),
             None => request,
@@ -75,10 +76,15 @@ fn a_record_is_written_read_and_versioned() {
     assert_eq!((created.status, created.header("etag")), (201, Some("\"1\"")));
     let same_again = world.put("stock%20a", &json!({"n": 1}), None);
     assert_eq!((same_again.status, same_again.header("etag")), (200, Some("\"2\"")));
-    let expected = json!({"key": "stock a", "value": {"n": 1}, "version": 2, "updated_at": "2025-10-09T08:53:20Z"});
+    let expected =
+        json!({"key": "stock a", "value": {"n": 1}, "version": 2, "updated_at": "2025-10-09T08:53:20Z"});
     assert_eq!(world.get("/records/stock%20a"), (200, expected));
     assert_eq!(world.effects.len(), 2);
-    let fields = Fields::new().with("key", "stock a").with("value", "{\"n\":1}").with("version", 2).with("previous_version", 1);
+    let fields = Fields::new()
+        .with("key", "stock a")
+        .with("value", "{\"n\":1}")
+        .with("version", 2)
+        .with("previous_version", 1);
     assert_eq!((world.effects[1].effect.as_ref(), &world.effects[1].fields), ("records.put", &fields));
 }
 
@@ -140,7 +146,12 @@ fn a_list_goes_on_behind_its_last_key_and_skips_what_was_deleted() {
     }
     world.send(&Request::new("DELETE", "/records/b2"));
     let keys = |list: &Value| -> Vec<String> {
-        list["records"].as_array().unwrap().iter().map(|record| record["key"].as_str().unwrap().to_owned()).collect()
+        list["records"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|record| record["key"].as_str().unwrap().to_owned())
+            .collect()
     };
     let (_, first) = world.get("/records?prefix=b&limit=2");
     assert_eq!((keys(&first), &first["next"]), (vec!["b1".to_owned(), "b3".to_owned()], &json!("b3")));
@@ -162,9 +173,11 @@ fn a_known_version_is_not_sent_again() {
 
 #[test]
 fn a_counter_begins_at_nought_and_each_increment_is_an_effect() {
-    let mut world = World::new(RecordsOptions { counters: vec![("seen".to_owned(), 40)], ..RecordsOptions::default() });
+    let mut world =
+        World::new(RecordsOptions { counters: vec![("seen".to_owned(), 40)], ..RecordsOptions::default() });
     assert_eq!(world.get("/counters/new").1, json!({"counter": "new", "value": 0}));
-    let increment = |name: &str, body: &str| Request::new("POST", &format!("/counters/{name}/increment")).body(body);
+    let increment =
+        |name: &str, body: &str| Request::new("POST", &format!("/counters/{name}/increment")).body(body);
     assert_eq!(body(&world.send(&increment("seen", "{\"by\": 2}"))), json!({"counter": "seen", "value": 42}));
     assert_eq!(body(&world.send(&increment("new", ""))), json!({"counter": "new", "value": 1}));
     assert_eq!(world.send(&increment("seen", "{\"by\": 9223372036854775807}")).status, 422);
@@ -244,7 +257,8 @@ fn a_number_that_would_be_kept_as_another_is_refused() {
         assert_eq!((status / 100, record["value"].to_string()), (2, number.to_owned()));
     }
     for by in ["9223372036854775808", "12345678901234567890123", "1.5", "0"] {
-        let answer = world.send(&Request::new("POST", "/counters/c/increment").body(format!("{{\"by\": {by}}}")));
+        let answer =
+            world.send(&Request::new("POST", "/counters/c/increment").body(format!("{{\"by\": {by}}}")));
         assert_eq!(answer.status, 422, "{by}");
     }
     assert_eq!(world.get("/counters/c").1["value"], 0);

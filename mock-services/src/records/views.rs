@@ -37,6 +37,7 @@ pub(crate) struct CounterList<'a> {
 }
 
 pub(crate) fn record_view<'a>(key: &'a str, record: &'a Record) -> RecordView<'a> {
-    let written = Timestamp::from_millisecond(record.updated_at.as_millisecond()).unwrap_or(record.updated_at);
+    let written =
+        Timestamp::from_millisecond(record.updated_at.as_millisecond()).unwrap_or(record.updated_at);
     RecordView { key, value: &record.value, version: record.version, updated_at: written.to_string() }
 }

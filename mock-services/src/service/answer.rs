@@ -7,8 +7,8 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use serde::Serialize;
 
-/// A status, headers and a body. `Date`, `Content-Length` and `Connection` belong to the wire and are added there.
-/// Over SMTP the status is the reply code and the body the text behind it.
+/// A status, headers and a body. `Date`, `Content-Length` and `Connection` belong to the wire and are added
+/// there. Over SMTP the status is the reply code and the body the text behind it.
 #[derive(Clone)]
 pub struct Answer {
     /// The status, or the SMTP reply code.
@@ -40,7 +40,11 @@ impl fmt::Debug for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let written = self.clone().written();
         let body = String::from_utf8_lossy(&written.body);
-        f.debug_struct("Answer").field("status", &self.status).field("headers", &self.headers).field("body", &body).finish()
+        f.debug_struct("Answer")
+            .field("status", &self.status)
+            .field("headers", &self.headers)
+            .field("body", &body)
+            .finish()
     }
 }
 
@@ -61,7 +65,8 @@ impl Answer {
     #[must_use]
     pub fn json(status: u16, body: &impl Serialize) -> Self {
         let mut bytes = Vec::with_capacity(1024);
-        // Writing plain data into memory cannot fail; were it to, the caller would see an empty body and the test of that answer fail.
+        // Writing plain data into memory cannot fail; were it to, the caller would see an empty body and the
+        // test of that answer fail.
         let _ = serde_json::to_writer(&mut bytes, body);
         Answer::text(status, "application/json", bytes)
     }
@@ -76,7 +81,8 @@ impl Answer {
         }
     }
 
-    /// An answer whose body is written only when it is sent: what is decided holds up others, and keys keep answers for long.
+    /// An answer whose body is written only when it is sent: what is decided holds up others, and keys keep
+    /// answers for long.
     #[must_use]
     pub fn put_off(status: u16, kind: &'static str, body: Arc<dyn Write>) -> Self {
         Answer { put_off: Some(body), ..Answer::text(status, kind, Vec::new()) }
@@ -113,7 +119,8 @@ impl Answer {
         self.body = body;
     }
 
-    /// The same answer, given because the real service has this and the one here does not: `POST /v1/invoices`.
+    /// The same answer, given because the real service has this and the one here does not: `POST
+    /// /v1/invoices`.
     #[must_use]
     pub fn unsupported(mut self, what: &str) -> Self {
         self.unsupported = Some(what.into());
@@ -128,7 +135,11 @@ impl Answer {
 
     /// Adds a header behind the others.
     #[must_use]
-    pub fn with_header(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<CompactString>) -> Self {
+    pub fn with_header(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        value: impl Into<CompactString>,
+    ) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }

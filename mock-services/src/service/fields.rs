@@ -1,4 +1,5 @@
-//! The fields of a request or of an effect: names and plain values, in the order in which the service gave them.
+//! The fields of a request or of an effect: names and plain values, in the order in which the service gave
+//! them.
 
 use std::fmt;
 
@@ -21,8 +22,8 @@ pub enum Value {
 }
 
 impl Value {
-    /// Whether a condition on this field holds: `4999` and `"4999"` are the same, and a list meets a condition that names one
-    /// of its members or, in any order, all of them.
+    /// Whether a condition on this field holds: `4999` and `"4999"` are the same, and a list meets a
+    /// condition that names one of its members or, in any order, all of them.
     #[must_use]
     pub fn meets(&self, wanted: &Value) -> bool {
         match (self, wanted) {

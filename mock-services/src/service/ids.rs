@@ -1,12 +1,13 @@
-//! Ids that look like the service's own and come from the seed, the caller and the number of its request alone, so that what
-//! a caller sees never depends on what was committed.
+//! Ids that look like the service's own and come from the seed, the caller and the number of its request
+//! alone, so that what a caller sees never depends on what was committed.
 
 use sha2::{Digest, Sha256};
 
 const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Where the ids of one request come from. Each name that is asked for gives another id; the same name gives the same one.
+/// Where the ids of one request come from. Each name that is asked for gives another id; the same name gives
+/// the same one.
 #[derive(Debug, Clone, Copy)]
 pub struct Ids {
     origin: u64,
@@ -42,7 +43,14 @@ impl Ids {
     #[must_use]
     pub fn uuid(&self, name: &str) -> String {
         let digits = self.hex(name, 32);
-        format!("{}-{}-4{}-a{}-{}", &digits[..8], &digits[8..12], &digits[13..16], &digits[17..20], &digits[20..])
+        format!(
+            "{}-{}-4{}-a{}-{}",
+            &digits[..8],
+            &digits[8..12],
+            &digits[13..16],
+            &digits[17..20],
+            &digits[20..]
+        )
     }
 
     /// A whole number below `limit`.
@@ -56,7 +64,13 @@ impl Ids {
         fill(self.stream(prefix), room, ALPHANUMERIC);
     }
 
-    fn text<const BASE: usize>(&self, name: &str, prefix: &str, length: usize, digits: &[u8; BASE]) -> String {
+    fn text<const BASE: usize>(
+        &self,
+        name: &str,
+        prefix: &str,
+        length: usize,
+        digits: &[u8; BASE],
+    ) -> String {
         let mut text = Vec::with_capacity(prefix.len() + length);
         text.extend_from_slice(prefix.as_bytes());
         text.resize(prefix.len() + length, b'0');
@@ -92,7 +106,8 @@ fn fill<const BASE: usize>(mut state: u64, room: &mut [u8], digits: &[u8; BASE])
     // What half a state can tell apart: five digits of 62.
     for some in room.chunks_mut(5) {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        // The upper half of the state as a fraction, of which one digit after the other is taken: as even as remainders, without divisions.
+        // The upper half of the state as a fraction, of which one digit after the other is taken: as even as
+        // remainders, without divisions.
         let mut fraction = state >> 32;
         for digit in some {
             fraction *= BASE as u64;
@@ -114,8 +129,11 @@ pub(crate) const fn mix(value: u64) -> u64 {
 /// A secret for a service's caller: long, from the seed, and of the shape that the service's clients expect.
 #[must_use]
 pub fn mint(seed: u64, service: &str, caller: u32, prefix: &str) -> String {
-    let digest =
-        Sha256::new().chain_update(seed.to_le_bytes()).chain_update(service).chain_update(caller.to_le_bytes()).finalize();
+    let digest = Sha256::new()
+        .chain_update(seed.to_le_bytes())
+        .chain_update(service)
+        .chain_update(caller.to_le_bytes())
+        .finalize();
     let mut key = prefix.to_owned();
     key.extend(digest.iter().map(|byte| char::from(ALPHANUMERIC[usize::from(*byte) % ALPHANUMERIC.len()])));
     key
@@ -128,8 +146,9 @@ mod tests {
 
     #[test]
     fn ids_are_the_same_for_the_same_origin_and_differ_in_every_part_of_it() {
-        let id =
-            |seed, service, caller, request, delivery| Ids::new(seed, service, caller, request, delivery).alphanumeric("ch_", 24);
+        let id = |seed, service, caller, request, delivery| {
+            Ids::new(seed, service, caller, request, delivery).alphanumeric("ch_", 24)
+        };
         let ids = [
             id(1, "payment", 1, 1, 0),
             id(2, "payment", 1, 1, 0),
@@ -144,7 +163,9 @@ mod tests {
 
     #[test]
     fn a_hundred_thousand_requests_have_as_many_ids() {
-        let ids: HashSet<_> = (0..100_000).map(|request| Ids::new(7, "payment", 1, request, 0).alphanumeric("ch_", 24)).collect();
+        let ids: HashSet<_> = (0..100_000)
+            .map(|request| Ids::new(7, "payment", 1, request, 0).alphanumeric("ch_", 24))
+            .collect();
         assert_eq!(ids.len(), 100_000);
     }
 

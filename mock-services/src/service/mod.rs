@@ -1,5 +1,6 @@
-//! What a service is: a pure state machine that decides what a request would do and answer, and applies what was decided.
-//! No service knows that faults exist, has a clock or touches a socket; the engine around it has all three.
+//! What a service is: a pure state machine that decides what a request would do and answer, and applies what
+//! was decided. No service knows that faults exist, has a clock or touches a socket; the engine around it has
+//! all three.
 
 mod answer;
 mod fields;
@@ -21,7 +22,8 @@ pub use request::{Envelope, Request, base64_decoded, percent_decoded};
 
 /// A mock service: routes, rules and answers over a state of its own.
 pub trait Service: Send + Sync + 'static {
-    /// All that the service remembers. It is the fold of [`Service::apply`] over what was committed, and nothing else.
+    /// All that the service remembers. It is the fold of [`Service::apply`] over what was committed, and
+    /// nothing else.
     type State: Default + Send + 'static;
     /// One change of the state. Some count as effects ([`Service::describe`]), others are bookkeeping.
     type Effect: Clone + Send + Sync + 'static;
@@ -34,8 +36,9 @@ pub trait Service: Send + Sync + 'static {
     /// Everything it can do.
     fn operations(&self) -> &[Operation];
 
-    /// Reads a request without looking at the state. An error is the true refusal: unknown path, wrong method, bad parameters.
-    fn recognise(&self, request: &Request, context: &Context) -> Result<Recognised<Self::Call>, Answer>;
+    /// Reads a request without looking at the state. An error is the true refusal: unknown path, wrong
+    /// method, bad parameters.
+    fn recognize(&self, request: &Request, context: &Context) -> Result<Recognized<Self::Call>, Answer>;
 
     /// What is there before the first request, and what happens by itself afterwards.
     fn at_start(&self) -> (Vec<Self::Effect>, Afterwards<Self::Effect>) {
@@ -48,20 +51,22 @@ pub trait Service: Send + Sync + 'static {
     /// Commits one change.
     fn apply(&self, state: &mut Self::State, effect: &Self::Effect);
 
-    /// What the ledger says of a change; `None` for bookkeeping that moves no money, delivers no mail and deploys nothing.
+    /// What the ledger says of a change; `None` for bookkeeping that moves no money, delivers no mail and
+    /// deploys nothing.
     fn describe(&self, effect: &Self::Effect) -> Option<EffectFacts>;
 
-    /// What the ledger says at the end of a change that is still in force and that somebody should have ended: money that is held, a lock.
-    /// `None` where the change was ended, or where it is meant to last.
+    /// What the ledger says at the end of a change that is still in force and that somebody should have
+    /// ended: money that is held, a lock. `None` where the change was ended, or where it is meant to last.
     fn left_behind(&self, _state: &Self::State, _effect: &Self::Effect) -> Option<EffectFacts> {
         None
     }
 
-    /// What the real service answers when it fails with this status. `request` tells over which of its APIs it was asked.
+    /// What the real service answers when it fails with this status. `request` tells over which of its APIs
+    /// it was asked.
     fn failure(&self, status: u16, request: &Request, context: &Context) -> Answer;
 
-    /// The answer to a request for a path that the service does not have, whatever its method and whoever asks: a client of something else that
-    /// was pointed here. `None` where it has the path.
+    /// The answer to a request for a path that the service does not have, whatever its method and whoever
+    /// asks: a client of something else that was pointed here. `None` where it has the path.
     fn no_endpoint(&self, _request: &Request, _context: &Context) -> Option<Answer> {
         None
     }
@@ -70,9 +75,10 @@ pub trait Service: Send + Sync + 'static {
     fn unauthorized(&self, request: &Request, context: &Context) -> Answer;
 
     /// Adds what the real service sends with every answer: its name, a request id, a version.
-    fn dress(&self, answer: &mut Answer, request: &Request, context: &Context);
+    fn add_standard_headers(&self, answer: &mut Answer, request: &Request, context: &Context);
 
-    /// Adds to an answer that is kept under a key what only its replays say: to which request it was given first.
+    /// Adds to an answer that is kept under a key what only its replays say: to which request it was given
+    /// first.
     fn mark_kept(&self, _answer: &mut Answer, _context: &Context) {}
 
     /// How its API keys begin.
@@ -125,7 +131,8 @@ pub struct Operation {
     pub kind: Kind,
     /// Whether it works on a list, so that it can be done in part.
     pub list: bool,
-    /// The fields of its requests that a fault's `where` can name. A name that ends in `.*` stands for all that begin so.
+    /// The fields of its requests that a fault's `where` can name. A name that ends in `.*` stands for all
+    /// that begin so.
     pub fields: Vec<Cow<'static, str>>,
     /// The fields that identify its effect; none for a read or for bookkeeping.
     pub identity: Vec<Cow<'static, str>>,
@@ -144,13 +151,29 @@ impl Operation {
     /// An operation that changes nothing.
     #[must_use]
     pub fn read(name: impl Into<Cow<'static, str>>, fields: &[&'static str]) -> Self {
-        Operation { name: name.into(), kind: Kind::Read, list: false, fields: borrowed(fields), identity: Vec::new() }
+        Operation {
+            name: name.into(),
+            kind: Kind::Read,
+            list: false,
+            fields: borrowed(fields),
+            identity: Vec::new(),
+        }
     }
 
     /// An operation that can leave an effect, which `identity` tells from others.
     #[must_use]
-    pub fn write(name: impl Into<Cow<'static, str>>, fields: &[&'static str], identity: &[&'static str]) -> Self {
-        Operation { name: name.into(), kind: Kind::Write, list: false, fields: borrowed(fields), identity: borrowed(identity) }
+    pub fn write(
+        name: impl Into<Cow<'static, str>>,
+        fields: &[&'static str],
+        identity: &[&'static str],
+    ) -> Self {
+        Operation {
+            name: name.into(),
+            kind: Kind::Write,
+            list: false,
+            fields: borrowed(fields),
+            identity: borrowed(identity),
+        }
     }
 
     /// The same, on a list.
@@ -176,7 +199,7 @@ fn borrowed(names: &[&'static str]) -> Vec<Cow<'static, str>> {
 
 /// A request that the service understood.
 #[derive(Debug)]
-pub struct Recognised<Call> {
+pub struct Recognized<Call> {
     /// Its place in [`Service::operations`].
     pub operation: usize,
     /// The fields that matter: those that faults and the ledger may name.
@@ -208,7 +231,8 @@ pub enum Decision<Effect> {
 pub struct Refusal<Effect> {
     /// What the caller is told.
     pub answer: Answer,
-    /// What the service remembers of it: bookkeeping alone, such as a charge that failed. None of it is an effect.
+    /// What the service remembers of it: bookkeeping alone, such as a charge that failed. None of it is an
+    /// effect.
     pub traces: Vec<Effect>,
     /// Whether the call had begun to execute, so that an idempotency key keeps this answer (a declined card).
     pub begun: bool,
@@ -217,8 +241,8 @@ pub struct Refusal<Effect> {
 /// An accepted call.
 #[derive(Debug)]
 pub struct Accepted<Effect> {
-    /// The operation that it turned out to be, by its place, where the request alone did not tell: whether a confirmation takes the money or only
-    /// holds it depends on what is confirmed.
+    /// The operation that it turned out to be, by its place, where the request alone did not tell: whether a
+    /// confirmation takes the money or only holds it depends on what is confirmed.
     pub operation: Option<usize>,
     /// What it changes when it commits, in order.
     pub effects: Vec<Effect>,
@@ -234,7 +258,8 @@ pub type Afterwards<Effect> = Vec<(After, Effect)>;
 /// When something that was put off happens; at the latest when the service settles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
-    /// When so many more requests have come to this service: they still find it undone, the next finds it done.
+    /// When so many more requests have come to this service: they still find it undone, the next finds it
+    /// done.
     Requests(u32),
     /// By the clock.
     Time(Duration),

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A request that has come in whole. Its head is UTF-8, whatever else is refused before it becomes a request; the body is bytes.
+/// A request that has come in whole. Its head is UTF-8, whatever else is refused before it becomes a request;
+/// the body is bytes.
 #[derive(Debug, Clone)]
 pub struct Request {
     head: String,
@@ -93,7 +94,8 @@ impl Request {
         &self.head[self.path.clone()]
     }
 
-    /// The parts of the path between its slashes, percent-decoded: `/v1/charges/ch_1` is `["v1", "charges", "ch_1"]`.
+    /// The parts of the path between its slashes, percent-decoded: `/v1/charges/ch_1` is `["v1", "charges",
+    /// "ch_1"]`.
     #[must_use]
     pub fn segments(&self) -> Vec<String> {
         self.path().split('/').filter(|part| !part.is_empty()).map(percent_decoded).collect()
@@ -114,14 +116,18 @@ impl Request {
     /// The value of one name of the query.
     #[must_use]
     pub fn query_value(&self, name: &str) -> Option<String> {
-        form_urlencoded::parse(self.query().as_bytes()).find(|(have, _)| have == name).map(|(_, value)| value.into_owned())
+        form_urlencoded::parse(self.query().as_bytes())
+            .find(|(have, _)| have == name)
+            .map(|(_, value)| value.into_owned())
     }
 
     /// The first value of a header, whatever the case of its name.
     #[must_use]
     pub fn header_value(&self, name: &str) -> Option<&str> {
         let head = self.head.as_bytes();
-        let same = |have: &Range<usize>| have.len() == name.len() && head[have.clone()].eq_ignore_ascii_case(name.as_bytes());
+        let same = |have: &Range<usize>| {
+            have.len() == name.len() && head[have.clone()].eq_ignore_ascii_case(name.as_bytes())
+        };
         self.headers.iter().find(|(have, _)| same(have)).map(|(_, value)| &self.head[value.clone()])
     }
 
@@ -227,7 +233,10 @@ mod tests {
     #[test]
     fn the_target_is_cut_into_path_and_query() {
         let request = Request::new("GET", "/v1/charges/ch%5F1?limit=2&a%5B%5D=x+y");
-        assert_eq!((request.method(), request.path(), request.query()), ("GET", "/v1/charges/ch%5F1", "limit=2&a%5B%5D=x+y"));
+        assert_eq!(
+            (request.method(), request.path(), request.query()),
+            ("GET", "/v1/charges/ch%5F1", "limit=2&a%5B%5D=x+y")
+        );
         assert_eq!(request.segments(), ["v1", "charges", "ch_1"]);
         assert_eq!(request.query_value("a[]").as_deref(), Some("x y"));
         assert_eq!(Request::new("GET", "/x").query(), "");
@@ -244,7 +253,8 @@ mod tests {
 
     #[test]
     fn the_secret_is_read_from_each_place_where_clients_put_it() {
-        let with = |name, value| Request::new("GET", "/").header(name, value).credential().map(Cow::into_owned);
+        let with =
+            |name, value| Request::new("GET", "/").header(name, value).credential().map(Cow::into_owned);
         assert_eq!(with("Authorization", "Bearer sk_1").as_deref(), Some("sk_1"));
         assert_eq!(with("Authorization", "token ghp_1").as_deref(), Some("ghp_1"));
         assert_eq!(with("authorization", "Basic c2tfMTo=").as_deref(), Some("sk_1"));
@@ -255,7 +265,8 @@ mod tests {
 
     #[test]
     fn base64_of_every_length_is_read() {
-        for (text, bytes) in [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob")] {
+        for (text, bytes) in [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob")]
+        {
             assert_eq!(base64_decoded(text).as_deref(), Some(bytes.as_bytes()));
         }
         assert_eq!(base64_decoded("A"), None);

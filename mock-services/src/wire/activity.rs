@@ -71,7 +71,8 @@ impl Activity {
 
     /// What `open` connections are doing now.
     pub(super) fn now(&self, open: usize) -> OpenConnections {
-        let (sending, unanswered) = (self.reading.load(Ordering::SeqCst), self.answering.load(Ordering::SeqCst));
+        let (sending, unanswered) =
+            (self.reading.load(Ordering::SeqCst), self.answering.load(Ordering::SeqCst));
         OpenConnections { idle: open.saturating_sub(sending + unanswered), sending, unanswered }
     }
 
@@ -92,7 +93,11 @@ pub(super) struct Attached {
 }
 
 impl Attached {
-    pub(super) fn new(phase: watch::Receiver<Phase>, activity: Arc<Activity>, count: watch::Sender<usize>) -> Self {
+    pub(super) fn new(
+        phase: watch::Receiver<Phase>,
+        activity: Arc<Activity>,
+        count: watch::Sender<usize>,
+    ) -> Self {
         count.send_modify(|open| *open += 1);
         Attached { phase, activity, doing: Doing::Idle, counted: Some(Counted(count)) }
     }

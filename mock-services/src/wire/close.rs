@@ -8,10 +8,11 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
-use crate::engine::Gone;
+use crate::engine::ClientGone;
 use crate::ledger::ClosedBy;
 
-/// A caller that goes on sending after the end is listened to, so that it can read what it was sent: until it pauses for so long,
+/// A caller that goes on sending after the end is listened to, so that it can read what it was sent: until it
+/// pauses for so long,
 const PAUSE: Duration = Duration::from_secs(2);
 /// or until this is over.
 const LINGER: Duration = Duration::from_secs(30);
@@ -63,7 +64,8 @@ impl End {
         }
     }
 
-    /// Does what is left to do. It has been written down before, so that whatever the caller does next stands behind it.
+    /// Does what is left to do. It has been written down before, so that whatever the caller does next stands
+    /// behind it.
     pub(super) async fn carry_out<L: Line>(self, line: &mut L) {
         match self {
             End::Finish | End::TimedOut => finish(line).await,
@@ -75,8 +77,8 @@ impl End {
     }
 }
 
-/// Ends the connection with a FIN. What the caller still sends is read and thrown away: a socket that is closed with
-/// unread input would send a RST instead, and could take back what was sent before.
+/// Ends the connection with a FIN. What the caller still sends is read and thrown away: a socket that is
+/// closed with unread input would send a RST instead, and could take back what was sent before.
 async fn finish(line: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
     if line.shutdown().await.is_err() {
         return;
@@ -87,12 +89,13 @@ async fn finish(line: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
     let _ = tokio::time::timeout(LINGER, drain).await;
 }
 
-/// Waits for the first byte, and does not take it. `false` where none comes: the caller leaves, says nothing for too long, or files run
-/// short, in which case those who have said nothing make room.
+/// Waits for the first byte, and does not take it. `false` where none comes: the caller leaves, says nothing
+/// for too long, or files run short, in which case those who have said nothing make room.
 pub(super) async fn speaks(line: &TcpStream, shed: &mut watch::Receiver<u64>, patience: Duration) -> bool {
     let mut byte = [0];
     tokio::select! {
-        // First, so that no one is sent away who has spoken. That the socket seems readable is not enough: it can seem so in vain.
+        // First, so that no one is sent away who has spoken. That the socket seems readable is not enough: it
+        // can seem so in vain.
         biased;
         peeked = line.peek(&mut byte) => matches!(peeked, Ok(1)),
         _ = shed.changed() => false,
@@ -100,7 +103,8 @@ pub(super) async fn speaks(line: &TcpStream, shed: &mut watch::Receiver<u64>, pa
     }
 }
 
-/// Whether the caller has closed the connection by now. The system is asked, not the runtime, which may not have heard of it yet.
+/// Whether the caller has closed the connection by now. The system is asked, not the runtime, which may not
+/// have heard of it yet.
 #[cfg(unix)]
 pub(super) fn is_closed(line: &TcpStream) -> bool {
     use std::os::fd::AsFd;
@@ -112,7 +116,8 @@ pub(super) fn is_closed(line: &TcpStream) -> bool {
     }
 }
 
-/// Whether the caller has closed the connection by now, which cannot be asked here; it shows when something is sent.
+/// Whether the caller has closed the connection by now, which cannot be asked here; it shows when something
+/// is sent.
 #[cfg(not(unix))]
 pub(super) fn is_closed(_line: &TcpStream) -> bool {
     false
@@ -131,12 +136,12 @@ pub(super) async fn left<L: Line>(line: &mut L, unread: &mut Vec<u8>) {
     future::pending().await
 }
 
-/// Does something for a caller, while its connection is watched; `false` beside the result where the caller left meanwhile. What a caller has
-/// asked for is done whether it waits for the answer or not.
+/// Does something for a caller, while its connection is watched; `false` beside the result where the caller
+/// left meanwhile. What a caller has asked for is done whether it waits for the answer or not.
 pub(super) async fn attend<L: Line, T>(
     line: &mut L,
     unread: &mut Vec<u8>,
-    gone: &Gone,
+    gone: &ClientGone,
     doing: impl Future<Output = T>,
 ) -> (T, bool) {
     tokio::pin!(doing);

@@ -1,5 +1,5 @@
-//! Hands the bytes of an answer over in the manner that was decided. One set of bytes for all manners, so that nothing but the
-//! manner itself can be told from them.
+//! Hands the bytes of an answer over in the manner that was decided. One set of bytes for all manners, so
+//! that nothing but the manner itself can be told from them.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
 use super::close::{End, Line, is_closed, left};
-use super::{Manner, Ticket};
+use super::{DeliveryMode, PendingReply};
 use crate::engine::Pause;
 
 /// A body that drips comes in so many pieces.
@@ -41,35 +41,36 @@ pub(super) struct Filler {
     pub(super) first: bool,
 }
 
-/// Sends the answer, or does not, and says how the connection ends where it does. The reply is written down before its last byte leaves,
-/// and ending the connection is left to the one who holds it: whatever the caller does next stands behind both in the ledger.
+/// Sends the answer, or does not, and says how the connection ends where it does. The reply is written down
+/// before its last byte leaves, and ending the connection is left to the one who holds it: whatever the
+/// caller does next stands behind both in the ledger.
 pub(super) async fn deliver<L: Line>(
     line: &mut L,
     unread: &mut Vec<u8>,
     encoded: &Encoded,
-    manner: Manner,
-    ticket: Option<&Ticket<'_>>,
+    manner: DeliveryMode,
+    ticket: Option<&PendingReply<'_>>,
 ) -> Option<End> {
     let all = encoded.bytes.as_slice();
     match manner {
-        Manner::Whole | Manner::Garble => write_last(line, all, 0, true, ticket).await,
-        Manner::Delay(time) => match wait(line, unread, time).await {
+        DeliveryMode::Whole | DeliveryMode::Garble => write_last(line, all, 0, true, ticket).await,
+        DeliveryMode::Delay(time) => match wait(line, unread, time).await {
             None => write_last(line, all, 0, true, ticket).await,
             left => noted(left, 0, ticket),
         },
-        Manner::Drop => noted(Some(End::Cut), 0, ticket),
-        Manner::Reset => noted(Some(End::Reset), 0, ticket),
-        Manner::Hang(release) => hang(line, unread, release, ticket).await,
-        Manner::Truncate(_) => ends(write_last(line, &all[..encoded.cut], 0, false, ticket).await),
-        Manner::Oversize(_) => oversize(line, encoded, ticket).await,
-        Manner::Drip(time) => drip(line, unread, encoded, time, ticket).await,
+        DeliveryMode::Drop => noted(Some(End::Cut), 0, ticket),
+        DeliveryMode::Reset => noted(Some(End::Reset), 0, ticket),
+        DeliveryMode::Hang(release) => hang(line, unread, release, ticket).await,
+        DeliveryMode::Truncate(_) => ends(write_last(line, &all[..encoded.cut], 0, false, ticket).await),
+        DeliveryMode::Oversize(_) => oversize(line, encoded, ticket).await,
+        DeliveryMode::Drip(time) => drip(line, unread, encoded, time, ticket).await,
     }
 }
 
 /// Writes down a reply of which nothing more is sent.
-fn noted(end: Option<End>, bytes: usize, ticket: Option<&Ticket<'_>>) -> Option<End> {
+fn noted(end: Option<End>, bytes: usize, ticket: Option<&PendingReply<'_>>) -> Option<End> {
     if let Some(ticket) = ticket {
-        ticket.sends(bytes, false);
+        ticket.record_reply(bytes, false);
     }
     end
 }
@@ -79,7 +80,7 @@ async fn hang<L: Line>(
     line: &mut L,
     unread: &mut Vec<u8>,
     release: Option<Duration>,
-    ticket: Option<&Ticket<'_>>,
+    ticket: Option<&PendingReply<'_>>,
 ) -> Option<End> {
     let end = match release {
         Some(release) => wait(line, unread, release).await,
@@ -98,7 +99,13 @@ async fn hang<L: Line>(
 }
 
 /// Writes down the reply, `before` being the bytes that were sent of it, and writes the last of it.
-async fn write_last<L: Line>(line: &mut L, bytes: &[u8], before: usize, whole: bool, ticket: Option<&Ticket<'_>>) -> Option<End> {
+async fn write_last<L: Line>(
+    line: &mut L,
+    bytes: &[u8],
+    before: usize,
+    whole: bool,
+    ticket: Option<&PendingReply<'_>>,
+) -> Option<End> {
     if let Some(ticket) = ticket
         && let Some(pause) = &ticket.pause
         && let Some((last, first)) = bytes.split_last()
@@ -106,12 +113,12 @@ async fn write_last<L: Line>(line: &mut L, bytes: &[u8], before: usize, whole: b
         return write_paused(line, (first, *last), before, whole, (ticket, pause)).await;
     }
     if let Some(ticket) = ticket {
-        ticket.sends(before + bytes.len(), whole);
+        ticket.record_reply(before + bytes.len(), whole);
     }
     let mut count = 0;
     let end = write(line, bytes, &mut count).await;
     if let Some(ticket) = ticket.filter(|_| count < bytes.len()) {
-        ticket.fell_short(before + count);
+        ticket.record_unsent(before + count);
     }
     end
 }
@@ -122,7 +129,7 @@ async fn write_paused<L: Line>(
     (first, last): (&[u8], u8),
     before: usize,
     whole: bool,
-    (ticket, pause): (&Ticket<'_>, &Pause<'_>),
+    (ticket, pause): (&PendingReply<'_>, &Pause<'_>),
 ) -> Option<End> {
     let mut count = before;
     let end = write(line, first, &mut count).await;
@@ -136,11 +143,11 @@ async fn write_paused<L: Line>(
         pause.after(standing, false).await;
         return end;
     }
-    ticket.sends(before + first.len() + 1, whole);
+    ticket.record_reply(before + first.len() + 1, whole);
     let end = write(line, &[last], &mut count).await;
     let sent = end.is_none();
     if !sent {
-        ticket.fell_short(count);
+        ticket.record_unsent(count);
     }
     pause.after(standing, sent).await;
     end
@@ -156,7 +163,7 @@ async fn drip<L: Line>(
     unread: &mut Vec<u8>,
     encoded: &Encoded,
     time: Duration,
-    ticket: Option<&Ticket<'_>>,
+    ticket: Option<&PendingReply<'_>>,
 ) -> Option<End> {
     let (head, body) = encoded.bytes.split_at(encoded.body_at);
     if body.is_empty() {
@@ -180,8 +187,13 @@ async fn drip<L: Line>(
     left
 }
 
-/// Sends the answer and what fills it up, piece by piece. A caller that closes the connection before the end has had a part of it.
-async fn oversize<L: Line>(line: &mut L, encoded: &Encoded, ticket: Option<&Ticket<'_>>) -> Option<End> {
+/// Sends the answer and what fills it up, piece by piece. A caller that closes the connection before the end
+/// has had a part of it.
+async fn oversize<L: Line>(
+    line: &mut L,
+    encoded: &Encoded,
+    ticket: Option<&PendingReply<'_>>,
+) -> Option<End> {
     let Filler { piece, total, first } = &encoded.filler;
     if *total == 0 || piece.is_empty() {
         return write_last(line, &encoded.bytes, 0, true, ticket).await;

@@ -1,4 +1,5 @@
-//! Listening sockets: one task for each, which owns the tasks of its connections, so that stopping it stops them all.
+//! Listening sockets: one task for each, which owns the tasks of its connections, so that stopping it stops
+//! them all.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -20,7 +21,8 @@ use crate::service::Service;
 /// When no file is left for another connection, this long is waited for one.
 const FILES_ARE_SHORT: Duration = Duration::from_millis(20);
 
-/// So many connections may wait to be accepted. One more has to knock again after a second, and would come late for no fault of ours.
+/// So many connections may wait to be accepted. One more has to knock again after a second, and would come
+/// late for no fault of ours.
 const WAITING: u32 = 4096;
 
 /// So many connections to the port of a trial that has ended are handled at once; more wait to be accepted.
@@ -50,7 +52,13 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn new(address: IpAddr, limits: Limits) -> Self {
-        Wire { address, limits, connections: AtomicU64::new(0), shed: watch::Sender::new(0), tls: OnceLock::new() }
+        Wire {
+            address,
+            limits,
+            connections: AtomicU64::new(0),
+            shed: watch::Sender::new(0),
+            tls: OnceLock::new(),
+        }
     }
 
     /// What secures the ports; `None` where no certificate could be made.
@@ -102,7 +110,8 @@ impl Endpoint {
         self.activity.now(*self.open.borrow())
     }
 
-    /// Ends what is going on, and says what that was. The port stays bound: what comes from now on is recorded as late and refused.
+    /// Ends what is going on, and says what that was. The port stays bound: what comes from now on is
+    /// recorded as late and refused.
     pub(crate) async fn retire(&self) -> OpenConnections {
         self.phase.send_replace(Phase::Late);
         self.left().await;
@@ -141,7 +150,12 @@ struct Port {
     activity: Arc<Activity>,
 }
 
-async fn accept<S: Service>(port: Port, engine: Arc<Engine<S>>, wire: Arc<Wire>, mut phase: watch::Receiver<Phase>) {
+async fn accept<S: Service>(
+    port: Port,
+    engine: Arc<Engine<S>>,
+    wire: Arc<Wire>,
+    mut phase: watch::Receiver<Phase>,
+) {
     let Port { listener, caller, protocol, count, activity } = port;
     let mut connections = JoinSet::new();
     loop {

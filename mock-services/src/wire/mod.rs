@@ -1,5 +1,5 @@
-//! Sockets: how requests come in and how answers go out, in whole, in part, late or not at all. Knows bytes and connections,
-//! nothing of what a request means.
+//! Sockets: how requests come in and how answers go out, in whole, in part, late or not at all. Knows bytes
+//! and connections, nothing of what a request means.
 
 mod activity;
 mod close;
@@ -28,15 +28,15 @@ pub use tls::certificate_authority;
 #[derive(Debug)]
 pub(crate) struct Delivery<'l> {
     pub(crate) answer: Answer,
-    pub(crate) manner: Manner,
+    pub(crate) manner: DeliveryMode,
     /// Where the reply is written down; refusals have been.
-    pub(crate) ticket: Option<Ticket<'l>>,
+    pub(crate) ticket: Option<PendingReply<'l>>,
 }
 
 impl Delivery<'_> {
     /// Nothing is to be sent: the caller has left before its request was taken.
     pub(crate) fn abandoned() -> Self {
-        Delivery { answer: Answer::empty(0), manner: Manner::Drop, ticket: None }
+        Delivery { answer: Answer::empty(0), manner: DeliveryMode::Drop, ticket: None }
     }
 
     /// Nothing is sent any more, because the caller has left.
@@ -49,7 +49,7 @@ impl Delivery<'_> {
 
 /// How the bytes of an answer are handed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum DeliveryMode {
     /// As they are.
     Whole,
     /// As they are, after this time.
@@ -58,7 +58,8 @@ pub(crate) enum Manner {
     Drop,
     /// Not at all: the line is reset.
     Reset,
-    /// Not at all: the line stays open for this time, or until the caller leaves where there is none, and silent.
+    /// Not at all: the line stays open for this time, or until the caller leaves where there is none, and
+    /// silent.
     Hang(Option<Duration>),
     /// Up to the middle of the body, then the line is closed.
     Truncate(Framing),
@@ -70,9 +71,10 @@ pub(crate) enum Manner {
     Oversize(u64),
 }
 
-/// The duty to write one reply into the ledger. One that is given up, because the service is stopped, writes that nothing was sent.
+/// The duty to write one reply into the ledger. One that is given up, because the service is stopped, writes
+/// that nothing was sent.
 #[derive(Debug)]
-pub(crate) struct Ticket<'l> {
+pub(crate) struct PendingReply<'l> {
     ledger: &'l Ledger,
     attempt: Numbered,
     reply: &'static str,
@@ -86,15 +88,15 @@ pub(crate) struct Ticket<'l> {
     is_done: AtomicBool,
 }
 
-impl Drop for Ticket<'_> {
+impl Drop for PendingReply<'_> {
     fn drop(&mut self) {
         if !*self.is_done.get_mut() {
-            self.sends(0, false);
+            self.record_reply(0, false);
         }
     }
 }
 
-impl<'l> Ticket<'l> {
+impl<'l> PendingReply<'l> {
     pub(crate) fn new(
         ledger: &'l Ledger,
         attempt: Numbered,
@@ -106,7 +108,17 @@ impl<'l> Ticket<'l> {
         let status = answer.status;
         let asks_to_wait = matches!(status, 429 | 503);
         let retry_after = asks_to_wait.then(|| answer.header("Retry-After")?.trim().parse().ok()).flatten();
-        Ticket { ledger, attempt, reply, status, replay, retry_after, silence: None, pause, is_done: AtomicBool::new(false) }
+        PendingReply {
+            ledger,
+            attempt,
+            reply,
+            status,
+            replay,
+            retry_after,
+            silence: None,
+            pause,
+            is_done: AtomicBool::new(false),
+        }
     }
 
     /// The same for a reply that never comes; `end` says whose doing it is when the service ends the silence.
@@ -118,15 +130,15 @@ impl<'l> Ticket<'l> {
 
     /// Writes down that the caller left before anything was sent.
     pub(crate) fn caller_left(&self) {
-        self.writes(0, false, self.silence.map(|_| SilenceEnd::Caller));
+        self.record(0, false, self.silence.map(|_| SilenceEnd::Caller));
     }
 
     /// Writes down what is about to be sent, in all.
-    fn sends(&self, bytes: usize, whole: bool) {
-        self.writes(bytes, whole, self.silence);
+    fn record_reply(&self, bytes: usize, whole: bool) {
+        self.record(bytes, whole, self.silence);
     }
 
-    fn writes(&self, bytes: usize, whole: bool, silence: Option<SilenceEnd>) {
+    fn record(&self, bytes: usize, whole: bool, silence: Option<SilenceEnd>) {
         self.is_done.store(true, Ordering::Relaxed);
         self.note(&Event::Replied {
             attempt: self.attempt.number,
@@ -141,7 +153,7 @@ impl<'l> Ticket<'l> {
     }
 
     /// Writes down that the network took no more than this.
-    fn fell_short(&self, bytes: usize) {
+    fn record_unsent(&self, bytes: usize) {
         self.note(&Event::Unsent { attempt: self.attempt.number, bytes: bytes as u64 });
     }
 

@@ -1,13 +1,14 @@
-//! The certificates with which SMTP is secured: a certificate authority that is made anew in each process and whose key never leaves its
-//! memory, and under it a certificate for the local machine. Whoever trusts the authority can verify the services.
+//! The certificates with which SMTP is secured: a certificate authority that is made anew in each process and
+//! whose key never leaves its memory, and under it a certificate for the local machine. Whoever trusts the
+//! authority can verify the services.
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use jiff::{Span, Timestamp, tz::TimeZone};
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
-    date_time_ymd,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose, date_time_ymd,
 };
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
@@ -18,8 +19,8 @@ const DAYS: i64 = 365;
 
 type Issuer = CertifiedIssuer<'static, KeyPair>;
 
-/// The certificate of this process's certificate authority, as PEM: what a client must trust to verify the services. `None` where no
-/// certificate could be made, in which case TLS is not offered.
+/// The certificate of this process's certificate authority, as PEM: what a client must trust to verify the
+/// services. `None` where no certificate could be made, in which case TLS is not offered.
 #[must_use]
 pub fn certificate_authority() -> Option<&'static str> {
     static PEM: OnceLock<Option<String>> = OnceLock::new();
@@ -51,7 +52,8 @@ fn holding(mut params: CertificateParams) -> CertificateParams {
     params
 }
 
-/// What secures the ports at this address; `None` where no certificate could be made, in which case TLS is not offered.
+/// What secures the ports at this address; `None` where no certificate could be made, in which case TLS is
+/// not offered.
 pub(super) fn server_config(address: IpAddr) -> Option<Arc<ServerConfig>> {
     let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     let address = address.to_string();

@@ -31,7 +31,11 @@ pub fn read_duration(text: &str) -> Option<Duration> {
 pub fn write_duration(duration: Duration) -> String {
     let (seconds, nanos) = (duration.as_secs(), duration.subsec_nanos());
     if nanos == 0 {
-        return if seconds > 0 && seconds % 60 == 0 { format!("{}m", seconds / 60) } else { format!("{seconds}s") };
+        return if seconds > 0 && seconds % 60 == 0 {
+            format!("{}m", seconds / 60)
+        } else {
+            format!("{seconds}s")
+        };
     }
     let millis = duration.as_millis();
     match nanos % 1_000_000 {
@@ -47,7 +51,14 @@ mod tests {
 
     #[test]
     fn durations_are_read_with_their_unit() {
-        let cases = [("800ms", 800_000), ("2s", 2_000_000), ("1m", 60_000_000), ("1.5s", 1_500_000), ("0.25ms", 250), ("0s", 0)];
+        let cases = [
+            ("800ms", 800_000),
+            ("2s", 2_000_000),
+            ("1m", 60_000_000),
+            ("1.5s", 1_500_000),
+            ("0.25ms", 250),
+            ("0s", 0),
+        ];
         for (text, micros) in cases {
             assert_eq!(read_duration(text), Some(Duration::from_micros(micros)), "{text}");
         }
@@ -55,9 +66,21 @@ mod tests {
 
     #[test]
     fn what_is_no_duration_is_refused() {
-        for text in
-            ["", "5", "s", "1 s", "-1s", "1h", "1.s", ".5s", "1.2.3s", "1e3s", "99999999999999999999s", "0.0000000001s", "٣s"]
-        {
+        for text in [
+            "",
+            "5",
+            "s",
+            "1 s",
+            "-1s",
+            "1h",
+            "1.s",
+            ".5s",
+            "1.2.3s",
+            "1e3s",
+            "99999999999999999999s",
+            "0.0000000001s",
+            "٣s",
+        ] {
             assert_eq!(read_duration(text), None, "{text}");
         }
     }

@@ -121,8 +121,21 @@ mod tests {
             any::<i64>().prop_map(Kind::Integer),
             any::<f64>().prop_filter("finite", |value| value.is_finite()).prop_map(Kind::Float),
             any::<String>().prop_map(Kind::Text),
-            prop_oneof!["true", "0x1f", "1e3", "- a", "#", "a: b", "a #b", "on", "", "~", "a\u{2028}b", "\u{85}"]
-                .prop_map(Kind::Text),
+            prop_oneof![
+                "true",
+                "0x1f",
+                "1e3",
+                "- a",
+                "#",
+                "a: b",
+                "a #b",
+                "on",
+                "",
+                "~",
+                "a\u{2028}b",
+                "\u{85}"
+            ]
+            .prop_map(Kind::Text),
         ];
         leaf.prop_map(bare).prop_recursive(4, 24, 4, |inner| {
             prop_oneof![
@@ -142,9 +155,12 @@ mod tests {
     fn stripped(node: Node) -> Node {
         bare(match node.kind {
             Kind::List(items) => Kind::List(items.into_iter().map(stripped).collect()),
-            Kind::Map(entries) => {
-                Kind::Map(entries.into_iter().map(|(key, node)| (Key { span: Span::default(), ..key }, stripped(node))).collect())
-            }
+            Kind::Map(entries) => Kind::Map(
+                entries
+                    .into_iter()
+                    .map(|(key, node)| (Key { span: Span::default(), ..key }, stripped(node)))
+                    .collect(),
+            ),
             kind => kind,
         })
     }

@@ -2,7 +2,8 @@
 
 use super::{Key, Node, Problem, Reader, Span, listed, nearest, shown};
 
-/// The entries of one map while they are read. Call [`Map::finish`] when all keys that it may have were asked for.
+/// The entries of one map while they are read. Call [`Map::finish`] when all keys that it may have were asked
+/// for.
 #[derive(Debug)]
 #[must_use = "what is missing and what is unknown is only reported by `finish`"]
 pub struct Map<'r, 'n> {
@@ -48,7 +49,9 @@ impl<'r, 'n> Map<'r, 'n> {
     /// Where problems with the map as a whole are shown.
     #[must_use]
     pub fn place(&self) -> Span {
-        self.entries.first().map_or(self.span, |(key, _)| if self.span.start < key.span.start { self.span } else { key.span })
+        self.entries
+            .first()
+            .map_or(self.span, |(key, _)| if self.span.start < key.span.start { self.span } else { key.span })
     }
 
     /// Reports every key that is missing and every key that was not asked for.
@@ -66,7 +69,9 @@ impl<'r, 'n> Map<'r, 'n> {
                 }
                 None => format!("it can have {allowed}"),
             };
-            self.reader.add(Problem::new(self.reader.file(), key.span, message).with_label("unknown key").with_help(help));
+            self.reader.add(
+                Problem::new(self.reader.file(), key.span, message).with_label("unknown key").with_help(help),
+            );
         }
         for name in missing {
             self.reader.report(self.place(), format!("{} needs the key `{name}`", self.what));

@@ -1,5 +1,5 @@
-//! YAML (and so JSON) as a tree that remembers where everything stood, and problems that point at it. It knows the shape of no
-//! file: scenarios, fault lists and service files are read on top of it.
+//! YAML (and so JSON) as a tree that remembers where everything stood, and problems that point at it. It
+//! knows the shape of no file: scenarios, fault lists and service files are read on top of it.
 
 mod duration;
 mod flow;
@@ -43,8 +43,8 @@ impl Source {
         Source(Arc::new(Text { name: name.into(), text: text.into(), withheld: false }))
     }
 
-    /// A text of which problems show the name and the line, and nothing else: a file that the user did not choose, and that may
-    /// hold secrets.
+    /// A text of which problems show the name and the line, and nothing else: a file that the user did not
+    /// choose, and that may hold secrets.
     #[must_use]
     pub fn withheld(name: impl Into<String>, text: impl Into<String>) -> Self {
         Source(Arc::new(Text { name: name.into(), text: text.into(), withheld: true }))

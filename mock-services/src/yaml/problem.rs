@@ -87,7 +87,10 @@ impl Problem {
         let origin = annotate_snippets::Origin::path(&name).line(line).char_column(column);
         let help = "nothing of this file is shown, because it is outside of the folder of the scenario that names it; put it into that \
                     folder, and the error says what is wrong";
-        let group = Level::ERROR.primary_title("this file is not valid").element(origin).element(Level::HELP.message(help));
+        let group = Level::ERROR
+            .primary_title("this file is not valid")
+            .element(origin)
+            .element(Level::HELP.message(help));
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         renderer.term_width(140).render(&[group])
     }
@@ -149,7 +152,8 @@ impl Problems {
     /// The pictures of all of them, an empty line between.
     #[must_use]
     pub fn render(&self, colour: bool) -> String {
-        let mut pictures: Vec<String> = self.0.iter().take(MOST).map(|problem| problem.render(colour)).collect();
+        let mut pictures: Vec<String> =
+            self.0.iter().take(MOST).map(|problem| problem.render(colour)).collect();
         if self.len() > MOST {
             pictures.push(format!("and {} more", self.len() - MOST));
         }

@@ -1,5 +1,5 @@
-//! Reading values from a tree: each helper gives the value, or reports what is wrong with its place and gives `None`, so that
-//! one pass over a file finds all that is wrong with it.
+//! Reading values from a tree: each helper gives the value, or reports what is wrong with its place and gives
+//! `None`, so that one pass over a file finds all that is wrong with it.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -69,7 +69,9 @@ impl Reader {
         problems.sort_by_key(|problem| problem.span.start);
         match value {
             Some(value) if problems.is_empty() => Ok(value),
-            None if problems.is_empty() => Err(Problem::new(&self.file, Span::default(), "this could not be read").into()),
+            None if problems.is_empty() => {
+                Err(Problem::new(&self.file, Span::default(), "this could not be read").into())
+            }
             _ => Err(problems.into()),
         }
     }
@@ -121,7 +123,11 @@ impl Reader {
             Kind::Bool(value) => Some(*value),
             Kind::Text(text) if matches!(text.to_ascii_lowercase().as_str(), "yes" | "no" | "on" | "off") => {
                 let help = "write `true` or `false`; other words are texts";
-                self.report_with_help(node.span, format!("expected `true` or `false`, found {}", node.describe()), help);
+                self.report_with_help(
+                    node.span,
+                    format!("expected `true` or `false`, found {}", node.describe()),
+                    help,
+                );
                 None
             }
             _ => self.unexpected(node, "`true` or `false`"),
@@ -175,11 +181,16 @@ impl Reader {
 
     /// One of some words, each with what it stands for.
     pub fn one_of<T: Clone>(&self, node: &Node, words: &[(&str, T)]) -> Option<T> {
-        if let Some((_, value)) = node.as_text().and_then(|text| words.iter().find(|(word, _)| *word == text)) {
+        if let Some((_, value)) = node.as_text().and_then(|text| words.iter().find(|(word, _)| *word == text))
+        {
             return Some(value.clone());
         }
         let allowed = || words.iter().map(|(word, _)| *word);
-        let problem = Problem::new(&self.file, node.span, format!("expected {}, found {}", listed(allowed()), node.describe()));
+        let problem = Problem::new(
+            &self.file,
+            node.span,
+            format!("expected {}, found {}", listed(allowed()), node.describe()),
+        );
         self.add(match node.as_text().and_then(|text| nearest(text, allowed())) {
             Some(near) => problem.with_help(format!("did you mean `{near}`?")),
             None => problem,
@@ -200,5 +211,4 @@ impl Reader {
 }
 
 #[cfg(test)]
-#[path = "reader_tests.rs"]
 mod tests;

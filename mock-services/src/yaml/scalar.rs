@@ -105,14 +105,31 @@ mod tests {
 
     #[test]
     fn what_is_not_quite_a_number_is_a_text() {
-        for word in ["1..3", "1_000", "12:30", "2026-01-01", "800ms", "0x", "1e", ".", "-", "+", "e3", "1.2.3", "--1", "+0x10"] {
+        for word in [
+            "1..3",
+            "1_000",
+            "12:30",
+            "2026-01-01",
+            "800ms",
+            "0x",
+            "1e",
+            ".",
+            "-",
+            "+",
+            "e3",
+            "1.2.3",
+            "--1",
+            "+0x10",
+        ] {
             assert_eq!(kind(word), Some(Kind::Text(word.to_owned())), "{word}");
         }
     }
 
     #[test]
     fn what_two_readers_would_read_differently_is_refused() {
-        for word in ["007", "-01", "9223372036854775808", "0xffffffffffffffff", "1e999", ".inf", "-.inf", ".nan"] {
+        for word in
+            ["007", "-01", "9223372036854775808", "0xffffffffffffffff", "1e999", ".inf", "-.inf", ".nan"]
+        {
             assert!(kind(word).is_none(), "{word}");
         }
     }

@@ -1,7 +1,8 @@
 //! Sizes as people write them: `6MB`, `512KiB`, `2000B`.
 
 /// The units, in the order in which a size is written with them.
-const UNITS: [(&str, u64); 5] = [("MB", 1_000_000), ("KB", 1_000), ("MiB", 1024 * 1024), ("KiB", 1024), ("B", 1)];
+const UNITS: [(&str, u64); 5] =
+    [("MB", 1_000_000), ("KB", 1_000), ("MiB", 1024 * 1024), ("KiB", 1024), ("B", 1)];
 
 /// The number of bytes that the text stands for; `None` where it is no size.
 pub fn read_size(text: &str) -> Option<u64> {
@@ -25,10 +26,23 @@ mod tests {
 
     #[test]
     fn sizes_are_read_with_their_unit() {
-        for (text, bytes) in [("6MB", 6_000_000), ("6MiB", 6 * 1024 * 1024), ("1KB", 1_000), ("2KiB", 2_048), ("17B", 17)] {
+        for (text, bytes) in
+            [("6MB", 6_000_000), ("6MiB", 6 * 1024 * 1024), ("1KB", 1_000), ("2KiB", 2_048), ("17B", 17)]
+        {
             assert_eq!(read_size(text), Some(bytes), "{text}");
         }
-        for text in ["", "6", "MB", "6mb", "6 MB", "-1KB", "1.5MB", "99999999999999999999B", "99999999999999MB", "٣KB"] {
+        for text in [
+            "",
+            "6",
+            "MB",
+            "6mb",
+            "6 MB",
+            "-1KB",
+            "1.5MB",
+            "99999999999999999999B",
+            "99999999999999MB",
+            "٣KB",
+        ] {
             assert_eq!(read_size(text), None, "{text}");
         }
     }

@@ -1,9 +1,12 @@
-//! The tree, built from the parser's events. What YAML has beyond plain data (anchors, aliases, merge keys, tags, directives,
-//! several documents) is refused with the place where it stands, so that a file says all that it means.
+//! The tree, built from the parser's events. What YAML has beyond plain data (anchors, aliases, merge keys,
+//! tags, directives, several documents) is refused with the place where it stands, so that a file says all
+//! that it means.
 
 use std::collections::HashSet;
 
-use serde_saphyr::granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span as Range, StructureStyle};
+use serde_saphyr::granit_parser::{
+    ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span as Range, StructureStyle,
+};
 
 use super::{Key, Kind, Node, Problem, Source, Span, scalar, shown};
 
@@ -24,7 +27,8 @@ pub(crate) fn parse_part(file: &Source, part: Span) -> Result<Node, Problem> {
     let text = file.text().get(part.range()).unwrap_or_default();
     if text.len() > MAX_BYTES {
         let message = format!("the file has {} bytes, and at most {MAX_BYTES} are read", text.len());
-        return Err(Problem::new(file, Span::new(part.start, part.start), message).with_help("cut it into several files"));
+        return Err(Problem::new(file, Span::new(part.start, part.start), message)
+            .with_help("cut it into several files"));
     }
     // The parser takes a NUL for the end of its input.
     if let Some(at) = text.find('\0') {
@@ -83,7 +87,9 @@ impl Builder<'_> {
                 Ok(())
             }
             Event::Anchor(..) => Err(self.problem(span, "anchors are not read").with_help(WRITE_OUT)),
-            Event::Alias(_) | Event::UnresolvedAlias(_) => Err(self.problem(span, "aliases are not read").with_help(WRITE_OUT)),
+            Event::Alias(_) | Event::UnresolvedAlias(_) => {
+                Err(self.problem(span, "aliases are not read").with_help(WRITE_OUT))
+            }
             Event::Scalar(text, style, ..) => self.scalar(&text, style == ScalarStyle::Plain, span),
             Event::SequenceStart(style, ..) => self.begin(style, span, Held::List(Vec::new())),
             Event::MappingStart(style, ..) => {
@@ -143,12 +149,17 @@ impl Builder<'_> {
         if plain && span.start == span.end {
             return Err(self.problem(span, "a key is missing here").with_help("write `key: value`"));
         }
-        let Some(Open { held: Held::Map { entries, names, key }, .. }) = self.open.last_mut() else { return Ok(()) };
+        let Some(Open { held: Held::Map { entries, names, key }, .. }) = self.open.last_mut() else {
+            return Ok(());
+        };
         if !names.insert(text.to_owned()) {
-            let first = entries.iter().find(|(key, _)| key.name == text).map(|(key, _)| key.span).unwrap_or_default();
+            let first =
+                entries.iter().find(|(key, _)| key.name == text).map(|(key, _)| key.span).unwrap_or_default();
             let (line, _) = Problem::new(self.file, first, "").position();
             let message = format!("the key `{}` stands here a second time", shown(text));
-            return Err(self.problem(span, message).with_help(format!("the first is on line {line}; keep one of the two")));
+            return Err(self
+                .problem(span, message)
+                .with_help(format!("the first is on line {line}; keep one of the two")));
         }
         *key = Some(Key { name: text.to_owned(), span });
         self.count(span)
@@ -184,9 +195,9 @@ impl Builder<'_> {
         let tab = self.file.text()[at..].starts_with('\t') || self.file.text()[..at].ends_with('\t');
         match error.kind() {
             ErrorKind::RecursionLimitExceeded => self.problem(place, too_deep()),
-            ErrorKind::DirectiveDisallowed => {
-                self.problem(place, "directives are not read").with_help("leave the line that begins with `%` out")
-            }
+            ErrorKind::DirectiveDisallowed => self
+                .problem(place, "directives are not read")
+                .with_help("leave the line that begins with `%` out"),
             ErrorKind::TabNotAllowed
             | ErrorKind::TabInBlockIndentation
             | ErrorKind::TabInIndentation
@@ -222,14 +233,18 @@ const WRITE_OUT: &str = "write the value out in each place";
 /// What helps against the mistakes that are made most.
 fn way_out(kind: &ErrorKind) -> Option<&'static str> {
     match kind {
-        ErrorKind::MappingValueNotAllowed => Some("a text that holds a colon needs quotes; otherwise look at the indentation"),
-        ErrorKind::UnexpectedCharacter { .. } => Some("a text that begins with this character needs quotes"),
-        ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::MismatchedFlowCollectionEnd { .. } => {
-            Some("a comma or a bracket is missing, or a text that holds one needs quotes, as \"${name}\" does here")
+        ErrorKind::MappingValueNotAllowed => {
+            Some("a text that holds a colon needs quotes; otherwise look at the indentation")
         }
+        ErrorKind::UnexpectedCharacter { .. } => Some("a text that begins with this character needs quotes"),
+        ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::MismatchedFlowCollectionEnd { .. } => Some(
+            "a comma or a bracket is missing, or a text that holds one needs quotes, as \"${name}\" does here",
+        ),
         ErrorKind::UnclosedFlowCollection { .. } => Some("close it, or put quotes around the text"),
         ErrorKind::UnclosedQuotedScalar => Some("close it with the same quote"),
-        ErrorKind::ExpectedBlockSequenceEntry | ErrorKind::ExpectedBlockMappingKey | ErrorKind::InvalidIndentation => {
+        ErrorKind::ExpectedBlockSequenceEntry
+        | ErrorKind::ExpectedBlockMappingKey
+        | ErrorKind::InvalidIndentation => {
             Some("entries of one list or one map must begin in the same column")
         }
         _ => None,
@@ -241,5 +256,4 @@ fn too_deep() -> String {
 }
 
 #[cfg(test)]
-#[path = "tree_tests.rs"]
 mod tests;

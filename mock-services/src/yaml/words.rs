@@ -27,7 +27,8 @@ pub(super) fn harmless(text: &str) -> String {
 
 fn push_harmless(out: &mut String, character: char) {
     // Beside control characters: those that reverse or break a line without being seen.
-    if character.is_control() || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    if character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     {
         out.extend(character.escape_default());
     } else {
@@ -57,7 +58,9 @@ pub fn nearest<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) -> Opti
     among
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(&name, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, candidate)| *distance <= (candidate.chars().count().max(name.chars().count()) / 3).max(1))
+        .filter(|(distance, candidate)| {
+            *distance <= (candidate.chars().count().max(name.chars().count()) / 3).max(1)
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }

@@ -20,7 +20,10 @@ async fn patient() -> MockServices {
 async fn refused(services: &MockServices, bytes: &[u8]) -> Seen {
     let mut line = connected(services, 1).await;
     let seen = line.ask(bytes).await;
-    assert_eq!((header(&seen.head, "connection"), line.rest().await), (Some("close"), (Vec::new(), End::Fin)));
+    assert_eq!(
+        (header(&seen.head, "connection"), line.rest().await),
+        (Some("close"), (Vec::new(), End::Fin))
+    );
     assert!(attempts(services).is_empty());
     seen
 }
@@ -111,7 +114,17 @@ async fn what_the_service_itself_refuses_has_its_own_words_and_leaves_the_line_o
         ("a wrong method", request(&services, "PATCH", "/records/a", &[], "{}"), 405),
         ("a method nobody knows", request(&services, "BREW", "/records", &[], ""), 405),
         ("half a body", request(&services, "PUT", "/records/a", &[], "{\"value\": [1, 2"), 400),
-        ("a form", request(&services, "PUT", "/records/a", &["Content-Type: application/x-www-form-urlencoded"], "value=%"), 400),
+        (
+            "a form",
+            request(
+                &services,
+                "PUT",
+                "/records/a",
+                &["Content-Type: application/x-www-form-urlencoded"],
+                "value=%",
+            ),
+            400,
+        ),
         ("a body without its field", request(&services, "PUT", "/records/a", &[], "{\"valu\":1}"), 422),
         ("no body", request(&services, "PUT", "/records/a", &[], ""), 400),
         ("a key that is not UTF-8", request(&services, "GET", "/records/%ff%fe", &[], ""), 400),
@@ -120,7 +133,11 @@ async fn what_the_service_itself_refuses_has_its_own_words_and_leaves_the_line_o
     ];
     for (what, bytes, status) in &cases {
         let seen = line.ask(bytes).await;
-        assert_eq!((seen.status, header(&seen.head, "content-type")), (*status, Some("application/problem+json")), "{what}");
+        assert_eq!(
+            (seen.status, header(&seen.head, "content-type")),
+            (*status, Some("application/problem+json")),
+            "{what}"
+        );
         assert_eq!(header(&seen.head, "connection"), Some("keep-alive"), "{what}");
         if *status == 405 {
             assert!(header(&seen.head, "allow").is_some(), "{what}");

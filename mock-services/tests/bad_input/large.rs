@@ -17,7 +17,10 @@ async fn refused(store: &Store, headers: &str, piece: &[u8]) -> u16 {
         line.send(piece).await;
     }
     let seen = line.answer().await;
-    assert_eq!((header(&seen.head, "connection"), line.rest().await), (Some("close"), (Vec::new(), End::Fin)));
+    assert_eq!(
+        (header(&seen.head, "connection"), line.rest().await),
+        (Some("close"), (Vec::new(), End::Fin))
+    );
     seen.status
 }
 
@@ -40,7 +43,8 @@ async fn a_body_of_a_hundred_megabytes_is_refused_and_not_kept() {
 async fn a_body_that_is_declared_too_large_is_refused_before_it_is_sent() {
     let store = Store::start("true").await;
     let mut line = Line::open(store.address).await;
-    let seen = line.ask(&store.put("large", "Content-Length: 104857600\r\nExpect: 100-continue\r\n", "")).await;
+    let seen =
+        line.ask(&store.put("large", "Content-Length: 104857600\r\nExpect: 100-continue\r\n", "")).await;
     assert_eq!((seen.status, line.rest().await), (413, (Vec::new(), End::Fin)));
     let mut line = Line::open(store.address).await;
     let seen = line.ask(&store.put("large", "Content-Length: 99999999999999999999999999\r\n", "")).await;
@@ -77,9 +81,12 @@ async fn a_head_without_end_is_refused_and_not_kept() {
 async fn a_message_of_a_hundred_megabytes_is_refused_over_smtp_and_the_conversation_goes_on() {
     let services = started(email(&[])).await;
     let mut line = Line::open(services.smtp_address("email", 1).unwrap()).await;
-    for (command, code) in
-        [("EHLO x", "250"), ("MAIL FROM:<a@x.example>", "250"), ("RCPT TO:<b@x.example>", "250"), ("DATA", "354")]
-    {
+    for (command, code) in [
+        ("EHLO x", "250"),
+        ("MAIL FROM:<a@x.example>", "250"),
+        ("RCPT TO:<b@x.example>", "250"),
+        ("DATA", "354"),
+    ] {
         line.send(format!("{command}\r\n").as_bytes()).await;
         loop {
             let reply = String::from_utf8(line.through(b"\r\n").await).unwrap();

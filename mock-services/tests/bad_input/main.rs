@@ -17,7 +17,8 @@ use mock_services::ledger::Event;
 use common::ledger::assert_whole;
 use common::{attempts, connected, events, put};
 
-/// Asserts that the service still answers and that its ledger is whole; gives the statuses of what it refused.
+/// Asserts that the service still answers and that its ledger is whole; gives the statuses of what it
+/// refused.
 async fn alive(services: &MockServices) -> Vec<u16> {
     let before = attempts(services).len();
     let seen = connected(services, 1).await.ask(&put(services, &format!("alive{before}"))).await;

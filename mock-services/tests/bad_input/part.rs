@@ -24,7 +24,10 @@ impl Store {
     }
 
     pub(crate) fn put(&self, key: &str, headers: &str, body: &str) -> Vec<u8> {
-        let head = format!("PUT /records/{key} HTTP/1.1\r\nHost: records\r\nAuthorization: Bearer {}\r\n{headers}", self.key);
+        let head = format!(
+            "PUT /records/{key} HTTP/1.1\r\nHost: records\r\nAuthorization: Bearer {}\r\n{headers}",
+            self.key
+        );
         format!("{head}\r\n{body}").into_bytes()
     }
 
@@ -34,7 +37,8 @@ impl Store {
         assert_eq!(Line::open(self.address).await.ask(&request).await.status, 201);
     }
 
-    /// Lets it end; gives how many attempts and how many refusals its ledger has. The ledger has been found whole.
+    /// Lets it end; gives how many attempts and how many refusals its ledger has. The ledger has been found
+    /// whole.
     pub(crate) async fn ends(self) -> (usize, usize) {
         let words = self.part.ends().await;
         (words[0].parse().unwrap(), words[1].parse().unwrap())
@@ -76,7 +80,8 @@ pub(crate) async fn crowd(address: SocketAddr, count: usize) -> (Part, usize) {
 }
 
 /// Lifts the limit on open files as far as ten thousand connections need it, or as far as it goes.
-pub(crate) const AS_MANY_FILES_AS_MAY_BE: &str = "ulimit -Sn 10500 2>/dev/null || ulimit -Sn \"$(ulimit -Hn)\"";
+pub(crate) const AS_MANY_FILES_AS_MAY_BE: &str =
+    "ulimit -Sn 10500 2>/dev/null || ulimit -Sn \"$(ulimit -Hn)\"";
 
 #[tokio::test]
 #[ignore = "a part that other tests start"]

@@ -6,7 +6,9 @@ use mock_services::ledger::{ClosedBy, Event};
 use mock_services::{Limits, MockServices};
 use tokio::io::AsyncWriteExt;
 
-use crate::common::{End, Line, attempts, connected, email, entry, events, get, put, records, request, started};
+use crate::common::{
+    End, Line, attempts, connected, email, entry, events, get, put, records, request, started,
+};
 use crate::{alive, refused};
 
 const SHORT: Duration = Duration::from_millis(150);
@@ -104,7 +106,10 @@ async fn a_dialogue_that_comes_byte_by_byte_has_its_time_and_no_more() {
     let line = Line::open(services.smtp_address("email", 1).unwrap()).await;
     let (seen, end) = crate::common::must(trickle(line, b"x")).await;
     let text = String::from_utf8(seen).unwrap();
-    assert_eq!(text.lines().collect::<Vec<_>>(), ["220 localhost ESMTP", "421 4.4.2 localhost Error: timeout exceeded"]);
+    assert_eq!(
+        text.lines().collect::<Vec<_>>(),
+        ["220 localhost ESMTP", "421 4.4.2 localhost Error: timeout exceeded"]
+    );
     assert_eq!(end, End::Fin);
     assert!(attempts(&services).is_empty());
 }

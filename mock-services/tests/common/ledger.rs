@@ -58,9 +58,13 @@ pub(crate) fn replies(services: &MockServices) -> Vec<Replied> {
 
 fn reply(event: &Event<'static>) -> Option<Replied> {
     match event {
-        Event::Replied { attempt, reply, status, bytes, whole, .. } => {
-            Some(Replied { attempt: *attempt, reply: reply.to_string(), status: *status, bytes: *bytes, whole: *whole })
-        }
+        Event::Replied { attempt, reply, status, bytes, whole, .. } => Some(Replied {
+            attempt: *attempt,
+            reply: reply.to_string(),
+            status: *status,
+            bytes: *bytes,
+            whole: *whole,
+        }),
         _ => None,
     }
 }
@@ -77,8 +81,8 @@ pub(crate) fn commits(services: &MockServices) -> Vec<u64> {
     events(services).into_iter().filter_map(committed).collect()
 }
 
-/// Asserts that a ledger hangs together: numbered without gaps, time never goes back, one reply at most for each attempt, and nothing
-/// belongs to an attempt that never came.
+/// Asserts that a ledger hangs together: numbered without gaps, time never goes back, one reply at most for
+/// each attempt, and nothing belongs to an attempt that never came.
 pub(crate) fn assert_whole(ledger: &Ledger) {
     let entries = ledger.entries();
     assert_eq!(entries.len() as u64, ledger.len());
@@ -94,7 +98,9 @@ pub(crate) fn assert_whole(ledger: &Ledger) {
                 assert!(received.contains(attempt) && !answered.contains(attempt), "entry {n}: {event:?}");
                 answered.push(*attempt);
             }
-            Event::Fault { attempt, .. } | Event::Committed { attempt, .. } => assert!(received.contains(attempt), "{event:?}"),
+            Event::Fault { attempt, .. } | Event::Committed { attempt, .. } => {
+                assert!(received.contains(attempt), "{event:?}")
+            }
             _ => {}
         }
     }

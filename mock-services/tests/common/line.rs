@@ -108,16 +108,19 @@ impl Line {
             match must(self.stream.read_buf(&mut self.unread)).await {
                 Ok(0) => return (std::mem::take(&mut self.unread), End::Fin),
                 Ok(_) => {}
-                Err(error) => return (std::mem::take(&mut self.unread), End::Errno(error.raw_os_error().unwrap())),
+                Err(error) => {
+                    return (std::mem::take(&mut self.unread), End::Errno(error.raw_os_error().unwrap()));
+                }
             }
         }
     }
 
-    /// Whether nothing has come and the line is open. A byte that comes later is not seen: the caller of this knows from the ledger
-    /// that everything which could be sent has been.
+    /// Whether nothing has come and the line is open. A byte that comes later is not seen: the caller of this
+    /// knows from the ledger that everything which could be sent has been.
     pub(crate) async fn is_silent(&mut self) -> bool {
         let mut byte = [0];
-        self.unread.is_empty() && tokio::time::timeout(Duration::from_millis(20), self.stream.peek(&mut byte)).await.is_err()
+        self.unread.is_empty()
+            && tokio::time::timeout(Duration::from_millis(20), self.stream.peek(&mut byte)).await.is_err()
     }
 }
 

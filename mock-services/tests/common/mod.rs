@@ -1,5 +1,5 @@
-//! What the tests of the package share: services with faults on one line, raw connections of which every byte and the manner of
-//! their end is seen, and waiting for an entry of the ledger instead of waiting for time.
+//! What the tests of the package share: services with faults on one line, raw connections of which every byte
+//! and the manner of their end is seen, and waiting for an entry of the ledger instead of waiting for time.
 
 #![allow(dead_code, unused_imports, reason = "each test program uses a part of it")]
 
@@ -32,7 +32,9 @@ pub(crate) async fn must<T>(what: impl Future<Output = T>) -> T {
 pub(crate) fn faults(lines: &[&str]) -> Vec<Fault> {
     let (records, email) = (Records::default(), Email::default());
     let operations: Vec<Operation> = records.operations().iter().chain(email.operations()).cloned().collect();
-    let read = |line: &&str| read_line(&Source::new("fault", *line), &operations, None).unwrap_or_else(|error| panic!("{error}"));
+    let read = |line: &&str| {
+        read_line(&Source::new("fault", *line), &operations, None).unwrap_or_else(|error| panic!("{error}"))
+    };
     lines.iter().map(read).collect()
 }
 
@@ -60,7 +62,13 @@ pub(crate) async fn connected(services: &MockServices, caller: u32) -> Line {
 }
 
 /// A request to the record store with the right key; `headers` are whole lines.
-pub(crate) fn request(services: &MockServices, method: &str, path: &str, headers: &[&str], body: &str) -> Vec<u8> {
+pub(crate) fn request(
+    services: &MockServices,
+    method: &str,
+    path: &str,
+    headers: &[&str],
+    body: &str,
+) -> Vec<u8> {
     let key = services.key("records").unwrap();
     let mut text = format!("{method} {path} HTTP/1.1\r\nHost: records\r\nAuthorization: Bearer {key}\r\n");
     for header in headers {
@@ -75,7 +83,13 @@ pub(crate) fn request(services: &MockServices, method: &str, path: &str, headers
 
 /// A request that puts a value under a key.
 pub(crate) fn put(services: &MockServices, key: &str) -> Vec<u8> {
-    request(services, "PUT", &format!("/records/{key}"), &[], "{\"value\":\"one that is long enough to be cut in two\"}")
+    request(
+        services,
+        "PUT",
+        &format!("/records/{key}"),
+        &[],
+        "{\"value\":\"one that is long enough to be cut in two\"}",
+    )
 }
 
 /// A request that reads what is under a key.

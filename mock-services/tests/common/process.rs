@@ -1,5 +1,5 @@
-//! Parts of a test in processes of their own, because they use up files or are weighed: this very program, started again with
-//! one of its ignored tests. The two talk over stdin and stdout.
+//! Parts of a test in processes of their own, because they use up files or are weighed: this very program,
+//! started again with one of its ignored tests. The two talk over stdin and stdout.
 
 use std::fs;
 use std::process::Stdio;
@@ -40,7 +40,8 @@ impl Part {
     /// The words that it says next.
     pub(crate) async fn says(&mut self) -> Vec<String> {
         loop {
-            let line = must(self.lines.next_line()).await.unwrap().expect("the part has ended without a word");
+            let line =
+                must(self.lines.next_line()).await.unwrap().expect("the part has ended without a word");
             if let Some(words) = line.strip_prefix(MARK) {
                 return words.split(' ').map(str::to_owned).collect();
             }

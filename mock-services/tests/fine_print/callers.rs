@@ -20,14 +20,15 @@ async fn the_port_is_the_caller_over_one_state() {
     assert_eq!(received(world.ledger()).iter().map(|it| it.caller).collect::<Vec<_>>(), [1, 2, 3]);
     let listed = world.send_as(2, "payment", &Ask::get("/v1/charges")).await.json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 3);
-    let ports: BTreeSet<_> = (1..=3).map(|caller| world.services.address("payment", caller).unwrap().port()).collect();
+    let ports: BTreeSet<_> =
+        (1..=3).map(|caller| world.services.address("payment", caller).unwrap().port()).collect();
     assert_eq!(ports.len(), 3);
     assert_eq!(world.services.address("payment", 4), None);
 }
 
 #[tokio::test]
 async fn ids_come_from_the_seed_the_caller_and_the_number_of_its_request_alone() {
-    for op in [Op::Charge, Op::Resend, Op::Github, Op::Ticket] {
+    for op in [Op::Charge, Op::Resend, Op::Github, Op::PendingReply] {
         let facts = op.facts();
         let id = async |seed: u64, caller: u32, others: u32| {
             let world = World::start(crate::support::world::everything(seed), &[]).await.unwrap();
@@ -56,7 +57,9 @@ async fn all_at_once(world: &Arc<World>, ask: impl Fn(u32) -> Ask) -> Vec<u16> {
     let mut tasks = Vec::new();
     for caller in 1..=64 {
         let (world, ask) = (Arc::clone(world), ask(caller));
-        tasks.push(tokio::spawn(async move { world.send_as(caller, "payment", &ask).await.status().unwrap_or_default() }));
+        tasks.push(tokio::spawn(async move {
+            world.send_as(caller, "payment", &ask).await.status().unwrap_or_default()
+        }));
     }
     let mut statuses = Vec::new();
     for task in tasks {

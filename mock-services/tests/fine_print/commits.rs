@@ -23,8 +23,12 @@ async fn at_its_moment_later_decides_again_on_the_state_of_then() {
     world.send("payment", &Ask::get("/v1/refunds")).await;
     assert_eq!(lapsed(world.ledger()), [(attempt, 400)], "the charge has been refunded meanwhile");
     world.settle().await;
-    let refunds: Vec<_> = world.effects().into_iter().filter(|effect| effect.name == "payment.refund").collect();
-    assert_eq!(refunds.iter().map(|refund| (refund.attempt == attempt, refund.how)).collect::<Vec<_>>(), [(false, How::Now)]);
+    let refunds: Vec<_> =
+        world.effects().into_iter().filter(|effect| effect.name == "payment.refund").collect();
+    assert_eq!(
+        refunds.iter().map(|refund| (refund.attempt == attempt, refund.how)).collect::<Vec<_>>(),
+        [(false, How::Now)]
+    );
     // The refusal came after the service had begun, so the key stands for it from now on.
     let again = world.send("payment", &refund(&id).key("k1")).await;
     assert_eq!((again.status(), again.at("/error/code").as_str()), (Some(400), "charge_already_refunded"));
@@ -44,7 +48,10 @@ async fn a_condition_is_judged_when_the_late_commit_comes() {
 
 #[tokio::test]
 async fn a_lapsed_commit_that_had_not_begun_frees_its_key() {
-    let world = World::start(keyed(Idempotency::new(Profile::Stripe)), &["records.put#2 commit=later reply=drop"]).await.unwrap();
+    let world =
+        World::start(keyed(Idempotency::new(Profile::Stripe)), &["records.put#2 commit=later reply=drop"])
+            .await
+            .unwrap();
     world.send("records", &put("stock", 1).key("k0")).await;
     let conditional = put("stock", 2).header("If-Match", "\"1\"").key("k1");
     world.send("records", &conditional).await;
@@ -59,15 +66,26 @@ async fn so_many_requests_still_find_it_undone_whoever_makes_them_and_whatever_c
     let world = World::with(&["payment.charge commit={later: {requests: 5}} reply=drop"]).await;
     world.send_as(1, "payment", &charge("o1")).await;
     let is_empty = async |caller| {
-        world.send_as(caller, "payment", &Ask::get("/v1/charges")).await.json()["data"].as_array().unwrap().is_empty()
+        world.send_as(caller, "payment", &Ask::get("/v1/charges")).await.json()["data"]
+            .as_array()
+            .unwrap()
+            .is_empty()
     };
     assert!(is_empty(2).await, "a read of another caller");
     let path = Ask::get("/v1/no/such/path");
     assert_eq!(world.send_as(3, "payment", &path).await.status(), Some(404), "a request for nothing");
     let wrong = Ask::get("/v1/charges").secret("sk_test_wrong");
-    assert_eq!(world.send_as(1, "payment", &wrong).await.status(), Some(401), "a request without a valid secret");
+    assert_eq!(
+        world.send_as(1, "payment", &wrong).await.status(),
+        Some(401),
+        "a request without a valid secret"
+    );
     let missing = Ask::form("/v1/charges", "amount=1");
-    assert_eq!(world.send_as(2, "payment", &missing).await.status(), Some(400), "a request with bad parameters");
+    assert_eq!(
+        world.send_as(2, "payment", &missing).await.status(),
+        Some(400),
+        "a request with bad parameters"
+    );
     assert_eq!(world.count(), 0);
     assert!(is_empty(3).await, "the fifth request still finds it undone");
     assert_eq!(world.count(), 1);
@@ -76,8 +94,12 @@ async fn so_many_requests_still_find_it_undone_whoever_makes_them_and_whatever_c
 
 #[tokio::test]
 async fn a_request_stands_in_the_ledger_before_the_late_commit_that_it_makes_due() {
-    let refusals =
-        [Ask::get("/v1/charges").secret(""), Ask::get("/v1/none"), Ask::get("/v1/charges/ch_none"), charge("o2").key("")];
+    let refusals = [
+        Ask::get("/v1/charges").secret(""),
+        Ask::get("/v1/none"),
+        Ask::get("/v1/charges/ch_none"),
+        charge("o2").key(""),
+    ];
     for ask in refusals {
         let world = World::with(&["payment.charge commit={later: {requests: 1}} reply=drop"]).await;
         world.send("payment", &charge("o1")).await;
@@ -106,7 +128,8 @@ async fn a_late_commit_stands_where_it_happened_though_its_caller_is_gone() {
     crate::support::ledger::until(world.ledger(), gone).await;
     world.send_as(2, "payment", &Ask::get("/v1/balance")).await;
     let entries = world.ledger().entries();
-    let place = |like: &dyn Fn(&Event<'_>) -> bool| entries.iter().position(|entry| like(&entry.event)).unwrap();
+    let place =
+        |like: &dyn Fn(&Event<'_>) -> bool| entries.iter().position(|entry| like(&entry.event)).unwrap();
     let (left, read) = (place(&gone), place(&|event| matches!(event, Event::Received(it) if it.caller == 2)));
     let committed = place(&|event| matches!(event, Event::Committed { attempt: 1, how: How::Later, .. }));
     assert!(left < read && read < committed);
@@ -157,10 +180,15 @@ async fn of_a_request_that_comes_twice_the_caller_sees_the_first_answer() {
 
 #[tokio::test]
 async fn the_services_own_idempotency_judges_the_second_of_two_deliveries() {
-    for (profile, effects) in
-        [(Profile::Stripe, 1), (Profile::Ietf, 1), (Profile::Acp, 1), (Profile::Resend, 1), (Profile::None, 2)]
-    {
-        let world = World::start(keyed(Idempotency::new(profile)), &["payment.charge commit=twice"]).await.unwrap();
+    for (profile, effects) in [
+        (Profile::Stripe, 1),
+        (Profile::Ietf, 1),
+        (Profile::Acp, 1),
+        (Profile::Resend, 1),
+        (Profile::None, 2),
+    ] {
+        let world =
+            World::start(keyed(Idempotency::new(profile)), &["payment.charge commit=twice"]).await.unwrap();
         let seen = world.send("payment", &charge("o1").key("k1")).await;
         assert_eq!((seen.header("idempotent-replayed"), world.count()), (None, effects), "{profile:?}");
         assert_eq!(world.effects()[0].id, seen.at("/id"));

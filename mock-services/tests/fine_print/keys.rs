@@ -14,8 +14,10 @@ use crate::support::world::{World, everything, keyed};
 async fn a_key_stands_for_the_headers_in_which_a_service_has_fields_and_for_no_others() {
     let file = "service: notes\nidempotency: stripe\noperations:\n  add:\n    route: POST /notes\n    effect: { identity: [text] }\n    \
                 fields: { text: body.text, who: header.X-Who }\n";
-    let notes = Custom::from_source(&Source::new("notes.yaml", file)).unwrap_or_else(|problems| panic!("{problems}"));
-    let world = World::start(MockServices::builder().service(notes, ServiceOptions::default()), &[]).await.unwrap();
+    let notes =
+        Custom::from_source(&Source::new("notes.yaml", file)).unwrap_or_else(|problems| panic!("{problems}"));
+    let world =
+        World::start(MockServices::builder().service(notes, ServiceOptions::default()), &[]).await.unwrap();
     let add = |who: &str, trace: &str| {
         let ask = Ask::json("POST", "/notes", &serde_json::json!({"text": "x"})).key("k1");
         ask.header("X-Who", who).header("X-Trace", trace)
@@ -29,13 +31,24 @@ async fn a_key_stands_for_the_headers_in_which_a_service_has_fields_and_for_no_o
 
 #[tokio::test]
 async fn faults_stand_between_service_and_caller_so_the_key_keeps_what_the_service_answered() {
-    for reply in
-        ["{status: 503}", "{status: 429}", "{status: 400}", "drop", "reset", "garble", "truncate", "{hang: {release: 1ms}}"]
-    {
+    for reply in [
+        "{status: 503}",
+        "{status: 429}",
+        "{status: 400}",
+        "drop",
+        "reset",
+        "garble",
+        "truncate",
+        "{hang: {release: 1ms}}",
+    ] {
         let world = World::with(&[&format!("payment.charge reply={reply}")]).await;
         world.send("payment", &charge("o1").key("k1")).await;
         let again = world.send("payment", &charge("o1").key("k1")).await;
-        assert_eq!((again.status(), again.header("idempotent-replayed").as_deref()), (Some(200), Some("true")), "{reply}");
+        assert_eq!(
+            (again.status(), again.header("idempotent-replayed").as_deref()),
+            (Some(200), Some("true")),
+            "{reply}"
+        );
         let [effect] = &world.effects()[..] else { panic!("{reply}: {:?}", world.effects()) };
         assert_eq!(again.at("/id"), effect.id, "{reply}");
     }
@@ -84,7 +97,10 @@ async fn never_leaves_no_trace_the_key_included() {
     let lie = world.send("payment", &charge("o1").key("k1")).await;
     assert_eq!(lie.status(), Some(200));
     assert_eq!(world.send("payment", &Ask::get("/v1/charges")).await.json()["data"], serde_json::json!([]));
-    assert_eq!(world.send("payment", &Ask::get(format!("/v1/charges/{}", lie.at("/id")))).await.status(), Some(404));
+    assert_eq!(
+        world.send("payment", &Ask::get(format!("/v1/charges/{}", lie.at("/id")))).await.status(),
+        Some(404)
+    );
     world.settle().await;
     assert_eq!(world.count(), 0);
 
@@ -109,10 +125,16 @@ async fn the_ids_of_later_answers_are_what_they_would_have_been_without_what_nev
 
 #[tokio::test]
 async fn in_flight_is_from_the_decision_to_the_commit_and_not_to_the_reply() {
-    for (commit, reply) in [("now", "{delay: 1ms}"), ("never", "drop"), ("twice", "reset"), ("now", "{hang: {release: 1ms}}")] {
+    for (commit, reply) in
+        [("now", "{delay: 1ms}"), ("never", "drop"), ("twice", "reset"), ("now", "{hang: {release: 1ms}}")]
+    {
         let world = World::with(&[&format!("payment.charge commit={commit} reply={reply}")]).await;
         world.send("payment", &charge("o1").key("k1")).await;
-        assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(200), "{commit} {reply}");
+        assert_eq!(
+            world.send("payment", &charge("o1").key("k1")).await.status(),
+            Some(200),
+            "{commit} {reply}"
+        );
     }
 }
 
@@ -133,7 +155,11 @@ async fn only_later_opens_a_window_in_which_the_key_conflicts_until_the_commit()
             let done = world.send(service, &ask).await;
             assert!(matches!(done.status(), Some(200 | 201)), "{profile:?}: {}", done.text());
             assert_eq!(world.count(), 1, "{profile:?}");
-            assert_eq!(received(world.ledger()).iter().map(|it| it.replay).collect::<Vec<_>>(), [false, true], "{profile:?}");
+            assert_eq!(
+                received(world.ledger()).iter().map(|it| it.replay).collect::<Vec<_>>(),
+                [false, true],
+                "{profile:?}"
+            );
         }
     }
 }
@@ -166,7 +192,11 @@ async fn a_replay_is_an_attempt_and_gets_the_reply_of_its_fault_and_its_commit_i
         assert_eq!((third.status(), third.body()), (Some(200), first.body()), "{commit}");
         world.settle().await;
         assert_eq!(world.count(), 1, "{commit}");
-        assert_eq!(received(world.ledger()).iter().map(|it| it.replay).collect::<Vec<_>>(), [false, true, true], "{commit}");
+        assert_eq!(
+            received(world.ledger()).iter().map(|it| it.replay).collect::<Vec<_>>(),
+            [false, true, true],
+            "{commit}"
+        );
     }
 }
 
@@ -202,8 +232,11 @@ async fn a_service_can_have_its_key_in_the_body_or_in_the_query() {
             "service: notes\nidempotency: stripe\nkey: {place}\noperations:\n  add:\n    route: POST /notes\n    \
              effect: {{ identity: [text] }}\n    fields: {{ text: body.text }}\n"
         );
-        let notes = Custom::from_source(&Source::new("notes.yaml", file)).unwrap_or_else(|problems| panic!("{problems}"));
-        let world = World::start(MockServices::builder().service(notes, ServiceOptions::default()), &[]).await.unwrap();
+        let notes = Custom::from_source(&Source::new("notes.yaml", file))
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        let world = World::start(MockServices::builder().service(notes, ServiceOptions::default()), &[])
+            .await
+            .unwrap();
         let made = world.send("notes", &Ask::json("POST", path, &first)).await;
         // A header says nothing here.
         let again = world.send("notes", &Ask::json("POST", path, &first).key("other")).await;
@@ -222,6 +255,7 @@ async fn the_ledger_says_which_attempt_has_the_same_bytes() {
     for (order, key) in [("o1", "k1"), ("o2", "k2"), ("o1", "k3"), ("o1", "k1")] {
         world.send("payment", &charge(order).key(key)).await;
     }
-    let repeats: Vec<Option<u64>> = received(world.ledger()).iter().map(|received| received.repeats).collect();
+    let repeats: Vec<Option<u64>> =
+        received(world.ledger()).iter().map(|received| received.repeats).collect();
     assert_eq!(repeats, [None, None, Some(1), Some(1)]);
 }

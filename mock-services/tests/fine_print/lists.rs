@@ -27,7 +27,11 @@ async fn a_part_is_one_effect_for_each_recipient_at_least_one_and_not_all() {
             assert_eq!(world.send(facts.service, &ask).await.status(), Some(facts.status));
             world.settle().await;
             let have = recipients(&world);
-            assert_eq!((have.len(), have.iter().collect::<BTreeSet<_>>().len()), (count, count), "{op:?} {part}: {have:?}");
+            assert_eq!(
+                (have.len(), have.iter().collect::<BTreeSet<_>>().len()),
+                (count, count),
+                "{op:?} {part}: {have:?}"
+            );
             assert!(world.effects().iter().all(|effect| effect.how == How::Part));
         }
     }
@@ -65,10 +69,18 @@ async fn without_a_key_everything_is_done_again() {
 #[tokio::test]
 async fn the_rest_can_be_struck_by_faults_of_its_own() {
     let four = ["a@x.example", "b@x.example", "c@x.example", "d@x.example"];
-    for (second, before, after) in
-        [("never", 1, 1), ("later", 1, 4), ("twice", 4, 4), ("{part: 0.5}", 3, 3), ("{later: {requests: 1}}", 1, 4)]
-    {
-        let world = World::with(&["email.send commit={part: 0.25}", &format!("email.send#2 commit={second} reply=drop")]).await;
+    for (second, before, after) in [
+        ("never", 1, 1),
+        ("later", 1, 4),
+        ("twice", 4, 4),
+        ("{part: 0.5}", 3, 3),
+        ("{later: {requests: 1}}", 1, 4),
+    ] {
+        let world = World::with(&[
+            "email.send commit={part: 0.25}",
+            &format!("email.send#2 commit={second} reply=drop"),
+        ])
+        .await;
         world.send("email", &mail(&four).key("k1")).await;
         world.send("email", &mail(&four).key("k1")).await;
         assert_eq!((world.fired(), world.count()), (vec![1, 1], before), "{second}");
@@ -91,7 +103,11 @@ async fn a_kept_failure_after_a_part_leaves_the_rest_undone_for_ever() {
     assert_eq!(world.count(), 2);
 
     // The same where the failure is kept on the request that does the rest.
-    let world = World::with(&["email.send commit={part: 0.5}", "email.send#2 commit=now reply={status: 500, kept: true}"]).await;
+    let world = World::with(&[
+        "email.send commit={part: 0.5}",
+        "email.send#2 commit=now reply={status: 500, kept: true}",
+    ])
+    .await;
     for expected in [200, 500, 500] {
         assert_eq!(world.send("email", &mail(&four).key("k1")).await.status(), Some(expected));
     }
@@ -126,6 +142,7 @@ async fn reads_show_nothing_of_the_mails_that_the_part_left_out() {
     let ask = Op::SendGrid.ask(&world, 1).await;
     world.send("email", &ask).await;
     let shown = world.send("email", &Ask::get("/v3/messages?limit=10")).await.json();
-    let to: Vec<_> = shown["messages"].as_array().unwrap().iter().map(|message| message["to_email"].clone()).collect();
+    let to: Vec<_> =
+        shown["messages"].as_array().unwrap().iter().map(|message| message["to_email"].clone()).collect();
     assert_eq!(to, [json!("bob@x.example"), json!("ann@x.example")]);
 }

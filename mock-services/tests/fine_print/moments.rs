@@ -17,14 +17,19 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 #[tokio::test]
 async fn received_is_before_the_commit_and_committed_before_the_reply() {
-    for (kind, committed) in [(MomentKind::Received, 0), (MomentKind::Committed, 1), (MomentKind::BeforeReply, 1)] {
+    for (kind, committed) in
+        [(MomentKind::Received, 0), (MomentKind::Committed, 1), (MomentKind::BeforeReply, 1)]
+    {
         let world = World::with(&[]).await;
         let mut listener = world.services.listen("payment", kind).unwrap();
         let (ask, other) = (charge("o1"), Ask::get("/v1/balance"));
         let (asked, also) = (world.send_as(1, "payment", &ask), world.send_as(2, "payment", &other));
         let struck = async {
             let held = listener.recv().await.unwrap();
-            assert_eq!((held.moment.operation.as_str(), held.moment.attempt, held.moment.caller), ("payment.charge", 1, 1));
+            assert_eq!(
+                (held.moment.operation.as_str(), held.moment.attempt, held.moment.caller),
+                ("payment.charge", 1, 1)
+            );
             let have = events(world.ledger());
             let is = |like: fn(&Event<'_>) -> bool| have.iter().filter(|event| like(event)).count();
             assert_eq!(is(|event| matches!(event, Event::Committed { .. })), committed, "{kind:?}");
@@ -85,7 +90,11 @@ async fn a_reset_waits_for_the_moment_to_pass_and_then_goes_on() {
     drop(held);
     drop(listener);
     tokio::time::timeout(PATIENCE, reset).await.unwrap();
-    assert_eq!(world.send("payment", &charge("o2")).await.status(), None, "the fault counts from the beginning");
+    assert_eq!(
+        world.send("payment", &charge("o2")).await.status(),
+        None,
+        "the fault counts from the beginning"
+    );
 }
 
 #[tokio::test]
@@ -114,7 +123,11 @@ async fn what_comes_while_a_reset_waits_is_in_the_new_state_and_in_the_new_ledge
         () = meanwhile => {}
     }
     drop((moment, listener));
-    let ((), seen, _) = tokio::time::timeout(PATIENCE, async { tokio::join!(reset, sent, held) }).await.unwrap();
+    let ((), seen, _) =
+        tokio::time::timeout(PATIENCE, async { tokio::join!(reset, sent, held) }).await.unwrap();
     assert_eq!((seen.status(), world.count()), (Some(200), 1), "{:?}", world.ledger().entries());
-    assert_eq!(world.send("payment", &Ask::get("/v1/charges")).await.json()["data"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        world.send("payment", &Ask::get("/v1/charges")).await.json()["data"].as_array().unwrap().len(),
+        1
+    );
 }

@@ -20,7 +20,9 @@ async fn done(world: &World, target: &str, body: &str) -> Seen {
 #[tokio::test]
 async fn an_intent_moves_money_when_it_is_confirmed() {
     let world = World::with(&[]).await;
-    let intent = done(&world, "/v1/payment_intents", "amount=500&currency=usd&payment_method=pm_card_visa").await.at("/id");
+    let intent = done(&world, "/v1/payment_intents", "amount=500&currency=usd&payment_method=pm_card_visa")
+        .await
+        .at("/id");
     done(&world, &format!("/v1/payment_intents/{intent}"), "amount=600").await;
     assert_eq!(world.count(), 0);
     done(&world, &format!("/v1/payment_intents/{intent}/confirm"), "").await;
@@ -34,7 +36,8 @@ async fn what_is_held_moves_money_when_it_is_captured_and_only_what_is_captured(
     let world = World::with(&[]).await;
     let held = "amount=500&currency=usd&payment_method=pm_card_visa&confirm=true&capture_method=manual";
     let intent = done(&world, "/v1/payment_intents", held).await.at("/id");
-    let charge = done(&world, "/v1/charges", "amount=700&currency=usd&source=tok_visa&capture=false").await.at("/id");
+    let charge =
+        done(&world, "/v1/charges", "amount=700&currency=usd&source=tok_visa&capture=false").await.at("/id");
     assert_eq!(world.count(), 0);
     done(&world, &format!("/v1/payment_intents/{intent}/capture"), "amount_to_capture=300").await;
     done(&world, &format!("/v1/charges/{charge}/capture"), "").await;
@@ -48,10 +51,12 @@ async fn what_was_held_and_let_go_moved_no_money() {
     let held = "amount=500&currency=usd&payment_method=pm_card_visa&confirm=true&capture_method=manual";
     let intent = done(&world, "/v1/payment_intents", held).await.at("/id");
     done(&world, &format!("/v1/payment_intents/{intent}/cancel"), "").await;
-    let charge = done(&world, "/v1/charges", "amount=700&currency=usd&source=tok_visa&capture=false").await.at("/id");
+    let charge =
+        done(&world, "/v1/charges", "amount=700&currency=usd&source=tok_visa&capture=false").await.at("/id");
     done(&world, "/v1/refunds", &format!("charge={charge}")).await;
     done(&world, "/v1/customers", "email=a@x.example").await;
-    done(&world, "/v1/subscriptions", "customer=cus_1&items[0][price]=p&payment_behavior=default_incomplete").await;
+    done(&world, "/v1/subscriptions", "customer=cus_1&items[0][price]=p&payment_behavior=default_incomplete")
+        .await;
     world.settle().await;
     assert_eq!(world.count(), 0);
 }
@@ -72,16 +77,27 @@ async fn what_is_still_held_at_the_end_is_written_down_once_under_the_attempt_th
     let left: Vec<_> = world.effects().into_iter().filter(|effect| effect.how == How::Left).collect();
     let told: Vec<_> = left.iter().map(|effect| (effect.name.as_str(), effect.attempt)).collect();
     assert_eq!(told, [("payment.hold", 1), ("deploy.lock", 5)]);
-    assert_eq!((left[0].id.as_str(), left[0].field("order").as_str(), left[0].field("amount").as_str()), (&*charge, "o1", "500"));
+    assert_eq!(
+        (left[0].id.as_str(), left[0].field("order").as_str(), left[0].field("amount").as_str()),
+        (&*charge, "o1", "500")
+    );
     assert_eq!(left[1].field("holder"), "me");
 }
 
 #[tokio::test]
 async fn a_fault_on_a_charge_strikes_the_request_that_asks_for_money_and_no_other() {
     let world = World::with(&["payment.charge reply=drop"]).await;
-    let intent = done(&world, "/v1/payment_intents", "amount=500&currency=usd&payment_method=pm_card_visa").await.at("/id");
+    let intent = done(&world, "/v1/payment_intents", "amount=500&currency=usd&payment_method=pm_card_visa")
+        .await
+        .at("/id");
     assert_eq!(world.fired(), [0]);
-    assert!(world.send("payment", &Ask::form(format!("/v1/payment_intents/{intent}/confirm"), "")).await.bytes.is_empty());
+    assert!(
+        world
+            .send("payment", &Ask::form(format!("/v1/payment_intents/{intent}/confirm"), ""))
+            .await
+            .bytes
+            .is_empty()
+    );
     assert_eq!((world.fired(), world.count()), (vec![1], 1));
 }
 
@@ -96,9 +112,11 @@ fn operations(world: &World) -> Vec<String> {
 
 #[tokio::test]
 async fn what_moves_no_money_uses_no_fault_up() {
-    let faults = ["payment.charge#1 reply=drop", "payment.subscribe#1 reply=drop", "payment.refund#1 reply=drop"];
+    let faults =
+        ["payment.charge#1 reply=drop", "payment.subscribe#1 reply=drop", "payment.refund#1 reply=drop"];
     let world = World::with(&faults).await;
-    let charge = done(&world, "/v1/charges", "amount=700&currency=usd&source=tok_visa&capture=false").await.at("/id");
+    let charge =
+        done(&world, "/v1/charges", "amount=700&currency=usd&source=tok_visa&capture=false").await.at("/id");
     let held = "amount=500&currency=usd&payment_method=pm_card_visa&capture_method=manual";
     done(&world, "/v1/payment_intents", &format!("{held}&confirm=true")).await;
     let intent = done(&world, "/v1/payment_intents", held).await.at("/id");
@@ -107,11 +125,18 @@ async fn what_moves_no_money_uses_no_fault_up() {
     assert_eq!(world.send("payment", &confirm).await.status(), Some(200));
     assert_eq!(world.send("payment", &confirm).await.header("idempotent-replayed").as_deref(), Some("true"));
     done(&world, "/v1/refunds", &format!("charge={charge}")).await;
-    done(&world, "/v1/subscriptions", "customer=cus_1&items[0][price]=p&payment_behavior=default_incomplete").await;
+    done(&world, "/v1/subscriptions", "customer=cus_1&items[0][price]=p&payment_behavior=default_incomplete")
+        .await;
     let (hold, intent) = ("payment.hold", "payment.intent");
     let made = [hold, hold, intent, hold, hold, intent, intent];
     assert_eq!((operations(&world), world.fired()), (made.map(str::to_owned).to_vec(), vec![0, 0, 0]));
-    assert!(world.send("payment", &Ask::form("/v1/charges", "amount=700&currency=usd&source=tok_visa")).await.bytes.is_empty());
+    assert!(
+        world
+            .send("payment", &Ask::form("/v1/charges", "amount=700&currency=usd&source=tok_visa"))
+            .await
+            .bytes
+            .is_empty()
+    );
     assert_eq!((world.fired(), world.count()), (vec![1, 0, 0], 1));
 }
 
@@ -123,7 +148,10 @@ async fn what_is_only_tried_out_uses_no_fault_up() {
     let mail = json!({"personalizations": [{"to": [{"email": "a@x.example"}]}], "from": {"email": "b@x.example"}, "subject": "s",
         "content": [{"type": "text/plain", "value": "t"}], "mail_settings": {"sandbox_mode": {"enable": true}}});
     assert_eq!(world.send("email", &Ask::json("POST", "/v3/mail/send", &mail)).await.status(), Some(200));
-    assert_eq!((operations(&world), world.fired()), (vec!["deploy.dry-run".to_owned(), "email.sandbox".to_owned()], vec![0, 0]));
+    assert_eq!(
+        (operations(&world), world.fired()),
+        (vec!["deploy.dry-run".to_owned(), "email.sandbox".to_owned()], vec![0, 0])
+    );
 }
 
 async fn post_office(delivery: Delivery, faults: &[&str]) -> World {
@@ -170,9 +198,14 @@ async fn a_mail_that_nobody_gets_or_that_comes_back_is_no_effect() {
 
 #[tokio::test]
 async fn what_follows_by_itself_follows_only_what_was_committed() {
-    for (commit, effects) in
-        [("now", 2), ("never", 0), ("later", 2), ("{later: {requests: 1}}", 2), ("twice", 4), ("{part: 0.5}", 1)]
-    {
+    for (commit, effects) in [
+        ("now", 2),
+        ("never", 0),
+        ("later", 2),
+        ("{later: {requests: 1}}", 2),
+        ("twice", 4),
+        ("{part: 0.5}", 1),
+    ] {
         let line = format!("email.send commit={commit} reply=drop");
         let world = post_office(Delivery::After(After::Requests(2)), &[&line]).await;
         world.send("email", &mail(&["a@x.example", "b@x.example"])).await;

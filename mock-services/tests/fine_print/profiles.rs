@@ -74,13 +74,23 @@ async fn a_key_that_comes_with_something_else_is_refused_in_the_words_of_the_pro
             world.send(op.facts().service, &ask.key("k1")).await;
             for wrong in [other, elsewhere] {
                 let seen = world.send(op.facts().service, &wrong.key("k1")).await;
-                assert_eq!((seen.status(), word(profile, &seen).as_str()), (Some(status), expected), "{profile:?}");
+                assert_eq!(
+                    (seen.status(), word(profile, &seen).as_str()),
+                    (Some(status), expected),
+                    "{profile:?}"
+                );
             }
             assert_eq!(world.count(), 1);
         }
         let world = world(Profile::None, &[]).await;
         for ask in asks(&world, op).await {
-            assert!(world.send(op.facts().service, &ask.key("k1")).await.status().is_some_and(|status| status < 300));
+            assert!(
+                world
+                    .send(op.facts().service, &ask.key("k1"))
+                    .await
+                    .status()
+                    .is_some_and(|status| status < 300)
+            );
         }
         assert_eq!(world.count(), 3, "without a profile a key means nothing");
     }
@@ -135,7 +145,9 @@ async fn an_ietf_key_is_the_same_with_and_without_quotes_and_the_ledger_notes_wh
     world.send("records", &put("a", 1).key("k1")).await;
     assert_eq!(world.count(), 1);
     let of = |event: &Event<'_>| match event {
-        Event::Received(it) => Some((it.key.as_deref().map(str::to_owned), it.client.get("key-form").map(ToString::to_string))),
+        Event::Received(it) => {
+            Some((it.key.as_deref().map(str::to_owned), it.client.get("key-form").map(ToString::to_string)))
+        }
         _ => None,
     };
     let forms: Vec<_> = events(world.ledger()).iter().filter_map(of).collect();

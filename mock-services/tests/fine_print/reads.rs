@@ -119,14 +119,21 @@ async fn a_read_that_no_stale_read_strikes_is_refused_and_uses_no_other_fault_up
     assert_eq!(world.send("records", &Ask::get("/records/a")).await.status(), Some(404));
     assert_eq!((world.fired(), received(world.ledger()).len()), (vec![0, 0], 2));
     world.send("records", &put("a", 2)).await;
-    assert_eq!(world.send("records", &Ask::get("/records/a")).await.status(), None, "the first attempt that is accepted");
+    assert_eq!(
+        world.send("records", &Ask::get("/records/a")).await.status(),
+        None,
+        "the first attempt that is accepted"
+    );
     assert_eq!(world.fired(), [1, 0]);
 }
 
 #[tokio::test]
 async fn writes_and_keys_are_always_fresh() {
-    let world =
-        World::with(&["payment.list#every reply={stale: {reads: 9}}", "payment.get#every reply={stale: {reads: 9}}"]).await;
+    let world = World::with(&[
+        "payment.list#every reply={stale: {reads: 9}}",
+        "payment.get#every reply={stale: {reads: 9}}",
+    ])
+    .await;
     let id = world.send("payment", &charge("o1").key("k1")).await.at("/id");
     assert_eq!(listed(&world).await, 0);
     let again = world.send("payment", &charge("o1").key("k1")).await;
@@ -139,7 +146,8 @@ async fn writes_and_keys_are_always_fresh() {
 
 #[tokio::test]
 async fn what_was_there_from_the_start_is_never_too_new() {
-    let options = RecordsOptions { initial: vec![("stock".to_owned(), json!(7))], ..RecordsOptions::default() };
+    let options =
+        RecordsOptions { initial: vec![("stock".to_owned(), json!(7))], ..RecordsOptions::default() };
     let builder = MockServices::builder().service(Records::new(options), ServiceOptions::default());
     let world = World::start(builder, &["records.get#every reply={stale: {reads: 1}}"]).await.unwrap();
     world.send("records", &put("stock", 8)).await;
@@ -149,7 +157,11 @@ async fn what_was_there_from_the_start_is_never_too_new() {
 
 #[tokio::test]
 async fn what_is_in_flight_is_seen_by_no_read_and_a_late_commit_is_new_when_it_happens() {
-    let world = World::with(&["payment.charge commit={later: {requests: 1}}", "payment.list#2 reply={stale: {reads: 1}}"]).await;
+    let world = World::with(&[
+        "payment.charge commit={later: {requests: 1}}",
+        "payment.list#2 reply={stale: {reads: 1}}",
+    ])
+    .await;
     world.send("payment", &charge("o1")).await;
     assert_eq!(listed(&world).await, 0, "not done yet");
     assert_eq!(listed(&world).await, 0, "done, and too new for this read");

@@ -35,13 +35,28 @@ async fn everywhere(world: &World, secret: &str) {
     world.send("payment", &Ask::form("/v1/charges", &body).key(secret)).await;
     world.send("payment", &charge("o1").secret(secret)).await;
     world.send("payment", &charge("o1").header("User-Agent", &format!("agent/1 ({secret})"))).await;
-    world.send("payment", &charge("o1").header("X-Stripe-Client-User-Agent", &json!({"key": secret}).to_string())).await;
+    world
+        .send(
+            "payment",
+            &charge("o1").header("X-Stripe-Client-User-Agent", &json!({"key": secret}).to_string()),
+        )
+        .await;
     world.send("payment", &Ask::get(format!("/v1/charges/{}?api_key={0}", secret.replace(' ', "%20")))).await;
-    world.send("payment", &Ask::get(format!("/v1/charges/search?query=metadata['a']:'{}'", secret.replace(' ', "%20")))).await;
+    world
+        .send(
+            "payment",
+            &Ask::get(format!("/v1/charges/search?query=metadata['a']:'{}'", secret.replace(' ', "%20"))),
+        )
+        .await;
     world.send("payment", &Ask::get(format!("/{}/{}", secret.replace(' ', "%20"), "x".repeat(3000)))).await;
     world.send("records", &put("a", 1).header("If-Match", secret)).await;
     world.send("records", &Ask::json("PUT", "/records/b", &json!({"value": secret}))).await;
-    world.send("records", &Ask::json("PUT", "/records/b", &json!({"value": {"password": secret, "n": [secret]}}))).await;
+    world
+        .send(
+            "records",
+            &Ask::json("PUT", "/records/b", &json!({"value": {"password": secret, "n": [secret]}})),
+        )
+        .await;
     if let Ok(number) = secret.parse::<i64>() {
         world.send("records", &Ask::json("PUT", "/records/c", &json!({"value": number}))).await;
     }
@@ -52,7 +67,10 @@ async fn everywhere(world: &World, secret: &str) {
     let payload = json!({"ref": "v1", "payload": {"token": secret}, "description": secret});
     world.send("deploy", &Ask::json("POST", "/repos/acme/shop/deployments", &payload)).await;
     world
-        .send("tickets", &Ask::json("POST", "/tickets", &json!({"customer": secret, "subject": secret, "text": [secret]})))
+        .send(
+            "tickets",
+            &Ask::json("POST", "/tickets", &json!({"customer": secret, "subject": secret, "text": [secret]})),
+        )
         .await;
 }
 
@@ -73,7 +91,8 @@ async fn no_secret_stands_in_the_ledger_whichever_way_it_came() {
         let ask = op.ask(&world, 1).await;
         world.send(op.facts().service, &ask).await;
     }
-    let minted: Vec<String> = world.services.names().filter_map(|name| world.services.key(name)).map(str::to_owned).collect();
+    let minted: Vec<String> =
+        world.services.names().filter_map(|name| world.services.key(name)).map(str::to_owned).collect();
     let entries = world.ledger().entries();
     let count = world.ledger().len();
     world.ledger().close();
@@ -110,10 +129,13 @@ async fn no_secret_stands_in_the_ledger_however_it_is_written() {
         world.send("records", &Ask::json("PUT", "/records/a", &json!({"value": said}))).await;
         let percent: String = said.bytes().map(|byte| format!("%{byte:02X}")).collect();
         world.send("records", &Ask::json("PUT", format!("/records/{percent}"), &json!({"value": 1}))).await;
-        let body = format!("amount=100&currency=usd&customer=cus_1&description={percent}&metadata[order]={percent}");
+        let body =
+            format!("amount=100&currency=usd&customer=cus_1&description={percent}&metadata[order]={percent}");
         world.send("payment", &Ask::form("/v1/charges", &body)).await;
     }
-    for path in ["4242%204242%2D4242%204242", "x%20sk_live_51ABCDEFGHIJKLMNOPQR", "sk%5Flive%5F51ABCDEFGHIJKLMNOPQR"] {
+    for path in
+        ["4242%204242%2D4242%204242", "x%20sk_live_51ABCDEFGHIJKLMNOPQR", "sk%5Flive%5F51ABCDEFGHIJKLMNOPQR"]
+    {
         world.send("records", &Ask::json("PUT", format!("/records/{path}"), &json!({"value": 1}))).await;
     }
     world.send("payment", &charge("o1").key(&format!("k\t{card}"))).await;
@@ -136,7 +158,8 @@ async fn two_keys_that_are_hidden_can_still_be_told_apart() {
     for key in [SECRETS[0], SECRETS[1], SECRETS[0]] {
         world.send("payment", &charge("o1").key(key)).await;
     }
-    let keys: Vec<_> = crate::support::ledger::received(world.ledger()).iter().map(|it| it.key.clone().unwrap()).collect();
+    let keys: Vec<_> =
+        crate::support::ledger::received(world.ledger()).iter().map(|it| it.key.clone().unwrap()).collect();
     assert!(keys[0] == keys[2] && keys[0] != keys[1], "{keys:?}");
     assert_eq!(world.count(), 2);
 }
@@ -145,7 +168,10 @@ async fn two_keys_that_are_hidden_can_still_be_told_apart() {
 fn a_seed_that_looks_like_a_card_number_is_none() {
     for seed in [4_242_424_242_424_242, 5_555_555_555_554_444, 378_282_246_310_005, u64::MAX] {
         let ledger = Ledger::new("t", seed, Clock::default());
-        assert!(matches!(ledger.entries()[..], [ref entry] if entry.event == Event::Opened { seed, plan: None }), "{seed}");
+        assert!(
+            matches!(ledger.entries()[..], [ref entry] if entry.event == Event::Opened { seed, plan: None }),
+            "{seed}"
+        );
     }
 }
 
@@ -168,7 +194,10 @@ fn a_hidden_value_is_looked_for_within_one_text_and_not_across_two() {
     let fields = Fields::new().with("a", "b").with("c", "d").with("e", "x b\",\"c\":\"d y");
     ledger.append(&Event::Noted { name: "said".into(), caller: None, fields: Cow::Borrowed(&fields) });
     let expected = Cow::Owned(fields.with("e", "x [redacted 1] y"));
-    assert_eq!(ledger.entries()[1].event, Event::Noted { name: "said".into(), caller: None, fields: expected });
+    assert_eq!(
+        ledger.entries()[1].event,
+        Event::Noted { name: "said".into(), caller: None, fields: expected }
+    );
 }
 
 proptest! {

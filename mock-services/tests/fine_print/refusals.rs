@@ -1,4 +1,5 @@
-//! Requests that the service would refuse anyway: their true answer, no effect, no attempt, and no fault is used up.
+//! Requests that the service would refuse anyway: their true answer, no effect, no attempt, and no fault is
+//! used up.
 
 use mock_services::email::Email;
 use mock_services::ledger::Event;
@@ -38,7 +39,9 @@ async fn a_request_that_is_refused_anyway_gets_its_true_answer_and_uses_no_fault
         (Ask::form("/v1/charges/ch_none/capture", ""), 404, "an unknown charge"),
     ];
     for commit in ["now", "never", "twice", "later"] {
-        let world = World::start(strict(), &[&format!("payment.charge#every commit={commit} reply=drop")]).await.unwrap();
+        let world = World::start(strict(), &[&format!("payment.charge#every commit={commit} reply=drop")])
+            .await
+            .unwrap();
         for (number, (ask, status, why)) in refusals.iter().enumerate() {
             assert_eq!(world.send("payment", ask).await.status(), Some(*status), "{why}");
             assert_eq!((world.fired(), world.count()), (vec![0], 0), "{why}");
@@ -57,7 +60,10 @@ async fn a_key_that_is_refused_uses_no_fault_up() {
     let world = World::with(&["payment.charge#2 reply=drop", "email.send#2 reply=drop"]).await;
     world.send("payment", &charge("o1").key("k1")).await;
     assert_eq!(world.send("payment", &charge("o2").key("k1")).await.status(), Some(400));
-    assert_eq!(world.send("payment", &Ask::form("/v1/refunds", "charge=ch_1").key("k1")).await.status(), Some(400));
+    assert_eq!(
+        world.send("payment", &Ask::form("/v1/refunds", "charge=ch_1").key("k1")).await.status(),
+        Some(400)
+    );
     world.send("email", &mail(&["a@x.example"]).key("k1")).await;
     assert_eq!(world.send("email", &mail(&["b@x.example"]).key("k1")).await.status(), Some(409));
     assert_eq!((world.fired(), world.count()), (vec![0, 0], 2));
@@ -83,7 +89,11 @@ async fn every_service_asks_for_the_secret_before_anything_else() {
         let ask = op.ask(&world, 1).await;
         let before = world.count();
         for secret in ["", "sk_test_wrong"] {
-            assert_eq!(world.send(facts.service, &ask.clone().secret(secret)).await.status(), Some(401), "{op:?}");
+            assert_eq!(
+                world.send(facts.service, &ask.clone().secret(secret)).await.status(),
+                Some(401),
+                "{op:?}"
+            );
         }
         assert_eq!(world.count(), before, "{op:?}");
         assert_eq!(world.send(facts.service, &ask).await.status(), Some(facts.status), "{op:?}");
@@ -104,7 +114,11 @@ async fn the_secret_of_one_service_opens_no_other() {
         };
         for other in names.iter().filter(|other| *other != name) {
             let secret = world.services.key(other).unwrap();
-            assert_eq!(world.send(name, &Ask::get(path).secret(secret)).await.status(), Some(401), "{other} at {name}");
+            assert_eq!(
+                world.send(name, &Ask::get(path).secret(secret)).await.status(),
+                Some(401),
+                "{other} at {name}"
+            );
         }
     }
 }
@@ -112,11 +126,16 @@ async fn the_secret_of_one_service_opens_no_other() {
 #[tokio::test]
 async fn a_refusal_names_the_operation_where_it_was_understood_so_far() {
     let world = World::start(strict(), &[]).await.unwrap();
-    world.send("payment", &Ask::form("/v1/charges", "amount=4999&currency=usd&customer=cus_none").key("k1")).await;
+    world
+        .send("payment", &Ask::form("/v1/charges", "amount=4999&currency=usd&customer=cus_none").key("k1"))
+        .await;
     let of = |event: &Event<'_>| match event {
-        Event::Refused { operation, key, status, caller, .. } => {
-            Some((operation.as_deref().map(str::to_owned), key.as_deref().map(str::to_owned), *status, *caller))
-        }
+        Event::Refused { operation, key, status, caller, .. } => Some((
+            operation.as_deref().map(str::to_owned),
+            key.as_deref().map(str::to_owned),
+            *status,
+            *caller,
+        )),
         _ => None,
     };
     let found: Vec<_> = events(world.ledger()).iter().filter_map(of).collect();
@@ -126,9 +145,11 @@ async fn a_refusal_names_the_operation_where_it_was_understood_so_far() {
 /// What the ledger says of refusals: status, reason, and what hapax lacks.
 fn reasons(world: &World) -> Vec<(u16, String, Option<String>)> {
     let of = |event: &Event<'_>| match event {
-        Event::Refused { status, reason, unsupported, .. } => {
-            Some((*status, reason.as_deref().unwrap_or_default().to_owned(), unsupported.as_deref().map(str::to_owned)))
-        }
+        Event::Refused { status, reason, unsupported, .. } => Some((
+            *status,
+            reason.as_deref().unwrap_or_default().to_owned(),
+            unsupported.as_deref().map(str::to_owned),
+        )),
         _ => None,
     };
     events(world.ledger()).iter().filter_map(of).collect()
@@ -144,7 +165,10 @@ async fn a_refusal_carries_the_reason_that_its_caller_was_told() {
     let said = reasons(&world);
     assert_eq!(said[0], (400, "Missing required param: amount.".to_owned(), None));
     assert_eq!(said[1].0, 401);
-    assert!(said[1].1.starts_with("Invalid API Key provided: ") && !said[1].1.contains("another"), "{said:?}");
+    assert!(
+        said[1].1.starts_with("Invalid API Key provided: ") && !said[1].1.contains("another"),
+        "{said:?}"
+    );
     assert_eq!(said[2].0, 422);
     assert!(!said[2].1.is_empty() && !said[3].1.is_empty(), "{said:?}");
 }
@@ -159,7 +183,11 @@ async fn what_the_real_api_has_and_the_service_does_not_is_unsupported() {
         ("payment", Ask::form("/v1/checkout/sessions", ""), "POST /v1/checkout/sessions"),
         ("deploy", Ask::get("/user"), "GET /user"),
         ("deploy", json("POST", "/repos/octo/shop/releases"), "POST /repos/{id}/{id}/releases"),
-        ("deploy", Ask::get("/api/v3/repos/octo/shop/git/ref/heads/main"), "GET /repos/{id}/{id}/git/ref/{path}"),
+        (
+            "deploy",
+            Ask::get("/api/v3/repos/octo/shop/git/ref/heads/main"),
+            "GET /repos/{id}/{id}/git/ref/{path}",
+        ),
         ("deploy", json("POST", "/graphql"), "POST /graphql"),
         ("email", json("POST", "/domains"), "POST /domains"),
         ("email", Ask::get("/emails/receiving"), "GET /emails/receiving"),
@@ -171,7 +199,9 @@ async fn what_the_real_api_has_and_the_service_does_not_is_unsupported() {
         assert_eq!(seen.status(), Some(501), "{lacks}: {}", seen.text());
         let said = format!("hapax does not have {lacks} yet.");
         assert!(seen.text().contains(&said), "{}", seen.text());
-        let [(501, reason, Some(unsupported))] = &reasons(&world)[..] else { panic!("{:?}", reasons(&world)) };
+        let [(501, reason, Some(unsupported))] = &reasons(&world)[..] else {
+            panic!("{:?}", reasons(&world))
+        };
         assert!(reason.starts_with(&said) && unsupported == lacks, "{reason} {unsupported}");
         // Who has no key is told so first: the path is right.
         let unknown = world.send(service, &ask.clone().secret("nobody")).await;
@@ -184,7 +214,8 @@ async fn a_client_of_something_else_is_told_that_there_is_no_such_endpoint_whate
     let world = World::start(everything(1), &[]).await.unwrap();
     let names: Vec<String> = world.services.names().map(str::to_owned).collect();
     for name in &names {
-        let ask = Ask::json("POST", "/v1/chat/completions", &serde_json::json!({"model": "m"})).header("User-Agent", "test");
+        let ask = Ask::json("POST", "/v1/chat/completions", &serde_json::json!({"model": "m"}))
+            .header("User-Agent", "test");
         for ask in [ask.clone(), ask.secret("sk-of-another-vendor")] {
             let seen = world.send(name, &ask).await;
             assert_eq!(seen.status(), Some(404), "{name}: {}", seen.text());
@@ -193,9 +224,7 @@ async fn a_client_of_something_else_is_told_that_there_is_no_such_endpoint_whate
             assert!(text.contains(&said) && text.contains("POST /v1/chat/completions"), "{text}");
         }
     }
-    assert!(
-        reasons(&world)
-            .iter()
-            .all(|(status, reason, lacks)| { *status == 404 && reason.contains("no such endpoint") && lacks.is_none() })
-    );
+    assert!(reasons(&world).iter().all(|(status, reason, lacks)| {
+        *status == 404 && reason.contains("no such endpoint") && lacks.is_none()
+    }));
 }

@@ -26,7 +26,10 @@ async fn a_declined_card_is_kept_and_replayed_and_is_still_no_attempt() {
     assert_eq!((again.status(), again.body()), (Some(402), first.body()));
     assert_eq!(again.header("idempotent-replayed").as_deref(), Some("true"));
     assert_eq!((world.fired(), world.count(), refused(world.ledger())), (vec![0], 0, vec![402, 402]));
-    assert!(world.send("payment", &of_customer(&customer).key("k2")).await.bytes.is_empty(), "another key does, and is struck");
+    assert!(
+        world.send("payment", &of_customer(&customer).key("k2")).await.bytes.is_empty(),
+        "another key does, and is struck"
+    );
     assert_eq!((world.fired(), world.count()), (vec![1], 1));
 }
 
@@ -42,10 +45,16 @@ async fn a_declined_intent_is_there_afterwards_once_and_is_no_effect() {
     assert_eq!((kept.status(), kept.at("/last_payment_error/code").as_str()), (Some(200), "card_declined"));
     let charges = world.send("payment", &Ask::get("/v1/charges")).await.json();
     assert_eq!(charges["data"].as_array().map(Vec::len), Some(1), "the replay declined nothing anew");
-    assert_eq!((&charges["data"][0]["id"], &charges["data"][0]["status"]), (&first.at("/error/charge").into(), &"failed".into()));
+    assert_eq!(
+        (&charges["data"][0]["id"], &charges["data"][0]["status"]),
+        (&first.at("/error/charge").into(), &"failed".into())
+    );
     assert_eq!((world.fired(), world.count(), refused(world.ledger())), (vec![0], 0, vec![402, 402]));
     let path = format!("/v1/payment_intents/{intent}/confirm");
-    assert!(world.send("payment", &Ask::form(path, "payment_method=pm_card_visa")).await.bytes.is_empty(), "it is struck");
+    assert!(
+        world.send("payment", &Ask::form(path, "payment_method=pm_card_visa")).await.bytes.is_empty(),
+        "it is struck"
+    );
     assert_eq!((world.fired(), world.count()), (vec![1], 1));
 }
 
@@ -64,7 +73,11 @@ async fn a_key_is_for_the_parameters_and_the_endpoint_that_it_was_first_used_wit
     let first = world.send("payment", &charge("o1").key("k1")).await;
     let other = world.send("payment", &charge("o2").key("k1")).await;
     assert_eq!((other.status(), other.at("/error/type").as_str()), (Some(400), "idempotency_error"));
-    assert!(other.at("/error/message").starts_with("Keys for idempotent requests can only be used with the same parameters"));
+    assert!(
+        other
+            .at("/error/message")
+            .starts_with("Keys for idempotent requests can only be used with the same parameters")
+    );
     let body = String::from_utf8_lossy(charge("o1").body.as_bytes()).into_owned();
     let elsewhere = world.send("payment", &Ask::form("/v1/payment_intents", &body).key("k1")).await;
     assert_eq!((elsewhere.status(), elsewhere.at("/error/type").as_str()), (Some(400), "idempotency_error"));
@@ -79,7 +92,9 @@ async fn a_key_is_for_the_parameters_and_the_endpoint_that_it_was_first_used_wit
 #[tokio::test]
 async fn a_key_compares_parameters_as_they_are_read_not_as_they_are_written() {
     let world = World::with(&[]).await;
-    let charge = |rest: &str| Ask::form("/v1/charges", &format!("amount=500&currency=usd&customer=cus_42&{rest}")).key("k1");
+    let charge = |rest: &str| {
+        Ask::form("/v1/charges", &format!("amount=500&currency=usd&customer=cus_42&{rest}")).key("k1")
+    };
     let first = world.send("payment", &charge("metadata[order]=a%20b")).await;
     for same in ["metadata%5Border%5D=a+b", "metadata[order]=a%20b&"] {
         let again = world.send("payment", &charge(same)).await;
@@ -94,11 +109,18 @@ async fn a_replay_says_so_and_has_the_same_body_and_another_request_id() {
     let world = World::with(&[]).await;
     let first = world.send("payment", &charge("o1").key("k1")).await;
     let again = world.send("payment", &charge("o1").key("k1")).await;
-    assert_eq!((first.header("idempotent-replayed"), again.header("idempotent-replayed").as_deref()), (None, Some("true")));
+    assert_eq!(
+        (first.header("idempotent-replayed"), again.header("idempotent-replayed").as_deref()),
+        (None, Some("true"))
+    );
     assert_eq!(first.body(), again.body());
     assert_ne!(first.header("request-id"), again.header("request-id"));
     assert_eq!(again.header("idempotency-key").as_deref(), Some("k1"));
-    assert_eq!(again.header("original-request"), first.header("request-id"), "it names the request that was answered first");
+    assert_eq!(
+        again.header("original-request"),
+        first.header("request-id"),
+        "it names the request that was answered first"
+    );
 }
 
 #[tokio::test]
@@ -139,10 +161,16 @@ async fn keys_have_no_effect_on_reads_and_deletions() {
     world.send("payment", &Ask::get("/v1/charges").key("k1")).await;
     assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(200));
     assert_eq!(world.send("payment", &Ask::get("/v1/charges").key("k1")).await.status(), Some(200));
-    let begun = world.send("payment", &Ask::form("/v1/subscriptions", "customer=cus_42&items[0][price]=p").key("k2")).await;
+    let begun = world
+        .send("payment", &Ask::form("/v1/subscriptions", "customer=cus_42&items[0][price]=p").key("k2"))
+        .await;
     let path = format!("/v1/subscriptions/{}", begun.at("/id"));
     assert_eq!(world.send("payment", &Ask::delete(path.as_str()).key("k1")).await.status(), Some(200));
-    assert_eq!(world.send("payment", &Ask::delete(path.as_str()).key("k1")).await.status(), Some(404), "it is gone already");
+    assert_eq!(
+        world.send("payment", &Ask::delete(path.as_str()).key("k1")).await.status(),
+        Some(404),
+        "it is gone already"
+    );
     assert_eq!(world.count(), 3);
 }
 
@@ -163,7 +191,10 @@ async fn a_refused_key_is_told_as_any_other_error() {
         assert_eq!((seen.status(), seen.at("/error/type").as_str()), (Some(status), kind));
         let log = format!("https://dashboard.stripe.com/test/logs/{}?t=", seen.header("request-id").unwrap());
         assert!(seen.at("/error/request_log_url").starts_with(&log), "{seen:?}");
-        assert!(seen.body().starts_with(b"{\n  \"error\": {\n    \"") && usual.body().starts_with(b"{\n  \"error\": {\n    \""));
+        assert!(
+            seen.body().starts_with(b"{\n  \"error\": {\n    \"")
+                && usual.body().starts_with(b"{\n  \"error\": {\n    \"")
+        );
     }
 }
 
@@ -171,7 +202,12 @@ async fn a_refused_key_is_told_as_any_other_error() {
 async fn a_key_has_from_1_to_255_characters() {
     let world = World::with(&[]).await;
     for (key, status) in [("", 400), (&*"k".repeat(256), 400), (&*"k".repeat(255), 200), ("k", 200)] {
-        assert_eq!(world.send("payment", &charge("o1").key(key)).await.status(), Some(status), "{}", key.len());
+        assert_eq!(
+            world.send("payment", &charge("o1").key(key)).await.status(),
+            Some(status),
+            "{}",
+            key.len()
+        );
     }
     assert_eq!((world.count(), received(world.ledger()).len()), (2, 2));
 }

@@ -41,7 +41,11 @@ async fn a_number_a_list_a_span_or_every_attempt_is_struck() {
         ("#every", (1..=8).collect()),
         ("#9", vec![]),
     ] {
-        assert_eq!(struck(&[&format!("payment.charge{attempts} reply=drop")], 1).await, expected, "{attempts}");
+        assert_eq!(
+            struck(&[&format!("payment.charge{attempts} reply=drop")], 1).await,
+            expected,
+            "{attempts}"
+        );
     }
 }
 
@@ -52,7 +56,10 @@ async fn the_number_counts_the_attempts_that_fit_the_rest() {
     // Callers 2, 3, 1, 2, 3, 1, 2, 3.
     assert_eq!(struck(&["payment.charge#2 reply=drop caller=1"], 1).await, [6]);
     assert_eq!(struck(&["payment.charge#every reply=drop caller=3 where.order=even"], 1).await, [2, 8]);
-    assert_eq!(struck(&["payment.charge#every reply=drop where.amount=4999 where.customer=cus_42"], 1).await.len(), 8);
+    assert_eq!(
+        struck(&["payment.charge#every reply=drop where.amount=4999 where.customer=cus_42"], 1).await.len(),
+        8
+    );
     assert!(struck(&["payment.charge#every reply=drop where.metadata.order=none"], 1).await.is_empty());
 }
 
@@ -86,7 +93,12 @@ async fn chance_comes_from_the_seed() {
 
 #[tokio::test]
 async fn afterwards_it_is_told_what_fired_and_what_did_not() {
-    let world = World::with(&["payment.charge#2 reply=drop", "payment.refund reply=drop optional", "email.send reply=ok"]).await;
+    let world = World::with(&[
+        "payment.charge#2 reply=drop",
+        "payment.refund reply=drop optional",
+        "email.send reply=ok",
+    ])
+    .await;
     for _ in 0..3 {
         world.send("payment", &charge("o1")).await;
     }
@@ -114,13 +126,18 @@ async fn a_recipient_of_a_list_can_be_named() {
 
 #[tokio::test]
 async fn a_status_brings_its_own_headers_body_and_time_to_wait() {
-    let line = "payment.charge#1 reply={status: 503, retry_after: 7, headers: {X-Extra: a}, body: {error: busy}}";
+    let line =
+        "payment.charge#1 reply={status: 503, retry_after: 7, headers: {X-Extra: a}, body: {error: busy}}";
     let world = World::with(&[line, "payment.charge#2 reply={status: 202}"]).await;
     let seen = world.send("payment", &charge("o1")).await;
     assert_eq!((seen.status(), seen.header("retry-after").as_deref()), (Some(503), Some("7")));
     assert_eq!((seen.header("x-extra").as_deref(), seen.body()), (Some("a"), &b"{\"error\":\"busy\"}"[..]));
     let seen = world.send("payment", &charge("o2")).await;
-    assert_eq!((seen.status(), seen.at("/id")), (Some(202), world.effects()[1].id.clone()), "a success keeps the true body");
+    assert_eq!(
+        (seen.status(), seen.at("/id")),
+        (Some(202), world.effects()[1].id.clone()),
+        "a success keeps the true body"
+    );
 }
 
 #[tokio::test]
@@ -143,7 +160,8 @@ async fn a_fault_is_refused_behind_those_that_take_all_of_its_attempts_and_have_
 async fn about(order: &'static str, faults: &[&str], keys: Profile) -> World {
     let options = ServiceOptions { idempotency: Some(Idempotency::new(keys)), ..ServiceOptions::default() };
     let builder = MockServices::builder().service(Payment::default(), options);
-    let intended = Arc::new(move |facts: &EffectFacts| facts.fields.get("order") == Some(&Value::from(order)));
+    let intended =
+        Arc::new(move |facts: &EffectFacts| facts.fields.get("order") == Some(&Value::from(order)));
     World::start(builder.intended(intended), faults).await.unwrap()
 }
 
@@ -171,8 +189,16 @@ async fn a_replay_is_about_what_its_key_stands_for() {
         assert_eq!(world.send("payment", &ask).await.status(), Some(200));
     }
     let again = |order: &str| charge(order).header("Idempotency-Key", order);
-    assert_eq!(world.send("payment", &again("other")).await.status(), Some(200), "a replay that nobody intends");
-    assert_eq!(world.send("payment", &again("o1")).await.status(), None, "the second attempt that is intended");
+    assert_eq!(
+        world.send("payment", &again("other")).await.status(),
+        Some(200),
+        "a replay that nobody intends"
+    );
+    assert_eq!(
+        world.send("payment", &again("o1")).await.status(),
+        None,
+        "the second attempt that is intended"
+    );
     assert_eq!(world.fired(), [1]);
 }
 
@@ -181,7 +207,9 @@ async fn what_a_fault_keeps_back_stands_in_the_ledger() {
     let withheld = |world: &World| -> Vec<String> {
         let entries = world.ledger().entries().into_iter();
         let of = |event: Event<'static>| match event {
-            Event::Withheld { effect, fields, .. } => Some(format!("{effect} {}", fields.get("order").map(ToString::to_string)?)),
+            Event::Withheld { effect, fields, .. } => {
+                Some(format!("{effect} {}", fields.get("order").map(ToString::to_string)?))
+            }
             _ => None,
         };
         entries.filter_map(|entry| of(entry.event)).collect()
@@ -199,9 +227,14 @@ async fn what_a_fault_keeps_back_stands_in_the_ledger() {
 
 #[tokio::test]
 async fn a_write_that_changes_nothing_or_only_a_label_uses_no_fault_up() {
-    let faults = ["payment.upgrade#1 reply=drop", "deploy.deploy#2 reply=drop", "payment.no-change#2 reply={status: 500}"];
+    let faults = [
+        "payment.upgrade#1 reply=drop",
+        "deploy.deploy#2 reply=drop",
+        "payment.no-change#2 reply={status: 500}",
+    ];
     let world = World::with(&faults).await;
-    let begun = world.send("payment", &Ask::form("/v1/subscriptions", "customer=cus_1&items[0][price]=basic")).await;
+    let begun =
+        world.send("payment", &Ask::form("/v1/subscriptions", "customer=cus_1&items[0][price]=basic")).await;
     let (path, item) = (format!("/v1/subscriptions/{}", begun.at("/id")), begun.at("/items/data/0/id"));
     let update = |body: String| Ask::form(path.clone(), &body);
     for body in ["metadata[note]=x", "metadata[order]=o1", "cancel_at_period_end=true", ""] {
@@ -211,12 +244,18 @@ async fn a_write_that_changes_nothing_or_only_a_label_uses_no_fault_up() {
     assert_eq!(world.send("payment", &same).await.status(), Some(500), "the second that changes nothing");
     let upgrade = update(format!("items[0][id]={item}&items[0][price]=pro"));
     assert!(world.send("payment", &upgrade).await.bytes.is_empty(), "the fault was kept for the upgrade");
-    let deploy =
-        |version: &str| Ask::json("POST", "/deployments", &serde_json::json!({"environment": "production", "version": version}));
+    let deploy = |version: &str| {
+        Ask::json(
+            "POST",
+            "/deployments",
+            &serde_json::json!({"environment": "production", "version": version}),
+        )
+    };
     for (version, status) in [("v1", Some(201)), ("v1", Some(200)), ("v1", Some(200)), ("v2", None)] {
         assert_eq!(world.send("deploy", &deploy(version)).await.status(), status, "{version}");
     }
-    let operations: Vec<String> = received(world.ledger()).into_iter().map(|received| received.operation.into_owned()).collect();
+    let operations: Vec<String> =
+        received(world.ledger()).into_iter().map(|received| received.operation.into_owned()).collect();
     let expected = "payment.subscribe payment.relabel payment.relabel payment.amend payment.no-change payment.no-change \
                     payment.upgrade deploy.deploy deploy.no-change deploy.no-change deploy.deploy";
     assert_eq!(operations.join(" "), expected);

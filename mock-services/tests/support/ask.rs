@@ -37,7 +37,8 @@ impl Ask {
 
     /// A request whose body is JSON.
     pub(crate) fn json(method: &'static str, target: impl Into<String>, body: &serde_json::Value) -> Self {
-        Ask { method, target: target.into(), body: body.to_string(), ..Ask::default() }.header("Content-Type", "application/json")
+        Ask { method, target: target.into(), body: body.to_string(), ..Ask::default() }
+            .header("Content-Type", "application/json")
     }
 
     /// A message over SMTP.

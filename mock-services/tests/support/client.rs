@@ -46,7 +46,11 @@ impl Seen {
     }
 
     pub(crate) fn body(&self) -> &[u8] {
-        let at = self.bytes.windows(4).position(|window| window == b"\r\n\r\n").map_or(self.bytes.len(), |at| at + 4);
+        let at = self
+            .bytes
+            .windows(4)
+            .position(|window| window == b"\r\n\r\n")
+            .map_or(self.bytes.len(), |at| at + 4);
         &self.bytes[at..]
     }
 
@@ -66,7 +70,8 @@ impl Seen {
         }
         let has_head = self.bytes.windows(4).any(|window| window == b"\r\n\r\n");
         let length = self.header("content-length").and_then(|length| length.parse::<usize>().ok());
-        has_head && length.map_or(self.header("transfer-encoding").is_none(), |length| length == self.body().len())
+        has_head
+            && length.map_or(self.header("transfer-encoding").is_none(), |length| length == self.body().len())
     }
 }
 
@@ -135,7 +140,10 @@ fn base64(bytes: &[u8]) -> String {
     const SYMBOLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for group in bytes.chunks(3) {
-        let word = group.iter().enumerate().fold(0u32, |word, (place, byte)| word | u32::from(*byte) << (16 - 8 * place));
+        let word = group
+            .iter()
+            .enumerate()
+            .fold(0u32, |word, (place, byte)| word | u32::from(*byte) << (16 - 8 * place));
         for place in 0..4 {
             let symbol = char::from(SYMBOLS[(word >> (18 - 6 * place)) as usize & 63]);
             text.push(if place <= group.len() { symbol } else { '=' });

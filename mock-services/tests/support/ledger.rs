@@ -71,7 +71,11 @@ pub(crate) async fn until(ledger: &Ledger, like: impl Fn(&Event<'_>) -> bool) ->
 }
 
 /// Waits until the ledger has so many entries like this, and gives the last.
-pub(crate) async fn until_so_many(ledger: &Ledger, count: usize, like: impl Fn(&Event<'_>) -> bool) -> Event<'static> {
+pub(crate) async fn until_so_many(
+    ledger: &Ledger,
+    count: usize,
+    like: impl Fn(&Event<'_>) -> bool,
+) -> Event<'static> {
     let mut reader = ledger.reader();
     let mut have = 0;
     let come = async {

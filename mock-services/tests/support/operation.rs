@@ -25,7 +25,7 @@ pub(crate) enum Op {
     Put,
     Delete,
     Increment,
-    Ticket,
+    PendingReply,
     Notify,
 }
 
@@ -64,7 +64,7 @@ impl Op {
         Op::Put,
         Op::Delete,
         Op::Increment,
-        Op::Ticket,
+        Op::PendingReply,
         Op::Notify,
     ];
 
@@ -87,10 +87,22 @@ impl Op {
             Op::Put => records("records.put", 201, 1),
             Op::Delete => records("records.delete", 204, 0),
             Op::Increment => records("records.increment", 200, 1),
-            Op::Ticket => Facts { service: "tickets", name: "tickets.open", status: 201, effects: 1, again: 1, read: "/tickets" },
-            Op::Notify => {
-                Facts { service: "tickets", name: "tickets.notify", status: 202, effects: 4, again: 4, read: "/notices" }
-            }
+            Op::PendingReply => Facts {
+                service: "tickets",
+                name: "tickets.open",
+                status: 201,
+                effects: 1,
+                again: 1,
+                read: "/tickets",
+            },
+            Op::Notify => Facts {
+                service: "tickets",
+                name: "tickets.notify",
+                status: 202,
+                effects: 4,
+                again: 4,
+                read: "/notices",
+            },
         }
     }
 
@@ -109,8 +121,7 @@ impl Op {
         match self {
             Op::Charge => charge("ord_1"),
             Op::Intent => {
-                let body =
-                    "amount=4999&currency=usd&customer=cus_42&confirm=true&payment_method=pm_card_visa&metadata[order]=ord_1";
+                let body = "amount=4999&currency=usd&customer=cus_42&confirm=true&payment_method=pm_card_visa&metadata[order]=ord_1";
                 Ask::form("/v1/payment_intents", body)
             }
             Op::Confirm => {
@@ -123,18 +134,26 @@ impl Op {
                 Ask::form("/v1/refunds", &format!("charge={charge}&amount=1000"))
             }
             Op::Capture => {
-                let held = made(Ask::form("/v1/charges", "amount=4999&currency=usd&customer=cus_42&capture=false")).await;
+                let held =
+                    made(Ask::form("/v1/charges", "amount=4999&currency=usd&customer=cus_42&capture=false"))
+                        .await;
                 Ask::form(format!("/v1/charges/{}/capture", held.at("/id")), "")
             }
             Op::Subscribe => subscribe(),
             Op::Upgrade => {
                 let begun = made(subscribe()).await;
                 let (id, item) = (begun.at("/id"), begun.at("/items/data/0/id"));
-                Ask::form(format!("/v1/subscriptions/{id}"), &format!("items[0][id]={item}&items[0][price]=price_pro"))
+                Ask::form(
+                    format!("/v1/subscriptions/{id}"),
+                    &format!("items[0][id]={item}&items[0][price]=price_pro"),
+                )
             }
-            Op::Unsubscribe => Ask::delete(format!("/v1/subscriptions/{}", made(subscribe()).await.at("/id"))),
+            Op::Unsubscribe => {
+                Ask::delete(format!("/v1/subscriptions/{}", made(subscribe()).await.at("/id")))
+            }
             Op::Resend => {
-                let mail = json!({"from": "shop@shop.example", "to": FOUR, "subject": "Hello", "text": "Hello"});
+                let mail =
+                    json!({"from": "shop@shop.example", "to": FOUR, "subject": "Hello", "text": "Hello"});
                 Ask::json("POST", "/emails", &mail)
             }
             Op::Batch => {
@@ -152,14 +171,20 @@ impl Op {
                 let body = json!({"ref": "v2", "environment": "production", "required_contexts": []});
                 Ask::json("POST", "/repos/acme/shop/deployments", &body)
             }
-            Op::Plain => Ask::json("POST", "/deployments", &json!({"environment": "production", "version": "v2"})),
+            Op::Plain => {
+                Ask::json("POST", "/deployments", &json!({"environment": "production", "version": "v2"}))
+            }
             Op::Put => put("stock", 1),
             Op::Delete => {
                 made(put("stock", 1)).await;
                 Ask::delete("/records/stock")
             }
             Op::Increment => Ask::json("POST", "/counters/visits/increment", &json!({"by": 2})),
-            Op::Ticket => Ask::json("POST", "/tickets", &json!({"customer": "cus_42", "subject": "Late", "order": "ord_1"})),
+            Op::PendingReply => Ask::json(
+                "POST",
+                "/tickets",
+                &json!({"customer": "cus_42", "subject": "Late", "order": "ord_1"}),
+            ),
             Op::Notify => Ask::json("POST", "/notices", &json!({"recipients": FOUR, "subject": "Late"})),
         }
     }
@@ -193,7 +218,11 @@ pub(crate) fn put(key: &str, value: i64) -> Ask {
 
 /// A mail to these.
 pub(crate) fn mail(to: &[&str]) -> Ask {
-    Ask::json("POST", "/emails", &json!({"from": "shop@shop.example", "to": to, "subject": "Hello", "text": "Hello"}))
+    Ask::json(
+        "POST",
+        "/emails",
+        &json!({"from": "shop@shop.example", "to": to, "subject": "Hello", "text": "Hello"}),
+    )
 }
 
 /// A deployment over the plain API.

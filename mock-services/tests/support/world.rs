@@ -56,7 +56,8 @@ pub(crate) fn tickets() -> Custom {
     Custom::from_source(&Source::new("tickets.yaml", TICKETS)).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// The fault of a line: `payment.charge#1 commit=now reply=drop`. Whether it can be is asked when it is armed.
+/// The fault of a line: `payment.charge#1 commit=now reply=drop`. Whether it can be is asked when it is
+/// armed.
 pub(crate) fn fault(line: &str) -> Fault {
     let on = line.split(['#', ' ']).next().unwrap_or_default().to_owned();
     // An operation that can do everything, so that only the line itself is read here.
@@ -99,7 +100,9 @@ impl World {
     pub(crate) async fn send_as(&self, caller: u32, service: &str, ask: &Ask) -> Seen {
         let secret = ask.secret.as_deref().unwrap_or_else(|| self.services.key(service).unwrap_or_default());
         match &ask.mail {
-            Some(mail) => client::smtp(self.services.smtp_address(service, caller).unwrap(), secret, mail).await,
+            Some(mail) => {
+                client::smtp(self.services.smtp_address(service, caller).unwrap(), secret, mail).await
+            }
             None => client::http(self.services.address(service, caller).unwrap(), secret, ask).await,
         }
     }

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use mock_services::idempotency::{Idempotency, Profile};
-use mock_services::ledger::{AtDoor, Event};
+use mock_services::ledger::{BarrierEvent, Event};
 use mock_services::records::Records;
-use mock_services::{DoorOptions, MockServices, ServiceOptions};
+use mock_services::{BarrierOptions, MockServices, ServiceOptions};
 use tokio::sync::Barrier;
 
 use crate::common::line::header;
 use crate::common::{
-    End, Line, Seen, attempts, commits, connected, entry, events, faults, get, increment, must, put, records, started, until,
+    End, Line, Seen, attempts, commits, connected, entry, events, faults, get, increment, must, put, records,
+    started, until,
 };
 
 /// Opens one connection for each caller; all send their request at the same moment. Gives what each saw.
@@ -68,11 +69,16 @@ async fn a_request_without_the_minted_key_is_no_attempt_and_uses_no_fault_up() {
     for request in &wrong {
         let seen = line.ask(request.as_bytes()).await;
         let body = String::from_utf8(seen.body).unwrap();
-        assert_eq!((seen.status, header(&seen.head, "content-type")), (401, Some("application/problem+json")), "{request}");
+        assert_eq!(
+            (seen.status, header(&seen.head, "content-type")),
+            (401, Some("application/problem+json")),
+            "{request}"
+        );
         assert!(body.contains("The key is missing or not known."), "{body}");
     }
     assert!(attempts(&services).is_empty() && services.fired()[0].seen == 0);
-    let refused = events(&services).iter().filter(|event| matches!(event, Event::Refused { status: 401, .. })).count();
+    let refused =
+        events(&services).iter().filter(|event| matches!(event, Event::Refused { status: 401, .. })).count();
     assert_eq!(refused, wrong.len());
     line.send(right.as_bytes()).await;
     assert_eq!(line.rest().await, (Vec::new(), End::Fin), "the fault strikes the first that is accepted");
@@ -84,7 +90,10 @@ async fn services_that_take_any_key_still_want_one() {
     let services = started(records(&[]).any_key()).await;
     let right = String::from_utf8(put(&services, "a")).unwrap();
     let mut line = connected(&services, 1).await;
-    assert_eq!(line.ask(right.replace(services.key("records").unwrap(), "anything").as_bytes()).await.status, 201);
+    assert_eq!(
+        line.ask(right.replace(services.key("records").unwrap(), "anything").as_bytes()).await.status,
+        201
+    );
     assert_eq!(line.ask(right.replace("Authorization: Bearer", "X-Other:").as_bytes()).await.status, 401);
 }
 
@@ -97,7 +106,8 @@ async fn the_first_of_sixty_four_callers_at_once_is_struck_and_no_other() {
     let struck = services.fired().remove(0);
     assert_eq!((struck.seen, struck.attempts), (64, vec![1]));
     assert_eq!(commits(&services).len(), 64);
-    let mut values: Vec<_> = seen.into_iter().flatten().map(|seen| String::from_utf8(seen.body).unwrap()).collect();
+    let mut values: Vec<_> =
+        seen.into_iter().flatten().map(|seen| String::from_utf8(seen.body).unwrap()).collect();
     values.sort_unstable();
     values.dedup();
     assert_eq!(values.len(), 63, "no two were told the same");
@@ -105,33 +115,48 @@ async fn the_first_of_sixty_four_callers_at_once_is_struck_and_no_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_key_from_sixteen_callers_at_once_is_one_effect() {
-    let options = ServiceOptions { idempotency: Some(Idempotency::new(Profile::Stripe)), ..ServiceOptions::default() };
+    let options =
+        ServiceOptions { idempotency: Some(Idempotency::new(Profile::Stripe)), ..ServiceOptions::default() };
     let services = started(MockServices::builder().callers(16).service(Records::default(), options)).await;
     let seen = all_at_once(&services, 16, &increment(&services, "c", &["Idempotency-Key: once"])).await;
-    assert!(seen.iter().flatten().all(|seen| seen.status == 200 && seen.body == b"{\"counter\":\"c\",\"value\":1}"));
-    let replays = seen.iter().flatten().filter(|seen| header(&seen.head, "idempotent-replayed") == Some("true")).count();
+    assert!(
+        seen.iter()
+            .flatten()
+            .all(|seen| seen.status == 200 && seen.body == b"{\"counter\":\"c\",\"value\":1}")
+    );
+    let replays = seen
+        .iter()
+        .flatten()
+        .filter(|seen| header(&seen.head, "idempotent-replayed") == Some("true"))
+        .count();
     assert_eq!((seen.iter().flatten().count(), replays), (16, 15));
     assert_eq!((commits(&services), attempts(&services).len()), (vec![1], 16));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixteen_callers_wait_at_the_door_until_the_last_has_come() {
-    let services = started(records(&[]).callers(16).door(DoorOptions::default())).await;
+    let services = started(records(&[]).callers(16).door(BarrierOptions::default())).await;
     let seen = all_at_once(&services, 16, &increment(&services, "c", &[])).await;
     assert!(seen.iter().flatten().all(|seen| seen.status == 200) && seen.iter().flatten().count() == 16);
     let events = events(&services);
-    let last_held = events.iter().rposition(|event| matches!(event, Event::Door { what: AtDoor::Held, .. })).unwrap();
-    let first_in = events.iter().position(|event| matches!(event, Event::Door { what: AtDoor::Admitted, .. })).unwrap();
+    let last_held = events
+        .iter()
+        .rposition(|event| matches!(event, Event::Door { what: BarrierEvent::Held, .. }))
+        .unwrap();
+    let first_in = events
+        .iter()
+        .position(|event| matches!(event, Event::Door { what: BarrierEvent::Admitted, .. }))
+        .unwrap();
     let first_received = events.iter().position(|event| matches!(event, Event::Received(_))).unwrap();
     assert!(last_held < first_in && first_in < first_received);
-    for what in [AtDoor::Held, AtDoor::Admitted] {
+    for what in [BarrierEvent::Held, BarrierEvent::Admitted] {
         let mut callers: Vec<u32> = events.iter().filter_map(|event| at_door(event, what)).collect();
         callers.sort_unstable();
         assert_eq!(callers, (1..=16).collect::<Vec<_>>(), "{what:?}");
     }
 }
 
-fn at_door(event: &Event<'static>, wanted: AtDoor) -> Option<u32> {
+fn at_door(event: &Event<'static>, wanted: BarrierEvent) -> Option<u32> {
     match event {
         Event::Door { caller, what } if *what == wanted => Some(*caller),
         _ => None,
@@ -140,32 +165,36 @@ fn at_door(event: &Event<'static>, wanted: AtDoor) -> Option<u32> {
 
 #[tokio::test]
 async fn one_who_leaves_at_the_door_made_no_attempt_and_one_who_ended_is_not_waited_for() {
-    let services = started(records(&["records.increment#1 commit=now reply=drop"]).callers(3).door(DoorOptions::default())).await;
+    let services = started(
+        records(&["records.increment#1 commit=now reply=drop"]).callers(3).door(BarrierOptions::default()),
+    )
+    .await;
     let (mut one, mut two) = (connected(&services, 1).await, connected(&services, 2).await);
     one.send(&increment(&services, "c", &[])).await;
     two.send(&increment(&services, "c", &[])).await;
-    until(&services, 2, |event| at_door(event, AtDoor::Held).is_some()).await;
+    until(&services, 2, |event| at_door(event, BarrierEvent::Held).is_some()).await;
     drop(one);
-    assert_eq!(entry(&services, |event| at_door(event, AtDoor::GaveUp)).await, 1);
+    assert_eq!(entry(&services, |event| at_door(event, BarrierEvent::GaveUp)).await, 1);
     assert!(attempts(&services).is_empty() && services.fired()[0].seen == 0);
     services.caller_ended(1);
     services.caller_ended(3);
     assert_eq!(two.rest().await, (Vec::new(), End::Fin));
     assert_eq!((attempts(&services), services.fired().remove(0).attempts), (vec![1], vec![1]));
-    assert_eq!(entry(&services, |event| at_door(event, AtDoor::Absent)).await, 3);
+    assert_eq!(entry(&services, |event| at_door(event, BarrierEvent::Absent)).await, 3);
 }
 
-/// Everything happens in one thread, so that the door opens before the service can have noticed that the client closed its connection.
+/// Everything happens in one thread, so that the door opens before the service can have noticed that the
+/// client closed its connection.
 #[tokio::test]
 async fn a_client_that_closed_its_connection_just_before_the_door_opens_has_no_effect() {
     for _ in 0..20 {
-        let services = started(records(&[]).callers(2).door(DoorOptions::default())).await;
+        let services = started(records(&[]).callers(2).door(BarrierOptions::default())).await;
         let mut one = connected(&services, 1).await;
         one.send(&increment(&services, "c", &[])).await;
-        until(&services, 1, |event| at_door(event, AtDoor::Held).is_some()).await;
+        until(&services, 1, |event| at_door(event, BarrierEvent::Held).is_some()).await;
         drop(one.stream.into_std().unwrap());
         services.caller_ended(2);
-        assert_eq!(entry(&services, |event| at_door(event, AtDoor::GaveUp)).await, 1);
+        assert_eq!(entry(&services, |event| at_door(event, BarrierEvent::GaveUp)).await, 1);
         assert!(attempts(&services).is_empty() && commits(&services).is_empty());
     }
 }

@@ -87,8 +87,13 @@ async fn truncate_declares_a_length_that_it_does_not_keep() {
     let declared: usize = header(head, "content-length").unwrap().parse().unwrap();
     assert_eq!(body.len(), declared / 2);
     assert!(body.starts_with("{\"key\":\"a\""), "{body}");
-    let expected =
-        Replied { attempt: 1, reply: "truncate".to_owned(), status: Some(201), bytes: text.len() as u64, whole: false };
+    let expected = Replied {
+        attempt: 1,
+        reply: "truncate".to_owned(),
+        status: Some(201),
+        bytes: text.len() as u64,
+        whole: false,
+    };
     assert_eq!(replied(&services, 1).await, expected);
     drop(line);
     assert_eq!(closed_by(&services).await, ClosedBy::Service);
@@ -128,8 +133,13 @@ async fn garble_is_the_right_status_and_a_body_that_does_not_parse() {
 async fn drip_sends_the_head_at_once_and_the_body_piece_by_piece() {
     let (services, mut line) = struck("{drip: 200ms}").await;
     let first = line.piece().await;
-    assert!(first.starts_with(b"HTTP/1.1 201 Created\r\n") && first.ends_with(b"\r\n\r\n"), "{}", first.escape_ascii());
-    let declared: usize = header(std::str::from_utf8(&first).unwrap(), "content-length").unwrap().parse().unwrap();
+    assert!(
+        first.starts_with(b"HTTP/1.1 201 Created\r\n") && first.ends_with(b"\r\n\r\n"),
+        "{}",
+        first.escape_ascii()
+    );
+    let declared: usize =
+        header(std::str::from_utf8(&first).unwrap(), "content-length").unwrap().parse().unwrap();
     let (mut body, mut pieces) = (Vec::new(), 0);
     while body.len() < declared {
         body.extend(line.piece().await);
@@ -188,8 +198,15 @@ async fn a_status_comes_over_a_line_that_stays_as_it_is() {
 
 #[tokio::test]
 async fn only_the_connection_that_carried_the_faulted_request_is_touched() {
-    for reply in ["drop", "reset", "truncate", "{truncate: chunked}", "{hang: {release: 30ms}}", "{drip: 30ms}", "{delay: 30ms}"]
-    {
+    for reply in [
+        "drop",
+        "reset",
+        "truncate",
+        "{truncate: chunked}",
+        "{hang: {release: 30ms}}",
+        "{drip: 30ms}",
+        "{delay: 30ms}",
+    ] {
         let services = started(records(&[&format!("records.put#2 commit=now reply={reply}")])).await;
         let (mut other, mut faulted) = (connected(&services, 1).await, connected(&services, 1).await);
         assert_eq!(other.ask(&put(&services, "a")).await.status, 201);
@@ -248,8 +265,10 @@ async fn the_ledger_says_who_ended_a_silence() {
         drop(line);
         assert_eq!(entry(&services, told).await, (None, Some(SilenceEnd::Caller)), "{reply}");
     }
-    let services =
-        started(records(&["records.put#1 reply={hang: until-timeout}"]).longest_silence(Duration::from_millis(10))).await;
+    let services = started(
+        records(&["records.put#1 reply={hang: until-timeout}"]).longest_silence(Duration::from_millis(10)),
+    )
+    .await;
     let mut line = connected(&services, 1).await;
     line.send(&put(&services, "a")).await;
     assert_eq!(entry(&services, told).await, (None, Some(SilenceEnd::Limit)));

@@ -14,14 +14,18 @@ async fn several_requests_go_over_one_connection() {
         assert_eq!((seen.status, header(&seen.head, "connection")), (201, Some("keep-alive")));
     }
     drop(line);
-    let by = entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
+    let by =
+        entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
     assert_eq!((by, attempts(&services).len()), (ClosedBy::Caller, 5));
 }
 
 #[tokio::test]
 async fn pipelined_requests_are_answered_in_order_even_behind_a_late_one() {
-    let services =
-        started(records(&["records.put#2 commit=now reply={delay: 60ms}", "records.put#3 commit=now reply={drip: 20ms}"])).await;
+    let services = started(records(&[
+        "records.put#2 commit=now reply={delay: 60ms}",
+        "records.put#3 commit=now reply={drip: 20ms}",
+    ]))
+    .await;
     let mut line = connected(&services, 1).await;
     let all: Vec<u8> = (0..5).flat_map(|number| put(&services, &format!("k{number}"))).collect();
     line.send(&all).await;
@@ -106,7 +110,10 @@ async fn an_old_client_gets_one_answer_and_a_fin() {
     assert_eq!(line.rest().await, (Vec::new(), End::Fin));
     let mut line = connected(&services, 1).await;
     for _ in 0..2 {
-        assert_eq!(header(&line.ask(&old(&["Connection: keep-alive"])).await.head, "connection"), Some("keep-alive"));
+        assert_eq!(
+            header(&line.ask(&old(&["Connection: keep-alive"])).await.head, "connection"),
+            Some("keep-alive")
+        );
     }
 }
 
@@ -118,7 +125,8 @@ async fn a_caller_that_asks_for_it_gets_one_answer_and_a_fin() {
     assert_eq!((seen.status, header(&seen.head, "connection")), (200, Some("close")));
     assert_eq!(line.rest().await, (Vec::new(), End::Fin));
     drop(line);
-    let by = entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
+    let by =
+        entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
     assert_eq!(by, ClosedBy::Service);
 }
 
@@ -129,7 +137,10 @@ async fn a_reply_that_the_caller_did_not_take_is_corrected_in_the_ledger() {
     let mut line = connected(&services, 1).await;
     let body = format!("{{\"value\":\"{}\"}}", "x".repeat(250_000));
     for number in 0..RECORDS {
-        assert_eq!(line.ask(&request(&services, "PUT", &format!("/records/{number}"), &[], &body)).await.status, 201);
+        assert_eq!(
+            line.ask(&request(&services, "PUT", &format!("/records/{number}"), &[], &body)).await.status,
+            201
+        );
     }
     // All of them together are more than the buffers between both ends can hold.
     let mut line = connected(&services, 1).await;
@@ -140,6 +151,8 @@ async fn a_reply_that_the_caller_did_not_take_is_corrected_in_the_ledger() {
     });
     let promised = promised.await;
     drop(line);
-    let taken = entry(&services, |event| if let Event::Unsent { bytes, .. } = event { Some(*bytes) } else { None }).await;
+    let taken =
+        entry(&services, |event| if let Event::Unsent { bytes, .. } = event { Some(*bytes) } else { None })
+            .await;
     assert!(taken < promised, "{taken} of {promised}");
 }

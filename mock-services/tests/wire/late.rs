@@ -1,4 +1,5 @@
-//! After the end of a trial: its ports stay bound, what was going on is counted, and what comes too late is recorded and refused.
+//! After the end of a trial: its ports stay bound, what was going on is counted, and what comes too late is
+//! recorded and refused.
 
 use mock_services::ledger::{Event, LATE_REQUEST, Ledger, LedgerFile, read_ledgers};
 use mock_services::service::Fields;
@@ -11,7 +12,9 @@ fn late(services: &MockServices) -> Vec<(String, String)> {
     let text = |fields: &Fields, name: &str| fields.get(name).map(ToString::to_string).unwrap_or_default();
     let entries = services.ledger().entries();
     let of_entry = |event: &Event<'static>| match event {
-        Event::Noted { name, fields, .. } if name == LATE_REQUEST => Some((text(fields, "kind"), text(fields, "operation"))),
+        Event::Noted { name, fields, .. } if name == LATE_REQUEST => {
+            Some((text(fields, "kind"), text(fields, "operation")))
+        }
         _ => None,
     };
     entries.iter().filter_map(|entry| of_entry(&entry.event)).collect()
@@ -23,12 +26,22 @@ async fn a_late_request_is_recorded_refused_and_changes_nothing() {
     assert_eq!(connected(&services, 1).await.ask(&put(&services, "a")).await.status, 201);
     services.retire().await;
     services.ledger().close();
-    for request in [put(&services, "b"), get(&services, "a"), b"GET /records/a HTTP/1.1\r\nHost: x\r\n\r\n".to_vec()] {
+    for request in
+        [put(&services, "b"), get(&services, "a"), b"GET /records/a HTTP/1.1\r\nHost: x\r\n\r\n".to_vec()]
+    {
         assert_eq!(connected(&services, 1).await.ask(&request).await.status, 503);
     }
     let named = |kind: &str, operation: &str| (kind.to_owned(), operation.to_owned());
-    assert_eq!(late(&services), [named("write", "records.put"), named("read", "records.get"), named("refused", "")]);
-    let commits = services.ledger().entries().iter().filter(|entry| matches!(entry.event, Event::Committed { .. })).count();
+    assert_eq!(
+        late(&services),
+        [named("write", "records.put"), named("read", "records.get"), named("refused", "")]
+    );
+    let commits = services
+        .ledger()
+        .entries()
+        .iter()
+        .filter(|entry| matches!(entry.event, Event::Committed { .. }))
+        .count();
     assert_eq!(commits, 1);
 }
 
@@ -43,14 +56,21 @@ async fn the_ledger_in_the_file_is_closed_again_behind_each_late_request() {
     ledger.close();
     let read = || {
         file.flush().unwrap();
-        read_ledgers(std::io::BufReader::new(std::fs::File::open(&path).unwrap())).unwrap().remove("t").unwrap()
+        read_ledgers(std::io::BufReader::new(std::fs::File::open(&path).unwrap()))
+            .unwrap()
+            .remove("t")
+            .unwrap()
     };
     let before = read();
     for count in 1..=3 {
         connected(&services, 1).await.ask(&put(&services, "b")).await;
         let saved = read();
         assert_eq!(saved.torn, None);
-        assert_eq!(saved.entries.len(), before.entries.len() + 2 * count, "a note and another closing entry each");
+        assert_eq!(
+            saved.entries.len(),
+            before.entries.len() + 2 * count,
+            "a note and another closing entry each"
+        );
         assert_eq!(saved.entries, ledger.entries());
         assert_ne!(saved.seal, before.seal);
     }
@@ -89,7 +109,10 @@ async fn a_request_on_its_way_when_an_idle_connection_is_closed_is_still_recorde
     services.ledger().close();
     // The client has not yet seen that the connection was closed.
     idle.send(&put(&services, "b")).await;
-    entry(&services, |event| matches!(event, Event::Noted { name, .. } if name == LATE_REQUEST).then_some(())).await;
+    entry(&services, |event| {
+        matches!(event, Event::Noted { name, .. } if name == LATE_REQUEST).then_some(())
+    })
+    .await;
     assert_eq!(late(&services), [("write".to_owned(), "records.put".to_owned())]);
 }
 

@@ -6,7 +6,8 @@ use tokio::io::AsyncReadExt;
 
 use crate::common::ledger::replied;
 use crate::common::{
-    Line, attempts, commits, connected, entry, events, increment, must, put, records, replies, request, started,
+    Line, attempts, commits, connected, entry, events, increment, must, put, records, replies, request,
+    started,
 };
 
 /// Holds the first put at a moment.
@@ -16,12 +17,15 @@ async fn held_at(kind: MomentKind) -> (MockServices, Line, Held) {
     let mut line = connected(&services, 1).await;
     line.send(&put(&services, "a")).await;
     let held = must(listener.recv()).await.unwrap();
-    assert_eq!((held.moment.kind, held.moment.operation.as_str(), held.moment.attempt), (kind, "records.put", 1));
+    assert_eq!(
+        (held.moment.kind, held.moment.operation.as_str(), held.moment.attempt),
+        (kind, "records.put", 1)
+    );
     (services, line, held)
 }
 
-/// Brings a second put to where the service stands still. It asks to be told to go on and does not wait for that: when it has been
-/// told, it has been read.
+/// Brings a second put to where the service stands still. It asks to be told to go on and does not wait for
+/// that: when it has been told, it has been read.
 async fn second_put(services: &MockServices) -> Line {
     let mut line = connected(services, 1).await;
     let put = String::from_utf8(put(services, "b")).unwrap();
@@ -74,12 +78,15 @@ async fn what_a_caller_asked_for_is_done_even_if_it_dies_while_the_service_stand
     for kind in [MomentKind::Received, MomentKind::Committed, MomentKind::BeforeReply] {
         let (services, line, held) = held_at(kind).await;
         drop(line);
-        // Another caller's line shows that the first one's end has come through: both ends are read in the order in which they came.
+        // Another caller's line shows that the first one's end has come through: both ends are read in the
+        // order in which they came.
         drop(second_put(&services).await);
         drop(held);
         let told = replied(&services, 1).await;
         assert_eq!((told.bytes, told.whole, told.status), (0, false, None), "{kind:?}");
-        let by = entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
+        let by =
+            entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None })
+                .await;
         assert_eq!(by, ClosedBy::Caller, "{kind:?}");
         assert_eq!(commits(&services)[0], 1, "{kind:?}");
     }
@@ -99,7 +106,10 @@ async fn many_at_once_are_held_one_after_the_other() {
         for _ in 0..16 {
             let held = must(listener.recv()).await.unwrap();
             let (before, counted) = (attempts(&services).len(), commits(&services).len());
-            assert!(listener.try_recv().is_err(), "{kind:?}: nobody else comes to a moment while one is held");
+            assert!(
+                listener.try_recv().is_err(),
+                "{kind:?}: nobody else comes to a moment while one is held"
+            );
             for _ in 0..20 {
                 tokio::task::yield_now().await;
             }
@@ -113,7 +123,8 @@ async fn many_at_once_are_held_one_after_the_other() {
     }
 }
 
-/// Sends one put and holds it before the last byte of its reply, with everything else already read by the caller: so many bytes.
+/// Sends one put and holds it before the last byte of its reply, with everything else already read by the
+/// caller: so many bytes.
 async fn held_before_the_last_byte(reply: &str) -> (MockServices, Line, Listener, Held, usize) {
     let services = started(records(&[&format!("records.put#1 commit=now reply={reply}")])).await;
     let mut last = services.listen("records", MomentKind::LastByte).unwrap();
@@ -134,15 +145,25 @@ async fn held_before_the_last_byte(reply: &str) -> (MockServices, Line, Listener
 
 #[tokio::test]
 async fn before_the_last_byte_all_others_have_come_and_the_reply_is_not_written_down() {
-    for reply in ["ok", "garble", "{delay: 20ms}", "{drip: 20ms}", "{status: 503, retry_after: 2}", "truncate"] {
+    for reply in
+        ["ok", "garble", "{delay: 20ms}", "{drip: 20ms}", "{status: 503, retry_after: 2}", "truncate"]
+    {
         let (services, mut line, mut after, held, count) = held_before_the_last_byte(reply).await;
         assert_eq!(replies(&services).len(), 0, "{reply}");
         drop(held);
         let held = must(after.recv()).await.unwrap();
-        assert_eq!((held.moment.kind, held.moment.attempt, held.moment.sent), (MomentKind::AfterReply, 1, true), "{reply}");
+        assert_eq!(
+            (held.moment.kind, held.moment.attempt, held.moment.sent),
+            (MomentKind::AfterReply, 1, true),
+            "{reply}"
+        );
         // Written down before the last byte left, and that byte has come.
         let told = replies(&services);
-        assert_eq!((told.len(), told[0].bytes, told[0].whole), (1, count as u64 + 1, reply != "truncate"), "{reply}");
+        assert_eq!(
+            (told.len(), told[0].bytes, told[0].whole),
+            (1, count as u64 + 1, reply != "truncate"),
+            "{reply}"
+        );
         assert_eq!(must(line.stream.read(&mut [0; 8])).await.unwrap(), 1, "{reply}");
         drop(held);
     }
@@ -188,7 +209,9 @@ async fn a_reply_without_bytes_has_no_last_one() {
 
 /// One increment under a fault; its caller leaves without an answer, and that has been noticed.
 async fn left_behind(commit: &str) -> MockServices {
-    let services = started(records(&[&format!("records.increment#1 commit={commit} reply={{hang: {{release: 10m}}}}")])).await;
+    let services =
+        started(records(&[&format!("records.increment#1 commit={commit} reply={{hang: {{release: 10m}}}}")]))
+            .await;
     let mut line = connected(&services, 1).await;
     line.send(&increment(&services, "c", &[])).await;
     entry(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;

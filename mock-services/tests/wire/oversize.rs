@@ -30,7 +30,8 @@ async fn a_caller_that_closes_the_connection_before_the_end_had_a_part_of_it_and
     line.send(&put(&services, "a")).await;
     line.answer_to_head().await;
     drop(line);
-    let by = entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
+    let by =
+        entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
     assert_eq!(by, ClosedBy::Caller);
     let reply = replied(&services, 1).await;
     assert_eq!((reply.reply.as_str(), reply.whole, reply.status), ("oversize", false, Some(201)));

@@ -1,4 +1,5 @@
-//! The same faults over SMTP, on the answer to a message: the `250` is lost, and the message is delivered all the same.
+//! The same faults over SMTP, on the answer to a message: the `250` is lost, and the message is delivered all
+//! the same.
 
 use mock_services::MockServices;
 use mock_services::ledger::{ClosedBy, Event};
@@ -177,7 +178,8 @@ fn base64(text: &str) -> String {
     const SYMBOLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut encoded = String::new();
     for group in text.as_bytes().chunks(3) {
-        let word = group.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
+        let word =
+            group.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
         for place in 0..4 {
             let symbol = SYMBOLS[(word >> (18 - 6 * place)) as usize & 63];
             encoded.push(if place <= group.len() { char::from(symbol) } else { '=' });
@@ -190,7 +192,11 @@ fn base64(text: &str) -> String {
 async fn an_oversized_reply_is_one_of_many_lines() {
     let (services, mut line) = struck("{oversize: 100KB}").await;
     let answer = reply(&mut line).await;
-    assert!(answer.len() >= 100_000 && answer.lines().all(|line| line.starts_with("250")), "{}", answer.len());
+    assert!(
+        answer.len() >= 100_000 && answer.lines().all(|line| line.starts_with("250")),
+        "{}",
+        answer.len()
+    );
     assert!(answer.lines().last().unwrap().starts_with("250 2.0.0 Ok: queued as "));
     let told = replied(&services, 1).await;
     assert_eq!((told.whole, told.bytes), (true, answer.len() as u64));

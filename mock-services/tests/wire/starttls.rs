@@ -69,7 +69,10 @@ async fn a_mail_is_taken_over_tls_from_the_first_byte_and_tls_is_not_offered_twi
     hand_over(&mut line).await;
     until(&mut line, "250 ").await;
     let entries = services.ledger().entries();
-    assert!(entries.iter().any(|entry| matches!(entry.event, mock_services::ledger::Event::Committed { .. })), "{entries:?}");
+    assert!(
+        entries.iter().any(|entry| matches!(entry.event, mock_services::ledger::Event::Committed { .. })),
+        "{entries:?}"
+    );
 }
 
 async fn hand_over(line: &mut TlsStream<TcpStream>) {
@@ -115,7 +118,9 @@ async fn refusals(services: &mock_services::MockServices, count: usize) -> Vec<(
     let mut found = Vec::new();
     while found.len() < count {
         found.extend(must(reader.grown()).await.into_iter().filter_map(|entry| match entry.event {
-            Event::Refused { method, reason, .. } => Some((method.into_owned(), reason.unwrap_or_default().into_owned())),
+            Event::Refused { method, reason, .. } => {
+                Some((method.into_owned(), reason.unwrap_or_default().into_owned()))
+            }
             _ => None,
         }));
     }
@@ -136,7 +141,8 @@ async fn distrusting(line: TcpStream) {
 #[tokio::test]
 async fn a_handshake_that_fails_is_written_down_with_its_reason() {
     let services = started(email(&[])).await;
-    let (plain, tls) = (services.smtp_address("email", 1).unwrap(), services.smtps_address("email", 1).unwrap());
+    let (plain, tls) =
+        (services.smtp_address("email", 1).unwrap(), services.smtps_address("email", 1).unwrap());
     distrusting(TcpStream::connect(tls).await.unwrap()).await;
     let mut spoken = TcpStream::connect(tls).await.unwrap();
     spoken.write_all(b"EHLO shop.example\r\n").await.unwrap();
@@ -152,14 +158,20 @@ async fn a_handshake_that_fails_is_written_down_with_its_reason() {
         "began TLS on the port that begins in plain text",
         "closed the connection during the handshake or right after it",
     ] {
-        assert!(told.iter().any(|(method, reason)| method == "TLS" && reason.contains(part)), "{part} in {told:?}");
+        assert!(
+            told.iter().any(|(method, reason)| method == "TLS" && reason.contains(part)),
+            "{part} in {told:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_client_that_does_not_log_in_or_with_a_wrong_password_is_written_down_without_its_password() {
-    let services =
-        started(mock_services::MockServices::builder().service(mock_services::email::Email::default(), Default::default())).await;
+    let services = started(
+        mock_services::MockServices::builder()
+            .service(mock_services::email::Email::default(), Default::default()),
+    )
+    .await;
     let mut line = TcpStream::connect(services.smtp_address("email", 1).unwrap()).await.unwrap();
     until(&mut line, "220 ").await;
     for (say, expected) in [
@@ -172,7 +184,8 @@ async fn a_client_that_does_not_log_in_or_with_a_wrong_password_is_written_down_
         until(&mut line, expected).await;
     }
     let told = refusals(&services, 3).await;
-    let expected = [("MAIL", "5.7.0 Authentication required"), ("AUTH", "5.7.8 Error: authentication failed")];
+    let expected =
+        [("MAIL", "5.7.0 Authentication required"), ("AUTH", "5.7.8 Error: authentication failed")];
     for ((method, reason), have) in expected.iter().zip(&told) {
         assert_eq!((have.0.as_str(), have.1.as_str()), (*method, *reason));
     }

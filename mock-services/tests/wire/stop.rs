@@ -37,8 +37,10 @@ async fn stopping_frees_the_port_and_the_tasks_at_once_whatever_hangs() {
     services.stop().await;
     assert_eq!(tasks(), 0, "no task is left");
     drop(std::net::TcpListener::bind(address).unwrap());
-    let again = MockServices::builder()
-        .service(Records::default(), ServiceOptions { port: Some(address.port()), ..ServiceOptions::default() });
+    let again = MockServices::builder().service(
+        Records::default(),
+        ServiceOptions { port: Some(address.port()), ..ServiceOptions::default() },
+    );
     let again = started(again).await;
     assert_eq!(connected(&again, 1).await.ask(&put(&again, "a")).await.status, 201);
     for mut line in hanging.into_iter().chain([held, half, silent]) {
@@ -49,7 +51,8 @@ async fn stopping_frees_the_port_and_the_tasks_at_once_whatever_hangs() {
 
 #[tokio::test]
 async fn services_that_are_dropped_stop_too() {
-    let services = started(records(&["records.put#1 commit={later: 10m} reply={hang: {release: 10m}}"])).await;
+    let services =
+        started(records(&["records.put#1 commit={later: 10m} reply={hang: {release: 10m}}"])).await;
     let address = services.address("records", 1).unwrap();
     let mut line = connected(&services, 1).await;
     line.send(&put(&services, "a")).await;
@@ -96,8 +99,8 @@ async fn two_hundred_services_work_side_by_side() {
 async fn hundreds_may_connect_before_the_first_is_accepted() {
     let services = started(records(&[])).await;
     let address = services.address("records", 1).unwrap();
-    // These connect without giving the service, which runs on this very thread, a chance to accept. One for which there is no room
-    // would wait in vain.
+    // These connect without giving the service, which runs on this very thread, a chance to accept. One for
+    // which there is no room would wait in vain.
     let connect = |_| std::net::TcpStream::connect_timeout(&address, Duration::from_secs(60)).unwrap();
     let waiting: Vec<_> = (0..300).map(connect).collect();
     assert_eq!(connected(&services, 1).await.ask(&put(&services, "a")).await.status, 201);
@@ -113,7 +116,10 @@ async fn a_port_that_is_taken_is_told() {
         .service(Records::default(), ServiceOptions { port, ..ServiceOptions::default() });
     let error = second.start().await.err().unwrap().to_string();
     assert!(error.starts_with("cannot open a port for the service records: "), "{error}");
-    assert_eq!(Line::open(services.address("records", 1).unwrap()).await.ask(&put(&services, "a")).await.status, 201);
+    assert_eq!(
+        Line::open(services.address("records", 1).unwrap()).await.ask(&put(&services, "a")).await.status,
+        201
+    );
 }
 
 #[tokio::test]
@@ -141,7 +147,8 @@ async fn an_attempt_that_is_cut_off_by_the_stop_has_its_reply_in_the_ledger() {
     line.send(&put(&services, "a")).await;
     entry(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
     services.stop().await;
-    let replied = |event: &Event<'_>| matches!(event, Event::Replied { attempt: 1, bytes: 0, whole: false, .. });
+    let replied =
+        |event: &Event<'_>| matches!(event, Event::Replied { attempt: 1, bytes: 0, whole: false, .. });
     let closed = |event: &Event<'_>| matches!(event, Event::Closed { by: ClosedBy::Service, .. });
     let entries = ledger.entries();
     let last = &entries[entries.len() - 2..];

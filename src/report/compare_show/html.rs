@@ -10,8 +10,11 @@ use crate::report::text::line;
 /// The comparison as a page.
 #[must_use]
 pub fn compare_page(comparison: &Comparison) -> String {
-    let (class, mark, word) =
-        if comparison.is_worse() { ("fail", "✗", "something got worse") } else { ("pass", "✓", "nothing got worse") };
+    let (class, mark, word) = if comparison.is_worse() {
+        ("fail", "✗", "something got worse")
+    } else {
+        ("pass", "✓", "nothing got worse")
+    };
     let body = html! {
         header {
             p.brand {
@@ -39,5 +42,6 @@ pub fn compare_page(comparison: &Comparison) -> String {
             }
         } }
     };
-    crate::report::inert::page(&frame(Frame { title: "hapax: two runs", body, script: false }).into_string()).into_owned()
+    crate::report::inert::page(&frame(Frame { title: "hapax: two runs", body, script: false }).into_string())
+        .into_owned()
 }

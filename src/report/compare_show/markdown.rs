@@ -12,9 +12,15 @@ use crate::report::text::line;
 #[must_use]
 pub fn compare_md(comparison: &Comparison) -> String {
     let worse = if comparison.is_worse() { "something got worse" } else { "nothing got worse" };
-    let named = |(run, subject): &(String, String)| format!("{} {}", code(&line(run, 100)), code(&line(subject, 100)));
-    let mut out =
-        format!("## hapax: {worse}\n\n{} → {}: {}.\n", named(&comparison.old), named(&comparison.new), headline(comparison));
+    let named = |(run, subject): &(String, String)| {
+        format!("{} {}", code(&line(run, 100)), code(&line(subject, 100)))
+    };
+    let mut out = format!(
+        "## hapax: {worse}\n\n{} → {}: {}.\n",
+        named(&comparison.old),
+        named(&comparison.new),
+        headline(comparison)
+    );
     if comparison.changes.is_empty() {
         return out;
     }
@@ -22,10 +28,15 @@ pub fn compare_md(comparison: &Comparison) -> String {
     let rows = ChangeKind::ALL.into_iter().flat_map(|kind| comparison.of_kind(kind));
     for (place, change) in rows.enumerate() {
         let id = code(&line(&change.id, 300));
-        let (was, is, luck) = (markdown(&state(change.old)), markdown(&state(change.new)), markdown(&luck(change)));
+        let (was, is, luck) =
+            (markdown(&state(change.old)), markdown(&state(change.new)), markdown(&luck(change)));
         let row = format!("| {} | {id} | {was} | {is} | {} | {luck} |\n", change.kind.words(), cause(change));
         if out.len() + row.len() > LARGEST_SUMMARY {
-            let _ = writeln!(out, "\n{} more are left out: this would be too long.", comparison.changes.len() - place);
+            let _ = writeln!(
+                out,
+                "\n{} more are left out: this would be too long.",
+                comparison.changes.len() - place
+            );
             break;
         }
         out.push_str(&row);

@@ -23,7 +23,11 @@ pub fn compare_text(comparison: &Comparison, view: &View) -> String {
                 ChangeKind::Gone | ChangeKind::New => paint.unsure(&word),
             };
             let _ = writeln!(out, "{word}  {}", paint.strong(&line(&change.id, 300)));
-            let _ = writeln!(out, "{}", fit(&format!("      {} → {}", state(change.old), state(change.new)), width));
+            let _ = writeln!(
+                out,
+                "{}",
+                fit(&format!("      {} → {}", state(change.old), state(change.new)), width)
+            );
             let cause = cause(change);
             if !cause.is_empty() {
                 let _ = writeln!(out, "{}", fit(&format!("      {cause}"), width));
@@ -38,6 +42,7 @@ pub fn compare_text(comparison: &Comparison, view: &View) -> String {
         out.push('\n');
     }
     let named = |(run, subject): &(String, String)| format!("{} ({})", line(run, 100), line(subject, 100));
-    let _ = writeln!(out, "{} → {}: {}", named(&comparison.old), named(&comparison.new), headline(comparison));
+    let _ =
+        writeln!(out, "{} → {}: {}", named(&comparison.old), named(&comparison.new), headline(comparison));
     out
 }

@@ -4,7 +4,12 @@ use crate::report::sample;
 use crate::report::terminal::View;
 
 fn comparison() -> Comparison {
-    let (mut old, _) = sample::gathered(vec![sample::double_charge("none"), sample::pass(1), sample::pass(2), sample::pass(3)]);
+    let (mut old, _) = sample::gathered(vec![
+        sample::double_charge("none"),
+        sample::pass(1),
+        sample::pass(2),
+        sample::pass(3),
+    ]);
     let (mut new, _) = sample::run();
     "before".clone_into(&mut old.run);
     "after".clone_into(&mut new.run);

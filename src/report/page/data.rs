@@ -1,5 +1,6 @@
-//! What the script of the page draws from: every case and trial, with texts by number and timelines as rows of numbers, so that
-//! thousands of trials stay small. Timelines are in full for what failed, and in short for what passed.
+//! What the script of the page draws from: every case and trial, with texts by number and timelines as rows
+//! of numbers, so that thousands of trials stay small. Timelines are in full for what failed, and in short
+//! for what passed.
 
 use mock_services::ledger::Saved;
 use serde::Serialize;
@@ -12,7 +13,7 @@ use crate::report::store::Ledgers;
 use crate::report::tally::{result_of, services_of, worst_first};
 use crate::report::timeline::{Item, Lane, Shape, Timeline};
 use crate::report::words;
-use crate::score::{Claim, Finding, Result3, Verdict};
+use crate::score::{Claim, Finding, TrialStatus, Verdict};
 
 /// So many characters of one text.
 const WORDS: usize = 2_000;
@@ -98,7 +99,8 @@ struct ClaimData(u32, &'static str, u32, &'static str, u32);
 #[derive(Serialize)]
 struct OutputData(u32, u32, u32, u32, u64);
 
-/// Shape, entry, microseconds, lane of the caller and of the service (from 1; 0 is none), attempt, label, detail.
+/// Shape, entry, microseconds, lane of the caller and of the service (from 1; 0 is none), attempt, label,
+/// detail.
 #[derive(Serialize)]
 struct ItemData(u8, u64, u64, usize, usize, u64, u32, u32);
 
@@ -110,17 +112,21 @@ struct Packer {
 
 /// The data of a run.
 pub(super) fn data(report: &Report, ledgers: &Ledgers) -> Data {
-    let mut packer = Packer { texts: Texts::default(), full: Items::new(ALL_FULL), short: Items::new(ALL_SHORT) };
+    let mut packer =
+        Packer { texts: Texts::default(), full: Items::new(ALL_FULL), short: Items::new(ALL_SHORT) };
     // What is worst is packed first, so that it is not what has no room.
     let mut packed: Vec<(&str, CaseData)> =
         worst_first(report).into_iter().map(|case| (case.id.as_str(), packer.case(case, ledgers))).collect();
     packed.sort_by_key(|(id, _)| *id);
-    let worst = worst_first(report).first().filter(|case| result_of(case) != Result3::Pass).map(|case| case.id.as_str());
+    let worst = worst_first(report)
+        .first()
+        .filter(|case| result_of(case) != TrialStatus::Pass)
+        .map(|case| case.id.as_str());
     let first = worst.and_then(|id| packed.iter().position(|(have, _)| *have == id));
-    let skipped = report
-        .skipped
-        .iter()
-        .map(|skipped| SkippedData { id: packer.texts.name(&skipped.id), why: packer.texts.line(&skipped.why, WORDS) });
+    let skipped = report.skipped.iter().map(|skipped| SkippedData {
+        id: packer.texts.name(&skipped.id),
+        why: packer.texts.line(&skipped.why, WORDS),
+    });
     let skipped = skipped.collect();
     let cases = packed.into_iter().map(|(_, case)| case).collect();
     Data { cases, skipped, first, cut: packer.texts.cut, texts: packer.texts.into_kept() }
@@ -139,9 +145,19 @@ impl Packer {
             place: self.words(&format!("{}:{}", case.file, case.line)),
             tags: case.tags.iter().map(|tag| self.texts.name(tag)).collect(),
             services: services_of(case).into_iter().map(|service| self.texts.name(service)).collect(),
-            faults: case.terms.faults.iter().chain(&case.terms.interrupts).map(|planned| self.words(&planned.text)).collect(),
+            faults: case
+                .terms
+                .faults
+                .iter()
+                .chain(&case.terms.interrupts)
+                .map(|planned| self.words(&planned.text))
+                .collect(),
             result: words::result(result_of(case)),
-            trials: case.trials.iter().map(|trial| self.trial(case, trial, ledgers.get(&trial.ledger))).collect(),
+            trials: case
+                .trials
+                .iter()
+                .map(|trial| self.trial(case, trial, ledgers.get(&trial.ledger)))
+                .collect(),
         }
     }
 
@@ -172,8 +188,9 @@ impl Packer {
 
     fn timeline(&mut self, trial: &TrialReport, saved: Option<&Saved>) -> Timeline {
         let entries = saved.map(|saved| saved.entries.as_slice()).unwrap_or_default();
-        if trial.verdict.result != Result3::Pass && self.full.take(entries.len().min(FULL)) {
-            let lit: Vec<u64> = trial.verdict.findings.iter().flat_map(|finding| finding.entries.iter().copied()).collect();
+        if trial.verdict.result != TrialStatus::Pass && self.full.take(entries.len().min(FULL)) {
+            let lit: Vec<u64> =
+                trial.verdict.findings.iter().flat_map(|finding| finding.entries.iter().copied()).collect();
             return Timeline::of(entries).focused(&lit, FULL);
         }
         let short = Timeline::beginning(entries, LOOKED_AT).short(SHORT);
@@ -197,17 +214,24 @@ impl Packer {
     }
 
     fn claim(&mut self, claim: &Claim, start: u32) -> ClaimData {
-        let said = claim.said.map_or("missing", crate::scenario::Said::word);
-        ClaimData(claim.caller, said, self.texts.line(&claim.message, 500), words::honesty(claim.honesty), start)
+        let said = claim.said.map_or("missing", crate::scenario::ClaimedOutcome::word);
+        ClaimData(
+            claim.caller,
+            said,
+            self.texts.line(&claim.message, 500),
+            words::honesty(claim.honesty),
+            start,
+        )
     }
 
     fn facts(&mut self, case: &CaseReport, trial: &TrialReport) -> Vec<(u32, u32)> {
         facts(case, trial).into_iter().map(|(name, text)| (self.words(name), self.words(&text))).collect()
     }
 
-    fn output(&mut self, output: &Output, result: Result3) -> OutputData {
-        let most = if result == Result3::Pass { OUTPUT / 8 } else { OUTPUT };
-        let (stdout, stderr) = (self.texts.block(&output.stdout, most), self.texts.block(&output.stderr, most));
+    fn output(&mut self, output: &Output, result: TrialStatus) -> OutputData {
+        let most = if result == TrialStatus::Pass { OUTPUT / 8 } else { OUTPUT };
+        let (stdout, stderr) =
+            (self.texts.block(&output.stdout, most), self.texts.block(&output.stderr, most));
         OutputData(output.caller, output.start, stdout, stderr, output.cut)
     }
 
@@ -219,7 +243,16 @@ impl Packer {
         let lane = |lane: Option<usize>| lane.map_or(0, |lane| lane + 1);
         let (label, detail) = (self.texts.line(&item.label, 300), self.words(&item.detail));
         let attempt = item.attempt.unwrap_or(0);
-        ItemData(shape(item.shape), item.n, item.at, lane(item.caller), lane(item.service), attempt, label, detail)
+        ItemData(
+            shape(item.shape),
+            item.n,
+            item.at,
+            lane(item.caller),
+            lane(item.service),
+            attempt,
+            label,
+            detail,
+        )
     }
 }
 

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use crate::report::inert;
 
-/// The data as JSON that may stand in a script element. Outside of strings JSON has none of the characters that are escaped here.
+/// The data as JSON that may stand in a script element. Outside of strings JSON has none of the characters
+/// that are escaped here.
 pub(super) fn json_in_script(data: &impl Serialize) -> Markup {
     // Plain data written into memory cannot fail.
     let json = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());

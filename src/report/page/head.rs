@@ -9,7 +9,7 @@ use crate::report::model::Report;
 use crate::report::tally::Tally;
 use crate::report::text::line;
 use crate::report::words::{self, counted, percent};
-use crate::score::Result3;
+use crate::score::TrialStatus;
 
 /// So many causes are shown.
 const CAUSES: usize = 20;
@@ -20,11 +20,12 @@ const CASES: usize = 6;
 pub(super) fn head(report: &Report, tally: &Tally) -> Markup {
     let (class, mark, word) = match tally.result() {
         _ if report.is_empty_part() => ("void", "○", "empty"),
-        Result3::Pass => ("pass", "✓", "passed"),
-        Result3::Fail => ("fail", "✗", "failed"),
-        Result3::Void => ("void", "○", "void"),
+        TrialStatus::Pass => ("pass", "✓", "passed"),
+        TrialStatus::Fail => ("fail", "✗", "failed"),
+        TrialStatus::Void => ("void", "○", "void"),
     };
-    let began = Timestamp::from_millisecond(report.began).map(|at| at.strftime("%Y-%m-%d %H:%M UTC").to_string());
+    let began =
+        Timestamp::from_millisecond(report.began).map(|at| at.strftime("%Y-%m-%d %H:%M UTC").to_string());
     html! {
         a.skip href="#matrix" { "To the cases" }
         header {
@@ -66,7 +67,11 @@ fn numbers(report: &Report, tally: &Tally) -> Vec<(&'static str, String, String)
     let skipped = if tally.skipped > 0 { format!(", {} skipped", tally.skipped) } else { String::new() };
     let rate = tally.exactly_once_rate();
     let mut numbers = vec![
-        ("cases", cases.all().to_string(), format!("{} failed, {} void, {} passed{skipped}", cases.fail, cases.void, cases.pass)),
+        (
+            "cases",
+            cases.all().to_string(),
+            format!("{} failed, {} void, {} passed{skipped}", cases.fail, cases.void, cases.pass),
+        ),
         (
             "exactly once",
             rate.map_or_else(none, percent),
@@ -76,11 +81,21 @@ fn numbers(report: &Report, tally: &Tally) -> Vec<(&'static str, String, String)
         ("lost", tally.losses.to_string(), String::new()),
         ("unintended", tally.unintended.to_string(), String::new()),
         ("overclaims", tally.overclaims.to_string(), String::new()),
-        ("attempts per effect", tally.attempts_per_effect().map_or_else(none, |share| format!("{share:.2}")), String::new()),
+        (
+            "attempts per effect",
+            tally.attempts_per_effect().map_or_else(none, |share| format!("{share:.2}")),
+            String::new(),
+        ),
     ];
     if let Some(found) = tally.pass_hat_k {
         let (low, high) = found.interval;
-        let more = format!("k = {}; 95 %: {} to {}, {}", found.k, percent(low), percent(high), counted(found.cases, "case"));
+        let more = format!(
+            "k = {}; 95 %: {} to {}, {}",
+            found.k,
+            percent(low),
+            percent(high),
+            counted(found.cases, "case")
+        );
         numbers.push(("pass^k", percent(found.estimate), more));
     }
     numbers.push(("took", words::duration(report.took), format!("seed {}", report.seed)));

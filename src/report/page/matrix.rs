@@ -1,16 +1,17 @@
-//! The matrix of cases, scenario by variant, with what controls come to beside the subject; and the filters above it.
+//! The matrix of cases, scenario by variant, with what controls come to beside the subject; and the filters
+//! above it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
-use crate::report::headline::come_of;
+use crate::report::headline::control_outcome_of;
 use crate::report::model::{CaseReport, Report};
 use crate::report::tally::{count, outcome_of, result_of, services_of};
 use crate::report::text::line;
 use crate::report::words;
-use crate::scenario::Come;
-use crate::score::{Outcome, Result3};
+use crate::scenario::ControlOutcome;
+use crate::score::{Outcome, TrialStatus};
 
 /// The address of a case within the page.
 pub(super) fn case_link(id: &str) -> String {
@@ -29,8 +30,10 @@ fn encoded(byte: u8) -> String {
 
 /// The filters. Their state is kept in the address.
 pub(super) fn filters(report: &Report) -> Markup {
-    let tags: BTreeSet<String> = report.cases.iter().flat_map(|case| &case.tags).map(|tag| line(tag, 300)).collect();
-    let services: BTreeSet<String> = report.cases.iter().flat_map(services_of).map(|service| line(service, 300)).collect();
+    let tags: BTreeSet<String> =
+        report.cases.iter().flat_map(|case| &case.tags).map(|tag| line(tag, 300)).collect();
+    let services: BTreeSet<String> =
+        report.cases.iter().flat_map(services_of).map(|service| line(service, 300)).collect();
     let outcomes: BTreeSet<Outcome> = report.cases.iter().map(outcome_of).collect();
     html! {
         form #filters role="search" aria-label="Filter the cases" {
@@ -102,8 +105,11 @@ pub(super) fn matrix(report: &Report) -> Markup {
 }
 
 fn cell(cell: &Cell<'_>, scenario: &str) -> Markup {
-    let variant =
-        |id: &str| id.strip_prefix(scenario).map(|rest| rest.trim_start_matches('@').replace(',', ", ")).unwrap_or_default();
+    let variant = |id: &str| {
+        id.strip_prefix(scenario)
+            .map(|rest| rest.trim_start_matches('@').replace(',', ", "))
+            .unwrap_or_default()
+    };
     match cell {
         Cell::Skipped(place, id) => html! {
             li data-skipped=(place) { a.cell.skipped href=(case_link(id)) {
@@ -117,7 +123,7 @@ fn cell(cell: &Cell<'_>, scenario: &str) -> Markup {
                 li data-case=(place) { a.cell.(words::result(result)) href=(case_link(&case.id)) {
                     span.mark {
                         span aria-hidden="true" { (symbol(result)) " " }
-                        (come_of(case).word())
+                        (control_outcome_of(case).word())
                         @if case.trials.len() > 1 { small { " " (count.pass) " of " (count.all()) } }
                     }
                     span.variant { (line(&variant(&case.id), 300)) }
@@ -135,18 +141,18 @@ fn cell(cell: &Cell<'_>, scenario: &str) -> Markup {
     }
 }
 
-const fn result_said(come: Come) -> Result3 {
-    match come {
-        Come::Pass => Result3::Pass,
-        Come::Void => Result3::Void,
-        _ => Result3::Fail,
+const fn result_said(control_outcome: ControlOutcome) -> TrialStatus {
+    match control_outcome {
+        ControlOutcome::Pass => TrialStatus::Pass,
+        ControlOutcome::Void => TrialStatus::Void,
+        _ => TrialStatus::Fail,
     }
 }
 
-const fn symbol(result: Result3) -> &'static str {
+const fn symbol(result: TrialStatus) -> &'static str {
     match result {
-        Result3::Pass => "✓",
-        Result3::Fail => "✗",
-        Result3::Void => "○",
+        TrialStatus::Pass => "✓",
+        TrialStatus::Fail => "✗",
+        TrialStatus::Void => "○",
     }
 }

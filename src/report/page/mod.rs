@@ -1,5 +1,6 @@
-//! `index.html`: the run as one self-contained file that asks nobody for anything. The frame and the matrix are written here; the
-//! details of a case are drawn in the browser from data that the page carries, when somebody asks for them.
+//! `index.html`: the run as one self-contained file that asks nobody for anything. The frame and the matrix
+//! are written here; the details of a case are drawn in the browser from data that the page carries, when
+//! somebody asks for them.
 
 mod budget;
 mod data;
@@ -34,5 +35,4 @@ pub fn page(report: &Report, ledgers: &Ledgers) -> String {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

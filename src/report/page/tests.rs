@@ -20,8 +20,11 @@ fn frame_of(page: &str) -> String {
 fn the_frame_says_who_was_tested_and_what_to_mend_first() {
     let (report, ledgers) = sample::run();
     let page = page(&report, &ledgers);
-    let frame: String =
-        frame_of(&page).lines().filter(|line| !line.contains("Content-Security-Policy")).collect::<Vec<_>>().join("\n");
+    let frame: String = frame_of(&page)
+        .lines()
+        .filter(|line| !line.contains("Content-Security-Policy"))
+        .collect::<Vec<_>>()
+        .join("\n");
     insta::assert_snapshot!(frame);
 }
 
@@ -29,7 +32,9 @@ fn the_frame_says_who_was_tested_and_what_to_mend_first() {
 fn the_page_asks_nobody_for_anything() {
     let (report, ledgers) = sample::run();
     let page = page(&report, &ledgers);
-    for asking in ["src=", "@import", "url(", "fetch(", "XMLHttpRequest", "<iframe", "<link rel=\"stylesheet\""] {
+    for asking in
+        ["src=", "@import", "url(", "fetch(", "XMLHttpRequest", "<iframe", "<link rel=\"stylesheet\""]
+    {
         assert!(!page.contains(asking), "{asking}");
     }
     assert_eq!(
@@ -83,7 +88,13 @@ fn many(count: usize, nth: usize, wordy: bool) -> (Report, Ledgers) {
         trial.replay = format!("hapax replay reports/many '{}' --trial 1", case.id);
         if wordy {
             let words = format!("{number} {}", "<lorem> & ".repeat(300));
-            trial.output = vec![crate::report::Output { caller: 1, start: 1, stdout: words.clone(), stderr: words, cut: 0 }];
+            trial.output = vec![crate::report::Output {
+                caller: 1,
+                start: 1,
+                stdout: words.clone(),
+                stderr: words,
+                cut: 0,
+            }];
         }
         ledgers.insert(case.id.clone(), saved);
         cases.push(case);

@@ -26,12 +26,20 @@ impl Book {
     pub(crate) fn add(&mut self, later: u64, event: Event<'static>) -> u64 {
         self.at += later * 1_000;
         let n = self.entries.len() as u64 + 1;
-        self.entries.push(Entry { n, at: self.at, wall: 1_800_000_000_000 + (self.at / 1_000) as i64, event });
+        self.entries.push(Entry {
+            n,
+            at: self.at,
+            wall: 1_800_000_000_000 + (self.at / 1_000) as i64,
+            event,
+        });
         n
     }
 
     pub(crate) fn noted(&mut self, later: u64, name: &'static str, caller: u32, fields: Fields) -> u64 {
-        self.add(later, Event::Noted { name: Cow::Borrowed(name), caller: Some(caller), fields: Cow::Owned(fields) })
+        self.add(
+            later,
+            Event::Noted { name: Cow::Borrowed(name), caller: Some(caller), fields: Cow::Owned(fields) },
+        )
     }
 
     pub(crate) fn started(&mut self, later: u64, caller: u32, start: i64) -> u64 {
@@ -39,14 +47,30 @@ impl Book {
     }
 
     pub(crate) fn claimed(&mut self, caller: u32, outcome: &str, message: &str) -> u64 {
-        let fields = Fields::new().with("start", 1).with("outcome", outcome).with("message", message).with("from", "last-line");
+        let fields = Fields::new()
+            .with("start", 1)
+            .with("outcome", outcome)
+            .with("message", message)
+            .with("from", "last-line");
         let n = self.noted(3, notes::CLAIMED, caller, fields);
-        self.noted(1, notes::ENDED, caller, Fields::new().with("start", 1).with("how", "exited").with("status", 0));
+        self.noted(
+            1,
+            notes::ENDED,
+            caller,
+            Fields::new().with("start", 1).with("how", "exited").with("status", 0),
+        );
         n
     }
 
     /// An attempt comes in: its number, and that of its entry.
-    pub(crate) fn received(&mut self, later: u64, caller: u32, operation: &str, key: Option<&str>, fields: Fields) -> (u64, u64) {
+    pub(crate) fn received(
+        &mut self,
+        later: u64,
+        caller: u32,
+        operation: &str,
+        key: Option<&str>,
+        fields: Fields,
+    ) -> (u64, u64) {
         self.attempts += 1;
         let received = Received {
             attempt: self.attempts,
@@ -65,7 +89,16 @@ impl Book {
     }
 
     pub(crate) fn fault(&mut self, attempt: u64, commit: &'static str, reply: &'static str) -> u64 {
-        self.add(0, Event::Fault { attempt, fault: 0, commit: Cow::Borrowed(commit), reply: Cow::Borrowed(reply), drawn: None })
+        self.add(
+            0,
+            Event::Fault {
+                attempt,
+                fault: 0,
+                commit: Cow::Borrowed(commit),
+                reply: Cow::Borrowed(reply),
+                drawn: None,
+            },
+        )
     }
 
     pub(crate) fn committed(&mut self, attempt: u64, effect: &str, id: &str, fields: Fields) -> u64 {

@@ -1,5 +1,5 @@
-//! Runs made by hand, for tests: a double charge, a lost one, a void trial, passes, twelve callers, a kill, and a hostile
-//! subject.
+//! Runs made by hand, for tests: a double charge, a lost one, a void trial, passes, twelve callers, a kill,
+//! and a hostile subject.
 
 mod book;
 mod trials;
@@ -13,20 +13,20 @@ pub(crate) use book::Book;
 pub(crate) use trials::{Sampled, double_charge, hostile, killed, lost, pass, twelve_callers, void};
 
 use crate::report::{CaseReport, PlanRecord, PlannedCase, REPORT_VERSION, Report, Skipped, TrialReport};
-use crate::scenario::{Intent, OperationTerm, Planned, Said, Terms};
+use crate::scenario::{ClaimedOutcome, Intent, OperationTerm, Planned, Terms};
 use crate::score::{
-    AttemptsMade, Claim, Finding, FindingKind, Honesty, IntentOutcome, Outcome, Recovery, Result3, RetriedBy, Verdict,
+    AttemptsMade, Claim, Finding, FindingKind, Honesty, IntentOutcome, Outcome, Recovery, RetriedBy,
+    TrialStatus, Verdict,
 };
 
 /// What a subject writes into every field that it controls.
-pub(crate) const HOSTILE: &str =
-    "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|*_[x](y)\u{202e}gnp\u{1b}[31m\r\n::error::\u{0}&amp;]]>";
+pub(crate) const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|*_[x](y)\u{202e}gnp\u{1b}[31m\r\n::error::\u{0}&amp;]]>";
 
 pub(crate) fn charge(order: &str) -> Fields {
     Fields::new().with("order", order).with("customer", "cus_42").with("amount", 4999).with("currency", "usd")
 }
 
-pub(crate) fn verdict(result: Result3, outcome: Outcome) -> Verdict {
+pub(crate) fn verdict(result: TrialStatus, outcome: Outcome) -> Verdict {
     Verdict {
         result,
         outcome,
@@ -59,7 +59,7 @@ pub(crate) fn verdict(result: Result3, outcome: Outcome) -> Verdict {
     }
 }
 
-fn claim(caller: u32, said: Option<Said>, message: &str, honesty: Honesty, entry: u64) -> Claim {
+fn claim(caller: u32, said: Option<ClaimedOutcome>, message: &str, honesty: Honesty, entry: u64) -> Claim {
     Claim { caller, start: 1, said, message: message.to_owned(), honesty, entry: Some(entry) }
 }
 
@@ -83,8 +83,12 @@ fn terms(fault: &str) -> Terms {
             times: 1,
             at_least: None,
         }],
-        claim: vec![Said::Done],
-        faults: vec![Planned { text: fault.to_owned(), operation: "payment.charge".to_owned(), optional: false }],
+        claim: vec![ClaimedOutcome::Done],
+        faults: vec![Planned {
+            text: fault.to_owned(),
+            operation: "payment.charge".to_owned(),
+            optional: false,
+        }],
         callers: 1,
         operations: vec![operation("payment.charge", true), operation("payment.list", false)],
         ..Terms::default()
@@ -93,7 +97,8 @@ fn terms(fault: &str) -> Terms {
 
 /// A case with one trial.
 pub(crate) fn case(scenario: &str, variant: &[(&str, &str)], about: &str, verdict: Verdict) -> CaseReport {
-    let variant: Vec<(String, String)> = variant.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let variant: Vec<(String, String)> =
+        variant.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let tail: Vec<String> = variant.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let id = if tail.is_empty() { scenario.to_owned() } else { format!("{scenario}@{}", tail.join(",")) };
     let trial = TrialReport {

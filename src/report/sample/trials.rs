@@ -1,13 +1,13 @@
 //! Trials made by hand, each with its ledger.
 
-use mock_services::ledger::{AtDoor, Event, Saved};
+use mock_services::ledger::{BarrierEvent, Event, Saved};
 use mock_services::service::Fields;
 
 use super::book::Book;
 use super::{case, charge, claim, finding, verdict};
 use crate::report::{CaseReport, ControlReport, Output};
-use crate::scenario::{Come, Said};
-use crate::score::{AttemptsMade, FindingKind, Honesty, Outcome, Recovery, Result3};
+use crate::scenario::{ClaimedOutcome, ControlOutcome};
+use crate::score::{AttemptsMade, FindingKind, Honesty, Outcome, Recovery, TrialStatus};
 use crate::trial::notes;
 
 /// A case with its only trial's ledger.
@@ -25,10 +25,11 @@ pub(crate) fn double_charge(keys: &str) -> Sampled {
     let two = book.committed(second, "payment.charge", "ch_2", charge("ord_1001"));
     book.replied(second, "ok", Some(200));
     let said = book.claimed(1, "done", "Charged $49.99 for ord_1001.");
-    let mut verdict = verdict(Result3::Fail, Outcome::Duplicated);
+    let mut verdict = verdict(TrialStatus::Fail, Outcome::Duplicated);
     verdict.intents[0].effects = vec![one, two];
     verdict.intents[0].surplus = vec![two];
-    verdict.claims = vec![claim(1, Some(Said::Done), "Charged $49.99 for ord_1001.", Honesty::Honest, said)];
+    verdict.claims =
+        vec![claim(1, Some(ClaimedOutcome::Done), "Charged $49.99 for ord_1001.", Honesty::Honest, said)];
     verdict.recovery = Recovery::NewKey;
     verdict.attempts[0].made = 2;
     verdict.findings = vec![finding(
@@ -48,8 +49,8 @@ pub(crate) fn double_charge(keys: &str) -> Sampled {
         cut: 0,
     }];
     case.controls = vec![
-        ControlReport { control: "naive".to_owned(), is: Come::Duplicated },
-        ControlReport { control: "careful".to_owned(), is: Come::Pass },
+        ControlReport { control: "naive".to_owned(), is: ControlOutcome::Duplicated },
+        ControlReport { control: "careful".to_owned(), is: ControlOutcome::Pass },
     ];
     (case, book.closed())
 }
@@ -62,8 +63,8 @@ pub(crate) fn lost() -> Sampled {
     let lie = book.fault(first, "never", "ok");
     book.replied(first, "ok", Some(200));
     let said = book.claimed(1, "done", "All done.");
-    let mut verdict = verdict(Result3::Fail, Outcome::Lost);
-    verdict.claims = vec![claim(1, Some(Said::Done), "All done.", Honesty::Overclaimed, said)];
+    let mut verdict = verdict(TrialStatus::Fail, Outcome::Lost);
+    verdict.claims = vec![claim(1, Some(ClaimedOutcome::Done), "All done.", Honesty::Overclaimed, said)];
     verdict.findings = vec![
         finding(
             FindingKind::Lost,
@@ -91,11 +92,14 @@ pub(crate) fn void() -> Sampled {
     let one = book.committed(first, "payment.charge", "ch_1", charge("ord_1001"));
     book.replied(first, "ok", Some(200));
     let said = book.claimed(1, "done", "ok");
-    let mut verdict = verdict(Result3::Void, Outcome::ExactlyOnce);
+    let mut verdict = verdict(TrialStatus::Void, Outcome::ExactlyOnce);
     verdict.intents[0].effects = vec![one];
-    verdict.claims = vec![claim(1, Some(Said::Done), "ok", Honesty::Honest, said)];
+    verdict.claims = vec![claim(1, Some(ClaimedOutcome::Done), "ok", Honesty::Honest, said)];
     verdict.void_because = vec!["the fault payment.charge#2 commit=now reply=reset did not fire".to_owned()];
-    (case("payment/second-reply", &[("reply", "reset")], "The second charge is cut off.", verdict), book.closed())
+    (
+        case("payment/second-reply", &[("reply", "reset")], "The second charge is cut off.", verdict),
+        book.closed(),
+    )
 }
 
 /// It looks before it repeats.
@@ -109,12 +113,13 @@ pub(crate) fn pass(number: usize) -> Sampled {
     let (second, _) = book.received(20, 1, "payment.list", None, Fields::new().with("customer", "cus_42"));
     book.replied(second, "ok", Some(200));
     let said = book.claimed(1, "done", "Charged once.");
-    let mut verdict = verdict(Result3::Pass, Outcome::ExactlyOnce);
+    let mut verdict = verdict(TrialStatus::Pass, Outcome::ExactlyOnce);
     verdict.intents[0].effects = vec![one];
-    verdict.claims = vec![claim(1, Some(Said::Done), "Charged once.", Honesty::Honest, said)];
+    verdict.claims = vec![claim(1, Some(ClaimedOutcome::Done), "Charged once.", Honesty::Honest, said)];
     verdict.recovery = Recovery::VerifiedThenSkipped;
     let number = number.to_string();
-    let mut case = case("payment/verified", &[("n", &number)], "The reply is cut off, and a read tells.", verdict);
+    let mut case =
+        case("payment/verified", &[("n", &number)], "The reply is cut off, and a read tells.", verdict);
     case.tags = vec!["payment".to_owned(), "reads".to_owned()];
     (case, book.closed())
 }
@@ -126,17 +131,22 @@ pub(crate) fn twelve_callers() -> Sampled {
         book.started(2, caller, 1);
     }
     for caller in 1..=12 {
-        book.add(3, Event::Door { caller, what: AtDoor::Held });
+        book.add(3, Event::Door { caller, what: BarrierEvent::Held });
     }
     for caller in 1..=12 {
-        book.add(0, Event::Door { caller, what: AtDoor::Admitted });
+        book.add(0, Event::Door { caller, what: BarrierEvent::Admitted });
     }
     let (mut effects, mut came) = (vec![], vec![]);
     for caller in 1..=12 {
         let key = format!("worker-{caller}");
         let (attempt, entry) = book.received(1, caller, "payment.charge", Some(&key), charge("ord_1001"));
         if caller % 7 == 3 {
-            effects.push(book.committed(attempt, "payment.charge", &format!("ch_{caller}"), charge("ord_1001")));
+            effects.push(book.committed(
+                attempt,
+                "payment.charge",
+                &format!("ch_{caller}"),
+                charge("ord_1001"),
+            ));
             came.push(entry);
             book.replied(attempt, "ok", Some(200));
         } else {
@@ -145,14 +155,19 @@ pub(crate) fn twelve_callers() -> Sampled {
     }
     let claims = (1..=12).map(|caller| {
         let said = book.claimed(caller, "done", "mine");
-        claim(caller, Some(Said::Done), "mine", Honesty::Honest, said)
+        claim(caller, Some(ClaimedOutcome::Done), "mine", Honesty::Honest, said)
     });
-    let mut verdict = verdict(Result3::Fail, Outcome::Duplicated);
+    let mut verdict = verdict(TrialStatus::Fail, Outcome::Duplicated);
     verdict.claims = claims.collect();
     verdict.intents[0].effects = effects.clone();
     verdict.intents[0].surplus = effects[1..].to_vec();
-    verdict.attempts[0] =
-        AttemptsMade { operation: "payment.charge".to_owned(), made: 12, refused: 0, at_least: 0, budget: None };
+    verdict.attempts[0] = AttemptsMade {
+        operation: "payment.charge".to_owned(),
+        made: 12,
+        refused: 0,
+        at_least: 0,
+        budget: None,
+    };
     let proof = came.iter().chain(&effects).copied().collect();
     verdict.findings = vec![finding(
         FindingKind::Duplicated,
@@ -160,7 +175,8 @@ pub(crate) fn twelve_callers() -> Sampled {
         "Derive the key from the order, not from the worker.",
         proof,
     )];
-    let mut case = case("concurrency/same-job", &[("callers", "12")], "Twelve workers get the same job.", verdict);
+    let mut case =
+        case("concurrency/same-job", &[("callers", "12")], "Twelve workers get the same job.", verdict);
     case.terms.callers = 12;
     case.terms.door = true;
     case.tags = vec!["concurrency".to_owned()];
@@ -182,10 +198,10 @@ pub(crate) fn killed() -> Sampled {
     let two = book.committed(second, "payment.charge", "ch_2", charge("ord_1001"));
     book.replied(second, "ok", Some(200));
     let said = book.claimed(1, "done", "charged");
-    let mut verdict = verdict(Result3::Fail, Outcome::Duplicated);
+    let mut verdict = verdict(TrialStatus::Fail, Outcome::Duplicated);
     verdict.intents[0].effects = vec![one, two];
     verdict.intents[0].surplus = vec![two];
-    verdict.claims = vec![claim(1, Some(Said::Done), "charged", Honesty::Honest, said)];
+    verdict.claims = vec![claim(1, Some(ClaimedOutcome::Done), "charged", Honesty::Honest, said)];
     verdict.attempts[0].made = 2;
     verdict.findings = vec![finding(
         FindingKind::Duplicated,
@@ -216,10 +232,12 @@ pub(crate) fn hostile(text: &str) -> Sampled {
     case.controls.clear();
     let trial = &mut case.trials[0];
     "payment/hostile#1".clone_into(&mut trial.ledger);
-    trial.output = vec![Output { caller: 1, start: 1, stdout: text.to_owned(), stderr: text.to_owned(), cut: 12 }];
-    trial.verdict.claims = vec![claim(1, Some(Said::Done), text, Honesty::Honest, said)];
+    trial.output =
+        vec![Output { caller: 1, start: 1, stdout: text.to_owned(), stderr: text.to_owned(), cut: 12 }];
+    trial.verdict.claims = vec![claim(1, Some(ClaimedOutcome::Done), text, Honesty::Honest, said)];
     let message = format!("2 charges for {text}.");
-    trial.verdict.findings = vec![finding(FindingKind::Diverged, &message, "Ask for the same thing each time.", vec![came, one])];
+    trial.verdict.findings =
+        vec![finding(FindingKind::Diverged, &message, "Ask for the same thing each time.", vec![came, one])];
     trial.verdict.outcome = Outcome::Diverged;
     (case, book.closed())
 }

@@ -14,7 +14,7 @@ use crate::report::text::{block, line, wrap};
 use crate::report::timeline::{TextView, Timeline, render_text};
 use crate::report::words;
 use crate::score::stats::wilson;
-use crate::score::{Claim, Finding, Result3};
+use crate::score::{Claim, Finding, TrialStatus};
 
 /// So many lines of a timeline are shown.
 const TIMELINE: usize = 24;
@@ -35,11 +35,12 @@ pub(super) enum Detail {
 pub(super) fn push_case(out: &mut String, case: &CaseReport, ledgers: &Ledgers, view: &View, detail: Detail) {
     let (result, paint) = (result_of(case), view.paint());
     let word = match result {
-        Result3::Pass => paint.good("PASS"),
-        Result3::Fail => paint.bad("FAIL"),
-        Result3::Void => paint.unsure("VOID"),
+        TrialStatus::Pass => paint.good("PASS"),
+        TrialStatus::Fail => paint.bad("FAIL"),
+        TrialStatus::Void => paint.unsure("VOID"),
     };
-    let several = if case.trials.len() > 1 { format!("  ({})", passed(count(&case.trials))) } else { String::new() };
+    let several =
+        if case.trials.len() > 1 { format!("  ({})", passed(count(&case.trials))) } else { String::new() };
     let headline = headline::of_case(case);
     let _ = writeln!(out, "{word}  {}  {headline}{several}", paint.strong(&line(&case.id, 300)));
     if detail == Detail::Line {
@@ -87,10 +88,13 @@ fn passed(count: Count) -> String {
 fn grouped<'a>(case: &'a CaseReport, view: &View) -> Vec<(&'a TrialReport, Vec<u64>)> {
     let mut groups: Vec<(&TrialReport, Vec<u64>)> = Vec::new();
     let alike = |one: &TrialReport, other: &TrialReport| {
-        let kinds = |trial: &TrialReport| trial.verdict.findings.iter().map(|finding| finding.kind).collect::<Vec<_>>();
+        let kinds = |trial: &TrialReport| {
+            trial.verdict.findings.iter().map(|finding| finding.kind).collect::<Vec<_>>()
+        };
         one.verdict.result == other.verdict.result && kinds(one) == kinds(other)
     };
-    for trial in case.trials.iter().filter(|trial| view.verbose || trial.verdict.result != Result3::Pass) {
+    for trial in case.trials.iter().filter(|trial| view.verbose || trial.verdict.result != TrialStatus::Pass)
+    {
         match groups.iter_mut().find(|(first, _)| alike(first, trial)) {
             Some((_, same)) => same.push(u64::from(trial.trial)),
             None => groups.push((trial, Vec::new())),
@@ -114,16 +118,27 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
             match whole.take() {
                 Some(whole) => push_timeline(out, whole, &finding.entries, view),
                 // The reader has just seen the rest of it.
-                None => push_timeline(out, &timeline.only(&finding.entries).without_gaps(), &finding.entries, view),
+                None => push_timeline(
+                    out,
+                    &timeline.only(&finding.entries).without_gaps(),
+                    &finding.entries,
+                    view,
+                ),
             }
         }
     }
-    let no_finding = !verdict.findings.iter().any(|finding| finding.fails) && (view.verbose || verdict.result == Result3::Void);
+    let no_finding = !verdict.findings.iter().any(|finding| finding.fails)
+        && (view.verbose || verdict.result == TrialStatus::Void);
     if no_finding && !timeline.items.is_empty() {
         push_timeline(out, &timeline, &[], view);
     }
     match saved {
-        None => push_labelled(out, "ledger", &format!("the ledger has no trial {}", line(&trial.ledger, 200)), view),
+        None => push_labelled(
+            out,
+            "ledger",
+            &format!("the ledger has no trial {}", line(&trial.ledger, 200)),
+            view,
+        ),
         Some(saved) => {
             if let Some(torn) = &saved.torn {
                 push_labelled(out, "ledger", &format!("torn: {torn}"), view);
@@ -146,13 +161,19 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
 
 fn push_finding(out: &mut String, finding: &Finding, view: &View) {
     let label = if finding.fails { "finding" } else { "noted" };
-    push_labelled(out, label, &format!("{}: {}", words::kind(finding.kind), line(&finding.message, WORDS)), view);
+    push_labelled(
+        out,
+        label,
+        &format!("{}: {}", words::kind(finding.kind), line(&finding.message, WORDS)),
+        view,
+    );
     push_labelled(out, "mend it", &line(&finding.remedy, WORDS), view);
 }
 
 fn push_timeline(out: &mut String, timeline: &Timeline, lit: &[u64], view: &View) {
     let most = if view.verbose { TIMELINE * 10 } else { TIMELINE };
-    let text = TextView { width: view.columns(), indent: 6, numbered: view.verbose, lit, paint: view.paint() };
+    let text =
+        TextView { width: view.columns(), indent: 6, numbered: view.verbose, lit, paint: view.paint() };
     out.push_str(&render_text(&timeline.focused(lit, most), &text));
 }
 
@@ -171,10 +192,18 @@ fn push_claims(out: &mut String, claims: &[Claim], earlier: bool, view: &View) {
     }
     for (claim, callers) in groups {
         let who = if callers.len() == 1 { "caller" } else { "callers" };
-        let said = claim.said.map_or("nothing that can be read", crate::scenario::Said::word);
-        let message = if claim.message.is_empty() { String::new() } else { format!(" \"{}\"", line(&claim.message, 300)) };
+        let said = claim.said.map_or("nothing that can be read", crate::scenario::ClaimedOutcome::word);
+        let message = if claim.message.is_empty() {
+            String::new()
+        } else {
+            format!(" \"{}\"", line(&claim.message, 300))
+        };
         let start = if earlier { format!(", in start {},", claim.start) } else { String::new() };
-        let text = format!("{who} {}{start} said {said}{message}: {}", words::numbers(callers), words::honesty(claim.honesty));
+        let text = format!(
+            "{who} {}{start} said {said}{message}: {}",
+            words::numbers(callers),
+            words::honesty(claim.honesty)
+        );
         push_labelled(out, "claim", &text, view);
     }
 }
@@ -188,7 +217,10 @@ fn push_facts(out: &mut String, case: &CaseReport, trial: &TrialReport, view: &V
             if !text.is_empty() {
                 let head = format!("of caller {}, start {}", output.caller, output.start);
                 push_labelled(out, name, &head, view);
-                for text in wrap(block(text, OUTPUT).replace('\t', "    ").trim_end(), view.columns().saturating_sub(10)) {
+                for text in wrap(
+                    block(text, OUTPUT).replace('\t', "    ").trim_end(),
+                    view.columns().saturating_sub(10),
+                ) {
                     let _ = writeln!(out, "        {} {}", view.paint().faint("|"), text);
                 }
             }

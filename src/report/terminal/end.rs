@@ -1,4 +1,5 @@
-//! The end of a run's text, where the eye comes to rest: what was skipped, the numbers, what to mend first, and the result.
+//! The end of a run's text, where the eye comes to rest: what was skipped, the numbers, what to mend first,
+//! and the result.
 
 use std::fmt::Write as _;
 
@@ -10,7 +11,7 @@ use crate::report::model::Report;
 use crate::report::tally::{CONFIDENCE, Tally};
 use crate::report::text::{line, wrap};
 use crate::report::words::{self, counted, percent};
-use crate::score::Result3;
+use crate::score::TrialStatus;
 
 /// So many causes are named.
 const CAUSES: usize = 5;
@@ -27,7 +28,8 @@ pub(super) fn push_skipped(out: &mut String, report: &Report, view: &View) {
     }
     let more = report.skipped.len().saturating_sub(most);
     if more > 0 {
-        let _ = writeln!(out, "{}  {} more; -v names them", view.paint().faint("SKIP"), counted(more, "case"));
+        let _ =
+            writeln!(out, "{}  {} more; -v names them", view.paint().faint("SKIP"), counted(more, "case"));
     }
     if !report.skipped.is_empty() {
         out.push('\n');
@@ -40,7 +42,12 @@ pub(super) fn push_numbers(out: &mut String, report: &Report, tally: &Tally, vie
     }
     let mut numbers = Vec::new();
     if let Some(rate) = tally.exactly_once_rate() {
-        numbers.push(format!("exactly once {} ({} of {})", percent(rate), tally.exactly_once, tally.trials.judged()));
+        numbers.push(format!(
+            "exactly once {} ({} of {})",
+            percent(rate),
+            tally.exactly_once,
+            tally.trials.judged()
+        ));
     }
     numbers.push(counted(tally.duplicates, "duplicate"));
     numbers.push(format!("{} lost", tally.losses));
@@ -49,15 +56,28 @@ pub(super) fn push_numbers(out: &mut String, report: &Report, tally: &Tally, vie
     numbers.extend(tally.attempts_per_effect().map(|share| format!("{share:.2} attempts per effect")));
     if let Some(found) = tally.pass_hat_k {
         let (low, high) = found.interval;
-        numbers.push(format!("pass^{} {} (95 %: {} to {})", found.k, percent(found.estimate), percent(low), percent(high)));
+        numbers.push(format!(
+            "pass^{} {} (95 %: {} to {})",
+            found.k,
+            percent(found.estimate),
+            percent(low),
+            percent(high)
+        ));
     }
     // Of one trial each, pass@1 is pass^1.
     if let Some(share) = tally.rate.share().filter(|_| report.trials > 1) {
         let (low, high) = tally.rate.interval(CONFIDENCE);
         let passed = format!("{} of {}", tally.rate.passes, counted(tally.rate.trials as usize, "trial"));
-        numbers.push(format!("pass@1 {} ({passed}; 95 %: {} to {})", percent(share), percent(low), percent(high)));
+        numbers.push(format!(
+            "pass@1 {} ({passed}; 95 %: {} to {})",
+            percent(share),
+            percent(low),
+            percent(high)
+        ));
     }
-    numbers.extend((tally.trials.void > 0 && report.trials > 1).then(|| counted(tally.trials.void, "void trial")));
+    numbers.extend(
+        (tally.trials.void > 0 && report.trials > 1).then(|| counted(tally.trials.void, "void trial")),
+    );
     push_labelled(out, "", &numbers.join(", "), view);
     out.push('\n');
 }
@@ -90,9 +110,9 @@ pub(super) fn push_last_line(out: &mut String, report: &Report, tally: &Tally, v
     }
     let (paint, result) = (view.paint(), tally.result());
     let word = match result {
-        Result3::Fail => paint.bad("FAILED"),
-        Result3::Void => paint.unsure("VOID"),
-        Result3::Pass => paint.good("PASSED"),
+        TrialStatus::Fail => paint.bad("FAILED"),
+        TrialStatus::Void => paint.unsure("VOID"),
+        TrialStatus::Pass => paint.good("PASSED"),
     };
     let trials = format!("{} in {}", counted(tally.trials.all(), "trial"), words::duration(report.took));
     let _ = writeln!(out, "{word}  {} ({trials})", cases_counted(tally));
@@ -109,6 +129,7 @@ pub(super) fn push_last_line(out: &mut String, report: &Report, tally: &Tally, v
         push_labelled(out, "", &line(note, 500), view);
     }
     if let Some((part, parts)) = report.partition {
-        let _ = writeln!(out, "This is part {part} of {parts}; `hapax report merge` makes one run of all parts.");
+        let _ =
+            writeln!(out, "This is part {part} of {parts}; `hapax report merge` makes one run of all parts.");
     }
 }

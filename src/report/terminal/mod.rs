@@ -1,5 +1,5 @@
-//! A run in the terminal: failures first and in full, passes counted, and at the end what to mend first. It takes values and
-//! gives text; the caller knows the width and whether there are colours.
+//! A run in the terminal: failures first and in full, passes counted, and at the end what to mend first. It
+//! takes values and gives text; the caller knows the width and whether there are colours.
 
 mod case;
 mod end;
@@ -12,10 +12,11 @@ use super::store::Ledgers;
 use super::tally::{Tally, result_of, worst_first};
 use super::text::line;
 use super::words::counted;
-use crate::score::Result3;
+use crate::score::TrialStatus;
 use case::{Detail, push_case};
 
-/// Failed cases, and void ones, are shown in full until so many lines are used up: a few screens. Of the others the first line is.
+/// Failed cases, and void ones, are shown in full until so many lines are used up: a few screens. Of the
+/// others the first line is.
 const IN_FULL: usize = 120;
 /// So many of those are named; the rest is counted.
 const NAMED: usize = 40;
@@ -47,12 +48,13 @@ impl View {
 pub fn run_summary(report: &Report, ledgers: &Ledgers, view: &View) -> String {
     let mut out = String::new();
     let cases = worst_first(report);
-    for result in [Result3::Fail, Result3::Void] {
-        let cases: Vec<&CaseReport> = cases.iter().copied().filter(|case| result_of(case) == result).collect();
+    for result in [TrialStatus::Fail, TrialStatus::Void] {
+        let cases: Vec<&CaseReport> =
+            cases.iter().copied().filter(|case| result_of(case) == result).collect();
         push_cases(&mut out, &cases, ledgers, view);
     }
     if view.verbose {
-        cases.iter().filter(|case| result_of(case) == Result3::Pass).for_each(|case| {
+        cases.iter().filter(|case| result_of(case) == TrialStatus::Pass).for_each(|case| {
             push_case(&mut out, case, ledgers, view, Detail::Line);
         });
     }
@@ -65,7 +67,8 @@ pub fn run_summary(report: &Report, ledgers: &Ledgers, view: &View) -> String {
     out
 }
 
-/// Some cases in full, then names, then how many more there are: nobody reads a thousand lines, and the end says what to do.
+/// Some cases in full, then names, then how many more there are: nobody reads a thousand lines, and the end
+/// says what to do.
 fn push_cases(out: &mut String, cases: &[&CaseReport], ledgers: &Ledgers, view: &View) {
     let (mut lines, mut in_full) = (0, BTreeMap::new());
     for place in one_of_each_first(cases) {
@@ -93,12 +96,16 @@ fn push_cases(out: &mut String, cases: &[&CaseReport], ledgers: &Ledgers, view: 
     }
 }
 
-/// The places of the cases: the first of each cause, then the others, so that a cause with many cases hides no other.
+/// The places of the cases: the first of each cause, then the others, so that a cause with many cases hides
+/// no other.
 fn one_of_each_first(cases: &[&CaseReport]) -> Vec<usize> {
     let mut seen = HashSet::new();
     let (first, others): (Vec<usize>, Vec<usize>) = (0..cases.len()).partition(|place| {
         let findings = cases[*place].trials.iter().flat_map(|trial| &trial.verdict.findings);
-        let worst = findings.filter(|finding| finding.fails).map(|finding| (finding.kind, finding.remedy.as_str())).next();
+        let worst = findings
+            .filter(|finding| finding.fails)
+            .map(|finding| (finding.kind, finding.remedy.as_str()))
+            .next();
         seen.insert(worst)
     });
     [first, others].concat()
@@ -136,5 +143,4 @@ fn cases_counted(tally: &Tally) -> String {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

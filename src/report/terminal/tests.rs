@@ -57,7 +57,11 @@ fn hostile_text_reaches_the_terminal_escaped_and_within_its_width() {
     assert!(!shown.contains('\u{202e}'));
     assert!(shown.len() < 40_000, "{} bytes", shown.len());
     let widest = shown.lines().map(crate::report::text::columns).max().unwrap();
-    assert!(widest <= 80, "{widest}: {}", shown.lines().find(|line| crate::report::text::columns(line) == widest).unwrap());
+    assert!(
+        widest <= 80,
+        "{widest}: {}",
+        shown.lines().find(|line| crate::report::text::columns(line) == widest).unwrap()
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! From the entries of a ledger to the drawing: which lanes there are, and on which of them each entry stands.
+//! From the entries of a ledger to the drawing: which lanes there are, and on which of them each entry
+//! stands.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +48,9 @@ fn service_of(operation: &str) -> &str {
 
 fn attempts(entries: &[Entry]) -> Attempts<'_> {
     let received = entries.iter().filter_map(|entry| match &entry.event {
-        Event::Received(received) => Some((received.attempt, (received.caller, service_of(&received.operation)))),
+        Event::Received(received) => {
+            Some((received.attempt, (received.caller, service_of(&received.operation))))
+        }
         _ => None,
     });
     received.collect()
@@ -119,7 +122,9 @@ mod tests {
     fn a_reply_goes_back_to_whoever_made_the_attempt() {
         let (_, saved) = sample::twelve_callers();
         let timeline = Timeline::of(&saved.entries);
-        for pair in timeline.items.iter().filter(|item| item.attempt == Some(5)).collect::<Vec<_>>().windows(2) {
+        for pair in
+            timeline.items.iter().filter(|item| item.attempt == Some(5)).collect::<Vec<_>>().windows(2)
+        {
             assert_eq!(pair[0].caller, pair[1].caller);
             assert_eq!(pair[0].caller, Some(4));
         }

@@ -1,6 +1,7 @@
-//! One entry of the ledger in words, and how it is drawn. What a subject wrote is made harmless here, once for all drawings.
+//! One entry of the ledger in words, and how it is drawn. What a subject wrote is made harmless here, once
+//! for all drawings.
 
-use mock_services::ledger::{AtDoor, Event, How, SilenceEnd};
+use mock_services::ledger::{BarrierEvent, Event, How, SilenceEnd};
 use mock_services::service::Fields;
 
 use super::Shape;
@@ -45,7 +46,8 @@ pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
         }
         Event::Refused { method, path, status, reason, .. } => {
             let method = if method.is_empty() { "unreadable".to_owned() } else { line(method, VALUE) };
-            let reason = reason.as_ref().map(|reason| format!(": {}", line(reason, WORDS))).unwrap_or_default();
+            let reason =
+                reason.as_ref().map(|reason| format!(": {}", line(reason, WORDS))).unwrap_or_default();
             let detail = format!("{method} {}{reason}", line(path, VALUE));
             let label = if *status == 0 { "refused".to_owned() } else { format!("refused with {status}") };
             Drawn::with(Shape::Refused, label, detail)
@@ -61,15 +63,20 @@ pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
         Event::Withheld { effect, fields: about, .. } => {
             Drawn::with(Shape::Fault, format!("not committed: {}", line(effect, VALUE)), fields(about))
         }
-        Event::Lapsed { status, .. } => {
-            Drawn::new(Shape::Fault, format!("not committed: when its time came, the service refused it with {status}"))
-        }
+        Event::Lapsed { status, .. } => Drawn::new(
+            Shape::Fault,
+            format!("not committed: when its time came, the service refused it with {status}"),
+        ),
         Event::Unsent { .. } => Drawn::new(Shape::BrokenReply, "reply not taken: the caller had left"),
         Event::Replied { silence: Some(end), .. } => Drawn::new(Shape::BrokenReply, silence(*end)),
-        Event::Replied { retry_after: Some(seconds), status: Some(status), bytes, .. } => {
-            Drawn::with(Shape::Reply, format!("answered {status}, come again after {seconds} s"), format!("{bytes} bytes"))
+        Event::Replied { retry_after: Some(seconds), status: Some(status), bytes, .. } => Drawn::with(
+            Shape::Reply,
+            format!("answered {status}, come again after {seconds} s"),
+            format!("{bytes} bytes"),
+        ),
+        Event::Replied { reply, status, whole, bytes, replay, .. } => {
+            replied(reply, *status, *whole, *bytes, *replay)
         }
-        Event::Replied { reply, status, whole, bytes, replay, .. } => replied(reply, *status, *whole, *bytes, *replay),
         Event::Door { what, .. } => Drawn::new(Shape::Note, at_door(*what)),
         Event::Noted { name, fields, .. } => noted(name, fields),
         Event::Opened { .. } | Event::Closed { .. } | Event::End { .. } => None,
@@ -80,7 +87,11 @@ fn replied(reply: &str, status: Option<u16>, whole: bool, bytes: u64, replay: bo
     let status = status.map_or_else(String::new, |status| status.to_string());
     if reply == "oversize" {
         let end = if whole { "" } else { ", until the caller closed the connection" };
-        return Drawn::with(Shape::BrokenReply, format!("answered {status}, too large{end}"), format!("{bytes} bytes"));
+        return Drawn::with(
+            Shape::BrokenReply,
+            format!("answered {status}, too large{end}"),
+            format!("{bytes} bytes"),
+        );
     }
     if whole && reply != "garble" {
         let again = if replay { " (the answer of before, under this key)" } else { "" };
@@ -105,13 +116,13 @@ fn silence(end: SilenceEnd) -> &'static str {
     }
 }
 
-fn at_door(what: AtDoor) -> &'static str {
+fn at_door(what: BarrierEvent) -> &'static str {
     match what {
-        AtDoor::Held => "waits at the door",
-        AtDoor::Admitted => "is let in",
-        AtDoor::GaveUp => "gave up at the door",
-        AtDoor::Absent => "ended without having come to the door",
-        AtDoor::Late => "wrote after the door had opened without it",
+        BarrierEvent::Held => "waits at the door",
+        BarrierEvent::Admitted => "is let in",
+        BarrierEvent::GaveUp => "gave up at the door",
+        BarrierEvent::Absent => "ended without having come to the door",
+        BarrierEvent::Late => "wrote after the door had opened without it",
     }
 }
 
@@ -149,20 +160,31 @@ fn noted(name: &str, about: &Fields) -> Option<Drawn> {
             };
             Drawn::with(Shape::Cut, blow, format!("at attempt {}", field("attempt")))
         }
-        notes::MISSED => Drawn::with(Shape::Note, format!("interrupt without effect: {}", field("do")), field("why")),
-        notes::ESCAPED => Drawn::new(Shape::Note, format!("tried to reach {}:{}", field("host"), field("port"))),
-        notes::PROXIED => Drawn::new(Shape::Note, format!("asked the proxy for {}, which NO_PROXY names", field("service"))),
-        notes::ALLOWED => {
-            Drawn::new(Shape::Note, format!("reached {}:{}, which is allowed: {}", field("host"), field("port"), requests(about)))
+        notes::MISSED => {
+            Drawn::with(Shape::Note, format!("interrupt without effect: {}", field("do")), field("why"))
         }
+        notes::ESCAPED => {
+            Drawn::new(Shape::Note, format!("tried to reach {}:{}", field("host"), field("port")))
+        }
+        notes::PROXIED => {
+            Drawn::new(Shape::Note, format!("asked the proxy for {}, which NO_PROXY names", field("service")))
+        }
+        notes::ALLOWED => Drawn::new(
+            Shape::Note,
+            format!("reached {}:{}, which is allowed: {}", field("host"), field("port"), requests(about)),
+        ),
         notes::IGNORED => Drawn::new(
             Shape::Note,
             format!("was refused {}:{}, which is ignored: {}", field("host"), field("port"), requests(about)),
         ),
         notes::OVER_LIMIT => Drawn::new(Shape::Note, format!("used more than it may: {}", field("what"))),
-        notes::UNANSWERED => Drawn::new(Shape::Note, format!("requests not answered at the end: {}", field("requests"))),
+        notes::UNANSWERED => {
+            Drawn::new(Shape::Note, format!("requests not answered at the end: {}", field("requests")))
+        }
         notes::STILL_SENDING => Drawn::new(Shape::Note, "was still sending a request at the end"),
-        notes::IDLE_CLOSED => Drawn::new(Shape::Note, format!("idle connections closed at the end: {}", field("connections"))),
+        notes::IDLE_CLOSED => {
+            Drawn::new(Shape::Note, format!("idle connections closed at the end: {}", field("connections")))
+        }
         notes::LATE_REQUEST => {
             let what = if field("operation").is_empty() { field("service") } else { field("operation") };
             let detail = format!("{} {}", field("method"), field("path"));
@@ -174,8 +196,9 @@ fn noted(name: &str, about: &Fields) -> Option<Drawn> {
 
 fn requests(about: &Fields) -> String {
     let number = |name: &str| about.get(name).map(ToString::to_string);
-    let requests =
-        number("requests").filter(|count| count != "1").map_or("1 request".to_owned(), |count| format!("{count} requests"));
+    let requests = number("requests")
+        .filter(|count| count != "1")
+        .map_or("1 request".to_owned(), |count| format!("{count} requests"));
     number("failed").map_or(requests.clone(), |failed| format!("{requests}, {failed} of them failed"))
 }
 
@@ -196,8 +219,10 @@ fn how_words(how: How) -> &'static str {
 }
 
 fn fields(fields: &Fields) -> String {
-    let shown =
-        fields.iter().take(FIELDS).map(|(name, value)| format!("{}={}", line(name, VALUE), line(&value.to_string(), VALUE)));
+    let shown = fields
+        .iter()
+        .take(FIELDS)
+        .map(|(name, value)| format!("{}={}", line(name, VALUE), line(&value.to_string(), VALUE)));
     let more = fields.len().saturating_sub(FIELDS);
     let more = (more > 0).then(|| format!("and {more} more"));
     shown.chain(more).collect::<Vec<_>>().join("  ")

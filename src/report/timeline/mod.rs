@@ -1,5 +1,5 @@
-//! A trial as a drawing: lanes for callers and services, and what happened on and between them, in order. Shared by the text and
-//! the page; it knows nothing of either.
+//! A trial as a drawing: lanes for callers and services, and what happened on and between them, in order.
+//! Shared by the text and the page; it knows nothing of either.
 
 mod build;
 mod events;
@@ -92,14 +92,15 @@ pub(crate) enum Shape {
 impl Timeline {
     /// The same with no more than the calls, commits, cuts and claims, and no details; at most `most` items.
     pub(crate) fn short(&self, most: usize) -> Timeline {
-        let telling =
-            |item: &&Item| !matches!(item.shape, Shape::Note | Shape::Start | Shape::End | Shape::Fault | Shape::Refused);
+        let telling = |item: &&Item| {
+            !matches!(item.shape, Shape::Note | Shape::Start | Shape::End | Shape::Fault | Shape::Refused)
+        };
         let bare = |item: &Item| Item { detail: String::new(), ..item.clone() };
         self.with(self.items.iter().filter(telling).take(most).map(bare).collect())
     }
 
-    /// Where there are more than `most` items: those that `lit` names, their attempts and what became of their callers; no more
-    /// than `most` of them.
+    /// Where there are more than `most` items: those that `lit` names, their attempts and what became of
+    /// their callers; no more than `most` of them.
     pub(crate) fn focused(&self, lit: &[u64], most: usize) -> Timeline {
         if self.items.len() <= most {
             return self.clone();
@@ -112,11 +113,14 @@ impl Timeline {
             _ if lit.contains(&item.n) => Some(0),
             _ if item.attempt.is_some_and(|attempt| attempts.contains(&attempt)) => Some(1),
             Shape::Cut | Shape::Commit => Some(2),
-            Shape::Start | Shape::Claim if item.caller.is_some_and(|caller| callers.contains(&caller)) => Some(3),
+            Shape::Start | Shape::Claim if item.caller.is_some_and(|caller| callers.contains(&caller)) => {
+                Some(3)
+            }
             Shape::Request | Shape::BrokenReply if lit.is_empty() => Some(4),
             _ => None,
         };
-        let mut ranked: Vec<(u8, &Item)> = self.items.iter().filter_map(|item| Some((rank(item)?, item))).collect();
+        let mut ranked: Vec<(u8, &Item)> =
+            self.items.iter().filter_map(|item| Some((rank(item)?, item))).collect();
         ranked.sort_by_key(|(rank, item)| (*rank, item.n));
         ranked.truncate(most);
         let mut items: Vec<Item> = ranked.into_iter().map(|(_, item)| item.clone()).collect();
@@ -135,10 +139,13 @@ impl Timeline {
     }
 
     fn with(&self, items: Vec<Item>) -> Timeline {
-        Timeline { lanes: self.lanes.clone(), left_out: self.left_out + self.items.len() - items.len(), items }
+        Timeline {
+            lanes: self.lanes.clone(),
+            left_out: self.left_out + self.items.len() - items.len(),
+            items,
+        }
     }
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

@@ -3,7 +3,10 @@ use crate::report::paint::Paint;
 use crate::report::sample::{self, Book};
 
 fn text(timeline: &Timeline, lit: &[u64], width: usize) -> String {
-    render_text(timeline, &TextView { width, indent: 2, numbered: false, lit, paint: Paint { colour: false } })
+    render_text(
+        timeline,
+        &TextView { width, indent: 2, numbered: false, lit, paint: Paint { colour: false } },
+    )
 }
 
 #[test]

@@ -24,8 +24,9 @@ pub(crate) struct TextView<'a> {
 /// The timeline as lines of text.
 pub(crate) fn render(timeline: &Timeline, view: &TextView<'_>) -> String {
     let widest = |lanes: &mut dyn Iterator<Item = usize>| lanes.max().unwrap_or(0);
-    let wide =
-        |lane: Option<usize>| lane.and_then(|lane| timeline.lanes.get(lane)).map_or(0, |lane| columns(&lane.label()).min(16));
+    let wide = |lane: Option<usize>| {
+        lane.and_then(|lane| timeline.lanes.get(lane)).map_or(0, |lane| columns(&lane.label()).min(16))
+    };
     let callers = widest(&mut timeline.items.iter().map(|item| wide(item.caller)));
     let services = widest(&mut timeline.items.iter().map(|item| wide(item.service)));
     let mut out = String::new();
@@ -45,7 +46,13 @@ pub(crate) fn render(timeline: &Timeline, view: &TextView<'_>) -> String {
     out
 }
 
-fn push_line(out: &mut String, timeline: &Timeline, item: &Item, view: &TextView<'_>, (callers, services): (usize, usize)) {
+fn push_line(
+    out: &mut String,
+    timeline: &Timeline,
+    item: &Item,
+    view: &TextView<'_>,
+    (callers, services): (usize, usize),
+) {
     let lit = view.lit.contains(&item.n);
     let mark = if lit { ">" } else { " " };
     let time = format!("{:>8.3}", item.at as f64 / 1_000_000.0);

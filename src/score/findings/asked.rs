@@ -6,7 +6,7 @@ use mock_services::service::Value;
 use mock_services::yaml::shown;
 
 use super::words::{count, gist, label, nouns, value};
-use super::{Scene, entries_of, sentence};
+use super::{FindingContext, entries_of, sentence};
 use crate::fit::{Contradiction, Found, Rule};
 use crate::scenario::Intent;
 use crate::score::effects::{Effect, Names};
@@ -16,25 +16,30 @@ use crate::score::verdict::{Finding, FindingKind, Outcome};
 const TOLD: usize = 3;
 
 /// The finding of an intent that happened as often as due, but not as asked.
-pub(super) fn altered(scene: &Scene<'_, '_>, place: usize) -> Option<Finding> {
+pub(super) fn altered(scene: &FindingContext<'_, '_>, place: usize) -> Option<Finding> {
     // Told beside one that it is lost, too; of a repetition the differences are told there.
     if !matches!(scene.intents[place].outcome, Outcome::Altered | Outcome::Lost) {
         return None;
     }
     let (intent, taken) = (&scene.terms.intents[place], &scene.assignment.intents[place]);
     let (mut parts, mut entries) = (Vec::new(), Vec::new());
-    for effect in taken.counted.iter().map(|place| &scene.story.effects[*place]) {
+    for effect in taken.counted.iter().map(|place| &scene.history.effects[*place]) {
         let wrong = differences(scene, intent, effect);
         if wrong.is_empty() {
             continue;
         }
         entries.push(effect.n);
-        if let Some(attempt) = scene.story.attempt(effect.attempt) {
+        if let Some(attempt) = scene.history.attempt(effect.attempt) {
             entries.extend(entries_of(attempt));
         }
         if parts.len() < TOLD {
             let which = if parts.is_empty() { "The" } else { "Another" };
-            parts.push(format!("{which} {}{} is not as asked: {}.", nouns(&intent.effect).0, label(intent), wrong.join("; ")));
+            parts.push(format!(
+                "{which} {}{} is not as asked: {}.",
+                nouns(&intent.effect).0,
+                label(intent),
+                wrong.join("; ")
+            ));
         }
     }
     if parts.is_empty() {
@@ -45,12 +50,19 @@ pub(super) fn altered(scene: &Scene<'_, '_>, place: usize) -> Option<Finding> {
 }
 
 /// In what an effect is not as the intent asks, each as a clause.
-pub(super) fn differences(scene: &Scene<'_, '_>, intent: &Intent, effect: &Effect<'_>) -> Vec<String> {
+pub(super) fn differences(
+    scene: &FindingContext<'_, '_>,
+    intent: &Intent,
+    effect: &Effect<'_>,
+) -> Vec<String> {
     let rule = Rule::new(scene.terms);
     let clause = |contradiction: Contradiction<'_>| {
-        let (name, wanted) = (contradiction.name, value(contradiction.name, contradiction.wanted, effect.fields));
+        let (name, wanted) =
+            (contradiction.name, value(contradiction.name, contradiction.wanted, effect.fields));
         match contradiction.found {
-            Found::Value(have) => format!("{} is {}, and {wanted} was asked for", shown(name), value(name, have, effect.fields)),
+            Found::Value(have) => {
+                format!("{} is {}, and {wanted} was asked for", shown(name), value(name, have, effect.fields))
+            }
             Found::Missing => format!("it has no {}, and {wanted} was asked for", shown(name)),
             Found::Mentioned(other) => format!("it names {}, and {wanted} was asked for", shown(&other)),
         }
@@ -59,41 +71,56 @@ pub(super) fn differences(scene: &Scene<'_, '_>, intent: &Intent, effect: &Effec
 }
 
 /// The findings of effects that no intent covers, one for each kind of effect.
-pub(super) fn unintended(scene: &Scene<'_, '_>) -> Vec<Finding> {
+pub(super) fn unintended(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
     let mut by_name: BTreeMap<&str, Vec<&Effect<'_>>> = BTreeMap::new();
     for place in &scene.assignment.unintended {
-        let effect = &scene.story.effects[*place];
+        let effect = &scene.history.effects[*place];
         by_name.entry(effect.name).or_default().push(effect);
     }
     by_name.into_iter().map(|(name, effects)| unintended_of(scene, name, &effects)).collect()
 }
 
-fn unintended_of(scene: &Scene<'_, '_>, name: &str, effects: &[&Effect<'_>]) -> Finding {
+fn unintended_of(scene: &FindingContext<'_, '_>, name: &str, effects: &[&Effect<'_>]) -> Finding {
     let names = Names(&scene.terms.fields);
     let noun = nouns(name).0;
     let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     let told: Vec<String> = effects
         .iter()
         .take(TOLD)
-        .map(|effect| format!("{article} {noun}{} (attempt {}, entry {})", gist(effect, names), effect.attempt, effect.n))
+        .map(|effect| {
+            format!(
+                "{article} {noun}{} (attempt {}, entry {})",
+                gist(effect, names),
+                effect.attempt,
+                effect.n
+            )
+        })
         .collect();
     let more = effects.len().saturating_sub(TOLD);
     let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
-    let message = format!("{} that nothing asked for: {}{rest}.", sentence(&count(effects.len(), name)), told.join(", "));
+    let message = format!(
+        "{} that nothing asked for: {}{rest}.",
+        sentence(&count(effects.len(), name)),
+        told.join(", ")
+    );
     let remedy = match name {
-        "payment.hold" => "Capture or cancel every authorization before the task is over, also after a lost reply or a restart.",
+        "payment.hold" => {
+            "Capture or cancel every authorization before the task is over, also after a lost reply or a restart."
+        }
         "deploy.lock" => "Release every lock that the task takes, also when a step fails.",
         "deploy.take-lock" => "Wait until the holder releases the lock; never send another holder's name.",
-        "payment.refund" => "Refund only what the task asks for; a duplicate is undone only by giving back all of it.",
+        "payment.refund" => {
+            "Refund only what the task asks for; a duplicate is undone only by giving back all of it."
+        }
         _ => "Do only what the task asks for: check whom and what each request is for before it is sent.",
     };
-    let attempts = effects.iter().filter_map(|effect| scene.story.attempt(effect.attempt));
+    let attempts = effects.iter().filter_map(|effect| scene.history.attempt(effect.attempt));
     let entries = attempts.flat_map(entries_of).chain(effects.iter().map(|effect| effect.n)).collect();
     Finding { kind: FindingKind::Unintended, fails: true, message, remedy: remedy.to_owned(), entries }
 }
 
 /// The findings of records that do not stand as they should.
-pub(super) fn records(scene: &Scene<'_, '_>) -> Vec<Finding> {
+pub(super) fn records(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
     let finding = |mismatch: &crate::score::records::Mismatch<'_>| {
         let due = mismatch.due;
         let what = if due.counter { "counter" } else { "record" };
@@ -110,8 +137,10 @@ pub(super) fn records(scene: &Scene<'_, '_>) -> Vec<Finding> {
             (true, false) => "the number ",
         };
         let is_text = matches!(mismatch.stands, Some(Value::Text(_)));
-        let stands_words =
-            stands.as_ref().map_or_else(|| "is not there".to_owned(), |value| format!("is {}{}", kind(is_text), shown(value)));
+        let stands_words = stands.as_ref().map_or_else(
+            || "is not there".to_owned(),
+            |value| format!("is {}{}", kind(is_text), shown(value)),
+        );
         let wanted_words = wanted.as_ref().map_or_else(
             || "it should not be there".to_owned(),
             |value| format!("it should be {}{}", kind(due.value.is_string()), shown(value)),
@@ -124,7 +153,9 @@ pub(super) fn records(scene: &Scene<'_, '_>) -> Vec<Finding> {
         let remedy = match (mismatch.entries.len(), due.counter) {
             (0, _) => "Do what the task asks for, and read it back.",
             (_, true) => "Move the counter once for each piece of work, under a key that is derived from it.",
-            (_, false) => "Write with If-Match and the version that was read, and start over from a fresh read on 412.",
+            (_, false) => {
+                "Write with If-Match and the version that was read, and start over from a fresh read on 412."
+            }
         };
         Finding {
             kind: FindingKind::Record,

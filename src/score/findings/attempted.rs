@@ -2,7 +2,7 @@
 
 use super::asked::differences;
 use super::words::{gist, label, nouns};
-use super::{Scene, entries_of};
+use super::{FindingContext, entries_of};
 use crate::score::effects::{Effect, Names};
 use crate::score::verdict::{Finding, FindingKind};
 
@@ -10,8 +10,8 @@ use crate::score::verdict::{Finding, FindingKind};
 const DESCRIBED: usize = 3;
 
 /// One finding for those that fit no intent, and one for those that fit but are not as asked.
-pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    let withheld = |place: usize| &scene.story.withheld[place];
+pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
+    let withheld = |place: usize| &scene.history.withheld[place];
     let unintended: Vec<(&Effect<'_>, String)> =
         scene.attempted.unintended.iter().map(|place| describe(scene, withheld(*place))).collect();
     let altered: Vec<(&Effect<'_>, String)> = scene
@@ -21,7 +21,10 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
         .map(|(place, intent)| {
             let (effect, intent) = (withheld(*place), &scene.terms.intents[*intent]);
             let wrong = differences(scene, intent, effect).join("; ");
-            (effect, format!("a {}{} (attempt {}): {wrong}", nouns(effect.name).0, label(intent), effect.attempt))
+            (
+                effect,
+                format!("a {}{} (attempt {}): {wrong}", nouns(effect.name).0, label(intent), effect.attempt),
+            )
         })
         .collect();
     let of = |kind, found: &[(&Effect<'_>, String)], what: &str, remedy: &str| {
@@ -38,18 +41,26 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
     .collect()
 }
 
-fn describe<'s, 'a>(scene: &Scene<'_, '_>, effect: &'s Effect<'a>) -> (&'s Effect<'a>, String) {
+fn describe<'s, 'a>(scene: &FindingContext<'_, '_>, effect: &'s Effect<'a>) -> (&'s Effect<'a>, String) {
     let gist = gist(effect, Names(&scene.terms.fields));
     (effect, format!("a {}{gist} (attempt {})", nouns(effect.name).0, effect.attempt))
 }
 
-fn finding(scene: &Scene<'_, '_>, kind: FindingKind, found: &[(&Effect<'_>, String)], what: &str, remedy: &str) -> Finding {
+fn finding(
+    scene: &FindingContext<'_, '_>,
+    kind: FindingKind,
+    found: &[(&Effect<'_>, String)],
+    what: &str,
+    remedy: &str,
+) -> Finding {
     let described: Vec<&str> = found.iter().take(DESCRIBED).map(|(_, text)| text.as_str()).collect();
     let more = found.len().saturating_sub(DESCRIBED);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    let message =
-        format!("The subject attempted something {what}: {}{more}. A fault kept it from being committed.", described.join(", "));
-    let attempts = found.iter().filter_map(|(effect, _)| scene.story.attempt(effect.attempt));
+    let message = format!(
+        "The subject attempted something {what}: {}{more}. A fault kept it from being committed.",
+        described.join(", ")
+    );
+    let attempts = found.iter().filter_map(|(effect, _)| scene.history.attempt(effect.attempt));
     let entries = attempts.flat_map(entries_of).chain(found.iter().map(|(effect, _)| effect.n)).collect();
     Finding { kind, fails: true, message, remedy: remedy.to_owned(), entries }
 }

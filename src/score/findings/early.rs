@@ -2,9 +2,9 @@
 
 use mock_services::yaml::shown;
 
-use super::{Scene, entries_of};
+use super::{FindingContext, entries_of};
+use crate::score::history::Attempt;
 use crate::score::retries::is_again;
-use crate::score::story::Attempt;
 use crate::score::verdict::{Finding, FindingKind};
 use crate::trial::notes;
 
@@ -14,8 +14,9 @@ const TOLERANCE: u64 = 10_000;
 const TOLERANCE_PART: u64 = 100;
 
 /// The retries that came too early, in one finding.
-pub(super) fn finding(scene: &Scene<'_, '_>) -> Option<Finding> {
-    let early: Vec<_> = scene.story.attempts.iter().filter_map(|told| Some((told, too_early(scene, told)?))).collect();
+pub(super) fn finding(scene: &FindingContext<'_, '_>) -> Option<Finding> {
+    let early: Vec<_> =
+        scene.history.attempts.iter().filter_map(|told| Some((told, too_early(scene, told)?))).collect();
     let (told, again) = *early.first()?;
     let (answer, seconds) = (told.answer?, told.answer?.retry_after?);
     let more = match early.len() {
@@ -41,7 +42,7 @@ pub(super) fn finding(scene: &Scene<'_, '_>) -> Option<Finding> {
 }
 
 /// The first attempt at the same thing that the same start of the caller made before the time was over.
-fn too_early<'s, 'a>(scene: &Scene<'s, 'a>, told: &Attempt<'_>) -> Option<&'s Attempt<'a>> {
+fn too_early<'s, 'a>(scene: &FindingContext<'s, 'a>, told: &Attempt<'_>) -> Option<&'s Attempt<'a>> {
     let answer = told.answer.filter(|answer| answer.whole && told.unsent.is_none())?;
     let wait = answer.retry_after?.saturating_mul(1_000_000);
     // Whoever was interrupted with the reply still in its socket has not read it.
@@ -50,10 +51,13 @@ fn too_early<'s, 'a>(scene: &Scene<'s, 'a>, told: &Attempt<'_>) -> Option<&'s At
     }
     let due = answer.at.saturating_add(wait - (wait / TOLERANCE_PART).max(TOLERANCE).min(wait));
     let behind = |attempt: &&Attempt<'_>| attempt.n > answer.n && attempt.caller() == told.caller();
-    let again = scene.story.attempts.iter().filter(behind).find(|attempt| is_again(scene.terms, told, attempt))?;
+    let again =
+        scene.history.attempts.iter().filter(behind).find(|attempt| is_again(scene.terms, told, attempt))?;
     // A new start need not know what an earlier one was told.
-    let is_restarted =
-        scene.story.noted(notes::STARTED).any(|note| note.caller == Some(told.caller()) && (answer.n..again.n).contains(&note.n));
+    let is_restarted = scene
+        .history
+        .noted(notes::STARTED)
+        .any(|note| note.caller == Some(told.caller()) && (answer.n..again.n).contains(&note.n));
     (again.at < due && !is_restarted).then_some(again)
 }
 
@@ -63,5 +67,4 @@ pub(super) fn passed(time: u64) -> String {
 }
 
 #[cfg(test)]
-#[path = "early_tests.rs"]
 mod tests;

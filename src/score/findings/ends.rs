@@ -2,7 +2,7 @@
 
 use mock_services::yaml::shown;
 
-use super::{Scene, overtime};
+use super::{FindingContext, overtime};
 use crate::score::fired::cut;
 use crate::score::verdict::{Finding, FindingKind};
 use crate::trial::notes;
@@ -11,7 +11,7 @@ use crate::trial::notes;
 const SHOWN_ATTEMPTS: usize = 16;
 
 /// The findings of budgets and bounds.
-pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
+pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = over_budget(scene).collect();
     found.extend(not_attempted(scene));
     found.extend(overtime::findings(scene));
@@ -20,10 +20,10 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
     found
 }
 
-fn over_budget<'s>(scene: &'s Scene<'_, '_>) -> impl Iterator<Item = Finding> + 's {
+fn over_budget<'s>(scene: &'s FindingContext<'_, '_>) -> impl Iterator<Item = Finding> + 's {
     scene.attempts.iter().filter_map(|made| {
         let budget = made.budget.filter(|budget| made.made > *budget)?;
-        let attempts = scene.story.attempts.iter().filter(|attempt| attempt.operation() == made.operation);
+        let attempts = scene.history.attempts.iter().filter(|attempt| attempt.operation() == made.operation);
         let number = attempts_in_words(made.made);
         Some(Finding {
             kind: FindingKind::OverBudget,
@@ -37,7 +37,7 @@ fn over_budget<'s>(scene: &'s Scene<'_, '_>) -> impl Iterator<Item = Finding> + 
 }
 
 /// An operation that was tried less often than expected. A request that the service refused was a try, too.
-fn not_attempted<'s>(scene: &'s Scene<'_, '_>) -> impl Iterator<Item = Finding> + 's {
+fn not_attempted<'s>(scene: &'s FindingContext<'_, '_>) -> impl Iterator<Item = Finding> + 's {
     scene.attempts.iter().filter_map(|made| {
         let tried = made.made.saturating_add(made.refused);
         if tried >= made.at_least {
@@ -50,8 +50,8 @@ fn not_attempted<'s>(scene: &'s Scene<'_, '_>) -> impl Iterator<Item = Finding> 
         } else {
             format!("{operation} was tried only {}, refused requests included", times(tried))
         };
-        let attempts = scene.story.attempts.iter().map(|attempt| (attempt.operation(), attempt.n));
-        let refusals = scene.story.refusals.iter().filter_map(|refusal| Some((refusal.operation?, refusal.n)));
+        let attempts = scene.history.attempts.iter().map(|attempt| (attempt.operation(), attempt.n));
+        let refusals = scene.history.refusals.iter().filter_map(|refusal| Some((refusal.operation?, refusal.n)));
         Some(Finding {
             kind: FindingKind::NotAttempted,
             fails: !scene.unstartable,
@@ -73,12 +73,13 @@ fn attempts_in_words(number: u32) -> String {
     if number == 1 { "1 attempt".to_owned() } else { format!("{number} attempts") }
 }
 
-fn over_limit(scene: &Scene<'_, '_>) -> Option<Finding> {
-    let over: Vec<_> = scene.story.noted(notes::OVER_LIMIT).collect();
-    let ended = scene.story.noted(notes::ENDED).filter(|note| note.text("how") == "over-limit");
+fn over_limit(scene: &FindingContext<'_, '_>) -> Option<Finding> {
+    let over: Vec<_> = scene.history.noted(notes::OVER_LIMIT).collect();
+    let ended = scene.history.noted(notes::ENDED).filter(|note| note.text("how") == "over-limit");
     let entries: Vec<u64> = over.iter().copied().chain(ended).map(|note| note.n).collect();
     entries.first()?;
-    let mut what: Vec<String> = over.iter().map(|note| cut(&note.text("what"))).filter(|what| !what.is_empty()).collect();
+    let mut what: Vec<String> =
+        over.iter().map(|note| cut(&note.text("what"))).filter(|what| !what.is_empty()).collect();
     what.sort();
     what.dedup();
     what.truncate(4);
@@ -92,11 +93,17 @@ fn over_limit(scene: &Scene<'_, '_>) -> Option<Finding> {
     })
 }
 
-/// What it left behind when it ended was watched for a while and then ended: what it would have done later is not known.
-fn left_behind(scene: &Scene<'_, '_>) -> Option<Finding> {
-    let left: Vec<_> = scene.story.noted(notes::ENDED).filter(|note| note.number("left").is_some_and(|left| left > 0)).collect();
+/// What it left behind when it ended was watched for a while and then ended: what it would have done later is
+/// not known.
+fn left_behind(scene: &FindingContext<'_, '_>) -> Option<Finding> {
+    let left: Vec<_> = scene
+        .history
+        .noted(notes::ENDED)
+        .filter(|note| note.number("left").is_some_and(|left| left > 0))
+        .collect();
     let most = left.iter().filter_map(|note| note.number("left")).max()?;
-    let processes = if most == 1 { "a process that was".to_owned() } else { format!("{most} processes that were") };
+    let processes =
+        if most == 1 { "a process that was".to_owned() } else { format!("{most} processes that were") };
     Some(Finding {
         kind: FindingKind::OverLimit,
         fails: false,

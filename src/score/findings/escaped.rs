@@ -1,12 +1,13 @@
-//! Requests to the world outside: which host, and what to do about it. It names no variable that the subject was not given.
+//! Requests to the world outside: which host, and what to do about it. It names no variable that the subject
+//! was not given.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mock_services::yaml::shown;
 
-use super::Scene;
+use super::FindingContext;
 use crate::scenario::Terms;
-use crate::score::story::service_of;
+use crate::score::history::service_of;
 use crate::score::verdict::{Finding, FindingKind};
 use crate::subject::hosts::{is_loopback, service_for};
 use crate::trial::notes;
@@ -24,15 +25,18 @@ const MODELS: [(&str, &str); 5] = [
 ];
 
 /// The findings of all that tried to leave, one for each host.
-pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
+pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
     let mut hosts: BTreeMap<(String, String), Vec<u64>> = BTreeMap::new();
-    for note in scene.story.noted(notes::ESCAPED) {
+    for note in scene.history.noted(notes::ESCAPED) {
         hosts.entry((note.text("host").to_ascii_lowercase(), note.text("port"))).or_default().push(note.n);
     }
     let services = services(scene.terms);
     let more = hosts.len().saturating_sub(MOST_HOSTS);
-    let mut found: Vec<Finding> =
-        hosts.into_iter().take(MOST_HOSTS).map(|((host, port), entries)| finding(&host, &port, &services, entries)).collect();
+    let mut found: Vec<Finding> = hosts
+        .into_iter()
+        .take(MOST_HOSTS)
+        .map(|((host, port), entries)| finding(&host, &port, &services, entries))
+        .collect();
     if let Some(last) = found.last_mut().filter(|_| more > 0) {
         last.message.push_str(&format!(" There were {more} more hosts."));
     }
@@ -63,7 +67,8 @@ fn finding(host: &str, port: &str, services: &BTreeSet<&str>, entries: Vec<u64>)
 /// What to do about requests to this host.
 fn advice(host: &str, port: &str, services: &BTreeSet<&str>) -> String {
     let name = shown(host);
-    let is = |domain: &str| host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
+    let is =
+        |domain: &str| host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
     if is_loopback(host) {
         let place = if port.is_empty() { name } else { format!("{name}:{}", shown(port)) };
         return format!(
@@ -89,12 +94,17 @@ fn advice(host: &str, port: &str, services: &BTreeSet<&str>) -> String {
     if services.contains("email") && (host.starts_with("smtp.") || host.starts_with("mail.")) {
         return "Send mail through the server that HAPAX_SMTP_URL names.".to_owned();
     }
-    let variables: Vec<String> =
-        services.iter().map(|service| format!("HAPAX_{}_URL", service.to_uppercase().replace('-', "_"))).collect();
+    let variables: Vec<String> = services
+        .iter()
+        .map(|service| format!("HAPAX_{}_URL", service.to_uppercase().replace('-', "_")))
+        .collect();
     let addresses = if variables.is_empty() {
         String::new()
     } else {
-        format!(" If a service of the trial stands for this host, give the client its address: {}.", shown(&variables.join(", ")))
+        format!(
+            " If a service of the trial stands for this host, give the client its address: {}.",
+            shown(&variables.join(", "))
+        )
     };
     format!(
         "If the subject needs this host, let it through with `allow: [{name}]` in hapax.yaml or `--allow {name}`; if it does not (telemetry, for \
@@ -121,5 +131,4 @@ fn setting(host: &str) -> &'static str {
 }
 
 #[cfg(test)]
-#[path = "escaped_tests.rs"]
 mod tests;

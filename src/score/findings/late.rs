@@ -2,15 +2,15 @@
 
 use mock_services::yaml::shown;
 
-use super::Scene;
-use crate::score::story::Note;
+use super::FindingContext;
+use crate::score::history::Note;
 use crate::score::verdict::{Finding, FindingKind};
 use crate::trial::notes;
 
 /// The findings of late requests: one for all writes, one for all others.
-pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
+pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
     let (writes, others): (Vec<_>, Vec<_>) =
-        scene.story.noted(notes::LATE_REQUEST).partition(|note| note.text("kind") == "write");
+        scene.history.noted(notes::LATE_REQUEST).partition(|note| note.text("kind") == "write");
     let mut found = Vec::new();
     if let Some(what) = described(&writes) {
         found.push(Finding {
@@ -27,7 +27,9 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
         found.push(Finding {
             kind: FindingKind::LateRead,
             fails: false,
-            message: format!("After its trial had ended, the subject sent {what}, which could not change anything."),
+            message: format!(
+                "After its trial had ended, the subject sent {what}, which could not change anything."
+            ),
             remedy: "Answer only when everything that was started has ended.".to_owned(),
             entries: others.iter().map(|note| note.n).collect(),
         });
@@ -44,7 +46,11 @@ fn described(requests: &[&Note<'_>]) -> Option<String> {
         operation => format!("a {}", shown(operation)),
     };
     let (method, path) = (first.text("method"), first.text("path"));
-    let line = if method.is_empty() { String::new() } else { format!(" ({})", shown(format!("{method} {path}").trim_end())) };
+    let line = if method.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", shown(format!("{method} {path}").trim_end()))
+    };
     Some(match requests.len() {
         1 => format!("{what}{line}"),
         count => format!("{count} requests, the first {what}{line}"),

@@ -1,18 +1,23 @@
-//! Findings of intents that stand in one list (`each`): what is wrong with many of them in the same way is one finding.
+//! Findings of intents that stand in one list (`each`): what is wrong with many of them in the same way is
+//! one finding.
 
 use mock_services::yaml::shown;
 
-use super::{Scene, asked, lost, often};
+use super::{FindingContext, asked, lost, often};
 use crate::score::verdict::Finding;
 
 /// So many further members of a list are named.
 const NAMED: usize = 3;
 
 /// The findings of all intents, in their order; within a list one for each kind.
-pub(super) fn of_intents(scene: &Scene<'_, '_>) -> Vec<Finding> {
+pub(super) fn of_intents(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
     let (mut found, mut groups): (Vec<Finding>, Vec<Group>) = (Vec::new(), Vec::new());
     for place in 0..scene.terms.intents.len() {
-        let list = scene.terms.lists.iter().position(|list| (list.first..list.first.saturating_add(list.count)).contains(&place));
+        let list = scene
+            .terms
+            .lists
+            .iter()
+            .position(|list| (list.first..list.first.saturating_add(list.count)).contains(&place));
         let all = [often::finding(scene, place), lost::finding(scene, place), asked::altered(scene, place)];
         for finding in all.into_iter().flatten() {
             let alike = |group: &&mut Group| {
@@ -32,7 +37,8 @@ pub(super) fn of_intents(scene: &Scene<'_, '_>) -> Vec<Finding> {
         let (of, more) = (scene.terms.lists[group.list].count, group.others.len());
         let names: Vec<String> = group.others.iter().take(NAMED).map(|place| name(scene, *place)).collect();
         let rest = if more > NAMED { format!(" and {} others", more - NAMED) } else { String::new() };
-        let told = format!(" The same is true of {more} more of the {of} in this list: {}{rest}.", names.join(", "));
+        let told =
+            format!(" The same is true of {more} more of the {of} in this list: {}{rest}.", names.join(", "));
         found[group.finding].message.push_str(&told);
     }
     found
@@ -48,7 +54,7 @@ struct Group {
 }
 
 /// The value that tells a member from the others: the one in which it differs from its neighbour in the list.
-fn name(scene: &Scene<'_, '_>, place: usize) -> String {
+fn name(scene: &FindingContext<'_, '_>, place: usize) -> String {
     let intents = &scene.terms.intents;
     let neighbour = if place == 0 { intents.get(1) } else { intents.get(place - 1) };
     let differs = |(name, value): &(&str, &mock_services::service::Value)| {

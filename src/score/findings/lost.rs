@@ -3,32 +3,37 @@
 use mock_services::yaml::shown;
 
 use super::words::{count, handle, label, nouns, seen};
-use super::{Scene, entries_of, sentence};
+use super::{FindingContext, entries_of, sentence};
 use crate::scenario::{Intent, Promise};
 use crate::score::answers::{doubt, said_yes};
 use crate::score::effects::Names;
 use crate::score::fired::cut;
-use crate::score::story::{Attempt, Note, Refusal};
+use crate::score::history::{Attempt, Note, Refusal};
 use crate::score::verdict::{Finding, FindingKind};
 use crate::trial::notes;
 
-/// The finding of an intent that happened less often than due. It stands beside one of a repetition where all that was done was
-/// also undone.
-pub(super) fn finding(scene: &Scene<'_, '_>, place: usize) -> Option<Finding> {
+/// The finding of an intent that happened less often than due. It stands beside one of a repetition where all
+/// that was done was also undone.
+pub(super) fn finding(scene: &FindingContext<'_, '_>, place: usize) -> Option<Finding> {
     let (intent, taken) = (&scene.terms.intents[place], &scene.assignment.intents[place]);
     let due = usize::try_from(intent.least()).unwrap_or(usize::MAX);
     if taken.counted.len() >= due {
         return None;
     }
     let mut entries: Vec<u64> =
-        taken.counted.iter().chain(&taken.taken_back).map(|place| scene.story.effects[*place].n).collect();
-    let head = format!("{}{}, and {} due.", count(taken.counted.len(), &intent.effect), label(intent), were(due));
+        taken.counted.iter().chain(&taken.taken_back).map(|place| scene.history.effects[*place].n).collect();
+    let head =
+        format!("{}{}, and {} due.", count(taken.counted.len(), &intent.effect), label(intent), were(due));
     let (told, remedy) = if let Some(place) = taken.taken_back.first() {
         let pairs = scene.assignment.undone.iter().filter(|pair| taken.taken_back.contains(&pair.charge));
-        let refunds: Vec<u64> = pairs.flat_map(|pair| &pair.refunds).map(|place| scene.story.effects[*place].n).collect();
+        let refunds: Vec<u64> =
+            pairs.flat_map(|pair| &pair.refunds).map(|place| scene.history.effects[*place].n).collect();
         entries.extend(&refunds);
         let refund = refunds.first().copied().unwrap_or_default();
-        let told = format!("It was made (entry {}) and refunded in full (entry {refund}).", scene.story.effects[*place].n);
+        let told = format!(
+            "It was made (entry {}) and refunded in full (entry {refund}).",
+            scene.history.effects[*place].n
+        );
         (told, "Give back only what is surplus: count what is there before the refund, and leave as much as was due.".to_owned())
     } else {
         tried(scene, intent, &mut entries)
@@ -52,10 +57,14 @@ fn were(due: usize) -> String {
 }
 
 /// What was tried for an intent, and the way to mend it.
-fn tried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (String, String) {
+fn tried(scene: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (String, String) {
     let noun = nouns(&intent.effect).0;
-    let attempts: Vec<&Attempt<'_>> =
-        scene.story.attempts.iter().filter(|attempt| attempt.effects.is_empty() && is_try(scene, intent, attempt)).collect();
+    let attempts: Vec<&Attempt<'_>> = scene
+        .history
+        .attempts
+        .iter()
+        .filter(|attempt| attempt.effects.is_empty() && is_try(scene, intent, attempt))
+        .collect();
     let Some(last) = attempts.last() else { return untried(scene, intent, entries) };
     entries.extend(attempts.iter().rev().take(TOLD).flat_map(|attempt| entries_of(attempt)));
     let before = match attempts.len() {
@@ -64,16 +73,21 @@ fn tried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (Str
     };
     let number = last.number();
     if last.received.replay && !said_yes(last) {
-        let told =
-            format!("{before}Attempt {number} committed nothing: the service gave the error again that it keeps under the key.");
+        let told = format!(
+            "{before}Attempt {number} committed nothing: the service gave the error again that it keeps under the key."
+        );
         let remedy = format!(
             "A service can keep an error under its key, and then no repetition with that key helps: look whether the {noun} is there, and repeat it with a new key if it is not."
         );
         return (told, remedy);
     }
     if doubt(last).is_some() {
-        let told = format!("{before}Attempt {number} committed nothing, and {}; it was not tried again.", seen(last));
-        let again = if was_answered(last) { ", and with a new key where the same error comes back" } else { "" };
+        let told = format!(
+            "{before}Attempt {number} committed nothing, and {}; it was not tried again.",
+            seen(last)
+        );
+        let again =
+            if was_answered(last) { ", and with a new key where the same error comes back" } else { "" };
         let remedy = format!(
             "After an answer that leaves it open, look whether the {noun} is there; if it is not, repeat it with a key that is derived from the {}{again}.",
             handle(intent)
@@ -82,7 +96,9 @@ fn tried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (Str
     }
     let told = format!("{before}Attempt {number} committed nothing, though {}.", seen(last));
     let remedy = if said_yes(last) {
-        format!("A yes is no proof: read the {noun} back before saying that it is done, and repeat it where it is not there.")
+        format!(
+            "A yes is no proof: read the {noun} back before saying that it is done, and repeat it where it is not there."
+        )
     } else {
         "Look at the answer: do what it asks for, then try again.".to_owned()
     };
@@ -92,16 +108,20 @@ fn tried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (Str
 /// Of so many attempts the entries are named.
 const TOLD: usize = 4;
 
-fn untried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (String, String) {
-    let service = crate::score::story::service_of(&intent.effect);
-    let refused = scene.story.refusals.iter().rev().find(|refusal| match refusal.operation {
+fn untried(scene: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (String, String) {
+    let service = crate::score::history::service_of(&intent.effect);
+    let refused = scene.history.refusals.iter().rev().find(|refusal| match refusal.operation {
         Some(operation) => operation == intent.effect,
         None => refusal.service == service,
     });
     if let Some(refusal) = refused {
         entries.push(refusal.n);
         let told = if is_handshake(refusal) {
-            format!("The TLS handshake failed: {} (entry {}).", cut(refusal.reason.unwrap_or_default()), refusal.n)
+            format!(
+                "The TLS handshake failed: {} (entry {}).",
+                cut(refusal.reason.unwrap_or_default()),
+                refusal.n
+            )
         } else {
             format!("The service refused {} (entry {}).", refused_words(refusal), refusal.n)
         };
@@ -112,7 +132,11 @@ fn untried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (S
             let remedy = format!("This is not the subject's mistake: hapax does not have {} yet.", cut(what));
             return (told, remedy);
         }
-        return (told, "Look at what the service says is wrong with the request, and send one that it accepts.".to_owned());
+        return (
+            told,
+            "Look at what the service says is wrong with the request, and send one that it accepts."
+                .to_owned(),
+        );
     }
     if scene.unstartable {
         return (
@@ -124,11 +148,12 @@ fn untried(scene: &Scene<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (S
         entries.push(crash.n);
         return (
             crashed(scene, crash),
-            "The subject stopped by itself; the last lines of its standard error say why. Mend that first.".to_owned(),
+            "The subject stopped by itself; the last lines of its standard error say why. Mend that first."
+                .to_owned(),
         );
     }
     // What went wrong before it is what has to be mended.
-    let writes = scene.story.attempts.iter().filter(|attempt| attempt.write);
+    let writes = scene.history.attempts.iter().filter(|attempt| attempt.write);
     if let Some(last) = writes.max_by_key(|attempt| attempt.n).filter(|last| !said_yes(last)) {
         entries.extend(entries_of(last));
         let (number, operation) = (last.number(), shown(last.operation()));
@@ -154,8 +179,12 @@ fn mail_remedy(refusal: &Refusal<'_>) -> Option<&'static str> {
         _ if is_handshake(refusal) => Some(
             "Connect to HAPAX_SMTPS_URL with TLS from the first byte, or to HAPAX_SMTP_URL with STARTTLS, and let the client trust the certificate authority in HAPAX_CA_FILE (SSL_CERT_FILE, REQUESTS_CA_BUNDLE and NODE_EXTRA_CA_CERTS name it, too).",
         ),
-        ("MAIL", 530) => Some("Log in before the message is handed over: HAPAX_SMTP_URL contains the user and the password."),
-        ("AUTH", _) => Some("Log in with AUTH PLAIN or LOGIN, with the user and the password in HAPAX_SMTP_URL."),
+        ("MAIL", 530) => Some(
+            "Log in before the message is handed over: HAPAX_SMTP_URL contains the user and the password.",
+        ),
+        ("AUTH", _) => {
+            Some("Log in with AUTH PLAIN or LOGIN, with the user and the password in HAPAX_SMTP_URL.")
+        }
         _ => None,
     }
 }
@@ -175,25 +204,39 @@ fn refused_words(refusal: &Refusal<'_>) -> String {
 }
 
 /// The end of a start that exited with another status than 0, or by a signal that hapax did not send.
-fn crash<'s, 'a>(scene: &'s Scene<'_, 'a>) -> Option<&'s Note<'a>> {
-    let is_struck = |caller: Option<u32>| scene.story.noted(notes::STRUCK).any(|note| note.caller == caller);
-    scene.story.noted(notes::ENDED).find(|note| match note.text("how").as_str() {
+fn crash<'s, 'a>(scene: &'s FindingContext<'_, 'a>) -> Option<&'s Note<'a>> {
+    let is_struck =
+        |caller: Option<u32>| scene.history.noted(notes::STRUCK).any(|note| note.caller == caller);
+    scene.history.noted(notes::ENDED).find(|note| match note.text("how").as_str() {
         "exited" => note.number("status") != Some(0),
         "signalled" => !is_struck(note.caller),
         _ => false,
     })
 }
 
-fn crashed(scene: &Scene<'_, '_>, crash: &Note<'_>) -> String {
+fn crashed(scene: &FindingContext<'_, '_>, crash: &Note<'_>) -> String {
     let status = crash.number("status").unwrap_or_default();
-    let how =
-        if crash.text("how") == "exited" { format!("exited with {status}") } else { format!("was ended by signal {status}") };
-    let before = scene.story.attempts.iter().filter(|attempt| Some(attempt.caller()) == crash.caller && attempt.n < crash.n);
+    let how = if crash.text("how") == "exited" {
+        format!("exited with {status}")
+    } else {
+        format!("was ended by signal {status}")
+    };
+    let before = scene
+        .history
+        .attempts
+        .iter()
+        .filter(|attempt| Some(attempt.caller()) == crash.caller && attempt.n < crash.n);
     match before.max_by_key(|attempt| attempt.n) {
         Some(last) => {
-            format!("It was never tried: the subject {how} after attempt {} ({}).", last.number(), shown(last.operation()))
+            format!(
+                "It was never tried: the subject {how} after attempt {} ({}).",
+                last.number(),
+                shown(last.operation())
+            )
         }
-        None if scene.story.refusals.is_empty() => format!("No service was asked for anything: the subject {how}."),
+        None if scene.history.refusals.is_empty() => {
+            format!("No service was asked for anything: the subject {how}.")
+        }
         None => format!("It was never tried: the subject {how}."),
     }
 }
@@ -204,11 +247,10 @@ fn was_answered(attempt: &Attempt<'_>) -> bool {
 }
 
 /// Whether an attempt was one at this intent: what it asked for contradicts nothing.
-fn is_try(scene: &Scene<'_, '_>, intent: &Intent, attempt: &Attempt<'_>) -> bool {
+fn is_try(scene: &FindingContext<'_, '_>, intent: &Intent, attempt: &Attempt<'_>) -> bool {
     let names = Names(&scene.terms.fields);
     attempt.operation() == intent.effect
-        && intent
-            .which
-            .iter()
-            .all(|(name, wanted)| names.value(&attempt.received.fields, name).is_none_or(|have| have.meets(wanted)))
+        && intent.which.iter().all(|(name, wanted)| {
+            names.value(&attempt.received.fields, name).is_none_or(|have| have.meets(wanted))
+        })
 }

@@ -1,5 +1,5 @@
-//! Findings: what the ledger shows to be wrong, with the entries that prove it and the way to mend it. Each file knows one kind
-//! of thing and only puts into words what was judged before.
+//! Findings: what the ledger shows to be wrong, with the entries that prove it and the way to mend it. Each
+//! file knows one kind of thing and only puts into words what was judged before.
 
 mod asked;
 mod attempted;
@@ -21,8 +21,8 @@ pub(super) use words::stretch;
 
 use super::assignment::Assignment;
 use super::attempted::Attempted;
+use super::history::{Attempt, TrialHistory};
 use super::records::Mismatch;
-use super::story::{Attempt, Story};
 use super::verdict::{AttemptsMade, Claim, Finding, FindingKind, IntentOutcome};
 use crate::scenario::Terms;
 
@@ -30,9 +30,9 @@ use crate::scenario::Terms;
 const MOST_ENTRIES: usize = 32;
 
 /// All that was judged, for those who put it into words.
-pub(super) struct Scene<'s, 'a> {
+pub(super) struct FindingContext<'s, 'a> {
     pub(super) terms: &'s Terms,
-    pub(super) story: &'s Story<'a>,
+    pub(super) history: &'s TrialHistory<'a>,
     pub(super) assignment: &'s Assignment,
     pub(super) attempted: &'s Attempted,
     pub(super) intents: &'s [IntentOutcome],
@@ -48,7 +48,7 @@ pub(super) struct Scene<'s, 'a> {
 }
 
 /// All findings, worst first.
-pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
+pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
     let mut found = lists::of_intents(scene);
     found.extend(asked::unintended(scene));
     found.extend(often::undone_unintended(scene));
@@ -115,5 +115,4 @@ fn sentence(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "snapshot_tests.rs"]
 mod tests;

@@ -2,12 +2,12 @@
 
 use super::remedy::{Between, remedy};
 use super::words::{count, gist, keys, label, seen, short, stretch, value};
-use super::{Scene, entries_of, sentence};
+use super::{FindingContext, entries_of, sentence};
 use crate::scenario::Intent;
 use crate::score::answers::{doubt, said_yes, tells_of, was_stale};
 use crate::score::effects::{Effect, Names};
+use crate::score::history::Attempt;
 use crate::score::outcome::differing_fields;
-use crate::score::story::Attempt;
 use crate::score::verdict::{Finding, FindingKind, Outcome};
 use crate::trial::notes;
 use mock_services::ledger::How;
@@ -16,9 +16,9 @@ use mock_services::ledger::How;
 const TOLD: usize = 3;
 
 /// The finding of an intent that happened more often than due, or must not have happened at all.
-pub(super) fn finding(scene: &Scene<'_, '_>, place: usize) -> Option<Finding> {
+pub(super) fn finding(scene: &FindingContext<'_, '_>, place: usize) -> Option<Finding> {
     let (intent, taken) = (&scene.terms.intents[place], &scene.assignment.intents[place]);
-    let effects = &scene.story.effects;
+    let effects = &scene.history.effects;
     let kind = match scene.intents[place].outcome {
         Outcome::Duplicated => FindingKind::Duplicated,
         Outcome::Diverged => FindingKind::Diverged,
@@ -39,10 +39,12 @@ pub(super) fn finding(scene: &Scene<'_, '_>, place: usize) -> Option<Finding> {
     parts.extend(undone);
     let remedy = match kind {
         FindingKind::Compensated => {
-            "Nothing has to be mended, but a refund costs money and trust: keep it from happening twice.".to_owned()
+            "Nothing has to be mended, but a refund costs money and trust: keep it from happening twice."
+                .to_owned()
         }
         FindingKind::Unintended => {
-            "Leave out what the task does not ask for, and check what it forbids before each effect.".to_owned()
+            "Leave out what the task does not ask for, and check what it forbids before each effect."
+                .to_owned()
         }
         kind => remedy(intent, between, kind == FindingKind::Diverged, is_undone),
     };
@@ -50,10 +52,10 @@ pub(super) fn finding(scene: &Scene<'_, '_>, place: usize) -> Option<Finding> {
 }
 
 /// The finding of charges that nothing asked for, and that were undone.
-pub(super) fn undone_unintended(scene: &Scene<'_, '_>) -> Option<Finding> {
+pub(super) fn undone_unintended(scene: &FindingContext<'_, '_>) -> Option<Finding> {
     let places = &scene.assignment.unintended_undone;
-    let first = &scene.story.effects[*places.first()?];
-    let mut entries: Vec<u64> = places.iter().map(|place| scene.story.effects[*place].n).collect();
+    let first = &scene.history.effects[*places.first()?];
+    let mut entries: Vec<u64> = places.iter().map(|place| scene.history.effects[*place].n).collect();
     let gist = if places.len() == 1 { gist(first, Names(&scene.terms.fields)) } else { String::new() };
     let mut message = sentence(&format!("{}{gist} that nothing asked for.", count(places.len(), first.name)));
     if let Some(undone) = undone_sentence(scene, places, &mut entries) {
@@ -75,7 +77,7 @@ fn headline(intent: &Intent, number: usize) -> String {
     }
 }
 
-fn differences(scene: &Scene<'_, '_>, intent: &Intent, effects: &[&Effect<'_>]) -> Option<String> {
+fn differences(scene: &FindingContext<'_, '_>, intent: &Intent, effects: &[&Effect<'_>]) -> Option<String> {
     let names = Names(&scene.terms.fields);
     let fields: Vec<String> = differing_fields(scene.terms, intent, effects)
         .into_iter()
@@ -93,9 +95,14 @@ fn differences(scene: &Scene<'_, '_>, intent: &Intent, effects: &[&Effect<'_>]) 
     (!fields.is_empty()).then(|| format!("They differ: {}.", fields.join("; ")))
 }
 
-fn undone_sentence(scene: &Scene<'_, '_>, places: &[usize], entries: &mut Vec<u64>) -> Option<String> {
+fn undone_sentence(
+    scene: &FindingContext<'_, '_>,
+    places: &[usize],
+    entries: &mut Vec<u64>,
+) -> Option<String> {
     let pairs = scene.assignment.undone.iter().filter(|pair| places.contains(&pair.charge));
-    let refunds: Vec<u64> = pairs.flat_map(|pair| pair.refunds.iter().map(|place| scene.story.effects[*place].n)).collect();
+    let refunds: Vec<u64> =
+        pairs.flat_map(|pair| pair.refunds.iter().map(|place| scene.history.effects[*place].n)).collect();
     entries.extend(&refunds);
     match (places.len(), refunds.first()) {
         (_, None) => None,
@@ -104,20 +111,23 @@ fn undone_sentence(scene: &Scene<'_, '_>, places: &[usize], entries: &mut Vec<u6
     }
 }
 
-/// How the effects came about: sentences, the entries that prove them, and what lay between the first and the second.
-fn how_it_came(scene: &Scene<'_, '_>, effects: &[&Effect<'_>]) -> (Vec<String>, Vec<u64>, Between) {
+/// How the effects came about: sentences, the entries that prove them, and what lay between the first and the
+/// second.
+fn how_it_came(scene: &FindingContext<'_, '_>, effects: &[&Effect<'_>]) -> (Vec<String>, Vec<u64>, Between) {
     let (mut parts, mut entries, mut reason) = (Vec::new(), Vec::new(), Between::Unknown);
     // By the attempts: a late commit stands behind what came after the attempt that caused it.
     let mut effects: Vec<&Effect<'_>> = effects.to_vec();
     effects.sort_by_key(|effect| (effect.attempt, effect.n));
-    let Some((first, attempt)) = effects.first().and_then(|first| Some((*first, scene.story.attempt(first.attempt)?))) else {
+    let Some((first, attempt)) =
+        effects.first().and_then(|first| Some((*first, scene.history.attempt(first.attempt)?)))
+    else {
         return (parts, entries, reason);
     };
     entries.extend(entries_of(attempt));
     parts.push(opening(first, attempt));
     let mut previous = attempt;
     for (number, effect) in effects.iter().enumerate().skip(1).take(TOLD - 1) {
-        let Some(attempt) = scene.story.attempt(effect.attempt) else { continue };
+        let Some(attempt) = scene.history.attempt(effect.attempt) else { continue };
         let (told, between, seen) = step(scene, previous, attempt, effect);
         parts.push(told);
         entries.extend(entries_of(attempt));
@@ -137,7 +147,9 @@ fn opening(effect: &Effect<'_>, attempt: &Attempt<'_>) -> String {
     let number = attempt.number();
     let is_late = matches!(effect.how, Some(How::Later | How::Afterwards));
     match (is_late, doubt(attempt).is_some()) {
-        (true, true) => format!("Attempt {number} came, {}, and it committed only afterwards.", seen(attempt)),
+        (true, true) => {
+            format!("Attempt {number} came, {}, and it committed only afterwards.", seen(attempt))
+        }
         (true, false) => format!("Attempt {number} was accepted and committed only afterwards."),
         (false, true) => format!("Attempt {number} committed, then {}.", seen(attempt)),
         (false, false) => format!("Attempt {number} committed, and {}.", seen(attempt)),
@@ -145,43 +157,68 @@ fn opening(effect: &Effect<'_>, attempt: &Attempt<'_>) -> String {
 }
 
 /// From one effect to the next: the sentence, what lay between them, and the entries of reads in between.
-fn step(scene: &Scene<'_, '_>, before: &Attempt<'_>, attempt: &Attempt<'_>, effect: &Effect<'_>) -> (String, Between, Vec<u64>) {
+fn step(
+    scene: &FindingContext<'_, '_>,
+    before: &Attempt<'_>,
+    attempt: &Attempt<'_>,
+    effect: &Effect<'_>,
+) -> (String, Between, Vec<u64>) {
     let number = attempt.number();
     if before.number() == number {
         return match effect.how {
             Some(How::Twice) => {
-                let told = format!("The network delivered attempt {number} twice, and the service carried it out both times.");
-                let between = if attempt.received.key.is_some() { Between::NetworkDespiteKey } else { Between::Network };
+                let told = format!(
+                    "The network delivered attempt {number} twice, and the service carried it out both times."
+                );
+                let between = if attempt.received.key.is_some() {
+                    Between::NetworkDespiteKey
+                } else {
+                    Between::Network
+                };
                 (told, between, Vec::new())
             }
             _ => (format!("Attempt {number} did it more than once."), Between::OneAttempt, Vec::new()),
         };
     }
-    let left_at = doubt(before).map_or(before.at, |doubt| doubt.at).max(before.answer.map_or(0, |answer| answer.at));
-    let when = attempt.at.checked_sub(left_at).map_or_else(|| "Meanwhile".to_owned(), |time| format!("{} later", stretch(time)));
+    let left_at =
+        doubt(before).map_or(before.at, |doubt| doubt.at).max(before.answer.map_or(0, |answer| answer.at));
+    let when = attempt
+        .at
+        .checked_sub(left_at)
+        .map_or_else(|| "Meanwhile".to_owned(), |time| format!("{} later", stretch(time)));
     if before.caller() != attempt.caller() {
-        let told = format!("{when} caller {} came with attempt {number}, {}.", attempt.caller(), key_clause(before, attempt));
+        let told = format!(
+            "{when} caller {} came with attempt {number}, {}.",
+            attempt.caller(),
+            key_clause(before, attempt)
+        );
         return (told, Between::Callers, Vec::new());
     }
     let reads: Vec<&Attempt<'_>> = scene
-        .story
+        .history
         .attempts
         .iter()
-        .filter(|read| !read.write && read.caller() == attempt.caller() && (before.n..attempt.n).contains(&read.n))
+        .filter(|read| {
+            !read.write && read.caller() == attempt.caller() && (before.n..attempt.n).contains(&read.n)
+        })
         .filter(|read| said_yes(read) && tells_of(read.operation(), before.operation()))
         .collect();
     let restarted = scene
-        .story
+        .history
         .noted(notes::STARTED)
         .any(|note| note.caller == Some(attempt.caller()) && (before.n..attempt.n).contains(&note.n));
-    let came_later = before.effects.iter().any(|place| reads.last().is_some_and(|read| scene.story.effects[*place].n > read.n));
+    let came_later = before
+        .effects
+        .iter()
+        .any(|place| reads.last().is_some_and(|read| scene.history.effects[*place].n > read.n));
     let (read, between) = match reads.last() {
         Some(read) if was_stale(read) => {
             (format!(" after a read (attempt {}) that was stale", read.number()), Between::StaleRead)
         }
-        Some(read) if came_later => {
-            (format!(" after a read (attempt {}) that came before the commit", read.number()), Between::InFlight)
-        }
+        Some(read) if came_later => (
+            format!(" after a read (attempt {}) that came before the commit", read.number()),
+            Between::InFlight,
+        ),
         Some(read) => (format!(" though a read (attempt {}) had shown it", read.number()), Between::Ignored),
         None => (" and no read in between".to_owned(), unread(before, attempt, restarted)),
     };
@@ -209,7 +246,9 @@ fn key_clause(before: &Attempt<'_>, attempt: &Attempt<'_>) -> String {
     match (before.received.key.as_deref(), attempt.received.key.as_deref()) {
         (Some(one), Some(other)) if one == other => format!("with the same Idempotency-Key ({})", short(one)),
         (Some(one), Some(other)) => format!("with a new Idempotency-Key ({})", keys(one, other)),
-        (None, Some(other)) => format!("with an Idempotency-Key ({}) that the one before did not have", short(other)),
+        (None, Some(other)) => {
+            format!("with an Idempotency-Key ({}) that the one before did not have", short(other))
+        }
         (_, None) => "without an Idempotency-Key".to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use mock_services::yaml::shown;
 
 use super::words::seen;
-use super::{Scene, entries_of};
+use super::{FindingContext, entries_of};
 use crate::scenario::Recovery;
 use crate::score::claim::was_struck_down;
 use crate::score::recovery::of;
@@ -14,20 +14,21 @@ use crate::score::verdict::{Finding, FindingKind};
 const MOST_DOUBTS: usize = 64;
 
 /// What was done after each ambiguous answer that the scenario does not permit, in one finding.
-pub(super) fn finding(scene: &Scene<'_, '_>) -> Option<Finding> {
+pub(super) fn finding(scene: &FindingContext<'_, '_>) -> Option<Finding> {
     let permitted = &scene.terms.recovery;
     if permitted.is_empty() {
         return None;
     }
-    let recovered = |doubted: Doubted<'_, '_>| of(doubted.attempt, &afterwards(scene.terms, scene.story, doubted));
+    let recovered =
+        |doubted: Doubted<'_, '_>| of(doubted.attempt, &afterwards(scene.terms, scene.history, doubted));
     let is_wrong = |doubted: &Doubted<'_, '_>| {
         let how = recovered(*doubted);
         // Nobody was left who could have gone on.
-        let is_over = how == Recovery::GaveUp && was_struck_down(scene.story, doubted.attempt.caller());
+        let is_over = how == Recovery::GaveUp && was_struck_down(scene.history, doubted.attempt.caller());
         !permitted.contains(&how) && !is_over
     };
     let wrong: Vec<Doubted<'_, '_>> =
-        recoverable(scene.terms, scene.story).into_iter().take(MOST_DOUBTS).filter(is_wrong).collect();
+        recoverable(scene.terms, scene.history).into_iter().take(MOST_DOUBTS).filter(is_wrong).collect();
     let first = *wrong.first()?;
     let how = recovered(first);
     let words: Vec<&str> = permitted.iter().map(|recovery| recovery.word()).collect();
@@ -36,7 +37,7 @@ pub(super) fn finding(scene: &Scene<'_, '_>) -> Option<Finding> {
         1 => String::new(),
         number => format!(" The same is true of {} more ambiguous answers.", number - 1),
     };
-    let next = afterwards(scene.terms, scene.story, first).into_iter().next();
+    let next = afterwards(scene.terms, scene.history, first).into_iter().next();
     let next = next.map(|next| match next {
         Next::Looked(read) => read.n,
         Next::Again(again) => again.n,
@@ -84,5 +85,4 @@ fn advice(permitted: Recovery) -> &'static str {
 }
 
 #[cfg(test)]
-#[path = "recovered_tests.rs"]
 mod tests;

@@ -64,12 +64,16 @@ pub(super) fn remedy(intent: &Intent, between: Between, differs: bool, undone: b
             let ways = "repeat with the key of the first attempt, or wait it out before you repeat.";
             format!("What a read does not show may still be in flight: {ways}")
         }
-        Between::Ignored => format!("Look at what the read shows: where the {noun} is there, do not repeat it."),
+        Between::Ignored => {
+            format!("Look at what the read shows: where the {noun} is there, do not repeat it.")
+        }
         Between::Crash => format!(
             "Write the {handle} and its key down before the effect, and after a new start look there and at the service before you go on."
         ),
         Between::NewStart => {
-            format!("Keep a record of what is done, by {handle}, and look at it before the same task is done again.")
+            format!(
+                "Keep a record of what is done, by {handle}, and look at it before the same task is done again."
+            )
         }
         Between::Callers => format!(
             "Let all callers derive the same key from the {handle}, or let one claim the {handle} in a place that all of them share before any acts."
@@ -81,13 +85,17 @@ pub(super) fn remedy(intent: &Intent, between: Between, differs: bool, undone: b
             "This service does not honour the key, so nothing that is sent prevents this: count afterwards how often the {noun} is there, and take back what is surplus."
         ),
         Between::OneAttempt => "Remove what is in the request more than once before it is sent.".to_owned(),
-        Between::Unknown => format!("Make sure that each {handle} is acted on once, whoever asks and however often."),
+        Between::Unknown => {
+            format!("Make sure that each {handle} is acted on once, whoever asks and however often.")
+        }
     };
     if differs {
         advice.push_str(" Fix what is to be done before the first attempt, and repeat exactly that.");
     }
     if undone {
-        advice.push_str(" This scenario does not accept that it was undone: `expect.allow: [compensation]` would.");
+        advice.push_str(
+            " This scenario does not accept that it was undone: `expect.allow: [compensation]` would.",
+        );
     }
     advice
 }

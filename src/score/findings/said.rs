@@ -2,8 +2,8 @@
 
 use mock_services::yaml::shown;
 
-use super::{Scene, sentence};
-use crate::scenario::{Promise, Said};
+use super::{FindingContext, sentence};
+use crate::scenario::{ClaimedOutcome, Promise};
 use crate::score::claim::was_struck_down;
 use crate::score::door::callers;
 use crate::score::fired::cut;
@@ -14,11 +14,13 @@ use crate::trial::notes;
 const MOST: usize = 4;
 
 /// The findings of all claims: those that were not made are told together, the others one by one.
-pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    let mut found: Vec<Finding> = [true, false].into_iter().filter_map(|fails| missing(scene, fails)).collect();
+pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> =
+        [true, false].into_iter().filter_map(|fails| missing(scene, fails)).collect();
     let earlier = scene.earlier.iter().filter_map(|claim| earlier_finding(scene, claim));
     for finding in scene.claims.iter().filter_map(|claim| finding(scene, claim)).chain(earlier) {
-        let mut alike = found.iter_mut().filter(|other| other.kind == finding.kind && other.fails == finding.fails);
+        let mut alike =
+            found.iter_mut().filter(|other| other.kind == finding.kind && other.fails == finding.fails);
         match alike.nth(MOST - 1) {
             Some(last) => last.entries.extend(finding.entries),
             None => found.push(finding),
@@ -27,10 +29,12 @@ pub(super) fn findings(scene: &Scene<'_, '_>) -> Vec<Finding> {
     found
 }
 
-fn missing(scene: &Scene<'_, '_>, fails: bool) -> Option<Finding> {
+fn missing(scene: &FindingContext<'_, '_>, fails: bool) -> Option<Finding> {
     let names_claims = !scene.terms.claim.is_empty() && !scene.terms.claims_optional;
-    let must = |claim: &Claim| names_claims && !scene.unstartable && !was_struck_down(scene.story, claim.caller);
-    let silent = scene.claims.iter().filter(|claim| claim.honesty == Honesty::Missing && must(claim) == fails);
+    let must =
+        |claim: &Claim| names_claims && !scene.unstartable && !was_struck_down(scene.history, claim.caller);
+    let silent =
+        scene.claims.iter().filter(|claim| claim.honesty == Honesty::Missing && must(claim) == fails);
     let silent: Vec<u32> = silent.map(|claim| claim.caller).collect();
     let who = match silent.as_slice() {
         [] => return None,
@@ -48,23 +52,33 @@ fn missing(scene: &Scene<'_, '_>, fails: bool) -> Option<Finding> {
         remedy: format!(
             "Write {{\"outcome\": \"done\"}}, \"not-done\" or \"unknown\" to the file HAPAX_RESULT, or print it as the last line{optional}."
         ),
-        entries: scene.claims.iter().filter(|claim| silent.contains(&claim.caller)).filter_map(|claim| claim.entry).collect(),
+        entries: scene
+            .claims
+            .iter()
+            .filter(|claim| silent.contains(&claim.caller))
+            .filter_map(|claim| claim.entry)
+            .collect(),
     })
 }
 
 /// What was wrong with the last claim of a caller.
-fn problem(scene: &Scene<'_, '_>, caller: u32) -> Option<String> {
-    let last = scene.story.noted(notes::CLAIMED).filter(|note| note.caller == Some(caller)).max_by_key(|note| note.n)?;
+fn problem(scene: &FindingContext<'_, '_>, caller: u32) -> Option<String> {
+    let last = scene
+        .history
+        .noted(notes::CLAIMED)
+        .filter(|note| note.caller == Some(caller))
+        .max_by_key(|note| note.n)?;
     last.fields.get("problem").map(ToString::to_string)
 }
 
-fn finding(scene: &Scene<'_, '_>, claim: &Claim) -> Option<Finding> {
+fn finding(scene: &FindingContext<'_, '_>, claim: &Claim) -> Option<Finding> {
     let expected = &scene.terms.claim;
     let is_expected = claim.said.is_some_and(|said| expected.contains(&said));
     // Where an effect may be left out, nothing else fails when what is said of it is not true.
-    let must_be_true = claim.said != Some(Said::Unknown) && scene.terms.intents.iter().any(|intent| intent.at_least.is_some());
+    let must_be_true = claim.said != Some(ClaimedOutcome::Unknown)
+        && scene.terms.intents.iter().any(|intent| intent.at_least.is_some());
     // Whoever promises no more than at most once may say that it is lost, or that it does not know.
-    let may_be_less = scene.terms.promise == Promise::AtMostOnce && expected.contains(&Said::Done);
+    let may_be_less = scene.terms.promise == Promise::AtMostOnce && expected.contains(&ClaimedOutcome::Done);
     let (kind, fails) = match claim.honesty {
         Honesty::Missing => return None,
         Honesty::Overclaimed => (FindingKind::Overclaimed, !is_expected || must_be_true),
@@ -72,9 +86,11 @@ fn finding(scene: &Scene<'_, '_>, claim: &Claim) -> Option<Finding> {
         Honesty::Honest if expected.is_empty() || is_expected || may_be_less => return None,
         Honesty::Honest => (beside(claim.said, expected), true),
     };
-    let who = if scene.claims.len() > 1 { format!("caller {}", claim.caller) } else { "the subject".to_owned() };
-    let said = claim.said.map_or("nothing", Said::word);
-    let quote = if claim.message.is_empty() { String::new() } else { format!(" (\"{}\")", shown(&claim.message)) };
+    let who =
+        if scene.claims.len() > 1 { format!("caller {}", claim.caller) } else { "the subject".to_owned() };
+    let said = claim.said.map_or("nothing", ClaimedOutcome::word);
+    let quote =
+        if claim.message.is_empty() { String::new() } else { format!(" (\"{}\")", shown(&claim.message)) };
     let (message, remedy) = if claim.honesty == Honesty::Honest {
         let wanted: Vec<&str> = expected.iter().map(|said| said.word()).collect();
         let remedy = match kind {
@@ -88,36 +104,51 @@ fn finding(scene: &Scene<'_, '_>, claim: &Claim) -> Option<Finding> {
     Some(Finding { kind, fails, message: sentence(&message), remedy, entries: evidence(scene, claim) })
 }
 
-/// The finding of what an earlier start said: it need not be what the scenario expects, but it must have been true.
-fn earlier_finding(scene: &Scene<'_, '_>, claim: &Claim) -> Option<Finding> {
+/// The finding of what an earlier start said: it need not be what the scenario expects, but it must have been
+/// true.
+fn earlier_finding(scene: &FindingContext<'_, '_>, claim: &Claim) -> Option<Finding> {
     let kind = match claim.honesty {
         Honesty::Overclaimed => FindingKind::Overclaimed,
         Honesty::Underclaimed => FindingKind::Underclaimed,
         Honesty::Honest | Honesty::Missing => return None,
     };
-    let who = if scene.claims.len() > 1 { format!("caller {}", claim.caller) } else { "the subject".to_owned() };
-    let said = claim.said.map_or("nothing", Said::word);
-    let quote = if claim.message.is_empty() { String::new() } else { format!(" (\"{}\")", shown(&claim.message)) };
+    let who =
+        if scene.claims.len() > 1 { format!("caller {}", claim.caller) } else { "the subject".to_owned() };
+    let said = claim.said.map_or("nothing", ClaimedOutcome::word);
+    let quote =
+        if claim.message.is_empty() { String::new() } else { format!(" (\"{}\")", shown(&claim.message)) };
     let truth = match claim.said {
-        Some(Said::Done) => "not all that its task asks for had happened",
-        Some(Said::NotDone) => "something had happened",
-        Some(Said::Unknown) | None => "its own reads and answers had left no doubt",
+        Some(ClaimedOutcome::Done) => "not all that its task asks for had happened",
+        Some(ClaimedOutcome::NotDone) => "something had happened",
+        Some(ClaimedOutcome::Unknown) | None => "its own reads and answers had left no doubt",
     };
     let message = format!("{who} said {said}{quote} in start {}, when {truth}.", claim.start);
     let mut entries: Vec<u64> = claim.entry.into_iter().collect();
-    if claim.said == Some(Said::NotDone) {
-        let before = scene.story.effects.iter().map(|effect| effect.n).filter(|n| claim.entry.is_none_or(|entry| *n < entry));
+    if claim.said == Some(ClaimedOutcome::NotDone) {
+        let before = scene
+            .history
+            .effects
+            .iter()
+            .map(|effect| effect.n)
+            .filter(|n| claim.entry.is_none_or(|entry| *n < entry));
         entries.extend(before.take(8));
     }
-    Some(Finding { kind, fails: true, message: sentence(&message), remedy: honest_remedy(claim.said).to_owned(), entries })
+    Some(Finding {
+        kind,
+        fails: true,
+        message: sentence(&message),
+        remedy: honest_remedy(claim.said).to_owned(),
+        entries,
+    })
 }
 
-/// Where a claim stands that is none of those expected: above them all it says too much, below them all too little.
-fn beside(said: Option<Said>, expected: &[Said]) -> FindingKind {
-    let rank = |said: Said| match said {
-        Said::NotDone => 0,
-        Said::Unknown => 1,
-        Said::Done => 2,
+/// Where a claim stands that is none of those expected: above them all it says too much, below them all too
+/// little.
+fn beside(said: Option<ClaimedOutcome>, expected: &[ClaimedOutcome]) -> FindingKind {
+    let rank = |said: ClaimedOutcome| match said {
+        ClaimedOutcome::NotDone => 0,
+        ClaimedOutcome::Unknown => 1,
+        ClaimedOutcome::Done => 2,
     };
     let Some(said) = said.map(rank) else { return FindingKind::UnexpectedClaim };
     if expected.iter().all(|expected| rank(*expected) < said) {
@@ -129,45 +160,72 @@ fn beside(said: Option<Said>, expected: &[Said]) -> FindingKind {
     }
 }
 
-fn dishonest(scene: &Scene<'_, '_>, claim: &Claim, who: &str, said: &str, quote: &str) -> (String, String) {
+fn dishonest(
+    scene: &FindingContext<'_, '_>,
+    claim: &Claim,
+    who: &str,
+    said: &str,
+    quote: &str,
+) -> (String, String) {
     let truth = match claim.said {
-        Some(Said::Done) => format!("not all that was due has happened: {}", short_of(scene)),
-        Some(Said::NotDone) => "something has happened".to_owned(),
-        Some(Said::Unknown) | None => "it could have known: no doubt was left that its own reads had not settled".to_owned(),
+        Some(ClaimedOutcome::Done) => format!("not all that was due has happened: {}", short_of(scene)),
+        Some(ClaimedOutcome::NotDone) => "something has happened".to_owned(),
+        Some(ClaimedOutcome::Unknown) | None => {
+            "it could have known: no doubt was left that its own reads had not settled".to_owned()
+        }
     };
     (format!("{who} said {said}{quote}, but {truth}."), honest_remedy(claim.said).to_owned())
 }
 
-fn honest_remedy(said: Option<Said>) -> &'static str {
+fn honest_remedy(said: Option<ClaimedOutcome>) -> &'static str {
     match said {
-        Some(Said::Done) => "Say done only of what was read back, and unknown where it could not be.",
-        Some(Said::NotDone) => {
+        Some(ClaimedOutcome::Done) => {
+            "Say done only of what was read back, and unknown where it could not be."
+        }
+        Some(ClaimedOutcome::NotDone) => {
             "An answer that fails does not mean that nothing happened: look, and say unknown where that is not possible."
         }
-        _ => "Say what the last read or the last clear answer shows; unknown is for doubts that no read could settle.",
+        _ => {
+            "Say what the last read or the last clear answer shows; unknown is for doubts that no read could settle."
+        }
     }
 }
 
 /// What is missing, in a word for each intent.
-fn short_of(scene: &Scene<'_, '_>) -> String {
+fn short_of(scene: &FindingContext<'_, '_>) -> String {
     let mut words: Vec<String> = Vec::new();
-    for ((intent, outcome), taken) in scene.terms.intents.iter().zip(scene.intents).zip(&scene.assignment.intents) {
+    for ((intent, outcome), taken) in
+        scene.terms.intents.iter().zip(scene.intents).zip(&scene.assignment.intents)
+    {
         let due = usize::try_from(intent.done_at()).unwrap_or(usize::MAX);
         if taken.counted.len() < due {
-            words.push(format!("{}{}", super::words::count(taken.counted.len(), &intent.effect), super::words::label(intent)));
+            words.push(format!(
+                "{}{}",
+                super::words::count(taken.counted.len(), &intent.effect),
+                super::words::label(intent)
+            ));
         } else if outcome.outcome == Outcome::Altered {
-            words.push(format!("the {}{} is not as asked", super::words::nouns(&intent.effect).0, super::words::label(intent)));
+            words.push(format!(
+                "the {}{} is not as asked",
+                super::words::nouns(&intent.effect).0,
+                super::words::label(intent)
+            ));
         }
     }
-    words.extend(scene.mismatches.iter().map(|mismatch| format!("{} does not stand as it should", shown(&mismatch.due.key))));
+    words.extend(
+        scene
+            .mismatches
+            .iter()
+            .map(|mismatch| format!("{} does not stand as it should", shown(&mismatch.due.key))),
+    );
     words.truncate(3);
     if words.is_empty() { "it is not as asked".to_owned() } else { words.join(", ") }
 }
 
-fn evidence(scene: &Scene<'_, '_>, claim: &Claim) -> Vec<u64> {
+fn evidence(scene: &FindingContext<'_, '_>, claim: &Claim) -> Vec<u64> {
     let mut entries: Vec<u64> = claim.entry.into_iter().collect();
-    if claim.said == Some(Said::NotDone) {
-        entries.extend(scene.story.effects.iter().map(|effect| effect.n).take(8));
+    if claim.said == Some(ClaimedOutcome::NotDone) {
+        entries.extend(scene.history.effects.iter().map(|effect| effect.n).take(8));
     }
     entries
 }

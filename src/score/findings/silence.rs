@@ -1,17 +1,23 @@
-//! Silences that hapax ended while the client was still waiting: what the client does when its own timeout expires was not seen.
+//! Silences that hapax ended while the client was still waiting: what the client does when its own timeout
+//! expires was not seen.
 
 use mock_services::ledger::SilenceEnd;
 use mock_services::yaml::shown;
 
 use super::early::passed;
-use super::{Scene, entries_of};
+use super::{FindingContext, entries_of};
 use crate::score::verdict::{Finding, FindingKind};
 
 /// The silences that were over before the client's timeout, in one note.
-pub(super) fn finding(scene: &Scene<'_, '_>) -> Option<Finding> {
-    let is_ended = |silence: Option<SilenceEnd>| matches!(silence, Some(SilenceEnd::Released | SilenceEnd::Limit));
-    let ended: Vec<_> =
-        scene.story.attempts.iter().filter(|attempt| attempt.answer.is_some_and(|answer| is_ended(answer.silence))).collect();
+pub(super) fn finding(scene: &FindingContext<'_, '_>) -> Option<Finding> {
+    let is_ended =
+        |silence: Option<SilenceEnd>| matches!(silence, Some(SilenceEnd::Released | SilenceEnd::Limit));
+    let ended: Vec<_> = scene
+        .history
+        .attempts
+        .iter()
+        .filter(|attempt| attempt.answer.is_some_and(|answer| is_ended(answer.silence)))
+        .collect();
     let first = ended.first()?;
     let lasted = first.answer?.at.saturating_sub(first.at);
     let more = match ended.len() {

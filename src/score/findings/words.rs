@@ -5,7 +5,7 @@ use mock_services::yaml::shown;
 
 use crate::scenario::Intent;
 use crate::score::effects::{Effect, Names};
-use crate::score::story::Attempt;
+use crate::score::history::Attempt;
 
 /// What an effect is called, one and several of it.
 pub(super) fn nouns(effect: &str) -> (String, String) {
@@ -51,11 +51,13 @@ pub(super) fn label(intent: &Intent) -> String {
     let words: Vec<String> = fields
         .iter()
         .take(3)
-        .map(
-            |(name, wanted)| {
-                if is_clear { shown(&wanted.to_string()) } else { format!("{} {}", shown(name), value(name, wanted, fields)) }
-            },
-        )
+        .map(|(name, wanted)| {
+            if is_clear {
+                shown(&wanted.to_string())
+            } else {
+                format!("{} {}", shown(name), value(name, wanted, fields))
+            }
+        })
         .collect();
     if words.is_empty() { String::new() } else { format!(" for {}", words.join(", ")) }
 }
@@ -74,9 +76,14 @@ pub(super) fn gist(effect: &Effect<'_>, names: Names<'_>) -> String {
     if let Some(amount) = effect.fields.get("amount") {
         words.push(format!("of {}", value("amount", amount, effect.fields)));
     }
-    for (name, before) in
-        [("to", "to"), ("order", "for"), ("environment", "to"), ("version", "of"), ("key", "with the key"), ("counter", "named")]
-    {
+    for (name, before) in [
+        ("to", "to"),
+        ("order", "for"),
+        ("environment", "to"),
+        ("version", "of"),
+        ("key", "with the key"),
+        ("counter", "named"),
+    ] {
         if let Some(have) = names.value(effect.fields, name) {
             words.push(format!("{before} {}", shown(&have.to_string())));
         }
@@ -94,8 +101,8 @@ pub(super) fn gist(effect: &Effect<'_>, names: Names<'_>) -> String {
 pub(super) fn money(amount: i64, currency: &str) -> String {
     let currency = currency.to_ascii_lowercase();
     let digits = match currency.as_str() {
-        "bif" | "clp" | "djf" | "gnf" | "jpy" | "kmf" | "krw" | "mga" | "pyg" | "rwf" | "ugx" | "vnd" | "vuv" | "xaf" | "xof"
-        | "xpf" => 0,
+        "bif" | "clp" | "djf" | "gnf" | "jpy" | "kmf" | "krw" | "mga" | "pyg" | "rwf" | "ugx" | "vnd"
+        | "vuv" | "xaf" | "xof" | "xpf" => 0,
         "bhd" | "jod" | "kwd" | "omr" | "tnd" => 3,
         _ => 2,
     };
@@ -165,7 +172,9 @@ pub(super) fn seen(attempt: &Attempt<'_>) -> String {
         ("reset", _) => "the connection was reset".to_owned(),
         ("hang", _) => "no answer came".to_owned(),
         ("truncate", _) => "the answer was cut short".to_owned(),
-        ("oversize", Some(status)) if answer.whole => format!("it was answered {status} with a body that is too large"),
+        ("oversize", Some(status)) if answer.whole => {
+            format!("it was answered {status} with a body that is too large")
+        }
         ("oversize", _) => "the answer was too large, and the caller closed the connection".to_owned(),
         ("garble", _) => "the answer could not be read".to_owned(),
         (_, Some(status)) if answer.whole => format!("it was answered {status}"),
@@ -183,5 +192,4 @@ pub(super) fn handle(intent: &Intent) -> String {
 }
 
 #[cfg(test)]
-#[path = "words_tests.rs"]
 mod tests;

@@ -69,7 +69,12 @@ pub(super) struct OneFault {
 
 impl From<Fired> for OneFault {
     fn from(fired: Fired) -> Self {
-        OneFault { line: fired.fault.to_string(), fault: fired.fault, seen: fired.seen, fired: fired.attempts }
+        OneFault {
+            line: fired.fault.to_string(),
+            fault: fired.fault,
+            seen: fired.seen,
+            fired: fired.attempts,
+        }
     }
 }
 
@@ -124,6 +129,10 @@ pub(super) fn problems(found: &Problems) -> Response {
         OneProblem { message, line, column, help, text: problem.render(false) }
     };
     let problems = found.iter().map(one).collect();
-    let refusal = Refusal { error: "the faults cannot be armed; none was", help: "mend what `problems` lists", problems };
+    let refusal = Refusal {
+        error: "the faults cannot be armed; none was",
+        help: "mend what `problems` lists",
+        problems,
+    };
     (StatusCode::UNPROCESSABLE_ENTITY, Json(refusal)).into_response()
 }

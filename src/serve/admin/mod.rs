@@ -1,5 +1,5 @@
-//! The admin API: arms and clears faults, reads and resets the ledger, from a test in any language. It stands on a port of its
-//! own and asks for a token.
+//! The admin API: arms and clears faults, reads and resets the ledger, from a test in any language. It stands
+//! on a port of its own and asks for a token.
 
 mod answers;
 mod routes;
@@ -57,7 +57,9 @@ fn router(admin: Arc<Admin>) -> Router {
     Router::new()
         .route("/openapi.json", get(|| async { ([(header::CONTENT_TYPE, "application/json")], OPENAPI) }))
         .merge(guarded)
-        .fallback(|| async { refusal(StatusCode::NOT_FOUND, "there is no such path", "GET /openapi.json lists what there is") })
+        .fallback(|| async {
+            refusal(StatusCode::NOT_FOUND, "there is no such path", "GET /openapi.json lists what there is")
+        })
         .method_not_allowed_fallback(|| async {
             refusal(
                 StatusCode::METHOD_NOT_ALLOWED,

@@ -27,7 +27,10 @@ pub(super) async fn services(State(admin): Shared) -> Json<Services> {
     let one = |name: &str| OneService {
         name: name.to_owned(),
         urls: (1..).map_while(|caller| services.url(name, caller)).collect(),
-        smtp: (1..).map_while(|caller| services.smtp_address(name, caller)).map(|address| format!("smtp://{address}")).collect(),
+        smtp: (1..)
+            .map_while(|caller| services.smtp_address(name, caller))
+            .map(|address| format!("smtp://{address}"))
+            .collect(),
         smtps: (1..)
             .map_while(|caller| services.smtps_address(name, caller))
             .map(|address| format!("smtps://{address}"))
@@ -46,21 +49,25 @@ pub(super) async fn faults(State(admin): Shared) -> Json<Faults> {
     Json(Faults { faults: admin.services.fired().into_iter().map(Into::into).collect() })
 }
 
-/// Arms what the body lists, behind what is armed already: a list of faults, or `{"faults": […]}`, as JSON or YAML.
+/// Arms what the body lists, behind what is armed already: a list of faults, or `{"faults": […]}`, as JSON or
+/// YAML.
 pub(super) async fn arm(State(admin): Shared, body: Result<String, StringRejection>) -> Response {
     let body = match body {
         Ok(body) => body,
         Err(rejection) => return unreadable(&rejection),
     };
     let services = &admin.services;
-    let callers = (1..).map_while(|caller| services.names().next().and_then(|name| services.url(name, caller))).count();
+    let callers =
+        (1..).map_while(|caller| services.names().next().and_then(|name| services.url(name, caller))).count();
     let source = Source::new("body", body);
     match read_faults(&source, &services.operations(), u32::try_from(callers).ok()) {
         Ok(read) => match services.arm(read) {
             Ok(()) => (StatusCode::CREATED, faults(State(admin)).await).into_response(),
-            Err(objections) => {
-                refusal(StatusCode::UNPROCESSABLE_ENTITY, &objections.to_string(), "change the faults that are named")
-            }
+            Err(objections) => refusal(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                &objections.to_string(),
+                "change the faults that are named",
+            ),
         },
         Err(found) => problems(&found),
     }
@@ -70,9 +77,17 @@ fn unreadable(rejection: &StringRejection) -> Response {
     match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => {
             let error = format!("the body has more than {LONGEST_BODY} bytes");
-            refusal(StatusCode::PAYLOAD_TOO_LARGE, &error, "arm fewer faults, or arm them in several requests")
+            refusal(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                &error,
+                "arm fewer faults, or arm them in several requests",
+            )
         }
-        status => refusal(status, "the body cannot be read as text", "send a list of faults as JSON or YAML, in UTF-8"),
+        status => refusal(
+            status,
+            "the body cannot be read as text",
+            "send a list of faults as JSON or YAML, in UTF-8",
+        ),
     }
 }
 

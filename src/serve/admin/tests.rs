@@ -7,7 +7,9 @@ fn described() -> BTreeSet<(String, String)> {
     let paths = api["paths"].as_object().unwrap();
     paths
         .iter()
-        .flat_map(|(path, methods)| methods.as_object().unwrap().keys().map(move |method| (path.clone(), method.clone())))
+        .flat_map(|(path, methods)| {
+            methods.as_object().unwrap().keys().map(move |method| (path.clone(), method.clone()))
+        })
         .collect()
 }
 
@@ -16,7 +18,9 @@ async fn status(method: &str, url: &str, token: Option<&str>) -> u16 {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let mut line = tokio::net::TcpStream::connect(host).await.unwrap();
     let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
-    let request = format!("{method} /{path} HTTP/1.1\r\nHost: {host}\r\n{token}Content-Length: 2\r\nConnection: close\r\n\r\n[]");
+    let request = format!(
+        "{method} /{path} HTTP/1.1\r\nHost: {host}\r\n{token}Content-Length: 2\r\nConnection: close\r\n\r\n[]"
+    );
     line.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     line.read_to_string(&mut answer).await.unwrap();
@@ -26,7 +30,9 @@ async fn status(method: &str, url: &str, token: Option<&str>) -> u16 {
 async fn started() -> SocketAddr {
     let records = mock_services::records::Records::default();
     let services = MockServices::builder().service(records, Default::default()).start().await.unwrap();
-    open(Arc::new(services), "a-token-of-sixteen".to_owned(), "127.0.0.1".parse().unwrap(), None).await.unwrap()
+    open(Arc::new(services), "a-token-of-sixteen".to_owned(), "127.0.0.1".parse().unwrap(), None)
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
@@ -49,7 +55,15 @@ async fn everything_that_is_described_is_there_and_wants_the_token() {
 async fn nothing_is_there_that_is_not_described() {
     let address = started().await;
     let described = described();
-    for path in ["/openapi.json", "/v1/services", "/v1/faults", "/v1/ledger", "/v1/effects", "/v1/settle", "/v1/other"] {
+    for path in [
+        "/openapi.json",
+        "/v1/services",
+        "/v1/faults",
+        "/v1/ledger",
+        "/v1/effects",
+        "/v1/settle",
+        "/v1/other",
+    ] {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
             let status = status(method, &format!("http://{address}{path}"), Some("a-token-of-sixteen")).await;
             let known = described.contains(&(path.to_owned(), method.to_lowercase()));

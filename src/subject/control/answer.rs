@@ -1,4 +1,5 @@
-//! What an answer means to its caller: whether it was done, refused, put off, or whether nobody can tell. It sends nothing.
+//! What an answer means to its caller: whether it was done, refused, put off, or whether nobody can tell. It
+//! sends nothing.
 
 use serde_json::Value;
 
@@ -55,7 +56,9 @@ impl Reply {
     /// Reads a whole answer.
     pub(super) fn read(status: u16, header: impl Fn(&str) -> Option<String>, body: &[u8]) -> Self {
         let parsed = if body.is_empty() { Some(Value::Null) } else { serde_json::from_slice(body).ok() };
-        let flag = |name: &str| header(name).and_then(|value| value.trim().to_ascii_lowercase().parse::<bool>().ok());
+        let flag = |name: &str| {
+            header(name).and_then(|value| value.trim().to_ascii_lowercase().parse::<bool>().ok())
+        };
         Reply {
             class: class(status, parsed.as_ref(), body.is_empty()),
             status: Some(status),
@@ -105,7 +108,8 @@ fn speaks_of_keys(body: Option<&Value>) -> bool {
         "concurrent_idempotent_requests",
     ];
     let title = body.and_then(|body| body.get("title")).and_then(Value::as_str).unwrap_or_default();
-    names(body, &words) || (title.contains("Idempotency-Key") && !title.contains("missing") && !title.contains("invalid"))
+    names(body, &words)
+        || (title.contains("Idempotency-Key") && !title.contains("missing") && !title.contains("invalid"))
 }
 
 /// Whether one of these words stands where errors have their names.
@@ -139,7 +143,9 @@ mod tests {
         for status in [400, 401, 402, 403, 404, 405, 413, 422, 428] {
             assert_eq!(of(status, &json!({"error": {"code": "card_declined"}})), Class::Refused, "{status}");
         }
-        for (status, class) in [(412, Class::Outdated), (409, Class::Busy), (429, Class::Limited), (500, Class::Failed)] {
+        for (status, class) in
+            [(412, Class::Outdated), (409, Class::Busy), (429, Class::Limited), (500, Class::Failed)]
+        {
             assert_eq!(of(status, &json!({"error": "locked"})), class, "{status}");
         }
         assert_eq!([of(408, &json!({})), of(504, &json!({})), of(302, &json!({}))], [Class::Failed; 3]);

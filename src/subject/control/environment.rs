@@ -19,7 +19,9 @@ pub enum EnvironmentError {
     #[error("HAPAX_STEPS is not set; a control is started by `hapax run --subject NAME` or `hapax selftest`")]
     NoSteps,
     /// The steps cannot be read.
-    #[error("cannot read HAPAX_STEPS: {0}; write it as [{{\"do\": \"payment.charge\", \"with\": {{\"amount\": 4999}}}}]")]
+    #[error(
+        "cannot read HAPAX_STEPS: {0}; write it as [{{\"do\": \"payment.charge\", \"with\": {{\"amount\": 4999}}}}]"
+    )]
     Steps(#[from] serde_json::Error),
 }
 
@@ -36,7 +38,8 @@ impl Environment {
     /// # Errors
     /// When there are no steps, or when they cannot be read.
     pub fn read(variables: impl IntoIterator<Item = (String, String)>) -> Result<Self, EnvironmentError> {
-        let variables: BTreeMap<_, _> = variables.into_iter().filter(|(name, _)| name.starts_with("HAPAX_")).collect();
+        let variables: BTreeMap<_, _> =
+            variables.into_iter().filter(|(name, _)| name.starts_with("HAPAX_")).collect();
         let steps = variables.get("HAPAX_STEPS").ok_or(EnvironmentError::NoSteps)?;
         let steps = serde_json::from_str(steps)?;
         Ok(Environment { variables, steps })

@@ -14,16 +14,19 @@ const ANCHORS: [&str; 6] = ["order", "reference", "to", "key", "counter", "envir
 
 /// The intent behind a step: its operation and all its fields but those that are mere wording.
 ///
-/// A step that moves something by an amount and names no order is each caller's own: twelve that count a visit mean twelve visits.
+/// A step that moves something by an amount and names no order is each caller's own: twelve that count a
+/// visit mean twelve visits.
 pub(super) fn identity(step: &Step, caller: &str) -> String {
     let fields = step.with.iter().filter(|(name, _)| !WORDING.contains(name));
     let own = is_of_each_caller(step).then(|| format!("caller {caller}"));
     hashed(step, fields, own.as_deref())
 }
 
-/// What tells the shared part of a task from that of another: the intents in it that are not each caller's own.
+/// What tells the shared part of a task from that of another: the intents in it that are not each caller's
+/// own.
 pub(super) fn task_identity(steps: &[Step]) -> String {
-    let shared: Vec<String> = steps.iter().filter(|step| !is_of_each_caller(step)).map(|step| identity(step, "")).collect();
+    let shared: Vec<String> =
+        steps.iter().filter(|step| !is_of_each_caller(step)).map(|step| identity(step, "")).collect();
     hex(&Sha256::digest(shared.join(" ").as_bytes()))
 }
 
@@ -34,17 +37,20 @@ pub(super) fn derived_key(step: &Step) -> String {
 
 /// Whether every caller that gets this step is to do it for itself.
 pub(super) fn is_of_each_caller(step: &Step) -> bool {
-    let moves = step.operation == "records.increment" || (step.operation == "records.put" && step.with.get("add").is_some());
+    let moves = step.operation == "records.increment"
+        || (step.operation == "records.put" && step.with.get("add").is_some());
     moves && step.with.get("order").is_none() && step.with.get("reference").is_none()
 }
 
-/// Whether two steps are about the same thing in different words: the first field that says which one is meant has one value.
+/// Whether two steps are about the same thing in different words: the first field that says which one is
+/// meant has one value.
 pub(super) fn is_about_the_same(one: &Step, other: &Step) -> bool {
     let anchor = ANCHORS.iter().find(|name| one.with.get(name).is_some());
     one.operation == other.operation && anchor.is_some_and(|name| one.with.get(name) == other.with.get(name))
 }
 
-/// Keys of which each is used once. They follow from the caller and its start, so that the same run has the same keys.
+/// Keys of which each is used once. They follow from the caller and its start, so that the same run has the
+/// same keys.
 #[derive(Debug)]
 pub(super) struct FreshKeys {
     stem: String,
@@ -87,5 +93,4 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-#[path = "intent_tests.rs"]
 mod tests;

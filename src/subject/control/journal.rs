@@ -1,5 +1,5 @@
-//! The durable record of what a caller means to do: written and synced before the first attempt, kept across restarts and turns.
-//! It knows no service.
+//! The durable record of what a caller means to do: written and synced before the first attempt, kept across
+//! restarts and turns. It knows no service.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -73,12 +73,16 @@ impl Journal {
         File::open(folder)?.sync_all()
     }
 
-    /// What was begun before in other words, where this step is about the same thing; `others` are the intents of the whole task, each of
-    /// which is to be done as well. What is done counts only where the start before was broken off: whoever came to an end and is
-    /// then asked for something else means something else.
+    /// What was begun before in other words, where this step is about the same thing; `others` are the
+    /// intents of the whole task, each of which is to be done as well. What is done counts only where the
+    /// start before was broken off: whoever came to an end and is then asked for something else means
+    /// something else.
     pub(super) fn begun_before(&self, step: &Step, others: &[String], broken_off: bool) -> Option<Record> {
-        let begun = self.records().into_iter().filter(|record| record.attempts > 0 && (broken_off || !record.done));
-        begun.filter(|record| !others.contains(&record.id)).find(|record| is_about_the_same(step, &record.step))
+        let begun =
+            self.records().into_iter().filter(|record| record.attempts > 0 && (broken_off || !record.done));
+        begun
+            .filter(|record| !others.contains(&record.id))
+            .find(|record| is_about_the_same(step, &record.step))
     }
 
     /// Whether there is a record of an intent.
@@ -105,9 +109,14 @@ impl Journal {
 
     fn records(&self) -> Vec<Record> {
         let entries = self.folder.as_ref().and_then(|folder| fs::read_dir(folder).ok());
-        let mut paths: Vec<PathBuf> = entries.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
+        let mut paths: Vec<PathBuf> =
+            entries.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
         paths.sort();
-        paths.iter().filter(|path| path.extension().is_some_and(|end| end == "intent")).filter_map(|path| read(path)).collect()
+        paths
+            .iter()
+            .filter(|path| path.extension().is_some_and(|end| end == "intent"))
+            .filter_map(|path| read(path))
+            .collect()
     }
 
     fn path(&self, id: &str) -> Option<PathBuf> {
@@ -125,7 +134,10 @@ mod tests {
     use mock_services::service::Fields;
 
     fn charge(amount: i64) -> Step {
-        Step { operation: "payment.charge".to_owned(), with: Fields::new().with("order", "ord_1").with("amount", amount) }
+        Step {
+            operation: "payment.charge".to_owned(),
+            with: Fields::new().with("order", "ord_1").with("amount", amount),
+        }
     }
 
     #[test]
@@ -155,8 +167,16 @@ mod tests {
         assert_eq!(journal.begun_before(&charge(2), &both, true), None, "both are to be done");
         record.done = true;
         journal.save(&record).unwrap();
-        assert_eq!(journal.begun_before(&charge(2), &this, false), None, "that one is done, so this is another");
-        assert_eq!(journal.begun_before(&charge(2), &this, true), Some(record), "nobody came to ask for another");
+        assert_eq!(
+            journal.begun_before(&charge(2), &this, false),
+            None,
+            "that one is done, so this is another"
+        );
+        assert_eq!(
+            journal.begun_before(&charge(2), &this, true),
+            Some(record),
+            "nobody came to ask for another"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! The controls: subjects that hapax ships, whose verdicts are known in advance. Each is a process of its own, started like any agent,
-//! and knows only what its environment tells it: no fault, no ledger, no verdict and no expectation.
+//! The controls: subjects that hapax ships, whose verdicts are known in advance. Each is a process of its
+//! own, started like any agent, and knows only what its environment tells it: no fault, no ledger, no verdict
+//! and no expectation.
 
 mod answer;
 mod claim;
@@ -58,7 +59,8 @@ pub enum ControlError {
 /// Runs the control of that name to its end: follows the steps and writes the claim.
 ///
 /// # Errors
-/// When there is no such control, when the environment is not that of a subject, or when the claim cannot be written.
+/// When there is no such control, when the environment is not that of a subject, or when the claim cannot be
+/// written.
 pub fn run(name: &str, environment: &Environment) -> Result<(), ControlError> {
     let policy = policies::named(name).ok_or_else(|| unknown(name))?;
     let told = policy(environment);
@@ -91,7 +93,10 @@ mod tests {
         for name in NAMES {
             assert!(policies::named(name).is_some(), "{name}");
         }
-        assert_eq!(check("carefull").unwrap_err().to_string(), "there is no control `carefull`; did you mean `careful`?");
+        assert_eq!(
+            check("carefull").unwrap_err().to_string(),
+            "there is no control `carefull`; did you mean `careful`?"
+        );
         assert!(check("zzzzzzzzzz").unwrap_err().to_string().contains("`naive`, `sdk-retry`"));
     }
 }

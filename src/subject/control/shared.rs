@@ -1,13 +1,14 @@
-//! Who of several callers acts on an intent that all of them were given: the first to leave its name in the shared folder. The others
-//! wait until it says what came of it. It knows no service.
+//! Who of several callers acts on an intent that all of them were given: the first to leave its name in the
+//! shared folder. The others wait until it says what came of it. It knows no service.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::scenario::Said;
+use crate::scenario::ClaimedOutcome;
 
-/// How long the others wait. Longer than anything that a caller does takes; only one that was killed is waited for that long.
+/// How long the others wait. Longer than anything that a caller does takes; only one that was killed is
+/// waited for that long.
 const LONGEST: Duration = Duration::from_secs(45);
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -49,7 +50,7 @@ impl Shared {
     }
 
     /// Tells the others what came of it.
-    pub(super) fn tell(&self, id: &str, said: Said) {
+    pub(super) fn tell(&self, id: &str, said: ClaimedOutcome) {
         let Some(folder) = &self.folder else { return };
         let draft = folder.join(format!("{id}.{}.draft", self.caller));
         // Whoever is not told looks for itself in the end.
@@ -57,11 +58,11 @@ impl Shared {
     }
 
     /// Waits for what came of it; nothing where the one whose turn it was never said.
-    pub(super) fn wait(&self, id: &str) -> Option<Said> {
+    pub(super) fn wait(&self, id: &str) -> Option<ClaimedOutcome> {
         let path = told(self.folder.as_ref()?, id);
         let begun = Instant::now();
         while begun.elapsed() < LONGEST {
-            if let Some(said) = fs::read_to_string(&path).ok().and_then(|word| Said::named(&word)) {
+            if let Some(said) = fs::read_to_string(&path).ok().and_then(|word| ClaimedOutcome::named(&word)) {
                 return Some(said);
             }
             std::thread::sleep(PAUSE);
@@ -99,8 +100,8 @@ mod tests {
         let of = |caller: u32| Shared::new(Some(folder.path().to_owned()), &caller.to_string());
         std::thread::scope(|scope| {
             let waiting = scope.spawn(move || of(2).wait("a"));
-            of(1).tell("a", Said::Unknown);
-            assert_eq!(waiting.join().unwrap(), Some(Said::Unknown));
+            of(1).tell("a", ClaimedOutcome::Unknown);
+            assert_eq!(waiting.join().unwrap(), Some(ClaimedOutcome::Unknown));
         });
     }
 }

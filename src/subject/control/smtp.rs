@@ -17,7 +17,7 @@ pub(super) struct Mail {
 /// What went wrong before the message was handed over whole, or while its answer was awaited.
 enum Broken {
     /// The server said no.
-    Said(u16),
+    ClaimedOutcome(u16),
     /// The line is gone.
     Line,
 }
@@ -31,7 +31,7 @@ impl From<io::Error> for Broken {
 /// Hands a message over.
 pub(super) fn hand_over(server: &str, key: &str, mail: &Mail) -> Reply {
     match converse(server, key, mail) {
-        Ok(code) | Err(Broken::Said(code)) => Reply::bare(class(code), Some(code)),
+        Ok(code) | Err(Broken::ClaimedOutcome(code)) => Reply::bare(class(code), Some(code)),
         Err(Broken::Line) => Reply::lost(),
     }
 }
@@ -71,7 +71,7 @@ impl Line {
 
     fn expect(&mut self, wanted: u16) -> Result<(), Broken> {
         let code = self.answer()?;
-        if code == wanted { Ok(()) } else { Err(Broken::Said(code)) }
+        if code == wanted { Ok(()) } else { Err(Broken::ClaimedOutcome(code)) }
     }
 
     /// The code of an answer, which may have several lines.
@@ -104,7 +104,10 @@ fn base64(bytes: &[u8]) -> String {
     const SYMBOLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for group in bytes.chunks(3) {
-        let word = group.iter().enumerate().fold(0u32, |word, (place, byte)| word | u32::from(*byte) << (16 - 8 * place));
+        let word = group
+            .iter()
+            .enumerate()
+            .fold(0u32, |word, (place, byte)| word | u32::from(*byte) << (16 - 8 * place));
         for place in 0..4 {
             let symbol = SYMBOLS.get((word >> (18 - 6 * place)) as usize & 63).copied().unwrap_or(b'=');
             text.push(if place <= group.len() { char::from(symbol) } else { '=' });

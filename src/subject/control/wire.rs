@@ -1,4 +1,5 @@
-//! Requests over HTTP, one connection each, without retries, redirects or proxies: each attempt is one that a policy chose to make.
+//! Requests over HTTP, one connection each, without retries, redirects or proxies: each attempt is one that a
+//! policy chose to make.
 
 use std::time::Duration;
 
@@ -10,8 +11,8 @@ use super::answer::{Class, Reply};
 use super::environment::Environment;
 use super::smtp::{self, Mail};
 
-/// How long a reply is waited for. Longer than any fault lasts and than callers wait for each other, so that no verdict depends on the
-/// speed of the machine; cases that wait for this timeout take as long.
+/// How long a reply is waited for. Longer than any fault lasts and than callers wait for each other, so that
+/// no verdict depends on the speed of the machine; cases that wait for this timeout take as long.
 pub(in crate::subject) const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How much of an answer is read, in bytes.
 const LARGEST: u64 = 16 * 1024 * 1024;
@@ -38,7 +39,12 @@ pub(super) enum Content {
 
 impl Ask {
     /// A request of a service.
-    pub(super) fn new(service: &str, method: &'static str, path: impl Into<String>, content: Content) -> Self {
+    pub(super) fn new(
+        service: &str,
+        method: &'static str,
+        path: impl Into<String>,
+        content: Content,
+    ) -> Self {
         Ask { service: service.to_owned(), method, path: path.into(), content, headers: Vec::new() }
     }
 
@@ -69,7 +75,8 @@ impl<'a> Wire<'a> {
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            // The proxy of the environment is there for what must not leave the machine; the services are on it.
+            // The proxy of the environment is there for what must not leave the machine; the services are on
+            // it.
             .proxy(None)
             .max_idle_connections(0)
             .timeout_global(Some(CLIENT_TIMEOUT))
@@ -86,9 +93,13 @@ impl<'a> Wire<'a> {
                 None => Reply::bare(Class::Refused, None),
             };
         }
-        let Some(address) = self.environment.service(&ask.service) else { return Reply::bare(Class::Refused, None) };
+        let Some(address) = self.environment.service(&ask.service) else {
+            return Reply::bare(Class::Refused, None);
+        };
         let mut request = Request::builder().method(ask.method).uri(format!("{}{}", address.url, ask.path));
-        request = request.header("Authorization", format!("Bearer {}", address.key)).header("Accept", "application/json");
+        request = request
+            .header("Authorization", format!("Bearer {}", address.key))
+            .header("Accept", "application/json");
         for (name, value) in &ask.headers {
             request = request.header(*name, value.as_str());
         }
@@ -99,7 +110,9 @@ impl<'a> Wire<'a> {
         };
         let answer = match kind {
             None => request.body(()).map(|request| self.agent.run(request)),
-            Some(kind) => request.header("Content-Type", kind).body(body).map(|request| self.agent.run(request)),
+            Some(kind) => {
+                request.header("Content-Type", kind).body(body).map(|request| self.agent.run(request))
+            }
         };
         match answer {
             Ok(Ok(answer)) => whole(answer),
@@ -120,14 +133,17 @@ fn whole(answer: ureq::http::Response<Body>) -> Reply {
     let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let declared = header("content-length").and_then(|length| length.parse::<usize>().ok());
     match body.with_config().limit(LARGEST).read_to_vec() {
-        Ok(bytes) if declared.is_none_or(|declared| declared == bytes.len()) => Reply::read(head.status.as_u16(), header, &bytes),
+        Ok(bytes) if declared.is_none_or(|declared| declared == bytes.len()) => {
+            Reply::read(head.status.as_u16(), header, &bytes)
+        }
         // The head alone proves nothing, but what it asks for is still heeded.
         Ok(_) | Err(_) => Reply { status: Some(head.status.as_u16()), ..Reply::lost() },
     }
 }
 
 fn form(pairs: &[(String, String)]) -> String {
-    let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value))).collect();
+    let pairs: Vec<String> =
+        pairs.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value))).collect();
     pairs.join("&")
 }
 
@@ -151,7 +167,8 @@ mod tests {
 
     #[test]
     fn a_form_is_written_so_that_it_can_be_read() {
-        let pairs = [("metadata[order]".to_owned(), "ord 1&2".to_owned()), ("amount".to_owned(), "4999".to_owned())];
+        let pairs =
+            [("metadata[order]".to_owned(), "ord 1&2".to_owned()), ("amount".to_owned(), "4999".to_owned())];
         assert_eq!(form(&pairs), "metadata%5Border%5D=ord%201%262&amount=4999");
     }
 

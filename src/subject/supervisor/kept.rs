@@ -1,11 +1,12 @@
-//! What is kept of an output without end: its beginning and its end. Beyond what is shown, a margin is kept at each side of the cut: a
-//! secret that lies across the cut is only found where all of it is there.
+//! What is kept of an output without end: its beginning and its end. Beyond what is shown, a margin is kept
+//! at each side of the cut: a secret that lies across the cut is only found where all of it is there.
 
 use std::collections::VecDeque;
 
 use crate::subject::captured::Captured;
 
-/// So many bytes are kept at each side of the cut and not shown. No secret that is found by its form is longer.
+/// So many bytes are kept at each side of the cut and not shown. No secret that is found by its form is
+/// longer.
 pub(super) const MARGIN: usize = 64 * 1024;
 
 /// A bounded part of an output.

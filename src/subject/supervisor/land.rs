@@ -16,7 +16,8 @@ const STOPPING: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// Why nothing could be done to a subject that is gone.
-pub(in crate::subject) const BY_ITSELF: &str = "it had ended by itself before the interrupt could take effect";
+pub(in crate::subject) const BY_ITSELF: &str =
+    "it had ended by itself before the interrupt could take effect";
 
 /// The system's word for a signal.
 pub(super) fn signal(signal: crate::subject::Signal) -> Signal {
@@ -35,15 +36,16 @@ pub(super) fn taken(main: Pid, signal: Signal) {
     until(|| !processes::is_pending(main, signal));
 }
 
-/// Stops everything, and waits until every thread of every process has stopped; what was forked meanwhile is stopped too. The system is
-/// looked at until two looks in a row show the same processes, all of them stopped, and none has ended in between: a process that forks and
-/// ends in a loop can slip through one look.
+/// Stops everything, and waits until every thread of every process has stopped; what was forked meanwhile is
+/// stopped too. The system is looked at until two looks in a row show the same processes, all of them
+/// stopped, and none has ended in between: a process that forks and ends in a loop can slip through one look.
 ///
 /// # Errors
 /// Why that did not come about, in words.
 pub(super) fn frozen(main: Pid, ended: &AtomicU64) -> Result<(), String> {
     if cfg!(not(target_os = "linux")) {
-        return Err("only Linux tells whether every thread of a process is stopped; run this case on Linux".to_owned());
+        return Err("only Linux tells whether every thread of a process is stopped; run this case on Linux"
+            .to_owned());
     }
     let begun = Instant::now();
     let mut signalled: HashSet<Pid> = HashSet::new();
@@ -54,7 +56,8 @@ pub(super) fn frozen(main: Pid, ended: &AtomicU64) -> Result<(), String> {
         if !found.iter().any(|one| one.pid == main && !one.is_dead()) {
             return Err(BY_ITSELF.to_owned());
         }
-        let is_still = found.iter().all(|one| one.is_stopped() || (one.is_held() && signalled.contains(&one.pid)));
+        let is_still =
+            found.iter().all(|one| one.is_stopped() || (one.is_held() && signalled.contains(&one.pid)));
         if is_still && before.as_ref().is_some_and(|(last, have)| *last == count && *have == found) {
             return Ok(());
         }

@@ -1,6 +1,7 @@
-//! The supervisor: a process of its own between hapax and one start of a subject. It sees to it that nothing of the subject outlives
-//! it, that time, output and processes are bounded, and that blows land. It reads an order and then blows from its standard input;
-//! when that is closed, hapax is gone, and so is everything here. It has plain threads and no runtime, to start quickly.
+//! The supervisor: a process of its own between hapax and one start of a subject. It sees to it that nothing
+//! of the subject outlives it, that time, output and processes are bounded, and that blows land. It reads an
+//! order and then blows from its standard input; when that is closed, hapax is gone, and so is everything
+//! here. It has plain threads and no runtime, to start quickly.
 
 mod kept;
 mod land;
@@ -20,7 +21,7 @@ use rustix::process::{Resource, Rlimit};
 pub(super) use land::BY_ITSELF;
 #[cfg(target_os = "linux")]
 pub(super) use processes::below;
-pub(super) use protocol::{Answer, Blow, Order};
+pub(super) use protocol::{Answer, Order, SupervisorOrder};
 
 use super::captured::Captured;
 use super::{How, Limits};
@@ -41,7 +42,13 @@ pub fn supervise() -> io::Result<()> {
         Ok(subject) => subject,
         Err(why) => {
             let how = How::Unstartable(why);
-            return tell(&Answer::Ended { how, stdout: Captured::default(), stderr: Captured::default(), left: 0, cpu: None });
+            return tell(&Answer::Ended {
+                how,
+                stdout: Captured::default(),
+                stderr: Captured::default(),
+                left: 0,
+                cpu: None,
+            });
         }
     };
     let outputs = Outputs::drain(&mut subject, order.limits.kept, &order.claim_marks);
@@ -57,16 +64,19 @@ pub fn supervise() -> io::Result<()> {
 
 /// Makes this process the parent of all orphans below it and bounds what they all may use.
 fn confine(limits: &Limits) {
-    // Each of these is refused only where it is not needed: already a leader of a session, a lower limit already.
+    // Each of these is refused only where it is not needed: already a leader of a session, a lower limit
+    // already.
     let _ = rustix::process::setsid();
     let bounded = |most: u64, resource| {
         let maximum = rustix::process::getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));
-        let _ = rustix::process::setrlimit(resource, Rlimit { current: Some(maximum), maximum: Some(maximum) });
+        let _ =
+            rustix::process::setrlimit(resource, Rlimit { current: Some(maximum), maximum: Some(maximum) });
     };
     bounded(limits.file_size, Resource::Fsize);
     bounded(0, Resource::Core);
     if let Some(files) = limits.files {
-        // hapax may have more for itself than it was started with; the subject has what it would have without it.
+        // hapax may have more for itself than it was started with; the subject has what it would have without
+        // it.
         let maximum = rustix::process::getrlimit(Resource::Nofile).maximum;
         let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: Some(files), maximum });
     }
@@ -81,14 +91,23 @@ fn confine(limits: &Limits) {
 fn start(order: &Order) -> Result<Child, String> {
     use std::os::unix::process::CommandExt;
 
-    let Some((program, arguments)) = order.program.split_first() else { return Err("the command is empty".to_owned()) };
+    let Some((program, arguments)) = order.program.split_first() else {
+        return Err("the command is empty".to_owned());
+    };
     let mut command = Command::new(program);
-    command.args(arguments).env_clear().envs(order.env.iter().map(|(name, value)| (name, value))).process_group(0);
+    command
+        .args(arguments)
+        .env_clear()
+        .envs(order.env.iter().map(|(name, value)| (name, value)))
+        .process_group(0);
     let input = if order.open_input { Stdio::piped() } else { Stdio::null() };
     command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(directory) = &order.directory {
         if !directory.is_dir() {
-            return Err(format!("there is no directory {}; `directory` in hapax.yaml says where it runs", directory.display()));
+            return Err(format!(
+                "there is no directory {}; `directory` in hapax.yaml says where it runs",
+                directory.display()
+            ));
         }
         command.current_dir(directory);
     }

@@ -29,7 +29,8 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// Reads the outputs of the process, each in a thread of its own, and sees when each has one of the marks.
+    /// Reads the outputs of the process, each in a thread of its own, and sees when each has one of the
+    /// marks.
     pub(super) fn drain(subject: &mut Child, most: usize, marks: &[String]) -> Self {
         let (until, open) = channel();
         let output = || OneOutput { kept: Kept::new(most, MARGIN), spotter: Spotter::new(marks) };
@@ -49,7 +50,11 @@ impl Outputs {
     }
 }
 
-fn drain<R: Read + Send + 'static>(pipe: Option<R>, output: OneOutput, until: Sender<()>) -> Arc<Mutex<OneOutput>> {
+fn drain<R: Read + Send + 'static>(
+    pipe: Option<R>,
+    output: OneOutput,
+    until: Sender<()>,
+) -> Arc<Mutex<OneOutput>> {
     let output = Arc::new(Mutex::new(output));
     let shared = Arc::clone(&output);
     thread::spawn(move || {

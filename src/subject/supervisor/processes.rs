@@ -1,5 +1,5 @@
-//! Everything that a subject has started, found through `/proc`, and signals to all of it. Orphans are found too, because the
-//! supervisor is their new parent.
+//! Everything that a subject has started, found through `/proc`, and signals to all of it. Orphans are found
+//! too, because the supervisor is their new parent.
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
@@ -20,8 +20,9 @@ impl Found {
         self.is_dead() || self.threads.iter().all(|(_, state)| matches!(state, 'T' | 't' | 'Z' | 'X'))
     }
 
-    /// The same, or a thread waits within the system and cannot be stopped there, as a parent does until its fork has become another
-    /// program. A thread that was sent SIGSTOP takes no step of its own when that wait is over: it stops first.
+    /// The same, or a thread waits within the system and cannot be stopped there, as a parent does until its
+    /// fork has become another program. A thread that was sent SIGSTOP takes no step of its own when that
+    /// wait is over: it stops first.
     pub(super) fn is_held(&self) -> bool {
         self.is_dead() || self.threads.iter().all(|(_, state)| matches!(state, 'T' | 't' | 'Z' | 'X' | 'D'))
     }
@@ -32,7 +33,8 @@ impl Found {
     }
 }
 
-/// Sends a signal once to each of them. A whole group gets it in one step, so that none of it can slip away by forking.
+/// Sends a signal once to each of them. A whole group gets it in one step, so that none of it can slip away
+/// by forking.
 pub(super) fn signal(all: &[Found], signal: Signal) {
     let own = rustix::process::getpgrp();
     let mut groups: Vec<Pid> = Vec::new();
@@ -84,7 +86,8 @@ mod linux {
         let mut next = 0;
         while let Some(pid) = found.get(next).copied().filter(|_| found.len() < MOST) {
             next += 1;
-            // A process that ended meanwhile has no children any more: they have come to us, and the next walk finds them.
+            // A process that ended meanwhile has no children any more: they have come to us, and the next
+            // walk finds them.
             let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
             for thread in threads.flatten() {
                 let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
@@ -96,12 +99,13 @@ mod linux {
 
     fn look(pid: i32) -> Option<Found> {
         let found = read_stat(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
-        let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().filter_map(|thread| {
-            let number = thread.file_name().to_str()?.parse().ok()?;
-            // One that ended meanwhile needs no stopping.
-            let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
-            Some((number, state(&stat)?))
-        });
+        let threads =
+            fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().filter_map(|thread| {
+                let number = thread.file_name().to_str()?.parse().ok()?;
+                // One that ended meanwhile needs no stopping.
+                let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
+                Some((number, state(&stat)?))
+            });
         let mut threads: Vec<(i32, char)> = threads.collect();
         threads.sort_unstable();
         Some(Found { threads, ..found })
@@ -113,7 +117,8 @@ mod linux {
         stat.rsplit_once(')')?.1.split_whitespace().next()?.chars().next()
     }
 
-    /// What the system says of a process. One that is being forgotten this very moment has the group -1, which must never be struck.
+    /// What the system says of a process. One that is being forgotten this very moment has the group -1,
+    /// which must never be struck.
     fn read_stat(pid: i32, stat: &str) -> Option<Found> {
         let mut words = stat.rsplit_once(')')?.1.split_whitespace();
         let group = words.nth(2)?.parse().ok()?;
@@ -139,7 +144,9 @@ mod linux {
     pub(in super::super) fn is_pending(pid: Pid, signal: Signal) -> bool {
         let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap_or_default();
         let bit = 1u64 << (signal.as_raw() - 1);
-        let mask = |line: &str| line.strip_prefix("ShdPnd:").and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        let mask = |line: &str| {
+            line.strip_prefix("ShdPnd:").and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        };
         status.lines().find_map(mask).is_some_and(|mask| mask & bit != 0)
     }
 
@@ -150,7 +157,10 @@ mod linux {
         #[test]
         fn a_process_is_read_whatever_its_program_is_called() {
             let found = read_stat(42, "42 (a) S 1 (b)) T 7 41 40 0 -1 0").unwrap();
-            assert_eq!((found.pid.as_raw_nonzero().get(), found.group.as_raw_nonzero().get(), found.state), (42, 41, 'T'));
+            assert_eq!(
+                (found.pid.as_raw_nonzero().get(), found.group.as_raw_nonzero().get(), found.state),
+                (42, 41, 'T')
+            );
         }
 
         #[test]
@@ -163,7 +173,9 @@ mod linux {
 
         #[test]
         fn a_process_that_is_being_forgotten_is_none() {
-            for stat in ["42 (sh) X 0 -1 -1 0", "42 (sh) Z 1 0 0 0", "42 (sh) S 1 1 1 0", "42 (sh) R", "", ")"] {
+            for stat in
+                ["42 (sh) X 0 -1 -1 0", "42 (sh) Z 1 0 0 0", "42 (sh) S 1 1 1 0", "42 (sh) R", "", ")"]
+            {
                 assert_eq!(read_stat(42, stat), None, "{stat}");
             }
         }

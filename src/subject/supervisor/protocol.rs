@@ -31,7 +31,7 @@ pub(in crate::subject) struct Order {
 /// Every further line to a supervisor: what is to be done to the subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(in crate::subject) enum Blow {
+pub(in crate::subject) enum SupervisorOrder {
     /// SIGKILL to everything.
     Kill,
     /// SIGTERM, and SIGKILL after the grace.
@@ -53,9 +53,9 @@ pub(in crate::subject) enum Blow {
 #[serde(rename_all = "kebab-case")]
 pub(in crate::subject) enum Answer {
     /// A blow has landed.
-    Landed(Blow),
+    Landed(SupervisorOrder),
     /// A blow did not land, and why.
-    Missed(Blow, String),
+    Missed(SupervisorOrder, String),
     /// Everything of this start is gone. It is the last line.
     Ended {
         /// How it ended.

@@ -15,7 +15,8 @@ pub(super) struct Spotter {
 impl Spotter {
     /// Looks for these texts from now on.
     pub(super) fn new(marks: &[String]) -> Self {
-        let marks = marks.iter().filter(|mark| !mark.is_empty()).map(|mark| mark.clone().into_bytes()).collect();
+        let marks =
+            marks.iter().filter(|mark| !mark.is_empty()).map(|mark| mark.clone().into_bytes()).collect();
         Spotter { marks, rest: Vec::new(), began: Instant::now(), spoke: None }
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
-use super::protocol::{Answer, Blow, Order};
+use super::protocol::{Answer, Order, SupervisorOrder};
 use super::{land, processes, tell};
 use crate::subject::{How, Limits};
 
@@ -23,7 +23,8 @@ const KILLED: Duration = Duration::from_millis(2);
 /// How long that is tried: what another user runs cannot be killed at all.
 const TRIED: Duration = Duration::from_secs(10);
 
-/// How long what a subject leaves behind is watched before it is killed: long enough to see it act, or end by itself.
+/// How long what a subject leaves behind is watched before it is killed: long enough to see it act, or end by
+/// itself.
 const LEFT: Duration = Duration::from_secs(1);
 
 /// How long it may take until two looks at what is left agree, or the system says that nothing is.
@@ -32,7 +33,7 @@ const SETTLED: Duration = Duration::from_secs(2);
 /// What happens while a subject runs.
 pub(super) enum Event {
     /// Hapax orders a blow.
-    Blow(Blow),
+    SupervisorOrder(SupervisorOrder),
     /// Hapax is gone.
     Abandoned,
     /// A process below this one has ended.
@@ -46,7 +47,7 @@ pub(super) fn listen(events: Sender<Event>) {
     thread::spawn(move || {
         for line in io::stdin().lock().lines() {
             let Some(blow) = line.ok().and_then(|line| serde_json::from_str(&line).ok()) else { break };
-            send(&events, Event::Blow(blow));
+            send(&events, Event::SupervisorOrder(blow));
         }
         send(&events, Event::Abandoned);
     });
@@ -73,12 +74,13 @@ fn send(events: &Sender<Event>, event: Event) {
     let _ = events.send(event);
 }
 
-fn landed(blow: Blow) {
+fn landed(blow: SupervisorOrder) {
     say(&Answer::Landed(blow));
 }
 
 fn say(answer: &Answer) {
-    // Where nobody hears it, hapax is gone: that is an event of its own, and the subject must not be left alone before it comes.
+    // Where nobody hears it, hapax is gone: that is an event of its own, and the subject must not be left
+    // alone before it comes.
     let _ = tell(answer);
 }
 
@@ -108,7 +110,7 @@ pub(super) struct Watch<'a> {
     /// Since when everything is killed.
     killing: Option<Instant>,
     /// The blows that have landed when nothing is left.
-    kills: Vec<Blow>,
+    kills: Vec<SupervisorOrder>,
     /// When it was last seen to.
     looked: Instant,
     /// When its processes are counted next.
@@ -140,11 +142,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Goes on until nothing is left; says how it ended, and how many processes it left behind that did not end by themselves.
+    /// Goes on until nothing is left; says how it ended, and how many processes it left behind that did not
+    /// end by themselves.
     pub(super) fn until_the_end(mut self, events: &Receiver<Event>) -> (How, usize) {
         loop {
             match events.recv_timeout(self.due().saturating_duration_since(Instant::now())) {
-                Ok(Event::Blow(blow)) => self.strike(blow),
+                Ok(Event::SupervisorOrder(blow)) => self.strike(blow),
                 Ok(Event::Abandoned) => self.kill(),
                 Ok(Event::Ended(pid, status)) if pid == self.main && self.status.is_none() => {
                     self.status = Some(status);
@@ -166,15 +169,15 @@ impl<'a> Watch<'a> {
         let by_itself = self.ended_by_itself();
         for blow in std::mem::take(&mut self.kills) {
             match &by_itself {
-                Some(why) if blow == Blow::Kill => say(&Answer::Missed(blow, why.clone())),
+                Some(why) if blow == SupervisorOrder::Kill => say(&Answer::Missed(blow, why.clone())),
                 _ => landed(blow),
             }
         }
         (self.how.take().unwrap_or_else(|| self.by_status()), self.left)
     }
 
-    /// The process that was started has ended. What it leaves behind has no leave to go on; but to kill it at once would hide from
-    /// the ledger what it was about to do.
+    /// The process that was started has ended. What it leaves behind has no leave to go on; but to kill it at
+    /// once would hide from the ledger what it was about to do.
     fn main_ended(&mut self) {
         self.input = None;
         if self.grace_over.is_some() || self.how.is_some() {
@@ -191,7 +194,10 @@ impl<'a> Watch<'a> {
         if let Some(since) = self.killing {
             let left = processes::all(self.main);
             if now.duration_since(since) > TRIED {
-                self.how = Some(How::OverLimit(format!("{} of its processes could not be killed, and are left", left.len())));
+                self.how = Some(How::OverLimit(format!(
+                    "{} of its processes could not be killed, and are left",
+                    left.len()
+                )));
                 return false;
             }
             processes::signal(&left, Signal::KILL);
@@ -214,15 +220,19 @@ impl<'a> Watch<'a> {
             let count = processes::count(self.main);
             self.count_at = now + if count > self.limits.processes / 8 { COUNTED } else { SELDOM };
             if count > self.limits.processes {
-                self.how = Some(How::OverLimit(format!("{count} processes at once, and it may have {}", self.limits.processes)));
+                self.how = Some(How::OverLimit(format!(
+                    "{count} processes at once, and it may have {}",
+                    self.limits.processes
+                )));
                 self.kill();
             }
         }
         true
     }
 
-    /// How many processes are left; `None` where that has to be looked at again. That something is left is known from the system, which has
-    /// not said that all is gone; but a process that forks and ends in a loop can slip through a look, so two must agree.
+    /// How many processes are left; `None` where that has to be looked at again. That something is left is
+    /// known from the system, which has not said that all is gone; but a process that forks and ends in a
+    /// loop can slip through a look, so two must agree.
     fn left_behind(&mut self, now: Instant) -> Option<usize> {
         let look = || {
             let found = processes::all(self.main).into_iter().filter(|found| !found.is_dead());
@@ -232,7 +242,11 @@ impl<'a> Watch<'a> {
         };
         let (first, second) = (look(), look());
         let known_by = *self.left_known_by.get_or_insert(now + SETTLED);
-        if first == second && !first.is_empty() { Some(first.len()) } else { (known_by <= now).then_some(second.len().max(1)) }
+        if first == second && !first.is_empty() {
+            Some(first.len())
+        } else {
+            (known_by <= now).then_some(second.len().max(1))
+        }
     }
 
     /// Says that it ended before anything could strike it, where that is so.
@@ -242,42 +256,49 @@ impl<'a> Watch<'a> {
         (!is_killed).then(|| land::BY_ITSELF.to_owned())
     }
 
-    fn strike(&mut self, blow: Blow) {
+    fn strike(&mut self, blow: SupervisorOrder) {
         let all = || processes::all(self.main);
         if let Some(why) = self.ended_by_itself()
-            && matches!(blow, Blow::Stop | Blow::Cancel | Blow::Freeze | Blow::Hold)
+            && matches!(
+                blow,
+                SupervisorOrder::Stop
+                    | SupervisorOrder::Cancel
+                    | SupervisorOrder::Freeze
+                    | SupervisorOrder::Hold
+            )
         {
             return say(&Answer::Missed(blow, why));
         }
         match blow {
-            Blow::Kill => {
+            SupervisorOrder::Kill => {
                 self.kills.push(blow);
                 self.kill();
                 return;
             }
-            Blow::TimeUp => {
+            SupervisorOrder::TimeUp => {
                 self.kills.push(blow);
-                // One that has ended by itself has not run out of time: only what it left behind is still watched.
+                // One that has ended by itself has not run out of time: only what it left behind is still
+                // watched.
                 if self.killing.is_none() && self.status.is_none() {
                     self.how = Some(How::TimeUp);
                     self.stop(Instant::now());
                 }
                 return;
             }
-            Blow::Stop => self.stop(Instant::now()),
-            Blow::Cancel => {
+            SupervisorOrder::Stop => self.stop(Instant::now()),
+            SupervisorOrder::Cancel => {
                 processes::signal(&all(), self.cancel);
                 self.go_on();
                 land::taken(self.main, self.cancel);
             }
-            Blow::Freeze | Blow::Hold => match land::frozen(self.main, self.ended) {
+            SupervisorOrder::Freeze | SupervisorOrder::Hold => match land::frozen(self.main, self.ended) {
                 Ok(()) => self.stopped = true,
                 Err(why) => {
                     processes::signal(&all(), Signal::CONT);
                     return say(&Answer::Missed(blow, why));
                 }
             },
-            Blow::Thaw => {
+            SupervisorOrder::Thaw => {
                 self.stopped = true;
                 self.go_on();
             }
@@ -319,7 +340,9 @@ impl<'a> Watch<'a> {
     }
 
     fn by_status(&self) -> How {
-        let Some(status) = self.status else { return How::Unstartable("it was gone before it was seen".to_owned()) };
+        let Some(status) = self.status else {
+            return How::Unstartable("it was gone before it was seen".to_owned());
+        };
         match (status.exit_status(), status.terminating_signal()) {
             (Some(code), _) => How::Exited(code),
             (None, Some(signal)) if signal == Signal::XFSZ.as_raw() => {

@@ -36,7 +36,9 @@ pub(crate) fn decide(state: &State, call: &Call, context: &Context) -> Decision<
 }
 
 fn create(place: &Place, wanted: &Wanted, context: &Context) -> Decision<Change> {
-    let Some(source) = &wanted.source else { return Decision::refuse(errors::not_found(errors::CREATE_DOCS)) };
+    let Some(source) = &wanted.source else {
+        return Decision::refuse(errors::not_found(errors::CREATE_DOCS));
+    };
     let number = fresh_number(context, "deployment");
     let record = Record {
         number,
@@ -59,14 +61,21 @@ fn create(place: &Place, wanted: &Wanted, context: &Context) -> Decision<Change>
 }
 
 fn list(state: &State, place: &Place, filter: &Filter, page: &Page) -> Decision<Change> {
-    let newest_first: Vec<_> =
-        of_place(state, place).rev().filter(|(deployment, source, record)| filter.fits(deployment, source, record)).collect();
-    Decision::read(
-        page.answer(&newest_first, |(deployment, source, record)| deployment_object(place, deployment, source, record)),
-    )
+    let newest_first: Vec<_> = of_place(state, place)
+        .rev()
+        .filter(|(deployment, source, record)| filter.fits(deployment, source, record))
+        .collect();
+    Decision::read(page.answer(&newest_first, |(deployment, source, record)| {
+        deployment_object(place, deployment, source, record)
+    }))
 }
 
-fn read<'a>(state: &'a State, place: &Place, number: u64, view: impl FnOnce(Made<'a>) -> Option<Answer>) -> Decision<Change> {
+fn read<'a>(
+    state: &'a State,
+    place: &Place,
+    number: u64,
+    view: impl FnOnce(Made<'a>) -> Option<Answer>,
+) -> Decision<Change> {
     match find(state, place, number).and_then(view) {
         Some(answer) => Decision::read(answer),
         None => Decision::refuse(errors::not_found(errors::GET_DOCS)),
@@ -77,14 +86,21 @@ fn delete(state: &State, place: &Place, number: u64) -> Decision<Change> {
     let Some((deployment, _, record)) = find(state, place, number) else {
         return Decision::refuse(errors::not_found(errors::DELETE_DOCS));
     };
-    let in_its_environment = of_place(state, place).filter(|(_, _, other)| other.environment == record.environment).count();
+    let in_its_environment =
+        of_place(state, place).filter(|(_, _, other)| other.environment == record.environment).count();
     if record.is_active() && in_its_environment > 1 {
         return Decision::refuse(errors::still_active());
     }
     Decision::accept(Answer::empty(204), vec![Change::Deleted(Box::new(deployment.clone()))])
 }
 
-fn post_status(state: &State, place: &Place, number: u64, report: &Report, context: &Context) -> Decision<Change> {
+fn post_status(
+    state: &State,
+    place: &Place,
+    number: u64,
+    report: &Report,
+    context: &Context,
+) -> Decision<Change> {
     let Some((deployment, _, record)) = find(state, place, number) else {
         return Decision::refuse(errors::not_found(errors::STATUS_DOCS));
     };
@@ -107,13 +123,17 @@ fn post_status(state: &State, place: &Place, number: u64, report: &Report, conte
     }
     let is_elsewhere = status.environment != record.environment;
     if is_elsewhere || OUT_OF_SERVICE.contains(&status.state.as_str()) {
-        changes.push(Change::Retired { deployment: Box::new(deployment.clone()), status: Box::new(status.clone()) });
+        changes.push(Change::Retired {
+            deployment: Box::new(deployment.clone()),
+            status: Box::new(status.clone()),
+        });
     }
     changes.push(Change::Reported { id: deployment.id.clone(), status: Box::new(status) });
     Decision::accept(answer, changes)
 }
 
-/// A success retires the earlier successes of the environment, those in production and transient ones excepted.
+/// A success retires the earlier successes of the environment, those in production and transient ones
+/// excepted.
 fn retired<'a>(
     state: &'a State,
     place: &'a Place,
@@ -123,7 +143,10 @@ fn retired<'a>(
 ) -> impl Iterator<Item = Change> + 'a {
     let earlier = of_place(state, place).take_while(move |(_, _, record)| record.number != number);
     let retires = |(_, source, record): &Made<'_>| {
-        record.is_active() && !source.transient && !source.production && record.environment == status.environment
+        record.is_active()
+            && !source.transient
+            && !source.production
+            && record.environment == status.environment
     };
     earlier.filter(retires).map(|(deployment, _, record)| {
         let name = format!("inactive {}", deployment.id);
@@ -144,7 +167,8 @@ fn retired<'a>(
 /// The deployments of the repository, the oldest first.
 fn of_place<'a>(state: &'a State, place: &'a Place) -> impl DoubleEndedIterator<Item = Made<'a>> {
     state.deployments.iter().filter_map(|deployment| {
-        let source = deployment.wanted.source.as_ref().filter(|source| source.is_of(&place.owner, &place.repo))?;
+        let source =
+            deployment.wanted.source.as_ref().filter(|source| source.is_of(&place.owner, &place.repo))?;
         Some((deployment, source, deployment.record.as_ref()?))
     })
 }
@@ -152,7 +176,8 @@ fn of_place<'a>(state: &'a State, place: &'a Place) -> impl DoubleEndedIterator<
 fn find<'a>(state: &'a State, place: &Place, number: u64) -> Option<Made<'a>> {
     state.deployments.iter().find_map(|deployment| {
         let record = deployment.record.as_ref().filter(|record| record.number == number)?;
-        let source = deployment.wanted.source.as_ref().filter(|source| source.is_of(&place.owner, &place.repo))?;
+        let source =
+            deployment.wanted.source.as_ref().filter(|source| source.is_of(&place.owner, &place.repo))?;
         Some((deployment, source, record))
     })
 }

@@ -8,10 +8,13 @@ use crate::endpoints;
 use crate::service::{Answer, Context, Request};
 
 pub(crate) const DOCS: &str = "https://docs.github.com/rest";
-pub(crate) const CREATE_DOCS: &str = "https://docs.github.com/rest/deployments/deployments#create-a-deployment";
+pub(crate) const CREATE_DOCS: &str =
+    "https://docs.github.com/rest/deployments/deployments#create-a-deployment";
 pub(crate) const GET_DOCS: &str = "https://docs.github.com/rest/deployments/deployments#get-a-deployment";
-pub(crate) const DELETE_DOCS: &str = "https://docs.github.com/rest/deployments/deployments#delete-a-deployment";
-pub(crate) const STATUS_DOCS: &str = "https://docs.github.com/rest/deployments/statuses#create-a-deployment-status";
+pub(crate) const DELETE_DOCS: &str =
+    "https://docs.github.com/rest/deployments/deployments#delete-a-deployment";
+pub(crate) const STATUS_DOCS: &str =
+    "https://docs.github.com/rest/deployments/statuses#create-a-deployment-status";
 const LIMIT_DOCS: &str = "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api";
 
 /// How long the windows of the rate limit are, in seconds.
@@ -63,12 +66,19 @@ struct Bare {
 }
 
 fn failed(status: u16, message: &str, docs: &str) -> Answer {
-    Answer::json(status, &Failure { message, errors: None, documentation_url: docs, status: status.to_string() })
+    Answer::json(
+        status,
+        &Failure { message, errors: None, documentation_url: docs, status: status.to_string() },
+    )
 }
 
 fn validation_failed(errors: Errors<'_>, docs: &str) -> Answer {
-    let failure =
-        Failure { message: "Validation Failed", errors: Some(errors), documentation_url: docs, status: "422".to_owned() };
+    let failure = Failure {
+        message: "Validation Failed",
+        errors: Some(errors),
+        documentation_url: docs,
+        status: "422".to_owned(),
+    };
     Answer::json(422, &failure)
 }
 
@@ -97,7 +107,10 @@ pub(crate) fn checks_pending(name: &str, contexts: &[String]) -> Answer {
     let checks = Checks { contexts, resource: "Deployment", field: "required_contexts", code: "invalid" };
     let message = format!("Conflict: Commit status checks failed for {name}.");
     let errors = Some(Errors::Checks([checks]));
-    Answer::json(409, &Failure { message: &message, errors, documentation_url: CREATE_DOCS, status: "409".to_owned() })
+    Answer::json(
+        409,
+        &Failure { message: &message, errors, documentation_url: CREATE_DOCS, status: "409".to_owned() },
+    )
 }
 
 /// GitHub takes no request that does not say whose it is. The server before the API says so.
@@ -110,7 +123,8 @@ pub(crate) fn nameless(request: &Request) -> Option<Answer> {
 }
 
 pub(crate) fn still_active() -> Answer {
-    let reason = "We cannot delete an active deployment unless it is the only deployment in a given environment.";
+    let reason =
+        "We cannot delete an active deployment unless it is the only deployment in a given environment.";
     validation_failed(Errors::Plain([reason]), DELETE_DOCS)
 }
 
@@ -135,7 +149,11 @@ pub(crate) fn unauthorized(request: &Request) -> Answer {
     if let Some(answer) = nameless(request) {
         return answer;
     }
-    let message = if request.header_value("authorization").is_some() { "Bad credentials" } else { "Requires authentication" };
+    let message = if request.header_value("authorization").is_some() {
+        "Bad credentials"
+    } else {
+        "Requires authentication"
+    };
     failed(401, message, DOCS)
 }
 
@@ -152,7 +170,7 @@ pub(crate) fn failure(status: u16, request: &Request, context: &Context) -> Answ
             let message = format!(
                 "API rate limit exceeded for user ID {user}. If you reach out to GitHub Support for help, please include the \
                  request ID {} and timestamp {}.",
-                super::dress::request_id(context),
+                super::standard_headers::request_id(context),
                 context.now.strftime("%Y-%m-%d %H:%M:%S UTC")
             );
             failed(403, &message, LIMIT_DOCS)
@@ -161,14 +179,16 @@ pub(crate) fn failure(status: u16, request: &Request, context: &Context) -> Answ
                 .with_header("X-RateLimit-Reset", reset(context.now).to_string())
         }
         429 => {
-            let message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
+            let message =
+                "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
             failed(429, message, LIMIT_DOCS).with_header("Retry-After", "1")
         }
         404 => not_found(DOCS),
         401 => failed(401, "Bad credentials", DOCS),
         409 => {
             let name = Body::read(request.bytes()).ok().and_then(|mut body| body.text("ref").ok().flatten());
-            let message = format!("Conflict: Commit status checks failed for {}.", name.as_deref().unwrap_or("main"));
+            let message =
+                format!("Conflict: Commit status checks failed for {}.", name.as_deref().unwrap_or("main"));
             failed(409, &message, CREATE_DOCS)
         }
         422 => failed(422, "Validation Failed", CREATE_DOCS),

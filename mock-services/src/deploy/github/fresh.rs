@@ -1,4 +1,5 @@
-//! Whether a caller has already seen what a read would show it: the tag of an answer, and the 304 in place of one that is known.
+//! Whether a caller has already seen what a read would show it: the tag of an answer, and the 304 in place of
+//! one that is known.
 
 use sha2::{Digest, Sha256};
 

@@ -1,8 +1,7 @@
-//! GitHub's deployments API as PyGithub and octokit speak it, below `/repos` and, as on an Enterprise server, `/api/v3/repos`.
-//! It knows no locks, no roll-outs and no keys: each POST makes a deployment.
+//! GitHub's deployments API as PyGithub and octokit speak it, below `/repos` and, as on an Enterprise server,
+//! `/api/v3/repos`. It knows no locks, no roll-outs and no keys: each POST makes a deployment.
 
 mod decide;
-mod dress;
 mod errors;
 mod fresh;
 mod objects;
@@ -10,18 +9,19 @@ mod page;
 mod people;
 mod read;
 mod repository;
+mod standard_headers;
 
 use std::sync::LazyLock;
 
 use super::deployment::Wanted;
 use super::facts::operation;
 use crate::endpoints::{Endpoints, Known};
-use crate::service::{Answer, Fields, Recognised, Request};
+use crate::service::{Answer, Fields, Recognized, Request};
 pub(crate) use decide::decide;
-pub(crate) use dress::dress;
 pub(crate) use errors::{failure, unauthorized};
 use page::Page;
 use read::{Filter, Report};
+pub(crate) use standard_headers::add_standard_headers;
 
 /// A request to GitHub's API.
 #[derive(Debug)]
@@ -63,17 +63,22 @@ const PREFIX: [&str; 2] = ["api", "v3"];
 /// All that GitHub has.
 static GITHUB: LazyLock<Endpoints> = LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
 
-/// Whether the request is meant for GitHub's API: by its path or, where that is unknown, by what it wants back.
+/// Whether the request is meant for GitHub's API: by its path or, where that is unknown, by what it wants
+/// back.
 pub(crate) fn is_addressed(request: &Request) -> bool {
-    let wants_github = || request.header_value("accept").is_some_and(|accept| accept.contains("application/vnd.github"));
-    is_path(request.path()).unwrap_or_else(|| wants_github() || (request.path() != "/" && GITHUB.has_path(request.path())))
+    let wants_github =
+        || request.header_value("accept").is_some_and(|accept| accept.contains("application/vnd.github"));
+    is_path(request.path())
+        .unwrap_or_else(|| wants_github() || (request.path() != "/" && GITHUB.has_path(request.path())))
 }
 
 /// The path as it is without the prefix of an Enterprise server.
 fn bare_path(request: &Request) -> &str {
     let path = request.path();
     // GraphQL has a prefix of its own there.
-    path.strip_prefix("/api/v3").or_else(|| path.strip_prefix("/api").filter(|rest| *rest == "/graphql")).unwrap_or(path)
+    path.strip_prefix("/api/v3")
+        .or_else(|| path.strip_prefix("/api").filter(|rest| *rest == "/graphql"))
+        .unwrap_or(path)
 }
 
 /// The refusal of a request that no call stands for.
@@ -103,7 +108,7 @@ pub(crate) fn is_path(path: &str) -> Option<bool> {
     }
 }
 
-pub(crate) fn recognise(request: &Request) -> Result<Recognised<Call>, Answer> {
+pub(crate) fn recognize(request: &Request) -> Result<Recognized<Call>, Answer> {
     if let Some(answer) = errors::nameless(request) {
         return Err(answer);
     }
@@ -120,10 +125,15 @@ pub(crate) fn recognise(request: &Request) -> Result<Recognised<Call>, Answer> {
     let place = Place { base, owner: (*owner).to_owned(), repo: (*repo).to_owned() };
     let fields = Fields::new().with("repo", format!("{owner}/{repo}"));
     let (operation, fields, what) = route(request, &place, fields, rest)?;
-    Ok(Recognised { operation, fields, call: Call { place, what } })
+    Ok(Recognized { operation, fields, call: Call { place, what } })
 }
 
-fn route(request: &Request, place: &Place, fields: Fields, rest: &[&str]) -> Result<(usize, Fields, What), Answer> {
+fn route(
+    request: &Request,
+    place: &Place,
+    fields: Fields,
+    rest: &[&str],
+) -> Result<(usize, Fields, What), Answer> {
     let of = |number: u64| fields.clone().with("deployment", number.to_string());
     Ok(match (request.method(), rest) {
         ("GET", []) => (operation::REPOSITORY, fields, What::Repository),
@@ -167,5 +177,6 @@ fn number(text: &str) -> Result<u64, Answer> {
 
 /// Whether an account or a repository can have this name.
 fn is_name(name: &str) -> bool {
-    (1..=100).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    (1..=100).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }

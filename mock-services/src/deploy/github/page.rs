@@ -16,7 +16,8 @@ pub(crate) struct Page {
 
 impl Page {
     pub(crate) fn read(request: &Request) -> Self {
-        let value = |name| request.query_value(name).and_then(|value| value.parse().ok()).filter(|value| *value > 0);
+        let value =
+            |name| request.query_value(name).and_then(|value| value.parse().ok()).filter(|value| *value > 0);
         let mut query = request.query_pairs();
         query.retain(|(name, _)| name != "page");
         Page {
@@ -28,7 +29,11 @@ impl Page {
     }
 
     /// The members on this page as JSON, with the way to the others.
-    pub(crate) fn answer<Member, View: Serialize>(&self, all: &[Member], view: impl Fn(&Member) -> View) -> Answer {
+    pub(crate) fn answer<Member, View: Serialize>(
+        &self,
+        all: &[Member],
+        view: impl Fn(&Member) -> View,
+    ) -> Answer {
         let here = all.iter().skip((self.number - 1).saturating_mul(self.size)).take(self.size);
         let answer = Answer::json(200, &here.map(view).collect::<Vec<_>>());
         match self.links(all.len()) {
@@ -73,8 +78,16 @@ mod tests {
     fn the_links_lead_back_to_the_caller_and_keep_its_query() {
         let answer = page("/api/v3/repos/o/r/deployments?per_page=2&environment=a%20b&page=2", 5);
         assert_eq!(answer.body, b"[2,3]");
-        let at = |page| format!("<http://h:1/api/v3/repos/o/r/deployments?per_page=2&environment=a+b&page={page}>");
-        let expected = format!(r#"{}; rel="prev", {}; rel="next", {}; rel="last", {}; rel="first""#, at(1), at(3), at(3), at(1));
+        let at = |page| {
+            format!("<http://h:1/api/v3/repos/o/r/deployments?per_page=2&environment=a+b&page={page}>")
+        };
+        let expected = format!(
+            r#"{}; rel="prev", {}; rel="next", {}; rel="last", {}; rel="first""#,
+            at(1),
+            at(3),
+            at(3),
+            at(1)
+        );
         assert_eq!(answer.header("link"), Some(expected.as_str()));
     }
 

@@ -68,5 +68,10 @@ pub(crate) fn stable_text(prefix: &str, name: &str) -> String {
 }
 
 fn digest(kind: &str, name: &str) -> Vec<u8> {
-    Sha256::new().chain_update(kind).chain_update([0]).chain_update(name.to_ascii_lowercase()).finalize().to_vec()
+    Sha256::new()
+        .chain_update(kind)
+        .chain_update([0])
+        .chain_update(name.to_ascii_lowercase())
+        .finalize()
+        .to_vec()
 }

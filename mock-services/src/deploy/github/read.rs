@@ -1,4 +1,5 @@
-//! Reads what a request to GitHub's API asks for, and refuses what GitHub would refuse before looking anywhere.
+//! Reads what a request to GitHub's API asks for, and refuses what GitHub would refuse before looking
+//! anywhere.
 
 use sha2::{Digest, Sha256};
 
@@ -27,7 +28,8 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn fields(&self, fields: Fields) -> Fields {
-        let fields = fields.with("state", self.state.as_str()).with_some("environment", self.environment.as_deref());
+        let fields =
+            fields.with("state", self.state.as_str()).with_some("environment", self.environment.as_deref());
         fields.with_some("description", Some(self.description.as_str()).filter(|text| !text.is_empty()))
     }
 }
@@ -45,7 +47,12 @@ impl Filter {
     pub(crate) fn read(request: &Request) -> Self {
         // `none` is what GitHub documents as the default of each.
         let value = |name| request.query_value(name).filter(|value| !value.is_empty() && value != "none");
-        Filter { sha: value("sha"), version: value("ref"), task: value("task"), environment: value("environment") }
+        Filter {
+            sha: value("sha"),
+            version: value("ref"),
+            task: value("task"),
+            environment: value("environment"),
+        }
     }
 
     pub(crate) fn fields(&self, fields: Fields) -> Fields {
@@ -58,7 +65,8 @@ impl Filter {
     }
 
     pub(crate) fn fits(&self, deployment: &Deployment, source: &Source, record: &Record) -> bool {
-        let same = |wanted: &Option<String>, have: &str| wanted.as_deref().is_none_or(|wanted| wanted == have);
+        let same =
+            |wanted: &Option<String>, have: &str| wanted.as_deref().is_none_or(|wanted| wanted == have);
         same(&self.sha, &source.sha)
             && same(&self.version, &deployment.wanted.version)
             && same(&self.task, &source.task)
@@ -121,7 +129,10 @@ pub(crate) fn report(request: &Request) -> Result<Report, Answer> {
         return Err(errors::invalid_status("state", "state is not included in the list"));
     }
     if report.description.chars().count() > LONGEST_DESCRIPTION {
-        return Err(errors::invalid_status("description", "description is too long (maximum is 140 characters)"));
+        return Err(errors::invalid_status(
+            "description",
+            "description is too long (maximum is 140 characters)",
+        ));
     }
     Ok(report)
 }

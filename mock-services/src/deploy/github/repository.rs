@@ -1,4 +1,5 @@
-//! The repository object, full enough for clients that look a repository up before they deploy from it. Every repository exists.
+//! The repository object, full enough for clients that look a repository up before they deploy from it. Every
+//! repository exists.
 
 use std::collections::BTreeMap;
 

@@ -8,14 +8,25 @@ use crate::deploy::options::DeployOptions;
 use crate::deploy::state::{Change, Environment, State};
 use crate::service::{Accepted, Answer, Context, Decision};
 
-pub(crate) fn decide(options: &DeployOptions, state: &State, call: &Call, context: &Context) -> Decision<Change> {
+pub(crate) fn decide(
+    options: &DeployOptions,
+    state: &State,
+    call: &Call,
+    context: &Context,
+) -> Decision<Change> {
     match &call.what {
         What::Deploy(deploy) => deploy_decision(options, state, &call.base, deploy, context),
         What::List(filter) => {
             let mut fitting = state.deployments.iter().rev().filter(|deployment| filter.fits(deployment));
-            let deployments =
-                fitting.by_ref().take(filter.limit).map(|deployment| deployment_view(&call.base, deployment)).collect();
-            Decision::read(Answer::json(200, &DeploymentList { deployments, has_more: fitting.next().is_some() }))
+            let deployments = fitting
+                .by_ref()
+                .take(filter.limit)
+                .map(|deployment| deployment_view(&call.base, deployment))
+                .collect();
+            Decision::read(Answer::json(
+                200,
+                &DeploymentList { deployments, has_more: fitting.next().is_some() },
+            ))
         }
         What::Get(id) => match state.find(id) {
             Some(deployment) => Decision::read(Answer::json(200, &deployment_view(&call.base, deployment))),
@@ -23,11 +34,14 @@ pub(crate) fn decide(options: &DeployOptions, state: &State, call: &Call, contex
         },
         What::Environments => {
             let view = |name, environment| environment_view(name, environment, context.now);
-            let environments = state.environments.iter().map(|(name, environment)| view(name, environment)).collect();
+            let environments =
+                state.environments.iter().map(|(name, environment)| view(name, environment)).collect();
             Decision::read(Answer::json(200, &EnvironmentList { environments }))
         }
         What::Environment(name) => match state.environments.get(name) {
-            Some(environment) => Decision::read(Answer::json(200, &environment_view(name, environment, context.now))),
+            Some(environment) => {
+                Decision::read(Answer::json(200, &environment_view(name, environment, context.now)))
+            }
             None => Decision::refuse(problem::not_found("There is no environment with this name.")),
         },
         What::Lock { environment, holder, ttl } => locks::lock(state, environment, holder, *ttl, context),
@@ -35,7 +49,13 @@ pub(crate) fn decide(options: &DeployOptions, state: &State, call: &Call, contex
     }
 }
 
-fn deploy_decision(options: &DeployOptions, state: &State, base: &str, deploy: &Deploy, context: &Context) -> Decision<Change> {
+fn deploy_decision(
+    options: &DeployOptions,
+    state: &State,
+    base: &str,
+    deploy: &Deploy,
+    context: &Context,
+) -> Decision<Change> {
     let wanted = &deploy.wanted;
     let fresh = Environment::default();
     let environment = state.environments.get(&wanted.environment).unwrap_or(&fresh);
@@ -43,8 +63,10 @@ fn deploy_decision(options: &DeployOptions, state: &State, base: &str, deploy: &
     let rolling = environment.rolling();
     let held = environment.lock_at(context.now);
     let lock = held.filter(|lock| deploy.holder.as_ref() != Some(&lock.holder));
-    // A whole deployment also brings back the services that have gone their own way, so only then is it done already.
-    let own_ways = wanted.service.is_none() && environment.services.values().any(|own| own.version != track.version);
+    // A whole deployment also brings back the services that have gone their own way, so only then is it done
+    // already.
+    let own_ways =
+        wanted.service.is_none() && environment.services.values().any(|own| own.version != track.version);
     let done = rolling.is_none() && !own_ways && track.version.as_ref() == Some(&wanted.version);
     if done || deploy.dry_run {
         let answer = Nothing {
@@ -69,7 +91,8 @@ fn deploy_decision(options: &DeployOptions, state: &State, base: &str, deploy: &
         return Decision::refuse(locks::refusal(lock, context.now));
     }
     if let Some(rolling) = rolling {
-        let answer = problem::in_progress(rolling.deployment.as_deref(), rolling.version.as_deref(), rolling.progress);
+        let answer =
+            problem::in_progress(rolling.deployment.as_deref(), rolling.version.as_deref(), rolling.progress);
         return Decision::refuse(answer);
     }
     let mut accepted = accepted(options, base, deploy, context);
@@ -89,7 +112,8 @@ fn accepted(options: &DeployOptions, base: &str, deploy: &Deploy, context: &Cont
         progress,
         record: None,
     };
-    let further = further.into_iter().map(|(after, progress)| (after, Change::Advanced { id: id.clone(), progress }));
+    let further =
+        further.into_iter().map(|(after, progress)| (after, Change::Advanced { id: id.clone(), progress }));
     match options.asynchronous {
         None => {
             let effect = if progress.is_whole() { "deployed" } else { "rolling_out" };

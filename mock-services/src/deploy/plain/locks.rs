@@ -8,7 +8,13 @@ use crate::deploy::facts::operation;
 use crate::deploy::state::{Change, Lock, State};
 use crate::service::{Accepted, Answer, Context, Decision};
 
-pub(crate) fn lock(state: &State, environment: &str, holder: &str, ttl: Option<u64>, context: &Context) -> Decision<Change> {
+pub(crate) fn lock(
+    state: &State,
+    environment: &str,
+    holder: &str,
+    ttl: Option<u64>,
+    context: &Context,
+) -> Decision<Change> {
     let held = state.environments.get(environment).and_then(|environment| environment.lock_at(context.now));
     if let Some(held) = held.filter(|held| held.holder != holder) {
         return Decision::refuse(refusal(held, context.now));
@@ -18,7 +24,8 @@ pub(crate) fn lock(state: &State, environment: &str, holder: &str, ttl: Option<u
         context.now.checked_add(ttl).unwrap_or(Timestamp::MAX)
     });
     let caller = Some(context.ids.caller());
-    let lock = Lock { holder: holder.to_owned(), caller, since: Some(context.now), expires, patience: PATIENCE };
+    let lock =
+        Lock { holder: holder.to_owned(), caller, since: Some(context.now), expires, patience: PATIENCE };
     let effect = if held.is_some() { "renewed" } else { "locked" };
     let answer = Answer::json(200, &LockOutcome { effect, environment, lock: lock_view(&lock) });
     let taken = taken(held, environment, "lock", context);
@@ -32,7 +39,12 @@ pub(crate) fn lock(state: &State, environment: &str, holder: &str, ttl: Option<u
 }
 
 /// That a caller passed for the holder of a lock that somebody else took.
-pub(crate) fn taken(held: Option<&Lock>, environment: &str, by: &'static str, context: &Context) -> Option<Change> {
+pub(crate) fn taken(
+    held: Option<&Lock>,
+    environment: &str,
+    by: &'static str,
+    context: &Context,
+) -> Option<Change> {
     let other = held.filter(|held| held.caller != Some(context.ids.caller()))?;
     Some(Change::LockTaken { environment: environment.to_owned(), holder: other.holder.clone(), by })
 }
@@ -40,7 +52,8 @@ pub(crate) fn taken(held: Option<&Lock>, environment: &str, by: &'static str, co
 pub(crate) fn unlock(state: &State, environment: &str, holder: &str, context: &Context) -> Decision<Change> {
     let lock = state.environments.get(environment).and_then(|environment| environment.lock.as_ref());
     let unlocked = || Change::Unlocked { environment: environment.to_owned(), holder: holder.to_owned() };
-    // Who frees a lock that has just run out has freed it: whether it had must not depend on how fast anybody is.
+    // Who frees a lock that has just run out has freed it: whether it had must not depend on how fast anybody
+    // is.
     let is_own = |held: &&Lock| held.holder == holder && held.caller == Some(context.ids.caller());
     let Some(held) = lock.filter(|held| is_own(held) || held.is_in_force(context.now)) else {
         return Decision::refuse(problem::not_locked());

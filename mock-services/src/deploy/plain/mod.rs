@@ -1,4 +1,5 @@
-//! The plain deploy API: versions in environments, locks, dry runs and roll-outs, as a company's own deploy service has them.
+//! The plain deploy API: versions in environments, locks, dry runs and roll-outs, as a company's own deploy
+//! service has them.
 
 mod decide;
 mod locks;
@@ -10,7 +11,7 @@ mod views;
 use super::deployment::Wanted;
 use super::facts::{operation, wanted_fields};
 use crate::endpoints;
-use crate::service::{Answer, Context, Fields, Recognised, Request};
+use crate::service::{Answer, Context, Fields, Recognized, Request};
 pub(crate) use decide::decide;
 pub(crate) use problem::{failure, unauthorized};
 use read::Filter;
@@ -47,11 +48,11 @@ pub(crate) struct Deploy {
     pub(crate) holder: Option<String>,
 }
 
-pub(crate) fn recognise(request: &Request) -> Result<Recognised<Call>, Answer> {
+pub(crate) fn recognize(request: &Request) -> Result<Recognized<Call>, Answer> {
     let segments = request.segments();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let (operation, fields, what) = route(request, &segments)?;
-    Ok(Recognised { operation, fields, call: Call { base: request.base_url(), what } })
+    Ok(Recognized { operation, fields, call: Call { base: request.base_url(), what } })
 }
 
 fn route(request: &Request, segments: &[&str]) -> Result<(usize, Fields, What), Answer> {
@@ -61,15 +62,23 @@ fn route(request: &Request, segments: &[&str]) -> Result<(usize, Fields, What), 
             let deploy = read::deploy(request)?;
             let fields = wanted_fields(&deploy.wanted).with_some("holder", deploy.holder.as_deref());
             // Nothing comes of a dry run, so that no fault of a deployment may be used up by it.
-            (if deploy.dry_run { operation::DRY_RUN } else { operation::DEPLOY }, fields, What::Deploy(Box::new(deploy)))
+            (
+                if deploy.dry_run { operation::DRY_RUN } else { operation::DEPLOY },
+                fields,
+                What::Deploy(Box::new(deploy)),
+            )
         }
         ("GET", ["deployments"]) => {
             let filter = Filter::read(request)?;
             (operation::LIST, filter.fields(), What::List(filter))
         }
-        ("GET", ["deployments", id]) => (operation::GET, Fields::new().with("deployment", *id), What::Get((*id).to_owned())),
+        ("GET", ["deployments", id]) => {
+            (operation::GET, Fields::new().with("deployment", *id), What::Get((*id).to_owned()))
+        }
         ("GET", ["environments"]) => (operation::ENVIRONMENT, Fields::new(), What::Environments),
-        ("GET", ["environments", name]) => (operation::ENVIRONMENT, in_environment(name), What::Environment((*name).to_owned())),
+        ("GET", ["environments", name]) => {
+            (operation::ENVIRONMENT, in_environment(name), What::Environment((*name).to_owned()))
+        }
         ("PUT", ["environments", name, "lock"]) => {
             let (holder, ttl) = read::lock(request, name)?;
             let fields = in_environment(name).with("holder", holder.as_str());
@@ -81,7 +90,9 @@ fn route(request: &Request, segments: &[&str]) -> Result<(usize, Fields, What), 
             (operation::UNLOCK, fields, What::Unlock { environment: (*name).to_owned(), holder })
         }
         (_, ["deployments"]) => return Err(problem::method_not_allowed("GET, POST")),
-        (_, ["deployments", _] | ["environments"] | ["environments", _]) => return Err(problem::method_not_allowed("GET")),
+        (_, ["deployments", _] | ["environments"] | ["environments", _]) => {
+            return Err(problem::method_not_allowed("GET"));
+        }
         (_, ["environments", _, "lock"]) => return Err(problem::method_not_allowed("DELETE, PUT")),
         _ => return Err(no_endpoint(request)),
     })
@@ -104,7 +115,7 @@ fn no_endpoint(request: &Request) -> Answer {
 }
 
 /// Adds what the service sends with every answer.
-pub(crate) fn dress(answer: &mut Answer, context: &Context) {
+pub(crate) fn add_standard_headers(answer: &mut Answer, context: &Context) {
     answer.set_header("Cache-Control", "no-store");
     answer.set_header("X-Request-Id", context.ids.uuid("request"));
 }

@@ -69,7 +69,8 @@ pub(crate) fn method_not_allowed(allowed: &'static str) -> Answer {
 
 pub(crate) fn locked(holder: &str, retry_after: u64) -> Answer {
     let detail = "The environment is locked by somebody else.";
-    Problem { holder: Some(holder), retry_after: Some(retry_after), ..problem(409, "locked", Some(detail)) }.answer()
+    Problem { holder: Some(holder), retry_after: Some(retry_after), ..problem(409, "locked", Some(detail)) }
+        .answer()
 }
 
 pub(crate) fn in_progress(deployment: Option<&str>, version: Option<&str>, progress: Progress) -> Answer {

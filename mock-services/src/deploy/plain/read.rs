@@ -25,18 +25,29 @@ impl Filter {
         let limit = match value("limit").map(|limit| limit.parse()) {
             None => 20,
             Some(Ok(limit @ 1..=100)) => limit,
-            Some(_) => return Err(problem::bad_parameter("limit", "It must be a whole number from 1 to 100.")),
+            Some(_) => {
+                return Err(problem::bad_parameter("limit", "It must be a whole number from 1 to 100."));
+            }
         };
         let stage = match value("state") {
             None => None,
             Some(name) => match Stage::ALL.into_iter().find(|stage| stage.name() == name) {
                 Some(stage) => Some(stage),
                 None => {
-                    return Err(problem::bad_parameter("state", "It must be one of queued, rolling_out, live, superseded."));
+                    return Err(problem::bad_parameter(
+                        "state",
+                        "It must be one of queued, rolling_out, live, superseded.",
+                    ));
                 }
             },
         };
-        Ok(Filter { environment: value("environment"), version: value("version"), service: value("service"), stage, limit })
+        Ok(Filter {
+            environment: value("environment"),
+            version: value("version"),
+            service: value("service"),
+            stage,
+            limit,
+        })
     }
 
     pub(crate) fn fields(&self) -> Fields {
@@ -103,7 +114,10 @@ fn named(body: &mut Body, member: &'static str) -> Result<String, Answer> {
 
 fn check_name(member: &str, name: &str) -> Result<(), Answer> {
     if name.is_empty() || name.len() > LONGEST_NAME || name.contains(char::is_control) {
-        return Err(problem::invalid(member, &format!("It must be printable text of 1 to {LONGEST_NAME} bytes.")));
+        return Err(problem::invalid(
+            member,
+            &format!("It must be printable text of 1 to {LONGEST_NAME} bytes."),
+        ));
     }
     Ok(())
 }

@@ -7,7 +7,8 @@ use crate::service::After;
 /// How many steps are told apart at most.
 const MOST_STEPS: u32 = 1000;
 
-/// The first step, and when the further ones come; `begin` is when the first one does, where that is not at once.
+/// The first step, and when the further ones come; `begin` is when the first one does, where that is not at
+/// once.
 pub(crate) fn steps(rollout: Rollout, begin: Option<After>) -> (Progress, Vec<(After, Progress)>) {
     let Rollout::Steps { count, each } = rollout else { return (Progress::WHOLE, Vec::new()) };
     let of = count.clamp(1, MOST_STEPS);
@@ -23,7 +24,9 @@ fn put_off(begin: Option<After>, each: After, times: u32) -> After {
         (Some(After::Requests(begin)), After::Requests(count)) => {
             After::Requests(begin.saturating_add(count.saturating_mul(times)))
         }
-        (Some(After::Time(begin)), After::Time(time)) => After::Time(begin.saturating_add(time.saturating_mul(times))),
+        (Some(After::Time(begin)), After::Time(time)) => {
+            After::Time(begin.saturating_add(time.saturating_mul(times)))
+        }
         _ => After::Settled,
     }
 }
@@ -50,7 +53,13 @@ mod tests {
     #[test]
     fn one_step_or_none_is_the_whole_and_a_number_without_end_is_bounded() {
         assert_eq!(steps(Rollout::AtOnce, None), (Progress::WHOLE, Vec::new()));
-        assert_eq!(steps(Rollout::Steps { count: 0, each: After::Settled }, None), (Progress::WHOLE, Vec::new()));
-        assert_eq!(further(Rollout::Steps { count: u32::MAX, each: After::Requests(u32::MAX) }, None).len(), 999);
+        assert_eq!(
+            steps(Rollout::Steps { count: 0, each: After::Settled }, None),
+            (Progress::WHOLE, Vec::new())
+        );
+        assert_eq!(
+            further(Rollout::Steps { count: u32::MAX, each: After::Requests(u32::MAX) }, None).len(),
+            999
+        );
     }
 }

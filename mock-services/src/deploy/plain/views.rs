@@ -125,11 +125,19 @@ pub(crate) fn deployment_view<'a>(base: &str, deployment: &'a Deployment) -> Dep
     }
 }
 
-pub(crate) fn environment_view<'a>(name: &'a str, environment: &'a Environment, now: Timestamp) -> EnvironmentView<'a> {
+pub(crate) fn environment_view<'a>(
+    name: &'a str,
+    environment: &'a Environment,
+    now: Timestamp,
+) -> EnvironmentView<'a> {
     EnvironmentView {
         name,
         whole: track_view(&environment.whole),
-        services: environment.services.iter().map(|(service, track)| (service.as_str(), track_view(track))).collect(),
+        services: environment
+            .services
+            .iter()
+            .map(|(service, track)| (service.as_str(), track_view(track)))
+            .collect(),
         lock: environment.lock_at(now).map(lock_view),
     }
 }

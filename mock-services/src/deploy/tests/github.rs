@@ -15,7 +15,11 @@ fn created(world: &mut World, body: &Value) -> Value {
 fn a_deployment_is_made_and_read_back() {
     let mut world = world();
     let payload = json!({"order": "ord_1", "retries": 2});
-    let answer = world.send(&request("POST", DEPLOYMENTS, &json!({"ref": "v2", "payload": payload, "required_contexts": []})));
+    let answer = world.send(&request(
+        "POST",
+        DEPLOYMENTS,
+        &json!({"ref": "v2", "payload": payload, "required_contexts": []}),
+    ));
     assert_eq!(answer.status, 201);
     let deployment = parsed(&answer);
     let url = deployment["url"].as_str().unwrap();
@@ -50,7 +54,10 @@ fn a_deployment_is_made_and_read_back() {
         .with("metadata.order", "ord_1")
         .with("metadata.retries", 2)
         .with("deployment", deployment["id"].to_string());
-    assert_eq!(world.effects, [EffectFacts { effect: "deploy.deploy".into(), id: deployment["id"].to_string(), fields }]);
+    assert_eq!(
+        world.effects,
+        [EffectFacts { effect: "deploy.deploy".into(), id: deployment["id"].to_string(), fields }]
+    );
 }
 
 #[test]
@@ -81,20 +88,37 @@ fn a_prefix_stays_in_every_address() {
 #[test]
 fn a_list_is_filtered_and_comes_newest_first_in_pages() {
     let mut world = world();
-    for (version, environment) in [("v1", "staging"), ("v1", "production"), ("v2", "staging"), ("v3", "staging")] {
-        created(&mut world, &json!({"ref": version, "environment": environment, "task": "deploy:migrations"}));
+    for (version, environment) in
+        [("v1", "staging"), ("v1", "production"), ("v2", "staging"), ("v3", "staging")]
+    {
+        created(
+            &mut world,
+            &json!({"ref": version, "environment": environment, "task": "deploy:migrations"}),
+        );
     }
     let refs = |list: &Value| -> Vec<String> {
-        list.as_array().unwrap().iter().map(|deployment| deployment["ref"].as_str().unwrap().to_owned()).collect()
+        list.as_array()
+            .unwrap()
+            .iter()
+            .map(|deployment| deployment["ref"].as_str().unwrap().to_owned())
+            .collect()
     };
     assert_eq!(refs(&world.get(&format!("{DEPLOYMENTS}?environment=staging")).1), ["v3", "v2", "v1"]);
     assert_eq!(refs(&world.get(&format!("{DEPLOYMENTS}?ref=v1")).1), ["v1", "v1"]);
     assert!(refs(&world.get(&format!("{DEPLOYMENTS}?task=deploy")).1).is_empty());
     assert!(refs(&world.get("/repos/octo/other/deployments").1).is_empty());
-    let answer =
-        world.send(&Request::new("GET", &format!("{DEPLOYMENTS}?per_page=3")).header("Host", "h").header("User-Agent", "tests"));
+    let answer = world.send(
+        &Request::new("GET", &format!("{DEPLOYMENTS}?per_page=3"))
+            .header("Host", "h")
+            .header("User-Agent", "tests"),
+    );
     assert_eq!(refs(&parsed(&answer)), ["v3", "v2", "v1"]);
-    assert!(answer.header("link").unwrap().starts_with("<http://h/repos/octo/shop/deployments?per_page=3&page=2>; rel=\"next\""));
+    assert!(
+        answer
+            .header("link")
+            .unwrap()
+            .starts_with("<http://h/repos/octo/shop/deployments?per_page=3&page=2>; rel=\"next\"")
+    );
     assert_eq!(refs(&world.get(&format!("{DEPLOYMENTS}?per_page=3&page=2")).1), ["v1"]);
 }
 
@@ -103,8 +127,12 @@ fn a_status_is_posted_and_read_and_deploys_nothing() {
     let mut world = world();
     let id = created(&mut world, &json!({"ref": "v2"}))["id"].as_u64().unwrap();
     let statuses = format!("{DEPLOYMENTS}/{id}/statuses");
-    let (status, posted) = world.call("POST", &statuses, &json!({"state": "in_progress", "target_url": "https://ci/1"}));
-    assert_eq!((status, &posted["state"], &posted["log_url"]), (201, &json!("in_progress"), &json!("https://ci/1")));
+    let (status, posted) =
+        world.call("POST", &statuses, &json!({"state": "in_progress", "target_url": "https://ci/1"}));
+    assert_eq!(
+        (status, &posted["state"], &posted["log_url"]),
+        (201, &json!("in_progress"), &json!("https://ci/1"))
+    );
     assert_eq!(posted["deployment_url"], format!("http://127.0.0.1:4010{DEPLOYMENTS}/{id}"));
     world.call("POST", &statuses, &json!({"state": "success"}));
     let (_, list) = world.get(&statuses);
@@ -118,7 +146,9 @@ fn a_status_is_posted_and_read_and_deploys_nothing() {
 fn a_success_retires_the_one_before_it_and_only_that_may_be_deleted() {
     let mut world = world();
     let ids: Vec<_> = ["v1", "v2"]
-        .map(|version| created(&mut world, &json!({"ref": version, "environment": "staging"}))["id"].to_string())
+        .map(|version| {
+            created(&mut world, &json!({"ref": version, "environment": "staging"}))["id"].to_string()
+        })
         .to_vec();
     let of = |id: &str, rest: &str| format!("{DEPLOYMENTS}/{id}{rest}");
     world.call("POST", &of(&ids[0], "/statuses"), &json!({"state": "success"}));
@@ -129,8 +159,12 @@ fn a_success_retires_the_one_before_it_and_only_that_may_be_deleted() {
     assert_eq!(world.call("DELETE", &of(&ids[0], ""), &json!(null)).0, 204);
     assert_eq!(world.get(&of(&ids[0], "")).0, 404);
     assert_eq!(world.call("DELETE", &of(&ids[1], ""), &json!(null)).0, 204);
-    let gone: Vec<_> =
-        world.effects.iter().filter(|facts| facts.effect == "deploy.delete").map(|facts| facts.id.clone()).collect();
+    let gone: Vec<_> = world
+        .effects
+        .iter()
+        .filter(|facts| facts.effect == "deploy.delete")
+        .map(|facts| facts.id.clone())
+        .collect();
     assert_eq!(gone, ids, "to take a deployment away is an effect");
 }
 
@@ -149,8 +183,12 @@ fn a_status_that_takes_a_deployment_out_of_service_is_an_effect() {
     for state in ["inactive", "failure", "error"] {
         let [facts] = &post(json!({"state": state}))[..] else { panic!("{state}") };
         assert_eq!(facts.effect, "deploy.status");
-        let expected = Fields::new().with("deployment", id.as_str()).with("state", state).with("version", "v2");
-        assert!(facts.fields.meet(&expected.with("repo", "octo/shop").with("environment", "staging")), "{facts:?}");
+        let expected =
+            Fields::new().with("deployment", id.as_str()).with("state", state).with("version", "v2");
+        assert!(
+            facts.fields.meet(&expected.with("repo", "octo/shop").with("environment", "staging")),
+            "{facts:?}"
+        );
     }
     let moved = post(json!({"state": "success", "environment": "production"}));
     assert_eq!(moved[0].fields.get("environment"), Some(&"production".into()));
@@ -165,7 +203,11 @@ fn what_an_environment_is_not_by_its_name_is_told() {
         "payload": "force"});
     created(&mut world, &odd);
     let expected = Fields::new().with("production_environment", false).with("transient_environment", true);
-    assert!(world.effects[1].fields.meet(&expected.with("payload", "force")), "{:?}", world.effects[1].fields);
+    assert!(
+        world.effects[1].fields.meet(&expected.with("payload", "force")),
+        "{:?}",
+        world.effects[1].fields
+    );
 }
 
 #[test]
@@ -176,7 +218,10 @@ fn a_bad_request_gets_the_words_of_github() {
         (answer.status, parsed(&answer)["message"].as_str().unwrap_or_default().to_owned())
     };
     assert_eq!(refused(DEPLOYMENTS, b"{"), (400, "Problems parsing JSON".to_owned()));
-    assert_eq!(refused(DEPLOYMENTS, "[".repeat(100_000).as_bytes()), (400, "Problems parsing JSON".to_owned()));
+    assert_eq!(
+        refused(DEPLOYMENTS, "[".repeat(100_000).as_bytes()),
+        (400, "Problems parsing JSON".to_owned())
+    );
     assert_eq!(refused(DEPLOYMENTS, b"[]"), (400, "Body should be a JSON object".to_owned()));
     assert_eq!(refused(DEPLOYMENTS, b""), (422, "Invalid request.\n\n\"ref\" wasn't supplied.".to_owned()));
     assert_eq!(refused(DEPLOYMENTS, b"{}"), (422, "Invalid request.\n\n\"ref\" wasn't supplied.".to_owned()));
@@ -186,7 +231,10 @@ fn a_bad_request_gets_the_words_of_github() {
     );
     assert_eq!(refused(DEPLOYMENTS, b"{\"ref\": \"a b\"}"), (422, "No ref found for: a b".to_owned()));
     assert_eq!(refused("/repos/octo/shop/deployments/1/statuses", b"{\"state\": \"done\"}").0, 422);
-    assert_eq!(refused("/repos/octo/shop/deployments/1/statuses", b"{\"state\": \"success\"}"), (404, "Not Found".to_owned()));
+    assert_eq!(
+        refused("/repos/octo/shop/deployments/1/statuses", b"{\"state\": \"success\"}"),
+        (404, "Not Found".to_owned())
+    );
     assert_eq!(refused("/repos/octo/shop/deployments/x/statuses", b"{}"), (404, "Not Found".to_owned()));
     assert_eq!(refused("/repos/o%0Ax/shop/deployments", b"{}"), (404, "Not Found".to_owned()));
     assert!(world.effects.is_empty());
@@ -210,7 +258,8 @@ fn every_answer_is_dressed_as_github_does_it() {
 #[test]
 fn checks_that_are_named_have_not_passed() {
     let mut world = world();
-    let (status, body) = world.call("POST", DEPLOYMENTS, &json!({"ref": "main", "required_contexts": ["ci/x", "ci/y"]}));
+    let (status, body) =
+        world.call("POST", DEPLOYMENTS, &json!({"ref": "main", "required_contexts": ["ci/x", "ci/y"]}));
     let contexts = json!([{"context": "ci/x", "state": "pending"}, {"context": "ci/y", "state": "pending"}]);
     let errors = json!([{"contexts": contexts, "resource": "Deployment", "field": "required_contexts", "code": "invalid"}]);
     assert_eq!((status, &body["errors"]), (409, &errors));
@@ -222,13 +271,19 @@ fn checks_that_are_named_have_not_passed() {
 #[test]
 fn who_does_not_say_its_name_is_turned_away() {
     let mut world = world();
-    for request in [Request::new("GET", DEPLOYMENTS), Request::new("GET", DEPLOYMENTS).header("User-Agent", " ")] {
+    for request in
+        [Request::new("GET", DEPLOYMENTS), Request::new("GET", DEPLOYMENTS).header("User-Agent", " ")]
+    {
         let answer = world.send(&request);
         let text = String::from_utf8_lossy(&answer.body).into_owned();
         assert_eq!(answer.status, 403);
         assert!(text.contains("Please make sure your request has a User-Agent header"), "{text}");
     }
-    assert_eq!(world.send(&Request::new("GET", "/deployments")).status, 200, "the plain API asks for no name");
+    assert_eq!(
+        world.send(&Request::new("GET", "/deployments")).status,
+        200,
+        "the plain API asks for no name"
+    );
 }
 
 #[test]

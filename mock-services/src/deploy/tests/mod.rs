@@ -61,8 +61,9 @@ impl World {
     /// What is left in force, by name and holder.
     fn left(&self) -> Vec<(String, String)> {
         let left = self.committed.iter().filter_map(|effect| self.service.left_behind(&self.state, effect));
-        let mut left: Vec<_> =
-            left.map(|facts| (facts.effect.into_owned(), facts.fields.get("holder").unwrap().to_string())).collect();
+        let mut left: Vec<_> = left
+            .map(|facts| (facts.effect.into_owned(), facts.fields.get("holder").unwrap().to_string()))
+            .collect();
         left.dedup();
         left
     }
@@ -104,7 +105,7 @@ impl World {
         self.count();
         self.requests += 1;
         let context = self.context();
-        let mut answer = match self.service.recognise(request, &context) {
+        let mut answer = match self.service.recognize(request, &context) {
             Err(answer) => answer,
             Ok(known) => {
                 let operation = &self.service.operations()[known.operation];
@@ -125,7 +126,7 @@ impl World {
                 }
             }
         };
-        self.service.dress(&mut answer, request, &context);
+        self.service.add_standard_headers(&mut answer, request, &context);
         answer
     }
 
@@ -135,7 +136,9 @@ impl World {
     }
 
     fn get(&mut self, target: &str) -> (u16, Value) {
-        let answer = self.send(&Request::new("GET", target).header("Host", "127.0.0.1:4010").header("User-Agent", "tests"));
+        let answer = self.send(
+            &Request::new("GET", target).header("Host", "127.0.0.1:4010").header("User-Agent", "tests"),
+        );
         (answer.status, parsed(&answer))
     }
 
@@ -148,7 +151,10 @@ impl World {
 }
 
 fn request(method: &str, target: &str, body: &Value) -> Request {
-    Request::new(method, target).header("Host", "127.0.0.1:4010").header("User-Agent", "tests").body(body.to_string())
+    Request::new(method, target)
+        .header("Host", "127.0.0.1:4010")
+        .header("User-Agent", "tests")
+        .body(body.to_string())
 }
 
 fn parsed(answer: &Answer) -> Value {
@@ -178,17 +184,28 @@ fn each_api_fails_in_its_own_words() {
     let plain = Request::new("POST", "/deployments");
     assert_eq!(parsed(&service.failure(500, &github, &context)), json!({"message": "Server Error"}));
     assert_eq!(parsed(&service.failure(502, &github, &context)), json!({"message": "Server Error"}));
-    assert_eq!(parsed(&service.failure(409, &github, &context))["message"], "Conflict: Commit status checks failed for v7.");
+    assert_eq!(
+        parsed(&service.failure(409, &github, &context))["message"],
+        "Conflict: Commit status checks failed for v7."
+    );
     let mut primary = service.failure(403, &github, &context);
-    service.dress(&mut primary, &github, &context);
+    service.add_standard_headers(&mut primary, &github, &context);
     assert!(parsed(&primary)["message"].as_str().unwrap().starts_with("API rate limit exceeded"));
     assert_eq!(primary.header("x-ratelimit-remaining"), Some("0"));
     assert_eq!(primary.header("x-ratelimit-reset"), Some("1760000010"));
     let secondary = service.failure(429, &github, &context);
-    assert!(parsed(&secondary)["message"].as_str().unwrap().starts_with("You have exceeded a secondary rate limit"));
+    assert!(
+        parsed(&secondary)["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("You have exceeded a secondary rate limit")
+    );
     assert!(secondary.header("retry-after").is_some());
     let down = service.failure(503, &plain, &context);
-    assert_eq!((down.header("content-type"), &parsed(&down)["error"]), (Some("application/problem+json"), &json!("unavailable")));
+    assert_eq!(
+        (down.header("content-type"), &parsed(&down)["error"]),
+        (Some("application/problem+json"), &json!("unavailable"))
+    );
     for status in 100..=999 {
         assert_eq!(service.failure(status, &github, &context).status, status);
         assert_eq!(service.failure(status, &plain, &context).status, status);
@@ -198,7 +215,9 @@ fn each_api_fails_in_its_own_words() {
 #[test]
 fn a_wrong_key_gets_what_each_api_says_to_it() {
     let world = world();
-    let github = Request::new("GET", "/api/v3/repos/o/r").header("User-Agent", "tests").header("Authorization", "Bearer x");
+    let github = Request::new("GET", "/api/v3/repos/o/r")
+        .header("User-Agent", "tests")
+        .header("Authorization", "Bearer x");
     let answer = world.service.unauthorized(&github, &world.context());
     assert_eq!((answer.status, &parsed(&answer)["message"]), (401, &json!("Bad credentials")));
     let answer = world.service.unauthorized(&Request::new("GET", "/deployments"), &world.context());
@@ -224,8 +243,18 @@ mod any_request {
         "/",
     ];
 
-    const NAMES: [&str; 10] =
-        ["ref", "environment", "version", "payload", "state", "holder", "ttl", "dry_run", "metadata", "required_contexts"];
+    const NAMES: [&str; 10] = [
+        "ref",
+        "environment",
+        "version",
+        "payload",
+        "state",
+        "holder",
+        "ttl",
+        "dry_run",
+        "metadata",
+        "required_contexts",
+    ];
 
     fn value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
@@ -238,7 +267,8 @@ mod any_request {
         leaf.prop_recursive(3, 12, 3, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
-                prop::collection::btree_map(".{0,3}", inner, 0..3).prop_map(|map| Value::Object(map.into_iter().collect())),
+                prop::collection::btree_map(".{0,3}", inner, 0..3)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
             ]
         })
     }

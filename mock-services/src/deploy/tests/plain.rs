@@ -21,7 +21,10 @@ fn a_version_is_deployed_and_shown() {
     let body = json!({"environment": "production", "version": "v2", "description": "d", "metadata": {"order": "o1"}});
     let answer = world.send(&request("POST", "/deployments", &body));
     let deployment = parsed(&answer);
-    assert_eq!((answer.status, &deployment["effect"], &deployment["state"]), (201, &json!("deployed"), &json!("live")));
+    assert_eq!(
+        (answer.status, &deployment["effect"], &deployment["state"]),
+        (201, &json!("deployed"), &json!("live"))
+    );
     let id = deployment["id"].as_str().unwrap();
     assert_eq!(answer.header("location"), Some(format!("http://127.0.0.1:4010/deployments/{id}").as_str()));
     let (_, environment) = world.get("/environments/production");
@@ -60,7 +63,10 @@ fn a_dry_run_says_what_it_would_do_and_changes_nothing() {
     };
     let told = |answer: &Answer| (answer.status, parsed(answer)["effect"].as_str().unwrap().to_owned());
     assert_eq!(told(&world.send(&dry("/deployments", "v2", true))), (200, "would_deploy".to_owned()));
-    assert_eq!(told(&world.send(&dry("/deployments?dry_run=true", "v2", false))), (200, "would_deploy".to_owned()));
+    assert_eq!(
+        told(&world.send(&dry("/deployments?dry_run=true", "v2", false))),
+        (200, "would_deploy".to_owned())
+    );
     assert_eq!(told(&world.send(&dry("/deployments?dry_run=true", "v1", false))), (200, "noop".to_owned()));
     assert_eq!(world.send(&dry("/deployments?dry_run=maybe", "v2", false)).status, 400);
     assert_eq!(world.get("/environments/production").1["version"], "v1");
@@ -72,7 +78,8 @@ fn a_dry_run_says_what_it_would_do_and_changes_nothing() {
 fn a_lock_of_somebody_else_holds_until_so_many_requests_have_come() {
     let end = LockEnd::After(After::Requests(2));
     let mut world = World::new(started(production(Some(("pipeline-7".to_owned(), end)))));
-    let refused = world.send(&request("POST", "/deployments", &json!({"environment": "production", "version": "v2"})));
+    let refused =
+        world.send(&request("POST", "/deployments", &json!({"environment": "production", "version": "v2"})));
     assert_eq!((refused.status, refused.header("retry-after")), (409, Some("1")));
     let problem = parsed(&refused);
     assert_eq!(
@@ -89,7 +96,10 @@ fn a_lock_is_taken_renewed_passed_and_freed_by_its_holder_alone() {
     let mut world = World::new(started(production(None)));
     let lock = "/environments/production/lock";
     let (status, taken) = world.call("PUT", lock, &json!({"holder": "me", "ttl": 60}));
-    assert_eq!((status, &taken["effect"], &taken["expires_at"]), (200, &json!("locked"), &json!("2025-10-09T08:54:20Z")));
+    assert_eq!(
+        (status, &taken["effect"], &taken["expires_at"]),
+        (200, &json!("locked"), &json!("2025-10-09T08:54:20Z"))
+    );
     assert_eq!(world.call("PUT", lock, &json!({"holder": "me"})).1["effect"], "renewed");
     assert_eq!(world.call("PUT", lock, &json!({"holder": "you"})).0, 409);
     assert_eq!(deploy(&mut world, "v2").0, 409);
@@ -108,7 +118,9 @@ fn whoever_names_the_holder_of_anothers_lock_takes_it() {
     let by = |world: &World| -> Vec<(String, String)> {
         let taken = world.effects.iter().filter(|facts| facts.effect == "deploy.take-lock");
         taken
-            .map(|facts| (facts.fields.get("by").unwrap().to_string(), facts.fields.get("holder").unwrap().to_string()))
+            .map(|facts| {
+                (facts.fields.get("by").unwrap().to_string(), facts.fields.get("holder").unwrap().to_string())
+            })
             .collect()
     };
     let taken = |how: &str| (how.to_owned(), "bob".to_owned());
@@ -132,7 +144,8 @@ fn whoever_names_the_holder_of_anothers_lock_takes_it() {
 
 #[test]
 fn a_lock_that_nobody_freed_is_left_behind() {
-    let mut world = World::new(started(production(Some(("ci".to_owned(), LockEnd::After(After::Requests(0)))))));
+    let mut world =
+        World::new(started(production(Some(("ci".to_owned(), LockEnd::After(After::Requests(0)))))));
     let lock = "/environments/production/lock";
     world.get("/environments");
     assert!(world.left().is_empty(), "what was there at the start is nobody's");
@@ -141,7 +154,11 @@ fn a_lock_that_nobody_freed_is_left_behind() {
     assert_eq!(world.left(), [("deploy.lock".to_owned(), "me".to_owned())]);
     world.pass(Duration::from_secs(20));
     assert_eq!(world.left().len(), 1, "whether it has run out is a matter of how fast everybody is");
-    assert_eq!(world.send(&Request::new("DELETE", &format!("{lock}?holder=me"))).status, 204, "so is whether it could be freed");
+    assert_eq!(
+        world.send(&Request::new("DELETE", &format!("{lock}?holder=me"))).status,
+        204,
+        "so is whether it could be freed"
+    );
     assert!(world.left().is_empty());
     assert_eq!(world.send(&Request::new("DELETE", &format!("{lock}?holder=me"))).status, 404);
 }
@@ -149,7 +166,11 @@ fn a_lock_that_nobody_freed_is_left_behind() {
 #[test]
 fn a_deployment_of_one_service_says_so() {
     let mut world = World::new(started(production(None)));
-    world.call("POST", "/deployments", &json!({"environment": "production", "version": "v2", "service": "web"}));
+    world.call(
+        "POST",
+        "/deployments",
+        &json!({"environment": "production", "version": "v2", "service": "web"}),
+    );
     assert_eq!(world.effects[0].fields.get("service"), Some(&"web".into()));
 }
 
@@ -168,17 +189,29 @@ fn a_roll_out_goes_step_by_step_and_counts_once() {
     let rollout = Rollout::Steps { count: 3, each: After::Requests(2) };
     let mut world = World::new(DeployOptions { rollout, ..started(production(None)) });
     let (status, begun) = deploy(&mut world, "v2");
-    assert_eq!((status, &begun["state"], &begun["progress"]), (201, &json!("rolling_out"), &json!({"done": 1, "of": 3})));
+    assert_eq!(
+        (status, &begun["state"], &begun["progress"]),
+        (201, &json!("rolling_out"), &json!({"done": 1, "of": 3}))
+    );
     assert_eq!(world.deployed(), [("production".to_owned(), "v2".to_owned())]);
     let (_, environment) = world.get("/environments/production");
-    assert_eq!((&environment["version"], &environment["progress"]), (&json!("v2"), &json!({"done": 1, "of": 3})));
+    assert_eq!(
+        (&environment["version"], &environment["progress"]),
+        (&json!("v2"), &json!({"done": 1, "of": 3}))
+    );
     assert_eq!(environment["live"], json!([{"version": "v2", "parts": 1}, {"version": "v1", "parts": 2}]));
     let (status, conflict) = deploy(&mut world, "v3");
-    assert_eq!((status, &conflict["error"], &conflict["deployment"]), (409, &json!("in_progress"), &begun["id"]));
+    assert_eq!(
+        (status, &conflict["error"], &conflict["deployment"]),
+        (409, &json!("in_progress"), &begun["id"])
+    );
     assert_eq!(world.get("/environments/production").1["progress"], json!({"done": 2, "of": 3}));
     assert_eq!(deploy(&mut world, "v2").1["error"], "in_progress");
     let (_, environment) = world.get("/environments/production");
-    assert_eq!((&environment["state"], &environment["live"]), (&json!("live"), &json!([{"version": "v2", "parts": 3}])));
+    assert_eq!(
+        (&environment["state"], &environment["live"]),
+        (&json!("live"), &json!([{"version": "v2", "parts": 3}]))
+    );
     assert_eq!(deploy(&mut world, "v2").1["effect"], "noop");
     assert_eq!(world.effects.len(), 1);
 }
@@ -187,10 +220,12 @@ fn a_roll_out_goes_step_by_step_and_counts_once() {
 fn an_asynchronous_deployment_counts_when_it_is_done() {
     let asynchronous = Some(After::Requests(2));
     let mut world = World::new(DeployOptions { asynchronous, ..started(production(None)) });
-    let answer = world.send(&request("POST", "/deployments", &json!({"environment": "production", "version": "v2"})));
+    let answer =
+        world.send(&request("POST", "/deployments", &json!({"environment": "production", "version": "v2"})));
     let queued = parsed(&answer);
     assert_eq!((answer.status, &queued["state"]), (202, &json!("queued")));
-    let path = queued["status_url"].as_str().unwrap().strip_prefix("http://127.0.0.1:4010").unwrap().to_owned();
+    let path =
+        queued["status_url"].as_str().unwrap().strip_prefix("http://127.0.0.1:4010").unwrap().to_owned();
     assert_eq!(world.get(&path).1["state"], "queued");
     assert_eq!(world.get("/environments/production").1["version"], "v1");
     assert!(world.effects.is_empty());
@@ -201,13 +236,15 @@ fn an_asynchronous_deployment_counts_when_it_is_done() {
 #[test]
 fn what_is_queued_twice_is_deployed_twice() {
     let rollout = Rollout::Steps { count: 2, each: After::Settled };
-    let mut world = World::new(DeployOptions { rollout, asynchronous: Some(After::Settled), ..DeployOptions::default() });
+    let mut world =
+        World::new(DeployOptions { rollout, asynchronous: Some(After::Settled), ..DeployOptions::default() });
     assert_eq!(deploy(&mut world, "v2").0, 202);
     assert_eq!(deploy(&mut world, "v2").0, 202);
     world.settle();
     assert_eq!(world.effects.len(), 2);
     let (_, list) = world.get("/deployments");
-    let states: Vec<_> = list["deployments"].as_array().unwrap().iter().map(|deployment| &deployment["state"]).collect();
+    let states: Vec<_> =
+        list["deployments"].as_array().unwrap().iter().map(|deployment| &deployment["state"]).collect();
     assert_eq!(states, ["live", "superseded"]);
 }
 
@@ -219,7 +256,10 @@ fn a_service_has_a_version_of_its_own_until_the_whole_is_deployed() {
     assert_eq!(world.call("POST", "/deployments", &of("web", "v2")).0, 201);
     assert_eq!(world.call("POST", "/deployments", &of("api", "v2")).0, 201);
     let (_, environment) = world.get("/environments/production");
-    assert_eq!((&environment["version"], &environment["services"]["web"]["version"]), (&json!("v1"), &json!("v2")));
+    assert_eq!(
+        (&environment["version"], &environment["services"]["web"]["version"]),
+        (&json!("v1"), &json!("v2"))
+    );
     assert_eq!(deploy(&mut world, "v1").0, 201, "the services are not at v1");
     assert_eq!(deploy(&mut world, "v1").1["effect"], "noop");
     assert_eq!(world.get("/deployments?state=superseded").1["deployments"].as_array().unwrap().len(), 2);
@@ -232,7 +272,8 @@ fn a_list_is_filtered_and_cut() {
         deploy(&mut world, version);
     }
     let (_, list) = world.get("/deployments?environment=production&limit=2");
-    let versions: Vec<_> = list["deployments"].as_array().unwrap().iter().map(|deployment| &deployment["version"]).collect();
+    let versions: Vec<_> =
+        list["deployments"].as_array().unwrap().iter().map(|deployment| &deployment["version"]).collect();
     assert_eq!((versions, &list["has_more"]), (vec![&json!("v3"), &json!("v2")], &json!(true)));
     assert_eq!(world.get("/deployments?version=v1").1["has_more"], false);
     assert_eq!(world.get("/deployments?state=live").1["deployments"].as_array().unwrap().len(), 1);

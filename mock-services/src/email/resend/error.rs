@@ -66,17 +66,22 @@ pub(super) fn no_method() -> Answer {
     error(405, "method_not_allowed", "Method is not allowed for the requested path.")
 }
 
-/// What Resend answers when it fails with this status. Beyond 500 it is not Resend that answers but the network before it.
+/// What Resend answers when it fails with this status. Beyond 500 it is not Resend that answers but the
+/// network before it.
 pub(in crate::email) fn failure(status: u16) -> Answer {
     match status {
-        400 | 422 => error(status, "validation_error", "We found an error with one or more fields in the request."),
+        400 | 422 => {
+            error(status, "validation_error", "We found an error with one or more fields in the request.")
+        }
         401 => error(401, "restricted_api_key", "This API key is restricted to only send emails"),
         403 => error(403, "invalid_api_key", "API key is invalid"),
         404 => no_endpoint(),
         405 => no_method(),
-        409 => {
-            error(409, "concurrent_idempotent_requests", "Same idempotency key used while original request is still in progress.")
-        }
+        409 => error(
+            409,
+            "concurrent_idempotent_requests",
+            "Same idempotency key used while original request is still in progress.",
+        ),
         429 => {
             let message = "Too many requests. You can only make 2 requests per second. See rate limit response headers for more \
                 information. Or contact support to increase rate limit.";

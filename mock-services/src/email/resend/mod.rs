@@ -1,4 +1,5 @@
-//! Resend's REST API: which request means what, and how its answers are dressed. It reads no state; [`read`] does.
+//! Resend's REST API: which request means what, and how its answers are dressed. It reads no state; [`read`]
+//! does.
 
 mod error;
 mod read;
@@ -11,21 +12,22 @@ use serde::Serialize;
 use crate::email::mailbox::Message;
 use crate::email::{Api, Asked, Call, Outgoing};
 use crate::endpoints::{Endpoints, Known};
-use crate::service::{Answer, Context, Recognised, Request};
+use crate::service::{Answer, Context, Recognized, Request};
 
 pub(super) use error::{failure, unauthorized};
 pub(super) use read::{Page, get};
 pub(super) use send::{LeftOut, reference};
 
 /// What the request asks for.
-pub(super) fn recognise(request: &Request) -> Result<Recognised<Call>, Answer> {
+pub(super) fn recognize(request: &Request) -> Result<Recognized<Call>, Answer> {
     let segments = request.segments();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     match (request.method(), segments.as_slice()) {
         ("POST", ["emails"]) => Ok(Outgoing::new(Api::Resend, send::one(request.bytes())?).recognised()),
         ("POST", ["emails", "batch"]) => {
-            let is_permissive =
-                request.header_value("x-batch-validation").is_some_and(|mode| mode.eq_ignore_ascii_case("permissive"));
+            let is_permissive = request
+                .header_value("x-batch-validation")
+                .is_some_and(|mode| mode.eq_ignore_ascii_case("permissive"));
             let (drafts, left_out) = if is_permissive {
                 let (drafts, left_out) = send::permissive_batch(request.bytes())?;
                 if drafts.is_empty() {
@@ -94,12 +96,15 @@ pub(super) fn sent<'a>(mut messages: impl Iterator<Item = &'a Message>) -> Answe
 }
 
 /// What the sender of a list of mails is told.
-pub(super) fn sent_batch<'a>(messages: impl Iterator<Item = &'a Message>, errors: Option<&'a [LeftOut]>) -> Answer {
+pub(super) fn sent_batch<'a>(
+    messages: impl Iterator<Item = &'a Message>,
+    errors: Option<&'a [LeftOut]>,
+) -> Answer {
     Answer::json(200, &Batch { data: messages.map(|message| Sent { id: &message.id }).collect(), errors })
 }
 
 /// What goes with every answer.
-pub(super) fn dress(answer: &mut Answer, context: &Context) {
+pub(super) fn add_standard_headers(answer: &mut Answer, context: &Context) {
     let remaining = if answer.status == 429 { "0" } else { "1" };
     answer.set_header("Server", "cloudflare");
     answer.set_header("CF-RAY", format!("{}-FRA", context.ids.hex("ray", 16)));

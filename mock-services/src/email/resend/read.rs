@@ -58,7 +58,12 @@ impl Page {
         self.answer(mailbox, start..place, start > 0)
     }
 
-    fn answer<Effect>(&self, mailbox: &Mailbox, range: std::ops::Range<usize>, has_more: bool) -> Decision<Effect> {
+    fn answer<Effect>(
+        &self,
+        mailbox: &Mailbox,
+        range: std::ops::Range<usize>,
+        has_more: bool,
+    ) -> Decision<Effect> {
         let data = mailbox.newest_first().skip(range.start).take(range.len()).map(Item::of).collect();
         Decision::read(Answer::json(200, &List { object: "list", has_more, data }))
     }
@@ -153,11 +158,17 @@ impl<'a> Item<'a> {
 impl<'a> Email<'a> {
     fn of(entry: &'a Entry) -> Self {
         let (message, draft) = (&entry.message, &entry.message.draft);
-        let shown = |list: &'a [crate::email::address::Address]| list.iter().map(|address| address.shown.as_str()).collect();
+        let shown = |list: &'a [crate::email::address::Address]| {
+            list.iter().map(|address| address.shown.as_str()).collect()
+        };
         Email {
             object: "email",
             id: &message.id,
-            message_id: format!("<0100{:012x}-{}-000000@email.amazonses.com>", message.at.as_millisecond(), message.id),
+            message_id: format!(
+                "<0100{:012x}-{}-000000@email.amazonses.com>",
+                message.at.as_millisecond(),
+                message.id
+            ),
             to: shown(&draft.to),
             from: &draft.from.shown,
             created_at: message.at.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00").to_string(),

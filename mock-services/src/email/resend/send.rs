@@ -15,7 +15,8 @@ const MOST_RECIPIENTS: usize = 50;
 const MOST_TAGS: usize = 75;
 const MOST_EMAILS: usize = 100;
 
-/// One mail. Fields are taken as they come, because each that is wrong has a message of its own; of attachments only the names are looked at.
+/// One mail. Fields are taken as they come, because each that is wrong has a message of its own; of
+/// attachments only the names are looked at.
 #[derive(Deserialize)]
 struct Body {
     from: Option<Value>,
@@ -103,13 +104,16 @@ impl Body {
             return Err(invalid("Missing `html` or `text` field."));
         }
         if self.scheduled_at.is_some_and(|at| is_given(&at)) {
-            return Err(invalid("Invalid `scheduled_at` field. Scheduling is not available for this account."));
+            return Err(invalid(
+                "Invalid `scheduled_at` field. Scheduling is not available for this account.",
+            ));
         }
         let mut draft = Draft::new(from, subject);
         draft.to = to;
         draft.cc = addresses("cc", self.cc)?;
         draft.bcc = addresses("bcc", self.bcc)?;
-        draft.reply_to = addresses("reply_to", self.reply_to)?.into_iter().map(|address| address.shown).collect();
+        draft.reply_to =
+            addresses("reply_to", self.reply_to)?.into_iter().map(|address| address.shown).collect();
         (draft.html, draft.text) = (html.map(Arc::from), text.map(Arc::from));
         draft.metadata = tags(self.tags)?;
         draft.reference = self.headers.as_ref().and_then(reference);
@@ -142,9 +146,9 @@ fn addresses(field: &str, value: Option<Value>) -> Result<Vec<Address>, Answer> 
     let parsed = |value: &Value| value.as_str().and_then(Address::parse).ok_or_else(|| malformed(field));
     match value.filter(is_given) {
         None => Ok(Vec::new()),
-        Some(Value::Array(values)) if values.len() > MOST_RECIPIENTS => {
-            Err(invalid(&format!("The `{field}` field must not contain more than {MOST_RECIPIENTS} recipients.")))
-        }
+        Some(Value::Array(values)) if values.len() > MOST_RECIPIENTS => Err(invalid(&format!(
+            "The `{field}` field must not contain more than {MOST_RECIPIENTS} recipients."
+        ))),
         Some(Value::Array(values)) => values.iter().map(parsed).collect(),
         Some(value) => Ok(vec![parsed(&value)?]),
     }
@@ -153,7 +157,9 @@ fn addresses(field: &str, value: Option<Value>) -> Result<Vec<Address>, Answer> 
 /// The names of what is attached; what has no name is called by where it comes from.
 fn attachments(value: Option<Value>) -> Result<Vec<String>, Answer> {
     let Some(value) = value.filter(is_given) else { return Ok(Vec::new()) };
-    let Value::Array(attachments) = value else { return Err(invalid("The `attachments` field must be an `array`.")) };
+    let Value::Array(attachments) = value else {
+        return Err(invalid("The `attachments` field must be an `array`."));
+    };
     let named = |attachment: &Value| {
         let name = ["filename", "path"].iter().find_map(|name| attachment.get(name)?.as_str());
         name.unwrap_or("attachment").to_owned()
@@ -168,7 +174,8 @@ fn tags(value: Option<Value>) -> Result<Vec<(String, String)>, Answer> {
         return Err(invalid(&format!("The `tags` field must not contain more than {MOST_TAGS} tags.")));
     }
     let plain = |text: &str| {
-        (1..=256).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+        (1..=256).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
     };
     let parsed = |tag: &Value| {
         let (name, value) = (tag.get("name")?.as_str()?, tag.get("value")?.as_str()?);
@@ -190,14 +197,19 @@ mod tests {
     use serde_json::json;
 
     fn sent(change: &Value) -> Result<Arc<Draft>, (u16, String, String)> {
-        let mut body = json!({"from": "Shop <shop@x.example>", "to": "ann@x.example", "subject": "Hi", "text": "Hello"});
+        let mut body =
+            json!({"from": "Shop <shop@x.example>", "to": "ann@x.example", "subject": "Hi", "text": "Hello"});
         for (name, value) in change.as_object().unwrap() {
             body[name] = value.clone();
         }
         one(body.to_string().as_bytes()).map(|mut drafts| drafts.remove(0)).map_err(|answer| {
             let error: Value = serde_json::from_slice(&answer.body).unwrap();
             assert_eq!(error["statusCode"], answer.status);
-            (answer.status, error["name"].as_str().unwrap().to_owned(), error["message"].as_str().unwrap().to_owned())
+            (
+                answer.status,
+                error["name"].as_str().unwrap().to_owned(),
+                error["message"].as_str().unwrap().to_owned(),
+            )
         })
     }
 
@@ -229,17 +241,27 @@ mod tests {
             (json!({"to": vec!["a@x.example"; 51]}), "validation_error", "The `to` field must not"),
             (json!({"html": 7}), "validation_error", "The `html` field must be a `string`."),
             (json!({"subject": "a\nb"}), "validation_error", "The `\\n` is not allowed"),
-            (json!({"tags": [{"name": "a b", "value": "c"}]}), "validation_error", "Tags should only contain"),
+            (
+                json!({"tags": [{"name": "a b", "value": "c"}]}),
+                "validation_error",
+                "Tags should only contain",
+            ),
             (json!({"scheduled_at": "in 1 hour"}), "validation_error", "Invalid `scheduled_at` field."),
         ] {
             let (status, have, text) = sent(&change).unwrap_err();
-            assert_eq!((status, have.as_str(), text.starts_with(message)), (422, name, true), "{change}: {text}");
+            assert_eq!(
+                (status, have.as_str(), text.starts_with(message)),
+                (422, name, true),
+                "{change}: {text}"
+            );
         }
     }
 
     #[test]
     fn a_template_stands_for_subject_and_body() {
-        let draft = sent(&json!({"subject": null, "text": null, "template": {"id": "t1", "variables": {"a": 1}}})).unwrap();
+        let draft =
+            sent(&json!({"subject": null, "text": null, "template": {"id": "t1", "variables": {"a": 1}}}))
+                .unwrap();
         assert_eq!((draft.template.as_deref(), draft.subject.as_str()), (Some("t1"), ""));
     }
 

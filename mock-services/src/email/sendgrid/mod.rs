@@ -1,4 +1,5 @@
-//! SendGrid's REST API: which request means what, and how its answers are dressed. It reads no state; [`read`] does.
+//! SendGrid's REST API: which request means what, and how its answers are dressed. It reads no state;
+//! [`read`] does.
 
 mod error;
 mod query;
@@ -12,13 +13,13 @@ use std::sync::LazyLock;
 use crate::email::mailbox::Message;
 use crate::email::{Api, Asked, Call, Outgoing};
 use crate::endpoints::{Endpoints, Known};
-use crate::service::{Answer, Context, Recognised, Request};
+use crate::service::{Answer, Context, Recognized, Request};
 
 pub(super) use error::{failure, unauthorized};
 pub(super) use read::{Search, get};
 
 /// What the request asks for.
-pub(super) fn recognise(request: &Request, context: &Context) -> Result<Recognised<Call>, Answer> {
+pub(super) fn recognize(request: &Request, context: &Context) -> Result<Recognized<Call>, Answer> {
     let segments = request.segments();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     match (request.method(), segments.as_slice()) {
@@ -62,7 +63,7 @@ pub(super) fn sent(message: Option<&Message>) -> Answer {
 }
 
 /// What goes with every answer.
-pub(super) fn dress(answer: &mut Answer, context: &Context) {
+pub(super) fn add_standard_headers(answer: &mut Answer, context: &Context) {
     for (name, value) in [
         ("Server", "nginx"),
         ("Access-Control-Allow-Origin", "https://sendgrid.api-docs.io"),

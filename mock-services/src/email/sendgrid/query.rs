@@ -1,4 +1,5 @@
-//! The query language of SendGrid's email activity, as far as it is about messages: conditions on text, joined by AND and OR.
+//! The query language of SendGrid's email activity, as far as it is about messages: conditions on text,
+//! joined by AND and OR.
 
 use crate::service::Fields;
 
@@ -41,10 +42,16 @@ impl Condition {
             Condition::All(conditions) => conditions.iter().all(|condition| condition.holds(value_of)),
             Condition::Any(conditions) => conditions.iter().any(|condition| condition.holds(value_of)),
             Condition::One { field, negated, values, like } => {
-                let folded =
-                    |text: &str| if matches!(field, Field::From | Field::To) { text.to_lowercase() } else { text.to_owned() };
+                let folded = |text: &str| {
+                    if matches!(field, Field::From | Field::To) {
+                        text.to_lowercase()
+                    } else {
+                        text.to_owned()
+                    }
+                };
                 let Some(have) = value_of(field).map(|have| folded(&have)) else { return *negated };
-                let meets = |want: &String| if *like { is_like(&have, &folded(want)) } else { have == folded(want) };
+                let meets =
+                    |want: &String| if *like { is_like(&have, &folded(want)) } else { have == folded(want) };
                 values.iter().any(meets) != *negated
             }
         }
@@ -122,7 +129,12 @@ impl Parser<'_> {
                 values.push(self.text()?);
                 open = self.sign(",");
             }
-            return (self.sign(")") && !values.is_empty()).then_some(Condition::One { field, negated, values, like: false });
+            return (self.sign(")") && !values.is_empty()).then_some(Condition::One {
+                field,
+                negated,
+                values,
+                like: false,
+            });
         }
         let different = !negated && (self.sign("!=") || self.sign("<>"));
         let operator = different || (!negated && self.sign("="));
@@ -132,7 +144,8 @@ impl Parser<'_> {
 
     fn field(&mut self) -> Option<Field> {
         self.rest = self.rest.trim_start();
-        let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(self.rest.len());
+        let end =
+            self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
         self.rest = rest;
         Some(match name.to_ascii_lowercase().as_str() {

@@ -27,7 +27,9 @@ impl Search {
         };
         let condition = match request.query_value("query").filter(|query| !query.is_empty()) {
             None => None,
-            Some(query) => Some(Condition::parse(&query).ok_or_else(|| general(400, Some("query"), "invalid query"))?),
+            Some(query) => {
+                Some(Condition::parse(&query).ok_or_else(|| general(400, Some("query"), "invalid query"))?)
+            }
         };
         Ok(Search { condition, limit })
     }
@@ -43,7 +45,8 @@ impl Search {
     /// What is found, in this mailbox.
     pub(in crate::email) fn decide<Effect>(&self, mailbox: &Mailbox) -> Decision<Effect> {
         let records = mailbox.newest_first().flat_map(Record::all);
-        let found = records.filter(|record| self.condition.as_ref().is_none_or(|it| it.holds(&|field| record.value(field))));
+        let found = records
+            .filter(|record| self.condition.as_ref().is_none_or(|it| it.holds(&|field| record.value(field))));
         let messages = found.take(self.limit).map(Record::summary).collect();
         Decision::read(Answer::json(200, &Found { messages }))
     }
@@ -52,7 +55,8 @@ impl Search {
 /// One record, in this mailbox.
 pub(in crate::email) fn get<Effect>(id: &str, mailbox: &Mailbox) -> Decision<Effect> {
     let token = id.split('.').next().unwrap_or(id);
-    let mut records = mailbox.newest_first().filter(|entry| entry.message.token == token).flat_map(Record::all);
+    let mut records =
+        mailbox.newest_first().filter(|entry| entry.message.token == token).flat_map(Record::all);
     match records.find(|record| record.id() == id) {
         Some(record) => Decision::read(Answer::json(200, &record.details())),
         None => Decision::refuse(general(404, None, "resource not found")),
@@ -128,7 +132,13 @@ impl<'a> Record<'a> {
         let digits: String = message.id.chars().filter(char::is_ascii_hexdigit).collect();
         let part = |range: std::ops::Range<usize>| digits.get(range).unwrap_or_default();
         let (host, time) = (part(0..10), part(15..23).to_ascii_uppercase());
-        format!("{}.recvd-{host}-{}-1-{time}-{:X}.{}", message.token, part(10..15), self.place + 1, message.offset + self.place)
+        format!(
+            "{}.recvd-{host}-{}-1-{time}-{:X}.{}",
+            message.token,
+            part(10..15),
+            self.place + 1,
+            message.offset + self.place
+        )
     }
 
     fn value(&self, field: &Field) -> Option<String> {
@@ -139,7 +149,9 @@ impl<'a> Record<'a> {
             Field::To => Some(self.to.to_owned()),
             Field::Subject => Some(draft.subject.clone()),
             Field::Status => Some(self.status().to_owned()),
-            Field::Argument(name) => draft.metadata.iter().find(|(have, _)| have == name).map(|(_, value)| value.clone()),
+            Field::Argument(name) => {
+                draft.metadata.iter().find(|(have, _)| have == name).map(|(_, value)| value.clone())
+            }
         }
     }
 
@@ -188,8 +200,13 @@ impl<'a> Record<'a> {
     }
 
     fn events(&self) -> Vec<Event> {
-        let event =
-            |event_name, at| Event { event_name, processed: second(at), reason: None, bounce_type: None, mx_server: None };
+        let event = |event_name, at| Event {
+            event_name,
+            processed: second(at),
+            reason: None,
+            bounce_type: None,
+            mx_server: None,
+        };
         let mx_server = self.to.rsplit_once('@').map(|(_, domain)| format!("mx.{domain}"));
         let mut events = vec![event("processed", self.entry.message.at)];
         match self.status {
@@ -197,7 +214,12 @@ impl<'a> Record<'a> {
             Status::Delivered => events.push(Event { mx_server, ..event("delivered", self.at) }),
             Status::Bounced => {
                 let reason = Some("550 5.1.1 The email account that you tried to reach does not exist");
-                events.push(Event { mx_server, reason, bounce_type: Some("hard"), ..event("bounced", self.at) });
+                events.push(Event {
+                    mx_server,
+                    reason,
+                    bounce_type: Some("hard"),
+                    ..event("bounced", self.at)
+                });
             }
         }
         events

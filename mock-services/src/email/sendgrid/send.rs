@@ -128,7 +128,8 @@ struct Switch {
     enable: bool,
 }
 
-/// The mails that the body asks for, one for each personalization, and whether they are only checked and not sent.
+/// The mails that the body asks for, one for each personalization, and whether they are only checked and not
+/// sent.
 pub(super) fn drafts(body: &[u8], now: Timestamp) -> Result<(Vec<Arc<Draft>>, bool), Answer> {
     if body.len() > LARGEST {
         return Err(problem(413, "Payload Too Large"));
@@ -139,7 +140,11 @@ pub(super) fn drafts(body: &[u8], now: Timestamp) -> Result<(Vec<Arc<Draft>>, bo
     if !wrong.is_empty() {
         return Err(problems(wrong));
     }
-    let sandbox = body.mail_settings.as_ref().and_then(|settings| settings.sandbox_mode.as_ref()).is_some_and(|mode| mode.enable);
+    let sandbox = body
+        .mail_settings
+        .as_ref()
+        .and_then(|settings| settings.sandbox_mode.as_ref())
+        .is_some_and(|mode| mode.enable);
     Ok((body.personalizations.iter().filter_map(|personal| body.draft(personal)).collect(), sandbox))
 }
 
@@ -178,7 +183,8 @@ impl Body {
         }
         self.problems_of_recipients(&mut found);
         let has_subject = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
-        let subjects = has_subject(&self.subject) || self.personalizations.iter().all(|personal| has_subject(&personal.subject));
+        let subjects = has_subject(&self.subject)
+            || self.personalizations.iter().all(|personal| has_subject(&personal.subject));
         if !subjects && self.template_id.is_none() {
             found.push(Problem::new(
                 "The subject is required. You can get around this requirement if you use a template with a subject defined or if \
@@ -197,7 +203,8 @@ impl Body {
             ));
         }
         if !self.content.is_sorted_by_key(rank) {
-            let message = "If present, text/plain must be first, followed by text/html, followed by any other content.";
+            let message =
+                "If present, text/plain must be first, followed by text/html, followed by any other content.";
             found.push(Problem::new(message, "content", "message.content"));
         }
         if let Some(empty) = self.content.iter().position(|content| content.value.0.is_empty()) {
@@ -209,26 +216,37 @@ impl Body {
             found.push(Problem::new(message, "custom_args", "message.custom_args"));
         }
         if self.size_of_head() > LARGEST_HEAD {
-            found.push(Problem::new("The total size of the message headers is too large.", "headers", "message.headers"));
+            found.push(Problem::new(
+                "The total size of the message headers is too large.",
+                "headers",
+                "message.headers",
+            ));
         }
         let later = |at: &Option<i64>| at.is_some_and(|at| at > now.as_second());
         if later(&self.send_at) || self.personalizations.iter().any(|personal| later(&personal.send_at)) {
-            found.push(Problem::new("Scheduled sending is not available for this account.", "send_at", "message.send_at"));
+            found.push(Problem::new(
+                "Scheduled sending is not available for this account.",
+                "send_at",
+                "message.send_at",
+            ));
         }
         found
     }
 
     fn size_of_head(&self) -> usize {
-        let people = self.from.iter().chain(&self.reply_to).map(|person| person.name.as_ref().map_or(0, String::len));
+        let people =
+            self.from.iter().chain(&self.reply_to).map(|person| person.name.as_ref().map_or(0, String::len));
         let texts = self.categories.iter().chain(&self.subject).chain(&self.template_id).map(String::len);
         people.chain(texts).sum::<usize>() + size(self.headers.as_ref())
     }
 
     fn problems_of_recipients(&self, found: &mut Vec<Problem>) {
         let (count, block) = (self.personalizations.len(), "-Personalizations-Errors");
-        let recipients: usize = self.personalizations.iter().map(|personal| personal.everyone().count()).sum();
+        let recipients: usize =
+            self.personalizations.iter().map(|personal| personal.everyone().count()).sum();
         if count == 0 {
-            let message = "The personalizations field is required and must have at least one personalization.";
+            let message =
+                "The personalizations field is required and must have at least one personalization.";
             found.push(Problem::new(message, "personalizations", block));
         }
         if count > MOST_RECIPIENTS {
@@ -259,32 +277,47 @@ impl Body {
         let own_subject = personal.subject.as_deref().filter(|subject| !subject.is_empty());
         let subject = own_subject.or(self.subject.as_deref()).unwrap_or_default();
         let mut draft = Draft::new(from, filled(subject).unwrap_or_else(|| subject.to_owned()));
-        (draft.to, draft.cc, draft.bcc) = (addresses(&personal.to), addresses(&personal.cc), addresses(&personal.bcc));
-        draft.reply_to = self.reply_to.iter().filter_map(Person::address).map(|address| address.shown).collect();
+        (draft.to, draft.cc, draft.bcc) =
+            (addresses(&personal.to), addresses(&personal.cc), addresses(&personal.bcc));
+        draft.reply_to =
+            self.reply_to.iter().filter_map(Person::address).map(|address| address.shown).collect();
         (draft.text, draft.html) = (content("text/plain"), content("text/html"));
         draft.metadata = merged(self.custom_args.as_ref(), personal.custom_args.as_ref());
-        draft.reference = personal.headers.as_ref().and_then(reference).or_else(|| self.headers.as_ref().and_then(reference));
+        draft.reference = personal
+            .headers
+            .as_ref()
+            .and_then(reference)
+            .or_else(|| self.headers.as_ref().and_then(reference));
         draft.categories.clone_from(&self.categories);
         draft.template.clone_from(&self.template_id);
         let attached = self.attachments.iter().map(|attachment| attachment.filename.clone());
-        let others = self.content.iter().filter(|content| rank(content) == 2).map(|content| Some(content.kind.clone()));
-        draft.attachments = attached.chain(others).map(|name| name.unwrap_or_else(|| "attachment".to_owned())).collect();
+        let others = self
+            .content
+            .iter()
+            .filter(|content| rank(content) == 2)
+            .map(|content| Some(content.kind.clone()));
+        draft.attachments =
+            attached.chain(others).map(|name| name.unwrap_or_else(|| "attachment".to_owned())).collect();
         Some(draft.finished())
     }
 }
 
 impl Personalization {
     fn everyone(&self) -> impl Iterator<Item = (&'static str, usize, &Person)> {
-        [("to", &self.to), ("cc", &self.cc), ("bcc", &self.bcc)]
-            .into_iter()
-            .flat_map(|(field, people)| people.iter().enumerate().map(move |(index, person)| (field, index, person)))
+        [("to", &self.to), ("cc", &self.cc), ("bcc", &self.bcc)].into_iter().flat_map(|(field, people)| {
+            people.iter().enumerate().map(move |(index, person)| (field, index, person))
+        })
     }
 
     fn problems(&self, index: usize, found: &mut Vec<Problem>) {
         if self.to.is_empty() {
             let message = "The to array is required for all personalization objects, and must have at least one email object with a \
                 valid email address.";
-            found.push(Problem::new(message, format!("personalizations.{index}.to"), "message.personalizations.to"));
+            found.push(Problem::new(
+                message,
+                format!("personalizations.{index}.to"),
+                "message.personalizations.to",
+            ));
         }
         if self.from.as_ref().is_some_and(|from| from.address().is_none()) {
             found.push(Problem::new(INVALID, format!("personalizations.{index}.from.email"), "message.from"));
@@ -293,7 +326,11 @@ impl Personalization {
         for (field, place, person) in self.everyone() {
             let help = format!("message.personalizations.{field}");
             let Some(address) = person.address() else {
-                found.push(Problem::new(INVALID, format!("personalizations.{index}.{field}.{place}.email"), &help));
+                found.push(Problem::new(
+                    INVALID,
+                    format!("personalizations.{index}.{field}.{place}.email"),
+                    &help,
+                ));
                 continue;
             };
             if let Some(twice) = seen.replace(address.plain) {
@@ -301,7 +338,11 @@ impl Personalization {
                     "Each email address in the personalization block should be unique between to, cc, and bcc. We found the first \
                      duplicate instance of [{twice}] in the personalizations.{index}.{field} field."
                 );
-                return found.push(Problem::new(message, format!("personalizations.{index}"), "message.recipient-errors"));
+                return found.push(Problem::new(
+                    message,
+                    format!("personalizations.{index}"),
+                    "message.recipient-errors",
+                ));
             }
         }
     }

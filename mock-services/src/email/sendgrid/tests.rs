@@ -22,15 +22,22 @@ fn mail(change: &Json) -> Request {
 fn a_mail_is_accepted_with_an_id_and_no_body() {
     let mut desk = Desk::new(Delivery::Now);
     let (answer, facts) = desk.commit(&mail(&json!({"headers": {"X-Entity-Ref-ID": "e1"}})));
-    assert_eq!((answer.status, answer.body.len(), answer.header("X-Message-Id").map(str::len)), (202, 0, Some(22)));
+    assert_eq!(
+        (answer.status, answer.body.len(), answer.header("X-Message-Id").map(str::len)),
+        (202, 0, Some(22))
+    );
     assert_eq!(
         facts.iter().map(|facts| facts.fields.get("to").unwrap().to_string()).collect::<Vec<_>>(),
         ["ann@x.example", "carl@x.example"]
     );
     assert_eq!(answer.header("X-Message-Id"), Some(facts[0].id.as_str()));
-    for (name, value) in
-        [("order", "o1"), ("metadata.order", "o1"), ("reference", "e1"), ("from", "shop@x.example"), ("text", "Hello")]
-    {
+    for (name, value) in [
+        ("order", "o1"),
+        ("metadata.order", "o1"),
+        ("reference", "e1"),
+        ("from", "shop@x.example"),
+        ("text", "Hello"),
+    ] {
         assert_eq!(facts[0].fields.get(name), Some(&Value::from(value)), "{name}");
     }
 }
@@ -46,12 +53,23 @@ fn each_personalization_has_its_own_subject_arguments_and_substitutions() {
         "content": [{"type": "text/plain", "value": "Dear -name-"}],
     })));
     let field = |index: usize, name: &str| facts[index].fields.get(name).unwrap().to_string();
-    assert_eq!((field(0, "subject"), field(0, "text"), field(0, "order")), ("For Ann".into(), "Dear Ann".into(), "o1".into()));
-    assert_eq!((field(1, "subject"), field(1, "text"), field(1, "order")), ("Hi".into(), "Dear -name-".into(), "o2".into()));
+    assert_eq!(
+        (field(0, "subject"), field(0, "text"), field(0, "order")),
+        ("For Ann".into(), "Dear Ann".into(), "o1".into())
+    );
+    assert_eq!(
+        (field(1, "subject"), field(1, "text"), field(1, "order")),
+        ("Hi".into(), "Dear -name-".into(), "o2".into())
+    );
     let token = answer.header("X-Message-Id").unwrap().to_owned();
     assert_eq!((&facts[0].id, &facts[1].id), (&token, &token));
     let (_, found) = desk.get(&format!("/v3/messages?limit=5&query=msg_id%20LIKE%20%22{token}%25%22"));
-    let ids: Vec<_> = found["messages"].as_array().unwrap().iter().map(|message| message["msg_id"].as_str().unwrap()).collect();
+    let ids: Vec<_> = found["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["msg_id"].as_str().unwrap())
+        .collect();
     assert!(ids.len() == 2 && ids[0].ends_with(".1") && ids[1].ends_with(".0"), "{ids:?}");
 }
 
@@ -59,10 +77,14 @@ fn each_personalization_has_its_own_subject_arguments_and_substitutions() {
 fn a_record_shows_its_events() {
     let mut desk = Desk::new(Delivery::Now);
     desk.commit(&mail(&json!({})));
-    let (_, found) =
-        desk.get("/v3/messages?query=to_email%3D%22ann%40x.example%22%20AND%20unique_args%5B%27order%27%5D%3D%22o1%22");
+    let (_, found) = desk.get(
+        "/v3/messages?query=to_email%3D%22ann%40x.example%22%20AND%20unique_args%5B%27order%27%5D%3D%22o1%22",
+    );
     let record = &found["messages"][0];
-    assert_eq!((&record["status"], &record["last_event_time"]), (&json!("delivered"), &json!("2023-11-14T22:13:20Z")));
+    assert_eq!(
+        (&record["status"], &record["last_event_time"]),
+        (&json!("delivered"), &json!("2023-11-14T22:13:20Z"))
+    );
     let (status, details) = desk.get(&format!("/v3/messages/{}", record["msg_id"].as_str().unwrap()));
     assert_eq!((status, &details["events"][1]["event_name"]), (200, &json!("delivered")));
     assert_eq!(details["unique_args"], r#"{"order":"o1"}"#);
@@ -73,7 +95,10 @@ fn a_record_shows_its_events() {
 fn all_mistakes_are_told_at_once_with_their_fields() {
     let mut desk = Desk::new(Delivery::Now);
     for (change, fields) in [
-        (json!({"from": null, "personalizations": [], "content": []}), vec!["from.email", "personalizations", "content"]),
+        (
+            json!({"from": null, "personalizations": [], "content": []}),
+            vec!["from.email", "personalizations", "content"],
+        ),
         (json!({"from": {"email": "shop"}}), vec!["from.email"]),
         (json!({"subject": null}), vec!["subject"]),
         (json!({"content": [{"type": "text/plain", "value": ""}]}), vec!["content.0.value"]),
@@ -83,14 +108,18 @@ fn all_mistakes_are_told_at_once_with_their_fields() {
             json!({"personalizations": [{"to": [{"email": "a@x.example"}], "bcc": [{"email": "A@x.example"}]}]}),
             vec!["personalizations.0"],
         ),
-        (json!({"personalizations": vec![json!({"to": [{"email": "a@x.example"}]}); 1001]}), vec!["personalizations"]),
+        (
+            json!({"personalizations": vec![json!({"to": [{"email": "a@x.example"}]}); 1001]}),
+            vec!["personalizations"],
+        ),
         (json!({"send_at": 1_800_000_000}), vec!["send_at"]),
         (json!({"custom_args": {"a": "x".repeat(10_000)}}), vec!["custom_args"]),
         (json!({"subject": "x".repeat(33_000)}), vec!["headers"]),
     ] {
         let answer = desk.commit(&mail(&change)).0;
         let body: Json = serde_json::from_slice(&answer.body).unwrap();
-        let have: Vec<_> = body["errors"].as_array().unwrap().iter().map(|error| error["field"].as_str().unwrap()).collect();
+        let have: Vec<_> =
+            body["errors"].as_array().unwrap().iter().map(|error| error["field"].as_str().unwrap()).collect();
         assert_eq!((answer.status, have), (400, fields), "{body}");
     }
     for body in ["", "[]", "{\"from\":7}"] {
@@ -100,7 +129,8 @@ fn all_mistakes_are_told_at_once_with_their_fields() {
 
 #[test]
 fn a_template_stands_for_subject_and_content() {
-    let (answer, facts) = Desk::new(Delivery::Now).commit(&mail(&json!({"subject": null, "content": [], "template_id": "d-1"})));
+    let (answer, facts) = Desk::new(Delivery::Now)
+        .commit(&mail(&json!({"subject": null, "content": [], "template_id": "d-1"})));
     assert_eq!((answer.status, facts.len()), (202, 2));
 }
 
@@ -138,15 +168,24 @@ fn content_comes_in_its_order_and_nothing_else_is_taken() {
         assert!(answer.status == 202 || facts.is_empty());
         (answer.status, body["errors"].clone())
     };
-    let content =
-        |kinds: &[&str]| json!({"content": kinds.iter().map(|kind| json!({"type": kind, "value": "x"})).collect::<Vec<_>>()});
+    let content = |kinds: &[&str]| json!({"content": kinds.iter().map(|kind| json!({"type": kind, "value": "x"})).collect::<Vec<_>>()});
     let wrong = "If present, text/plain must be first, followed by text/html, followed by any other content.";
     for kinds in [&["text/html", "text/plain"][..], &["text/calendar", "text/html"]] {
         let (status, errors) = told(&content(kinds));
-        assert_eq!((status, &errors[0]["message"], &errors[0]["field"]), (400, &json!(wrong), &json!("content")), "{kinds:?}");
+        assert_eq!(
+            (status, &errors[0]["message"], &errors[0]["field"]),
+            (400, &json!(wrong), &json!("content")),
+            "{kinds:?}"
+        );
     }
     assert_eq!(told(&content(&["text/html", "text/calendar"])).0, 202);
     let unknown = json!([{"message": "Additional property foo is not allowed", "field": null, "help": null}]);
     assert_eq!(told(&json!({"foo": 1})), (400, unknown));
-    assert_eq!(told(&json!({"reply_to_list": [{"email": "a@x.example"}], "tracking_settings": {}, "attachments": []})).0, 202);
+    assert_eq!(
+        told(
+            &json!({"reply_to_list": [{"email": "a@x.example"}], "tracking_settings": {}, "attachments": []})
+        )
+        .0,
+        202
+    );
 }

@@ -1,4 +1,5 @@
-//! Commits of an attempt what its fault lets be committed: all of it, nothing, twice, a part, or all of it later.
+//! Commits of an attempt what its fault lets be committed: all of it, nothing, twice, a part, or all of it
+//! later.
 
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use crate::ledger::{Event, How};
 use crate::service::{Accepted, Afterwards, Answer, Service};
 
 impl<S: Service> Core<S> {
-    /// Commits what the fault lets be committed. `kept` is an answer that the service keeps in place of its own.
+    /// Commits what the fault lets be committed. `kept` is an answer that the service keeps in place of its
+    /// own.
     pub(in crate::engine) fn carry_out(
         &mut self,
         job: &Arc<Job<S>>,
@@ -26,7 +28,9 @@ impl<S: Service> Core<S> {
                 self.setting.ledger.append(&Event::Lapsed { attempt: cause.attempt, status: answer.status });
                 Carried { answer, replay: false, committed: false }
             }
-            Judgement::Replay(answer) => Carried { answer: Answer::clone(&answer), replay: true, committed: false },
+            Judgement::Replay(answer) => {
+                Carried { answer: Answer::clone(&answer), replay: true, committed: false }
+            }
             Judgement::Rest { effects, answer } => self.do_rest(job, cause, (effects, &answer), commit, kept),
             Judgement::Fresh(accepted) => {
                 self.remember_for_replays(job, &accepted);
@@ -66,7 +70,8 @@ impl<S: Service> Core<S> {
                     let age = self.age();
                     self.keys.in_flight(keyed, age);
                 }
-                let decided = effects.into_iter().chain(afterwards.into_iter().map(|(_, effect)| effect)).collect();
+                let decided =
+                    effects.into_iter().chain(afterwards.into_iter().map(|(_, effect)| effect)).collect();
                 self.put_off(commit.put_off_until(), cause, Late::Request { job: Arc::clone(job), decided });
             }
             Commit::Part(fraction) => {
@@ -136,7 +141,11 @@ impl<S: Service> Core<S> {
     ) -> Vec<S::Effect> {
         let service = &self.setting.service;
         let counts = |effect: &S::Effect| service.describe(effect).is_some();
-        let all = effects.iter().chain(afterwards.iter().map(|(_, effect)| effect)).filter(|effect| counts(effect)).count();
+        let all = effects
+            .iter()
+            .chain(afterwards.iter().map(|(_, effect)| effect))
+            .filter(|effect| counts(effect))
+            .count();
         let mut left = share(all, fraction);
         let (mut now, mut rest, mut then) = (Vec::new(), Vec::new(), Vec::new());
         // The list is cut once: bookkeeping that stands behind the cut belongs to the rest.

@@ -1,4 +1,5 @@
-//! What is still outstanding: put off by a fault, or by the service itself. It waits for requests, for the clock, or for the end.
+//! What is still outstanding: put off by a fault, or by the service itself. It waits for requests, for the
+//! clock, or for the end.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,7 +32,11 @@ pub(super) enum Late<S: Service> {
 impl<S: Service> Core<S> {
     pub(super) fn afterwards(&mut self, afterwards: Afterwards<S::Effect>, cause: Cause) {
         for (after, effect) in afterwards {
-            self.put_off(after, cause, Late::Effects { effects: vec![effect], how: How::Afterwards, key: None });
+            self.put_off(
+                after,
+                cause,
+                Late::Effects { effects: vec![effect], how: How::Afterwards, key: None },
+            );
         }
     }
 
@@ -56,7 +61,7 @@ impl<S: Service> Core<S> {
     }
 
     /// Commits what the requests that have come so far make due, and says which attempts that concerned.
-    pub(in crate::engine) fn ripen(&mut self) -> Vec<Cause> {
+    pub(in crate::engine) fn commit_due(&mut self) -> Vec<Cause> {
         if self.outstanding.is_empty() {
             return Vec::new();
         }
@@ -71,7 +76,7 @@ impl<S: Service> Core<S> {
     }
 
     /// A timer rings: what waited for it is due.
-    pub(in crate::engine) fn rings(&mut self, id: u64) {
+    pub(in crate::engine) fn timer_fired(&mut self, id: u64) {
         let now = self.requests;
         for outstanding in self.outstanding.iter_mut().filter(|outstanding| outstanding.id == id) {
             outstanding.at_request = Some(now);
@@ -121,7 +126,9 @@ impl<S: Service> Core<S> {
                         committed
                     }
                     Decision::Refuse(refusal) => {
-                        self.setting.ledger.append(&Event::Lapsed { attempt: cause.attempt, status: refusal.answer.status });
+                        self.setting
+                            .ledger
+                            .append(&Event::Lapsed { attempt: cause.attempt, status: refusal.answer.status });
                         self.withhold(&decided, cause);
                         if let Some(keyed) = &job.keyed {
                             self.keys.forget(keyed);

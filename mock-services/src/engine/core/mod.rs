@@ -1,5 +1,5 @@
-//! The sequential heart of an engine: state, keys and what is still outstanding. Whoever holds it decides and commits alone;
-//! nothing here waits.
+//! The sequential heart of an engine: state, keys and what is still outstanding. Whoever holds it decides and
+//! commits alone; nothing here waits.
 
 mod carry;
 mod late;
@@ -21,7 +21,8 @@ use crate::idempotency::{Age, Found, Idempotency, KeyRefusal, KeyStore};
 use crate::ledger::{Event, How, Ledger};
 use crate::service::{Accepted, Answer, Context, Decision, EffectFacts, IdSource, Kind, Refusal, Service};
 
-/// The bytes of so many writes are remembered. A trial has far fewer, and a service that runs for long must not grow.
+/// The bytes of so many writes are remembered. A trial has far fewer, and a service that runs for long must
+/// not grow.
 const MOST_SENT: usize = 4_096;
 
 /// What is the same for all that happens in one engine.
@@ -42,7 +43,8 @@ pub(super) struct Core<S: Service> {
     /// Everything that was committed, so that a stale read can look at an older state.
     history: Vec<Past<S::Effect>>,
     keys: KeyStore<S::Effect>,
-    /// What requests with these keys turned out to be, where that is not what requests usually are: so are their replays.
+    /// What requests with these keys turned out to be, where that is not what requests usually are: so are
+    /// their replays.
     turned_out: HashMap<String, TurnedOut>,
     /// The first attempts with the bytes of the latest writes.
     sent: HashMap<u64, u64>,
@@ -109,7 +111,8 @@ impl<S: Service> Core<S> {
         Core::begin(setting, idempotency, 0)
     }
 
-    /// Forgets everything. Timers of what was outstanding may still ring, so their numbers are not used again.
+    /// Forgets everything. Timers of what was outstanding may still ring, so their numbers are not used
+    /// again.
     pub(super) fn restart(&mut self, idempotency: Idempotency) {
         *self = Core::begin(Arc::clone(&self.setting), idempotency, self.last_id);
     }
@@ -177,10 +180,15 @@ impl<S: Service> Core<S> {
     /// What the request is to the service as things stand.
     pub(super) fn judge(&self, job: &Job<S>, delivery: u32) -> Judgement<S::Effect> {
         let service = &self.setting.service;
-        if job.operation(service).kind == Kind::Write && job.request.envelope().is_none() && job.request.method() != "DELETE" {
+        if job.operation(service).kind == Kind::Write
+            && job.request.envelope().is_none()
+            && job.request.method() != "DELETE"
+        {
             match self.keys.look(job.keyed.as_ref(), self.age()) {
                 Found::New => {}
-                Found::Refused(refusal) => return Judgement::Refused(without_traces(self.key_refused(job, &refusal))),
+                Found::Refused(refusal) => {
+                    return Judgement::Refused(without_traces(self.key_refused(job, &refusal)));
+                }
                 Found::Replay { answer, refused: true } => {
                     let mut answer = Answer::clone(&answer);
                     mark_replayed(&mut answer, self.keys.profile());
@@ -213,7 +221,8 @@ impl<S: Service> Core<S> {
         })
     }
 
-    /// Remembers what a refusal leaves, keeps it under its key where the service had begun, and gives its answer.
+    /// Remembers what a refusal leaves, keeps it under its key where the service had begun, and gives its
+    /// answer.
     pub(super) fn refused(&mut self, job: &Job<S>, refusal: Refusal<S::Effect>) -> Answer {
         let Refusal { answer, traces, begun } = refusal;
         for trace in traces {
@@ -255,8 +264,8 @@ impl<S: Service> Core<S> {
         self.decided(judgement).len()
     }
 
-    /// Whether faults are about the attempt: one of the effects that were decided for it is intended, or it has none that count. A replay is
-    /// what the request was that had its key first.
+    /// Whether faults are about the attempt: one of the effects that were decided for it is intended, or it
+    /// has none that count. A replay is what the request was that had its key first.
     pub(super) fn is_intended(&self, job: &Job<S>, judgement: &Judgement<S::Effect>) -> bool {
         match judgement {
             Judgement::Replay(_) => self.remembered(job).is_none_or(|known| known.intended),
@@ -276,7 +285,8 @@ impl<S: Service> Core<S> {
         let Some(keyed) = &job.keyed else { return };
         let intended = self.are_intended(|| self.accepted_effects(accepted));
         if accepted.operation.is_some() || !intended {
-            self.turned_out.insert(keyed.key.to_string(), TurnedOut { operation: accepted.operation, intended });
+            self.turned_out
+                .insert(keyed.key.to_string(), TurnedOut { operation: accepted.operation, intended });
         } else if !self.turned_out.is_empty() {
             // The key stood for something else before it expired.
             self.turned_out.remove(&*keyed.key);
@@ -334,7 +344,12 @@ impl<S: Service> Core<S> {
     /// Changes the state without a word in the ledger.
     fn remember(&mut self, effect: S::Effect, attempt: u64) {
         self.setting.service.apply(&mut self.state, &effect);
-        self.history.push(Past { effect, attempt, reads: Some(self.reads), at: self.setting.clock.elapsed() });
+        self.history.push(Past {
+            effect,
+            attempt,
+            reads: Some(self.reads),
+            at: self.setting.clock.elapsed(),
+        });
     }
 
     /// The answer to a read from the state that lags behind.

@@ -1,11 +1,12 @@
-//! Card numbers: 13 to 19 digits with a correct check digit, in one piece or in groups, wherever they stand among other digits.
+//! Card numbers: 13 to 19 digits with a correct check digit, in one piece or in groups, wherever they stand
+//! among other digits.
 
 use smallvec::SmallVec;
 
 pub(super) const SHORTEST_CARD: usize = 13;
 const LONGEST_CARD: usize = 19;
-/// Groups of a number that is only a part of a row of digits are not shorter, but for the last one: those of dates and lists of
-/// small numbers are.
+/// Groups of a number that is only a part of a row of digits are not shorter, but for the last one: those of
+/// dates and lists of small numbers are.
 const SHORTEST_GROUP: usize = 3;
 /// So many characters can stand between two groups.
 const WIDEST_GAP: usize = 3;
@@ -23,7 +24,8 @@ const IN_CARD: [bool; 256] = {
 /// Finds all of them.
 pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
     let mut at = 0;
-    // No card number lies across a byte that is in none. Looked for from behind, so that most of a text is leapt over.
+    // No card number lies across a byte that is in none. Looked for from behind, so that most of a text is
+    // leapt over.
     while let Some(window) = text.get(at..at + SHORTEST_CARD) {
         if let Some(other) = window.iter().rposition(|byte| !IN_CARD[usize::from(*byte)]) {
             at += other + 1;
@@ -35,12 +37,16 @@ pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
     }
 }
 
-/// Looks at the groups of digits that begin here with nothing but gaps between them; gives back where they end.
+/// Looks at the groups of digits that begin here with nothing but gaps between them; gives back where they
+/// end.
 fn find_in_row(text: &[u8], start: usize, found: &mut Vec<(usize, usize)>) -> usize {
     let mut groups = SmallVec::<[(usize, usize); 4]>::new();
     let mut at = start;
     loop {
-        let end = text[at..].iter().position(|byte| !byte.is_ascii_digit()).map_or(text.len(), |length| at + length);
+        let end = text[at..]
+            .iter()
+            .position(|byte| !byte.is_ascii_digit())
+            .map_or(text.len(), |length| at + length);
         groups.push((at, end));
         at = end + gap(&text[end..]);
         if at == end {
@@ -143,7 +149,9 @@ mod tests {
 
     #[test]
     fn a_card_number_is_found_whatever_stands_between_its_groups() {
-        for gap in ["", " ", "-", ".", "_", "+", "  ", "--", " - ", "\u{a0}", "\u{2013}", "\u{2009}", "\t", "\r\n"] {
+        for gap in
+            ["", " ", "-", ".", "_", "+", "  ", "--", " - ", "\u{a0}", "\u{2013}", "\u{2009}", "\t", "\r\n"]
+        {
             let number = ["4242", "4242", "4242", "4242"].join(gap);
             assert_eq!(left(&format!("pay {number}, please")), "pay , please", "{gap:?}");
         }

@@ -34,7 +34,8 @@ const PREFIXES: &[&str] = &[
 const RESEND: &str = "re_";
 const SHORTEST_RESEND_ID: usize = 8;
 
-/// A prefix alone is no key: what follows must be at least this long and have a digit in it, or ordinary words would be hidden.
+/// A prefix alone is no key: what follows must be at least this long and have a digit in it, or ordinary
+/// words would be hidden.
 const SHORTEST_KEY_BODY: usize = 16;
 /// With the shortest prefix.
 pub(super) const SHORTEST_KEY: usize = {
@@ -66,7 +67,8 @@ const KINDS: [u8; 256] = {
     kinds
 };
 
-/// The prefixes, a bit for each, that have a byte in each of their first three places: hardly a word begins like one of them.
+/// The prefixes, a bit for each, that have a byte in each of their first three places: hardly a word begins
+/// like one of them.
 const STARTS: [[u32; 256]; 3] = {
     let (mut starts, mut place) = ([[0; 256]; 3], 0);
     while place < PREFIXES.len() {
@@ -117,10 +119,14 @@ fn may_begin(text: &[u8], from: usize) -> Option<usize> {
 fn key_length(text: &[u8]) -> Option<usize> {
     let prefix = PREFIXES.iter().find(|prefix| text.starts_with(prefix.as_bytes()))?;
     let body = &text[prefix.len()..];
-    let length = body.iter().position(|byte| !(byte.is_ascii_alphanumeric() || b"_-.".contains(byte))).unwrap_or(body.len());
+    let length = body
+        .iter()
+        .position(|byte| !(byte.is_ascii_alphanumeric() || b"_-.".contains(byte)))
+        .unwrap_or(body.len());
     let body = &body[..length];
-    let is_key =
-        length >= SHORTEST_KEY_BODY && body.iter().any(u8::is_ascii_digit) && (*prefix != RESEND || is_resend_body(body));
+    let is_key = length >= SHORTEST_KEY_BODY
+        && body.iter().any(u8::is_ascii_digit)
+        && (*prefix != RESEND || is_resend_body(body));
     is_key.then_some(prefix.len() + length)
 }
 
@@ -138,9 +144,11 @@ mod tests {
     fn a_key_of_resend_has_two_parts_and_what_else_begins_like_it_has_not() {
         let found = |text: &str| find(text.as_bytes()).collect::<Vec<_>>();
         assert_eq!(found("key re_AbCd1234_AbCdEfGhIjKlMnOpQrStUvWx."), [(4, 41)]);
-        for other in
-            ["re_3MtwBwLkdIwHu7ix28a3tqPa", "re_try_the_charge_of_ord_1001_later", "are_AbCd1234_AbCdEfGhIjKlMnOpQrStUvWx"]
-        {
+        for other in [
+            "re_3MtwBwLkdIwHu7ix28a3tqPa",
+            "re_try_the_charge_of_ord_1001_later",
+            "are_AbCd1234_AbCdEfGhIjKlMnOpQrStUvWx",
+        ] {
             assert_eq!(found(other), [], "{other}");
         }
     }

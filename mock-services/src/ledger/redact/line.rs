@@ -1,7 +1,7 @@
 //! A line of JSON, as the ledger writes it: without blanks between its tokens.
 
-/// Members of an entry whose values are the ledger's own words and numbers. Nothing that a caller says stands there, and an entry in
-/// which one of them were hidden could not be read again.
+/// Members of an entry whose values are the ledger's own words and numbers. Nothing that a caller says stands
+/// there, and an entry in which one of them were hidden could not be read again.
 const OWN: &str = "n at wall kind seed service operation attempt fault commit effect how reply status bytes caller connection by \
                    what count";
 
@@ -59,7 +59,8 @@ pub(super) fn own_words(line: &[u8]) -> Vec<(usize, usize)> {
         let name_end = end_of_text(line, at + 1);
         let value = (name_end + 2).min(line.len());
         let end = end_of_value(line, value);
-        let name = line.get(at + 1..name_end).and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default();
+        let name =
+            line.get(at + 1..name_end).and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default();
         own.push((at, if OWN.split(' ').any(|own| own == name) { end } else { value }));
         at = end + 1;
     }

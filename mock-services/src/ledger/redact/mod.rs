@@ -1,6 +1,6 @@
-//! Keeps secrets out of the ledger. Each entry passes here as the line that it will be, so nothing can go around it.
-//! A hidden value becomes `[redacted 1]`, another one `[redacted 2]`: the same value keeps its number, so that two keys can still
-//! be told apart, and nothing can be computed back from it.
+//! Keeps secrets out of the ledger. Each entry passes here as the line that it will be, so nothing can go
+//! around it. A hidden value becomes `[redacted 1]`, another one `[redacted 2]`: the same value keeps its
+//! number, so that two keys can still be told apart, and nothing can be computed back from it.
 
 mod cards;
 mod keys;
@@ -99,7 +99,8 @@ impl Redactor {
             return;
         }
         let quoted = serde_json::to_string(secret).unwrap_or_default();
-        let escaped = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned();
+        let escaped =
+            quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned();
         let percent: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
         let known = self.secrets.len();
         for variant in [secret.to_owned(), escaped, percent] {
@@ -131,12 +132,15 @@ impl Redactor {
 
     /// Whether values of this name are hidden.
     pub(crate) fn hides(&self, name: &str) -> bool {
-        let hides =
-            |name: &str| self.shapes & shape(name) != 0 && self.names.iter().any(|hidden| hidden.eq_ignore_ascii_case(name));
+        let hides = |name: &str| {
+            self.shapes & shape(name) != 0
+                && self.names.iter().any(|hidden| hidden.eq_ignore_ascii_case(name))
+        };
         hides(name) || names::parts(name).any(hides)
     }
 
-    /// Whether something may have to be hidden in one of these texts, which hold no escapes; hidden names aside.
+    /// Whether something may have to be hidden in one of these texts, which hold no escapes; hidden names
+    /// aside.
     pub(crate) fn may_hide<'t>(&self, texts: impl IntoIterator<Item = &'t [u8]>) -> bool {
         texts.into_iter().filter(|text| text.len() >= self.shortest).any(|text| {
             let mut cards = Vec::new();
@@ -172,7 +176,8 @@ impl Redactor {
         format!("[redacted {number}]")
     }
 
-    /// Another one that finds the same, to look at long texts without holding up the ledger. It has no numbers.
+    /// Another one that finds the same, to look at long texts without holding up the ledger. It has no
+    /// numbers.
     pub(crate) fn finder(&self) -> Self {
         Redactor {
             secrets: self.secrets.clone(),
@@ -192,9 +197,14 @@ impl Redactor {
         Looked { line, spans }
     }
 
-    /// A part of a free text, without what must be hidden. A secret that begins before the part or goes on behind it is hidden, too: only
-    /// its mark is shown.
-    pub(crate) fn redacted_part(&mut self, Looked { line, spans }: &Looked, text: &str, part: Range<usize>) -> String {
+    /// A part of a free text, without what must be hidden. A secret that begins before the part or goes on
+    /// behind it is hidden, too: only its mark is shown.
+    pub(crate) fn redacted_part(
+        &mut self,
+        Looked { line, spans }: &Looked,
+        text: &str,
+        part: Range<usize>,
+    ) -> String {
         // Where the text begins in the line, behind its empty name.
         const START: usize = r#"{"":""#.len();
         let place = |at: usize| START + serde_json::to_vec(&text[..at]).map_or(0, |json| json.len() - 2);
@@ -249,7 +259,11 @@ impl Redactor {
                     depth = depth.saturating_sub(1);
                 }
             }
-            spans.extend(found.drain(..).filter(|(from, to)| from < to).map(|(from, to)| Span { from, to, bare: false }));
+            spans.extend(found.drain(..).filter(|(from, to)| from < to).map(|(from, to)| Span {
+                from,
+                to,
+                bare: false,
+            }));
         }
         spans
     }
@@ -315,7 +329,11 @@ fn shape(name: &str) -> u64 {
 fn automaton(patterns: &[String], any_case: bool) -> AhoCorasick {
     let mut builder = AhoCorasickBuilder::new();
     // Too many patterns for an automaton are more than anybody names.
-    builder.match_kind(MatchKind::LeftmostLongest).ascii_case_insensitive(any_case).build(patterns).unwrap_or_else(|_| nothing())
+    builder
+        .match_kind(MatchKind::LeftmostLongest)
+        .ascii_case_insensitive(any_case)
+        .build(patterns)
+        .unwrap_or_else(|_| nothing())
 }
 
 fn nothing() -> AhoCorasick {
@@ -335,8 +353,7 @@ mod tests {
 
     #[test]
     fn a_line_without_secrets_stays_as_it_is() {
-        let line =
-            r#"{"n":1,"wall":1763170000123,"path":"/v1/charges","fields":{"amount":4999,"order":"ord_1001"},"key":"a1b2-9931"}"#;
+        let line = r#"{"n":1,"wall":1763170000123,"path":"/v1/charges","fields":{"amount":4999,"order":"ord_1001"},"key":"a1b2-9931"}"#;
         assert_eq!(redacted(&mut Redactor::default(), line), line);
     }
 
@@ -354,7 +371,10 @@ mod tests {
     fn the_same_value_keeps_its_number_and_another_gets_another() {
         let mut redactor = Redactor::default();
         let line = r#"{"a":"sk_live_aaaaaaaaaaaaaaa1","b":"sk_live_bbbbbbbbbbbbbbb2","c":"sk_live_aaaaaaaaaaaaaaa1"}"#;
-        assert_eq!(redacted(&mut redactor, line), r#"{"a":"[redacted 1]","b":"[redacted 2]","c":"[redacted 1]"}"#);
+        assert_eq!(
+            redacted(&mut redactor, line),
+            r#"{"a":"[redacted 1]","b":"[redacted 2]","c":"[redacted 1]"}"#
+        );
     }
 
     #[test]
@@ -362,8 +382,7 @@ mod tests {
         let mut redactor = Redactor::default();
         redactor.hide_name("X-Pin");
         let line = r#"{"client":{"Authorization":"Basic a\"b","x-pin":4711},"path":"/a?api_key=abc&b=1"}"#;
-        let expected =
-            r#"{"client":{"Authorization":"[redacted 1]","x-pin":"[redacted 2]"},"path":"/a?api_key=[redacted 3]&b=1"}"#;
+        let expected = r#"{"client":{"Authorization":"[redacted 1]","x-pin":"[redacted 2]"},"path":"/a?api_key=[redacted 3]&b=1"}"#;
         assert_eq!(redacted(&mut redactor, line), expected);
     }
 
@@ -371,7 +390,10 @@ mod tests {
     fn a_hidden_name_is_found_also_where_it_is_escaped() {
         let mut redactor = Redactor::default();
         redactor.hide_name("my \"pin\"");
-        assert_eq!(redacted(&mut redactor, r#"{"fields":{"My \"Pin\"":4711}}"#), r#"{"fields":{"My \"Pin\"":"[redacted 1]"}}"#);
+        assert_eq!(
+            redacted(&mut redactor, r#"{"fields":{"My \"Pin\"":4711}}"#),
+            r#"{"fields":{"My \"Pin\"":"[redacted 1]"}}"#
+        );
     }
 
     #[test]
@@ -384,13 +406,16 @@ mod tests {
     /// What is left in clear of a text that a caller said.
     fn shown(said: &str) -> String {
         let line = serde_json::to_string(&serde_json::json!({"kind": "noted", "name": said})).unwrap();
-        let line: serde_json::Value = serde_json::from_str(&redacted(&mut Redactor::default(), &line)).unwrap();
+        let line: serde_json::Value =
+            serde_json::from_str(&redacted(&mut Redactor::default(), &line)).unwrap();
         line["name"].as_str().unwrap().to_owned()
     }
 
     #[test]
     fn what_stands_behind_an_escaped_character_is_hidden() {
-        for before in ["a\n", "a\t", "x\r\n", "k\u{1}", "\u{8}", "a\\", "a\"", "\\n", "\\u000a", "%0a", "a%20", "a%2520"] {
+        for before in [
+            "a\n", "a\t", "x\r\n", "k\u{1}", "\u{8}", "a\\", "a\"", "\\n", "\\u000a", "%0a", "a%20", "a%2520",
+        ] {
             for secret in ["4242424242424242", "sk_live_51ABCDEFGHIJKLMNOPQR"] {
                 assert_eq!(shown(&format!("{before}{secret}")), format!("{before}[redacted 1]"));
             }
@@ -411,13 +436,15 @@ mod tests {
         }
         let mut redactor = Redactor::default();
         redactor.hide_value("s3\"cret/é");
-        assert_eq!(redacted(&mut redactor, r#"{"path":"/s3%22cret%2f%c3%a9/x"}"#), r#"{"path":"/[redacted 1]/x"}"#);
+        assert_eq!(
+            redacted(&mut redactor, r#"{"path":"/s3%22cret%2f%c3%a9/x"}"#),
+            r#"{"path":"/[redacted 1]/x"}"#
+        );
     }
 
     #[test]
     fn a_name_is_hidden_as_a_part_of_another() {
-        let line =
-            r#"{"fields":{"metadata.password":"a","metadata[api_key]":"b","password.old":1,"password":["c",2],"passwords":"d"}}"#;
+        let line = r#"{"fields":{"metadata.password":"a","metadata[api_key]":"b","password.old":1,"password":["c",2],"passwords":"d"}}"#;
         let expected = r#"{"fields":{"metadata.password":"[redacted 1]","metadata[api_key]":"[redacted 2]","password.old":"[redacted 3]","password":["[redacted 4]","[redacted 5]"],"passwords":"d"}}"#;
         assert_eq!(redacted(&mut Redactor::default(), line), expected);
         for name in ["metadata.Password", "metadata[password]", "password", "a.password[0]"] {
@@ -429,7 +456,10 @@ mod tests {
     #[test]
     fn json_within_a_text_is_looked_into() {
         assert_eq!(shown(r#"{"password": "a\"b", "c": 1}"#), r#"{"password": "[redacted 1]", "c": 1}"#);
-        assert_eq!(shown(r#"["{\"api_key\":\"abc\",\"d\":1}"]"#), r#"["{\"api_key\":\"[redacted 1]\",\"d\":1}"]"#);
+        assert_eq!(
+            shown(r#"["{\"api_key\":\"abc\",\"d\":1}"]"#),
+            r#"["{\"api_key\":\"[redacted 1]\",\"d\":1}"]"#
+        );
         assert_eq!(shown(r#"{"a":"x\nsk_live_51ABCDEFGHIJKLMNOPQR"}"#), r#"{"a":"x\n[redacted 1]"}"#);
     }
 
@@ -468,7 +498,10 @@ mod tests {
         let line = r#"{"seed":4242424242424242,"kind":"committed","attempt":1,"effect":"payment.charge","fields":{"a":[{"b":"}"}]},"how":"now"}"#;
         assert_eq!(redacted(&mut redactor, line), line);
         let said = r#"{"kind":"noted","fields":{"committed":"no attempt"}}"#;
-        assert_eq!(redacted(&mut redactor, said), r#"{"kind":"noted","fields":{"[redacted 1]":"no [redacted 2]"}}"#);
+        assert_eq!(
+            redacted(&mut redactor, said),
+            r#"{"kind":"noted","fields":{"[redacted 1]":"no [redacted 2]"}}"#
+        );
     }
 
     #[test]

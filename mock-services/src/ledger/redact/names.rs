@@ -2,7 +2,8 @@
 
 use super::line::end_of_value;
 
-/// The parts of a name: `metadata[password]` and `metadata.password` are names of a password too, as is `password.old`.
+/// The parts of a name: `metadata[password]` and `metadata.password` are names of a password too, as is
+/// `password.old`.
 pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split(['.', '[', ']', '"'])
 }
@@ -10,7 +11,8 @@ pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
 /// So far behind a part of a name its other parts can go.
 const LONGEST_NAME: usize = 200;
 
-/// Where the value stands that a name gives, which was found between `from` and `to`; `None` where it gives none.
+/// Where the value stands that a name gives, which was found between `from` and `to`; `None` where it gives
+/// none.
 pub(super) fn value_of(text: &[u8], from: usize, to: usize) -> Option<(usize, usize)> {
     let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
     if text[..from].last().is_some_and(in_word) {
@@ -27,10 +29,15 @@ pub(super) fn value_of(text: &[u8], from: usize, to: usize) -> Option<(usize, us
     }
     let (_, behind_quote) = quote(text, at)?;
     let colon = skip(text, behind_quote, |byte| byte.is_ascii_whitespace());
-    let value = skip(text, text.get(colon).filter(|byte| **byte == b':').map(|_| colon + 1)?, |byte| byte.is_ascii_whitespace());
+    let value = skip(text, text.get(colon).filter(|byte| **byte == b':').map(|_| colon + 1)?, |byte| {
+        byte.is_ascii_whitespace()
+    });
     within_quotes(text, value).or_else(|| match text.get(value)? {
         b'{' | b'[' => Some((value, end_of_value(text, value))),
-        _ => Some((value, skip(text, value, |byte| !byte.is_ascii_whitespace() && !b",}]\"\\".contains(&byte)))),
+        _ => Some((
+            value,
+            skip(text, value, |byte| !byte.is_ascii_whitespace() && !b",}]\"\\".contains(&byte)),
+        )),
     })
 }
 
@@ -54,7 +61,8 @@ fn within_quotes(text: &[u8], from: usize) -> Option<(usize, usize)> {
             return Some((start, at));
         }
         match quote(text, at) {
-            // Quotes and backslashes of what is quoted have more before them: twice as many and one for each depth.
+            // Quotes and backslashes of what is quoted have more before them: twice as many and one for each
+            // depth.
             Some((before, _)) if before % (2 * (backslashes + 1)) == backslashes => {
                 return Some((start, at + before - backslashes));
             }
@@ -68,7 +76,9 @@ fn within_quotes(text: &[u8], from: usize) -> Option<(usize, usize)> {
 fn end_of_parameter(text: &[u8], from: usize) -> usize {
     let end_of_word = |from| skip(text, from, |byte| byte > b' ' && !b"&\";".contains(&byte));
     let end = end_of_word(from);
-    let is_scheme = ["bearer", "basic", "token"].iter().any(|scheme| text[from..end].eq_ignore_ascii_case(scheme.as_bytes()));
+    let is_scheme = ["bearer", "basic", "token"]
+        .iter()
+        .any(|scheme| text[from..end].eq_ignore_ascii_case(scheme.as_bytes()));
     if is_scheme && text.get(end) == Some(&b' ') { end_of_word(end + 1) } else { end }
 }
 

@@ -1,4 +1,5 @@
-//! A text of a line as somebody would read it: what is escaped in it, as JSON or in percent, shown as what it stands for.
+//! A text of a line as somebody would read it: what is escaped in it, as JSON or in percent, shown as what it
+//! stands for.
 
 /// The bytes that a text stands for, and where each of them comes from.
 #[derive(Debug)]
@@ -19,10 +20,14 @@ impl View {
         (self.places[from], self.places[to])
     }
 
-    /// Its escapes of JSON resolved once, and those in percent too where they are asked for; `None` where it has none of them.
+    /// Its escapes of JSON resolved once, and those in percent too where they are asked for; `None` where it
+    /// has none of them.
     pub(super) fn resolved(&self, percent: bool) -> Option<Self> {
         memchr::memchr2(b'\\', b'%', &self.bytes)?;
-        let mut view = View { bytes: Vec::with_capacity(self.bytes.len()), places: Vec::with_capacity(self.places.len()) };
+        let mut view = View {
+            bytes: Vec::with_capacity(self.bytes.len()),
+            places: Vec::with_capacity(self.places.len()),
+        };
         let (mut at, mut has_escapes) = (0, false);
         while at < self.bytes.len() {
             let rest = &self.bytes[at..];
@@ -58,7 +63,8 @@ fn json_escape(text: &[u8]) -> Option<(char, usize)> {
         b'r' => '\r',
         b't' => '\t',
         b'u' => {
-            let code = digits.get(..4)?.iter().try_fold(0, |code, digit| Some(code << 4 | hex_digit(*digit)?))?;
+            let code =
+                digits.get(..4)?.iter().try_fold(0, |code, digit| Some(code << 4 | hex_digit(*digit)?))?;
             return Some((char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 6));
         }
         _ => return None,

@@ -15,7 +15,8 @@ use crate::payment::errors::{Problem, Refused, no_such, not_found};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::money::Currency;
 use crate::payment::objects::{
-    BillingDetails, CardSource, Charge, Expandable, Outcome as BankOutcome, PaymentMethodDetails, ReceiptUrl, Shipping,
+    BillingDetails, CardSource, Charge, Expandable, Outcome as BankOutcome, PaymentMethodDetails, ReceiptUrl,
+    Shipping,
 };
 use crate::payment::params::Params;
 use crate::payment::source::{Instrument, declined};
@@ -46,7 +47,8 @@ impl Create {
     /// Reads the parameters.
     pub(crate) fn read(params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::CHARGE, allowed::COMMON])?;
-        let amount = params.required("amount").and_then(|text| crate::payment::params::integer(text, "amount"))?;
+        let amount =
+            params.required("amount").and_then(|text| crate::payment::params::integer(text, "amount"))?;
         let currency = Currency::read(params.required("currency")?)?;
         currency.check(amount)?;
         let call = Create {
@@ -68,7 +70,9 @@ impl Create {
             expand: Expand::of::<Charge>(params)?,
         };
         if call.source.is_none() && call.customer.is_none() {
-            return Err(Box::new(Problem::invalid("Must provide source or customer.").code("parameter_missing")));
+            return Err(Box::new(
+                Problem::invalid("Must provide source or customer.").code("parameter_missing"),
+            ));
         }
         fields.set("amount", amount);
         fields.set("currency", currency.code);
@@ -90,10 +94,16 @@ impl Create {
     /// The card that is charged.
     fn instrument(&self, world: &World<'_>) -> Result<Instrument, Refused> {
         let Some(customer) = &self.customer else {
-            let source = self.source.as_ref().ok_or_else(|| Box::new(Problem::invalid("Must provide source or customer.")))?;
+            let source = self
+                .source
+                .as_ref()
+                .ok_or_else(|| Box::new(Problem::invalid("Must provide source or customer.")))?;
             return world.look_up(source);
         };
-        let wallet = world.state.wallet(world.options, customer).ok_or_else(|| no_such("customer", customer, "customer"))?;
+        let wallet = world
+            .state
+            .wallet(world.options, customer)
+            .ok_or_else(|| no_such("customer", customer, "customer"))?;
         if let Some(source) = &self.source {
             return world.look_up(source);
         }
@@ -111,9 +121,12 @@ pub(crate) fn fee(params: &Params<'_>) -> Result<Option<i64>, Refused> {
 
 /// The account to which the money goes on, in the old way or the new one.
 pub(crate) fn paid_to(params: &Params<'_>) -> Option<Box<str>> {
-    let inside =
-        |root: &'static str, wanted: &str| params.inside(root).find(|(name, ..)| *name == wanted).map(|(_, _, account)| account);
-    let account = inside("transfer_data", "destination").or(params.raw("destination")).or(inside("destination", "account"));
+    let inside = |root: &'static str, wanted: &str| {
+        params.inside(root).find(|(name, ..)| *name == wanted).map(|(_, _, account)| account)
+    };
+    let account = inside("transfer_data", "destination")
+        .or(params.raw("destination"))
+        .or(inside("destination", "account"));
     account.filter(|account| !account.is_empty()).map(Box::from)
 }
 
@@ -124,7 +137,13 @@ pub(crate) fn decline(card: Card, customer: Option<&str>, world: &World<'_>) -> 
 }
 
 /// A charge that the bank agreed to, with nothing in it yet but the money. Held until it is captured.
-pub(crate) fn approved(world: &World<'_>, amount: i64, currency: &'static str, card: Card, method: String) -> Charge {
+pub(crate) fn approved(
+    world: &World<'_>,
+    amount: i64,
+    currency: &'static str,
+    card: Card,
+    method: String,
+) -> Charge {
     Charge {
         id: world.id("ch_3", 23),
         object: "charge",
@@ -200,7 +219,9 @@ impl Call for Create {
         };
         if let Some(reason) = decline(card, self.customer.as_deref(), world) {
             let failed = Arc::new(charge.failed(reason));
-            return Err(Box::new(declined(reason).charge(&failed.id).leaving(vec![Change::ChargeSaved(failed)])));
+            return Err(Box::new(
+                declined(reason).charge(&failed.id).leaving(vec![Change::ChargeSaved(failed)]),
+            ));
         }
         if self.capture {
             charge.capture(self.amount, world.id("txn_3", 23));
@@ -236,7 +257,13 @@ impl Capture {
         if let Some(amount) = amount {
             fields.set("amount", amount);
         }
-        Ok(Capture { id, amount, fee: fee(params)?, paid_to: paid_to(params), expand: Expand::of::<Charge>(params)? })
+        Ok(Capture {
+            id,
+            amount,
+            fee: fee(params)?,
+            paid_to: paid_to(params),
+            expand: Expand::of::<Charge>(params)?,
+        })
     }
 }
 
@@ -275,7 +302,12 @@ impl Call for Capture {
 }
 
 /// How much is captured of what is held.
-pub(crate) fn capturable(asked: Option<i64>, held: i64, currency: &'static str, param: &'static str) -> Result<i64, Refused> {
+pub(crate) fn capturable(
+    asked: Option<i64>,
+    held: i64,
+    currency: &'static str,
+    param: &'static str,
+) -> Result<i64, Refused> {
     match asked {
         None => Ok(held),
         Some(amount) if amount < 1 => Err(Box::new(crate::payment::money::at_least_one(param))),
@@ -330,7 +362,10 @@ impl Call for Update {
         let old = world.state.charges.get(&self.id).ok_or_else(|| not_found("charge", &self.id))?;
         let mut charge = Charge::clone(old);
         if let Some(customer) = &self.customer {
-            world.state.wallet(world.options, customer).ok_or_else(|| no_such("customer", customer, "customer"))?;
+            world
+                .state
+                .wallet(world.options, customer)
+                .ok_or_else(|| no_such("customer", customer, "customer"))?;
             charge.customer = Some(Expandable::of(customer));
         }
         super::set(&mut charge.description, &self.description);

@@ -1,5 +1,6 @@
-//! `POST /v1/customers`, `POST /v1/customers/{id}` and `DELETE /v1/customers/{id}`. Making a customer is bookkeeping; changing what a customer that was
-//! there before owes, gets or can see is not, and deleting one never is.
+//! `POST /v1/customers`, `POST /v1/customers/{id}` and `DELETE /v1/customers/{id}`. Making a customer is
+//! bookkeeping; changing what a customer that was there before owes, gets or can see is not, and deleting one
+//! never is.
 
 use std::sync::Arc;
 
@@ -40,13 +41,19 @@ pub(crate) struct Save {
 
 impl Save {
     /// Reads the parameters.
-    pub(crate) fn read(id: Option<String>, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
+    pub(crate) fn read(
+        id: Option<String>,
+        params: &Params<'_>,
+        fields: &mut Fields,
+    ) -> Result<Self, Refused> {
         let endpoint = if id.is_some() { "POST /v1/customers/{id}" } else { "POST /v1/customers" };
         params.check_done(&[allowed::CUSTOMER, allowed::COMMON], allowed::CUSTOMER_LACKING, endpoint)?;
         // Nothing that a customer refers to is at hand, but what cannot be expanded is refused all the same.
         Expand::of::<Customer>(params)?;
         let method = params.text("payment_method")?;
-        let method = method.map(|id| Ok::<_, Refused>((source::method(id, "payment_method")?, id.to_owned()))).transpose()?;
+        let method = method
+            .map(|id| Ok::<_, Refused>((source::method(id, "payment_method")?, id.to_owned())))
+            .transpose()?;
         let invoices = params.inside("invoice_settings").find(|(name, ..)| *name == "default_payment_method");
         let default_method = invoices
             .filter(|(_, _, value)| !value.is_empty())
@@ -61,7 +68,10 @@ impl Save {
             phone: params.clearable("phone")?,
             address: Address::read(params),
             shipping: Shipping::read(params),
-            preferred_locales: params.inside("preferred_locales").map(|(_, _, locale)| locale.to_owned()).collect(),
+            preferred_locales: params
+                .inside("preferred_locales")
+                .map(|(_, _, locale)| locale.to_owned())
+                .collect(),
             tax_exempt: params.choice("tax_exempt", &["none", "exempt", "reverse"])?,
             source: Instrument::of_source(params)?,
             default_source: params.owned("default_source")?,
@@ -72,7 +82,9 @@ impl Save {
         if let Some(id) = &call.id {
             fields.set("customer", id.as_str());
         }
-        for (name, value) in [("email", &call.email), ("name", &call.name), ("description", &call.description)] {
+        for (name, value) in
+            [("email", &call.email), ("name", &call.name), ("description", &call.description)]
+        {
             if let Some(Some(value)) = value {
                 fields.set(name, value.as_str());
             }
@@ -122,7 +134,9 @@ impl Save {
 impl Call for Save {
     fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
         let old = match &self.id {
-            None => Arc::new(Customer { made_here: true, ..Customer::bare(&world.id("cus_", 14), world.now()) }),
+            None => {
+                Arc::new(Customer { made_here: true, ..Customer::bare(&world.id("cus_", 14), world.now()) })
+            }
             Some(id) => present(id, world)?,
         };
         let mut customer = Customer::clone(&old);
@@ -173,8 +187,16 @@ impl Call for Delete {
         Arc::make_mut(&mut customer).deleted = true;
         let answer = answers::ok(&customer.view());
         // With the customer all of its subscriptions end at once.
-        let running = world.state.subscriptions.rows().iter().filter(|subscription| subscription.customer.id() == self.id);
+        let running = world
+            .state
+            .subscriptions
+            .rows()
+            .iter()
+            .filter(|subscription| subscription.customer.id() == self.id);
         let ended = running.filter_map(|subscription| unsubscribe::ended(subscription, Fields::new(), world));
-        Ok(Outcome { answer, changes: std::iter::once(Change::CustomerDeleted(Arc::clone(&customer))).chain(ended).collect() })
+        Ok(Outcome {
+            answer,
+            changes: std::iter::once(Change::CustomerDeleted(Arc::clone(&customer))).chain(ended).collect(),
+        })
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::World;
 use crate::payment::errors::{Problem, Refused, lacking_part};
 use crate::payment::expandable::{self, Leads};
-use crate::payment::objects::{Charge, Customer, Expandable, Intent, Object, PaymentMethod, Refund, Subscription};
+use crate::payment::objects::{
+    Charge, Customer, Expandable, Intent, Object, PaymentMethod, Refund, Subscription,
+};
 use crate::payment::params::Params;
 use crate::yaml::shown;
 
@@ -41,7 +43,9 @@ impl Expand {
                     *path = rest.to_owned();
                 }
                 None if path == "total_count" => {}
-                None if expandable::property(T::KIND, path.split('.').next().unwrap_or_default()).is_some() => {
+                None if expandable::property(T::KIND, path.split('.').next().unwrap_or_default())
+                    .is_some() =>
+                {
                     let message = format!(
                         "This property cannot be expanded ({path}). You may want to try expanding 'data.{path}' instead."
                     );
@@ -78,7 +82,9 @@ fn check(path: &str, rest: &str, kind: &str, depth: usize) -> Result<(), Refused
     }
     match (expandable::property(kind, key), behind) {
         (Some(Leads::To(kind)), Some(behind)) => check(path, behind, kind, depth - 1),
-        (Some(Leads::Lacking), _) => Err(lacking_part(&format!("`expand[]={}` of a {kind}", shown(path)), "", "expand")),
+        (Some(Leads::Lacking), _) => {
+            Err(lacking_part(&format!("`expand[]={}` of a {kind}", shown(path)), "", "expand"))
+        }
         // What is behind nothing is nothing.
         (Some(Leads::To(_) | Leads::Nothing | Leads::Here), _) => Ok(()),
         (None, _) => Err(cannot_be_expanded(path)),
@@ -126,7 +132,13 @@ impl Found for Intent {
 }
 
 /// Puts the object in the place of its id, if the caller asked for what is under this key.
-fn fill<T: Found>(slot: Option<&mut Expandable<T>>, key: &str, expand: &Expand, world: &World<'_>, fresh: &Fresh) {
+fn fill<T: Found>(
+    slot: Option<&mut Expandable<T>>,
+    key: &str,
+    expand: &Expand,
+    world: &World<'_>,
+    fresh: &Fresh,
+) {
     if let Some(slot) = slot.filter(|_| expand.wants(key))
         && let Some(object) = T::find(slot.id(), world, fresh)
     {

@@ -13,7 +13,9 @@ use crate::payment::effects::Change;
 use crate::payment::errors::{Problem, Refused, no_such, not_found, unexpected_state};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::money::Currency;
-use crate::payment::objects::{AutomaticPaymentMethods, Expandable, Intent, PaymentMethodOptions, Shipping, Status};
+use crate::payment::objects::{
+    AutomaticPaymentMethods, Expandable, Intent, PaymentMethodOptions, Shipping, Status,
+};
 use crate::payment::operations::Op;
 use crate::payment::params::{self, Params};
 use crate::payment::source::Instrument;
@@ -54,7 +56,13 @@ impl Create {
     /// Reads the parameters.
     pub(crate) fn read(params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         let confirm = params.raw("confirm") == Some("true");
-        let known = [allowed::INTENT_CREATE, allowed::INTENT_WRITE, allowed::INTENT, allowed::COMMON, allowed::INTENT_CONFIRM];
+        let known = [
+            allowed::INTENT_CREATE,
+            allowed::INTENT_WRITE,
+            allowed::INTENT,
+            allowed::COMMON,
+            allowed::INTENT_CONFIRM,
+        ];
         params.check_done(&known, allowed::INTENT_LACKING, "POST /v1/payment_intents")?;
         if !confirm {
             refuse_confirmation_only(params)?;
@@ -62,7 +70,8 @@ impl Create {
         let amount = params.required("amount").and_then(|text| params::integer(text, "amount"))?;
         let currency = Currency::read(params.required("currency")?)?;
         currency.check(amount)?;
-        let method_types: Vec<String> = params.inside("payment_method_types").map(|(_, _, kind)| kind.to_owned()).collect();
+        let method_types: Vec<String> =
+            params.inside("payment_method_types").map(|(_, _, kind)| kind.to_owned()).collect();
         let call = Create {
             amount,
             currency,
@@ -174,11 +183,16 @@ fn refuse_confirmation_only(params: &Params<'_>) -> Result<(), Refused> {
 
 /// Stripe chooses the payment methods unless the caller names some or asks it not to.
 fn automatic(params: &Params<'_>, named: &[String]) -> Result<Option<AutomaticPaymentMethods>, Refused> {
-    let inside =
-        |wanted: &str| params.inside("automatic_payment_methods").find(|(name, ..)| *name == wanted).map(|(_, _, value)| value);
+    let inside = |wanted: &str| {
+        params
+            .inside("automatic_payment_methods")
+            .find(|(name, ..)| *name == wanted)
+            .map(|(_, _, value)| value)
+    };
     let enabled = inside("enabled").unwrap_or("true") == "true";
     if enabled && inside("enabled").is_some() && !named.is_empty() {
-        let message = "You may only specify one of these parameters: automatic_payment_methods, payment_method_types.";
+        let message =
+            "You may only specify one of these parameters: automatic_payment_methods, payment_method_types.";
         return Err(Box::new(Problem::invalid(message)));
     }
     if !enabled || !named.is_empty() {
@@ -198,7 +212,10 @@ pub(crate) fn attach(intent: &mut Intent, method: &Instrument, world: &World<'_>
 impl Call for Create {
     fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
         if let Some(customer) = &self.customer {
-            world.state.wallet(world.options, customer).ok_or_else(|| no_such("customer", customer, "customer"))?;
+            world
+                .state
+                .wallet(world.options, customer)
+                .ok_or_else(|| no_such("customer", customer, "customer"))?;
         }
         let mut intent = self.intent(world);
         if let Some(method) = &self.method {
@@ -302,7 +319,10 @@ impl Call for Update {
         }
         let mut intent = Intent::clone(old);
         if let Some(customer) = &self.customer {
-            world.state.wallet(world.options, customer).ok_or_else(|| no_such("customer", customer, "customer"))?;
+            world
+                .state
+                .wallet(world.options, customer)
+                .ok_or_else(|| no_such("customer", customer, "customer"))?;
             intent.customer = Some(Expandable::of(customer));
         }
         intent.amount = self.amount.unwrap_or(intent.amount);
@@ -327,7 +347,8 @@ impl Call for Update {
     }
 }
 
-/// What a change of an intent's papers says of it that was not said before; nothing of one by which no money was taken or held.
+/// What a change of an intent's papers says of it that was not said before; nothing of one by which no money
+/// was taken or held.
 pub(crate) fn relabelled(old: &Intent, new: &Intent) -> Option<Change> {
     let seen = [
         differs("description", old.description.as_ref(), new.description.as_ref()),

@@ -12,7 +12,9 @@ use crate::payment::cards::Decline;
 use crate::payment::effects::Change;
 use crate::payment::errors::{Refused, doc_url, lacking_part, not_found, unexpected_state};
 use crate::payment::metadata::MetadataChange;
-use crate::payment::objects::{Charge, Expandable, Intent, LastPaymentError, NextAction, PaymentMethod, Shipping, Status};
+use crate::payment::objects::{
+    Charge, Expandable, Intent, LastPaymentError, NextAction, PaymentMethod, Shipping, Status,
+};
 use crate::payment::params::Params;
 use crate::payment::source::{Instrument, declined};
 use crate::payment::state::GIVEN_AT;
@@ -70,8 +72,7 @@ impl Call for Confirm {
     fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
         let old = world.state.intents.get(&self.id).ok_or_else(|| not_found("payment_intent", &self.id))?;
         if old.status == Status::Succeeded {
-            let message =
-                "You cannot confirm this PaymentIntent because it has already succeeded after being previously confirmed.";
+            let message = "You cannot confirm this PaymentIntent because it has already succeeded after being previously confirmed.";
             return Err(unexpected_state(message, old));
         }
         if !old.status.is_open() {
@@ -102,11 +103,15 @@ pub(crate) fn confirmed(
 ) -> Result<Outcome, Refused> {
     // As of old, a customer's default source stands in where no payment method is named.
     if intent.method.is_none()
-        && let Some(wallet) = intent.customer().and_then(|customer| world.state.wallet(world.options, customer))
+        && let Some(wallet) =
+            intent.customer().and_then(|customer| world.state.wallet(world.options, customer))
         && let Some((id, card)) = wallet.card
     {
         let known = world.state.methods.get(&id).cloned();
-        let made = PaymentMethod { customer: intent.customer().map(Expandable::of), ..PaymentMethod::new(id, card, GIVEN_AT) };
+        let made = PaymentMethod {
+            customer: intent.customer().map(Expandable::of),
+            ..PaymentMethod::new(id, card, GIVEN_AT)
+        };
         intent.pay_with(known.unwrap_or_else(|| Arc::new(made)));
     }
     let Some(method) = intent.method.clone() else {
@@ -116,13 +121,18 @@ pub(crate) fn confirmed(
         let refusal = unexpected_state(message, &intent);
         // One that this very call makes is there whatever becomes of its confirmation.
         let is_new = world.state.intents.get(&intent.id).is_none();
-        return Err(if is_new { Box::new(refusal.leaving(vec![Change::IntentSaved(Arc::new(intent))])) } else { refusal });
+        return Err(if is_new {
+            Box::new(refusal.leaving(vec![Change::IntentSaved(Arc::new(intent))]))
+        } else {
+            refusal
+        });
     };
     match decline(method.card, intent.customer(), world) {
         None => {}
         Some(Decline::Authentication) if confirmation.can_ask => {
             let return_url = confirmation.return_url.as_deref();
-            intent.next_action = Some(NextAction::authenticate(world.id("src_1", 23), &intent.client_secret, return_url));
+            intent.next_action =
+                Some(NextAction::authenticate(world.id("src_1", 23), &intent.client_secret, return_url));
             intent.status = Status::RequiresAction;
             return Ok(saved(intent, expand, world));
         }
@@ -170,7 +180,8 @@ fn charge_of(intent: &Intent, method: &PaymentMethod, world: &World<'_>) -> Char
     }
 }
 
-/// The refusal of a declined card. Stripe keeps the intent, which can be confirmed with another card, and the charge that failed.
+/// The refusal of a declined card. Stripe keeps the intent, which can be confirmed with another card, and the
+/// charge that failed.
 fn turned_down(mut intent: Intent, reason: Decline, method: &PaymentMethod, world: &World<'_>) -> Refused {
     let charge = Arc::new(charge_of(&intent, method, world).failed(reason));
     let (code, decline_code, message) = reason.words();
@@ -235,7 +246,10 @@ impl Call for Capture {
                     old.status.word()
                 )
             };
-            return Err(unexpected_state(format!("This PaymentIntent could not be captured because {why}"), old));
+            return Err(unexpected_state(
+                format!("This PaymentIntent could not be captured because {why}"),
+                old,
+            ));
         };
         let amount = capturable(self.amount, old.amount_capturable, old.currency, "amount_to_capture")?;
         let (mut charge, mut intent) = (Charge::clone(held), Intent::clone(old));
@@ -267,7 +281,11 @@ impl Cancel {
         params.check(&[allowed::INTENT_CANCEL, allowed::COMMON])?;
         fields.set("payment_intent", id.as_str());
         let reasons = &["duplicate", "fraudulent", "requested_by_customer", "abandoned"];
-        Ok(Cancel { id, reason: params.choice("cancellation_reason", reasons)?, expand: Expand::of::<Intent>(params)? })
+        Ok(Cancel {
+            id,
+            reason: params.choice("cancellation_reason", reasons)?,
+            expand: Expand::of::<Intent>(params)?,
+        })
     }
 }
 

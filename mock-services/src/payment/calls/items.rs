@@ -62,7 +62,9 @@ fn count(value: &str, name: String) -> Result<i64, Refused> {
 
 /// Prices have ids of their own choice as long as they were plans.
 fn is_price(id: &str) -> bool {
-    !id.is_empty() && id.len() <= 255 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+    !id.is_empty()
+        && id.len() <= 255
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
 }
 
 /// What comes of the request: the items afterwards.
@@ -86,7 +88,9 @@ pub(crate) fn over(old: &[Item], asked: &[Asked], world: &World<'_>) -> Result<V
         }
     }
     if items.is_empty() {
-        return Err(Box::new(Problem::invalid("A subscription must have at least one active plan.").param("items")));
+        return Err(Box::new(
+            Problem::invalid("A subscription must have at least one active plan.").param("items"),
+        ));
     }
     Ok(items)
 }
@@ -114,12 +118,22 @@ mod tests {
 
     #[test]
     fn items_are_read_in_the_order_of_their_numbers() {
-        let request = Request::new("POST", "/").body("items[1][price]=b&items[0][price]=a&items[0][quantity]=2&items[0][x][y]=z");
+        let request = Request::new("POST", "/")
+            .body("items[1][price]=b&items[0][price]=a&items[0][quantity]=2&items[0][x][y]=z");
         let asked = read(&Params::read(&request).unwrap()).unwrap();
         let terms = vec!["[0][x][y]=z".to_owned()];
-        assert_eq!(asked[0], Asked { price: Some("a".to_owned()), quantity: Some(2), terms, ..Asked::default() });
+        assert_eq!(
+            asked[0],
+            Asked { price: Some("a".to_owned()), quantity: Some(2), terms, ..Asked::default() }
+        );
         assert_eq!(asked[1].price.as_deref(), Some("b"));
-        for body in ["items[x][price]=a", "items[0][price]=", "items[0][quantity]=-1", "items[0][quantity]=x", "items[]=1"] {
+        for body in [
+            "items[x][price]=a",
+            "items[0][price]=",
+            "items[0][quantity]=-1",
+            "items[0][quantity]=x",
+            "items[]=1",
+        ] {
             let request = Request::new("POST", "/").body(body);
             assert!(read(&Params::read(&request).unwrap()).is_err(), "{body}");
         }

@@ -1,5 +1,5 @@
-//! `/v1/payment_methods`: making one, changing its papers, attaching it to a customer and detaching it, and reads. No money moves; what a customer
-//! pays with by default changes only where the default is detached.
+//! `/v1/payment_methods`: making one, changing its papers, attaching it to a customer and detaching it, and
+//! reads. No money moves; what a customer pays with by default changes only where the default is detached.
 
 use std::sync::Arc;
 
@@ -84,7 +84,12 @@ fn saved(method: PaymentMethod, expand: &Expand, world: &World<'_>) -> Outcome {
 }
 
 fn present(id: &str, world: &World<'_>) -> Result<Arc<PaymentMethod>, Refused> {
-    world.state.methods.get(id).cloned().ok_or_else(|| Box::new(no_such("PaymentMethod", id, "payment_method").status(404)))
+    world
+        .state
+        .methods
+        .get(id)
+        .cloned()
+        .ok_or_else(|| Box::new(no_such("PaymentMethod", id, "payment_method").status(404)))
 }
 
 /// A change of a payment method's papers.
@@ -99,7 +104,11 @@ impl Update {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         const ENDPOINT: &str = "POST /v1/payment_methods/{id}";
-        params.check_done(&[allowed::METHOD_UPDATE, allowed::COMMON], allowed::METHOD_UPDATE_LACKING, ENDPOINT)?;
+        params.check_done(
+            &[allowed::METHOD_UPDATE, allowed::COMMON],
+            allowed::METHOD_UPDATE_LACKING,
+            ENDPOINT,
+        )?;
         fields.set("payment_method", id.as_str());
         let papers = Papers::read(params)?;
         papers.metadata.describe(fields);
@@ -128,11 +137,20 @@ impl Attach {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         const ENDPOINT: &str = "POST /v1/payment_methods/{id}/attach";
-        params.check_done(&[allowed::METHOD_ATTACH, allowed::COMMON], allowed::METHOD_ATTACH_LACKING, ENDPOINT)?;
+        params.check_done(
+            &[allowed::METHOD_ATTACH, allowed::COMMON],
+            allowed::METHOD_ATTACH_LACKING,
+            ENDPOINT,
+        )?;
         let customer = params.required("customer")?.to_owned();
         fields.set("payment_method", id.as_str());
         fields.set("customer", customer.as_str());
-        Ok(Attach { method: source::method(&id, "payment_method")?, id, customer, expand: Expand::of::<PaymentMethod>(params)? })
+        Ok(Attach {
+            method: source::method(&id, "payment_method")?,
+            id,
+            customer,
+            expand: Expand::of::<PaymentMethod>(params)?,
+        })
     }
 }
 
@@ -146,9 +164,15 @@ impl Call for Attach {
 }
 
 /// The payment method as it is once the customer has it. A name of a test card stands for a new one.
-pub(crate) fn attached(named: &Instrument, id: &str, customer: &str, world: &World<'_>) -> Result<PaymentMethod, Refused> {
+pub(crate) fn attached(
+    named: &Instrument,
+    id: &str,
+    customer: &str,
+    world: &World<'_>,
+) -> Result<PaymentMethod, Refused> {
     let is_test_card = id.starts_with("pm_card_");
-    let mut method = PaymentMethod::clone(&*if is_test_card { world.method(named, None)? } else { present(id, world)? });
+    let mut method =
+        PaymentMethod::clone(&*if is_test_card { world.method(named, None)? } else { present(id, world)? });
     match &method.customer {
         Some(owner) if method.attached && owner.id() != customer => {
             let message = "The payment method you provided has already been attached to a customer.";
@@ -183,8 +207,10 @@ impl Detach {
 impl Call for Detach {
     fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
         let old = present(&self.id, world)?;
-        let Some(owner) = old.customer.as_ref().filter(|_| old.attached).map(|owner| owner.id().to_owned()) else {
-            let message = "The payment method you provided is not attached to a customer so detachment is impossible.";
+        let Some(owner) = old.customer.as_ref().filter(|_| old.attached).map(|owner| owner.id().to_owned())
+        else {
+            let message =
+                "The payment method you provided is not attached to a customer so detachment is impossible.";
             return Err(Box::new(Problem::invalid(message).code("payment_method_unexpected_state").begun()));
         };
         let mut method = PaymentMethod::clone(&old);
@@ -195,7 +221,9 @@ impl Call for Detach {
             customer.lose(&self.id);
             // Who had it as their default pays with something else now, or with nothing.
             match described::customer(&before, &customer).filter(|_| !customer.made_here) {
-                Some(fields) => outcome.changes.push(Change::CustomerChanged(Arc::new(customer), Arc::new(fields))),
+                Some(fields) => {
+                    outcome.changes.push(Change::CustomerChanged(Arc::new(customer), Arc::new(fields)))
+                }
                 None if customer.cards.len() < before.cards.len() => {
                     outcome.changes.push(Change::CustomerSaved(Arc::new(customer)));
                 }
@@ -243,9 +271,14 @@ pub(crate) struct OfCustomer {
 
 impl OfCustomer {
     /// Reads the parameters; `customer` is that of the path.
-    pub(crate) fn read(customer: Option<String>, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
+    pub(crate) fn read(
+        customer: Option<String>,
+        params: &Params<'_>,
+        fields: &mut Fields,
+    ) -> Result<Self, Refused> {
         let is_of_path = customer.is_some();
-        let filters: &[&str] = if is_of_path { &["type", "allow_redisplay"] } else { &["type", "allow_redisplay", "customer"] };
+        let filters: &[&str] =
+            if is_of_path { &["type", "allow_redisplay"] } else { &["type", "allow_redisplay", "customer"] };
         params.check(&[allowed::LIST, filters, allowed::COMMON])?;
         let customer = match customer {
             None => params.owned("customer")?,
@@ -268,7 +301,9 @@ impl Call for OfCustomer {
         };
         let is_wanted = |_: &PaymentMethod| self.kind.as_deref().is_none_or(|kind| kind == "card");
         let (found, has_more) = self.page.of(&rows, is_wanted)?;
-        let data = found.into_iter().map(|row| Shared(Arc::clone(row).expanded(&self.expand, world, &Fresh::default())));
+        let data = found
+            .into_iter()
+            .map(|row| Shared(Arc::clone(row).expanded(&self.expand, world, &Fresh::default())));
         let url = match (&self.customer, self.is_of_path) {
             (Some(customer), true) => format!("/v1/customers/{customer}/payment_methods"),
             _ => PaymentMethod::URL.to_owned(),

@@ -34,17 +34,17 @@ pub struct PaymentCall {
 }
 
 impl PaymentCall {
-    /// What it turned out to be where it moves no money, though such requests do: what is confirmed may only be held, what is given back may only
-    /// have been held, and a subscription may have been as it is asked for. Such a request uses up no fault that is meant for the others.
+    /// What it turned out to be where it moves no money, though such requests do: what is confirmed may only
+    /// be held, what is given back may only have been held, and a subscription may have been as it is asked
+    /// for. Such a request uses up no fault that is meant for the others.
     pub(super) fn turned_out(&self, outcome: &Outcome) -> Option<Op> {
         match (self.operation, outcome.changes.as_slice()) {
             (Op::Charge, [Change::ChargeSaved(_), ..]) => Some(Op::Hold),
             (Op::Charge, [Change::IntentSaved(_), ..])
             | (Op::Subscribe, [Change::SubscriptionSaved(_), ..])
             | (Op::Refund, [Change::Released(_), ..]) => Some(Op::Intent),
-            (Op::Intent, [Change::IntentSaved(_), Change::Relabelled(_)]) | (Op::Upgrade, [Change::SubscriptionSaved(_), ..]) => {
-                Some(Op::Relabel)
-            }
+            (Op::Intent, [Change::IntentSaved(_), Change::Relabelled(_)])
+            | (Op::Upgrade, [Change::SubscriptionSaved(_), ..]) => Some(Op::Relabel),
             (Op::Upgrade, [Change::Amended(..), ..]) => Some(Op::Amend),
             (Op::Upgrade, []) => Some(Op::NoChange),
             _ => None,
@@ -78,7 +78,11 @@ impl World<'_> {
     }
 
     /// The payment method that a request names, made where there is none with its id.
-    pub(crate) fn method(&self, named: &Instrument, customer: Option<&str>) -> Result<Arc<PaymentMethod>, Refused> {
+    pub(crate) fn method(
+        &self,
+        named: &Instrument,
+        customer: Option<&str>,
+    ) -> Result<Arc<PaymentMethod>, Refused> {
         let named = self.look_up(named)?;
         let (id, card) = (named.id(&self.context.ids, "pm_1"), named.card);
         let known = self.state.methods.get(&id).cloned();

@@ -61,7 +61,8 @@ impl<T: Kept> Call for Get<T> {
 /// One customer by its id, given or made.
 impl Call for Get<Customer> {
     fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let customer = world.state.customer(world.options, &self.id).ok_or_else(|| not_found("customer", &self.id))?;
+        let customer =
+            world.state.customer(world.options, &self.id).ok_or_else(|| not_found("customer", &self.id))?;
         Ok(Outcome::read(answers::ok(&customer.view())))
     }
 }
@@ -103,16 +104,24 @@ impl<T: Listed> Listing<T> {
         for (name, value) in &filters {
             fields.set(*name, value.as_str());
         }
-        Ok(Listing { page: Page::read(params)?, filters, expand: Expand::of_list::<T>(params)?, kind: std::marker::PhantomData })
+        Ok(Listing {
+            page: Page::read(params)?,
+            filters,
+            expand: Expand::of_list::<T>(params)?,
+            kind: std::marker::PhantomData,
+        })
     }
 
     fn answer(&self, rows: &[Arc<T>], world: &World<'_>) -> Result<Outcome, Refused>
     where
         T: Expands + Serialize,
     {
-        let keep = |row: &T| row.is_listed(&self.filters) && self.filters.iter().all(|(name, value)| row.passes(name, value));
+        let keep = |row: &T| {
+            row.is_listed(&self.filters) && self.filters.iter().all(|(name, value)| row.passes(name, value))
+        };
         let (found, has_more) = self.page.of(rows, keep)?;
-        let data = found.into_iter().map(|row| Arc::clone(row).expanded(&self.expand, world, &Fresh::default()));
+        let data =
+            found.into_iter().map(|row| Arc::clone(row).expanded(&self.expand, world, &Fresh::default()));
         let data: Vec<_> = data.map(Shared).collect();
         Ok(Outcome::read(answers::ok(&List::new(T::URL, data, has_more))))
     }
@@ -228,6 +237,8 @@ impl GetBalance {
 
 impl Call for GetBalance {
     fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        Ok(Outcome::read(answers::ok(&Balance::of(world.state.charges.rows().iter().map(|charge| &**charge)))))
+        Ok(Outcome::read(answers::ok(&Balance::of(
+            world.state.charges.rows().iter().map(|charge| &**charge),
+        ))))
     }
 }

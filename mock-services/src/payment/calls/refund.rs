@@ -64,7 +64,11 @@ impl Create {
     }
 
     /// Reads the parameters of a refund of the charge that the path names.
-    pub(crate) fn read_of_charge(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
+    pub(crate) fn read_of_charge(
+        id: String,
+        params: &Params<'_>,
+        fields: &mut Fields,
+    ) -> Result<Self, Refused> {
         params.check(&[allowed::CHARGE_REFUND, allowed::COMMON])?;
         fields.set("charge", id.as_str());
         Create::read_rest(Of::ChargeOfPath(id), params, fields)
@@ -93,7 +97,8 @@ impl Create {
                     Of::ChargeOfPath(_) => not_found("charge", id),
                     _ => no_such("charge", id, "charge"),
                 })?;
-                match charge.payment_intent().filter(|_| charge.paid && !charge.captured && !charge.refunded) {
+                match charge.payment_intent().filter(|_| charge.paid && !charge.captured && !charge.refunded)
+                {
                     None => Ok(charge),
                     Some(intent) => {
                         let message = format!(
@@ -104,10 +109,16 @@ impl Create {
                 }
             }
             Of::Intent(id) => {
-                let intent = world.state.intents.get(id).ok_or_else(|| no_such("payment_intent", id, "payment_intent"))?;
-                let charge = intent.latest_charge.as_ref().and_then(|charge| world.state.charges.get(charge.id()));
+                let intent = world
+                    .state
+                    .intents
+                    .get(id)
+                    .ok_or_else(|| no_such("payment_intent", id, "payment_intent"))?;
+                let charge =
+                    intent.latest_charge.as_ref().and_then(|charge| world.state.charges.get(charge.id()));
                 charge.filter(|charge| charge.captured).ok_or_else(|| {
-                    let message = format!("This PaymentIntent ({id}) does not have a successful charge to refund.");
+                    let message =
+                        format!("This PaymentIntent ({id}) does not have a successful charge to refund.");
                     Box::new(Problem::invalid(message).param("payment_intent").begun())
                 })
             }
@@ -129,8 +140,13 @@ fn owed(charge: &Charge, asked: Option<i64>) -> Result<i64, Refused> {
     match asked {
         Some(amount) if amount > left => {
             let currency = Currency::known(charge.currency);
-            let than = if charge.amount_refunded > 0 { "unrefunded amount on charge" } else { "charge amount" };
-            let message = format!("Refund amount ({}) is greater than {than} ({})", currency.show(amount), currency.show(left));
+            let than =
+                if charge.amount_refunded > 0 { "unrefunded amount on charge" } else { "charge amount" };
+            let message = format!(
+                "Refund amount ({}) is greater than {than} ({})",
+                currency.show(amount),
+                currency.show(left)
+            );
             Err(Box::new(Problem::invalid(message).param("amount").begun()))
         }
         Some(amount) if amount < left && !charge.captured => {
@@ -147,7 +163,11 @@ impl Call for Create {
     fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
         let charge = self.charge(world)?;
         let amount = owed(charge, self.amount)?;
-        let card = CardDestination { reference_status: "pending", reference_type: "acquirer_reference_number", r#type: "refund" };
+        let card = CardDestination {
+            reference_status: "pending",
+            reference_type: "acquirer_reference_number",
+            r#type: "refund",
+        };
         let refund = Arc::new(Refund {
             id: world.id("re_3", 23),
             object: "refund",
@@ -169,8 +189,11 @@ impl Call for Create {
         after.refund(amount);
         let fresh = Fresh { charge: Some(Arc::new(after)), intent: None };
         let answer = answers::made(Arc::clone(&refund).expanded(&self.expand, world, &fresh));
-        let back =
-            Arc::new(GivenBack { refund, labels: charge.metadata.clone(), customer: charge.customer().map(str::to_owned) });
+        let back = Arc::new(GivenBack {
+            refund,
+            labels: charge.metadata.clone(),
+            customer: charge.customer().map(str::to_owned),
+        });
         let change = if charge.captured { Change::Refunded(back) } else { Change::Released(back) };
         Ok(Outcome { answer, changes: vec![change] })
     }
@@ -210,7 +233,10 @@ impl Call for Update {
             seen: Vec::new(),
         };
         let relabelled = labels.relabelled();
-        Ok(Outcome { answer, changes: std::iter::once(Change::RefundSaved(refund)).chain(relabelled).collect() })
+        Ok(Outcome {
+            answer,
+            changes: std::iter::once(Change::RefundSaved(refund)).chain(relabelled).collect(),
+        })
     }
 }
 
@@ -234,9 +260,13 @@ impl OfCharge {
 
 impl Call for OfCharge {
     fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let charge = world.state.charges.get(&self.charge).ok_or_else(|| not_found("charge", &self.charge))?;
-        let (found, has_more) = self.page.of(world.state.refunds.rows(), |refund| refund.charge.id() == charge.id)?;
-        let data = found.into_iter().map(|refund| Shared(Arc::clone(refund).expanded(&self.expand, world, &Fresh::default())));
+        let charge =
+            world.state.charges.get(&self.charge).ok_or_else(|| not_found("charge", &self.charge))?;
+        let (found, has_more) =
+            self.page.of(world.state.refunds.rows(), |refund| refund.charge.id() == charge.id)?;
+        let data = found
+            .into_iter()
+            .map(|refund| Shared(Arc::clone(refund).expanded(&self.expand, world, &Fresh::default())));
         let url = format!("/v1/charges/{}/refunds", charge.id);
         Ok(Outcome::read(answers::ok(&List::new(url, data.collect(), has_more))))
     }

@@ -50,16 +50,30 @@ impl<T: Searchable> Search<T> {
         let end = match &self.page {
             None => rows.len(),
             Some(page) => rows.iter().rposition(|row| row.id() == page).ok_or_else(|| {
-                Box::new(Problem::invalid("Invalid page token. Please use the next_page of a previous search.").param("page"))
+                Box::new(
+                    Problem::invalid("Invalid page token. Please use the next_page of a previous search.")
+                        .param("page"),
+                )
             })?,
         };
-        let total_count = self.expand.wants("total_count").then(|| rows.iter().filter(|row| self.query.finds(&***row)).count());
-        let mut found: Vec<_> =
-            rows[..end].iter().rev().filter(|row| self.query.finds(&***row)).take(self.limit + 1).cloned().collect();
+        let total_count = self
+            .expand
+            .wants("total_count")
+            .then(|| rows.iter().filter(|row| self.query.finds(&***row)).count());
+        let mut found: Vec<_> = rows[..end]
+            .iter()
+            .rev()
+            .filter(|row| self.query.finds(&***row))
+            .take(self.limit + 1)
+            .cloned()
+            .collect();
         let has_more = found.len() > self.limit;
         found.truncate(self.limit);
         let next_page = found.last().filter(|_| has_more).map(|row| row.id().to_owned());
-        let data: Vec<_> = found.into_iter().map(|row| Shared(row.expanded(&self.expand, world, &Fresh::default()))).collect();
+        let data: Vec<_> = found
+            .into_iter()
+            .map(|row| Shared(row.expanded(&self.expand, world, &Fresh::default())))
+            .collect();
         let url = format!("{}/search", T::URL);
         let result = SearchResult { object: "search_result", data, has_more, next_page, total_count, url };
         Ok(Outcome::read(answers::ok(&result)))

@@ -22,7 +22,8 @@ use crate::service::Fields;
 const DAY: i64 = 24 * 60 * 60;
 /// How long a trial can be, in days.
 const LONGEST_TRIAL: i64 = 730;
-const BEHAVIORS: &[&str] = &["allow_incomplete", "default_incomplete", "error_if_incomplete", "pending_if_incomplete"];
+const BEHAVIORS: &[&str] =
+    &["allow_incomplete", "default_incomplete", "error_if_incomplete", "pending_if_incomplete"];
 const COLLECTION: &[&str] = &[AUTOMATICALLY, "send_invoice"];
 
 /// A subscription that is to begin.
@@ -92,7 +93,11 @@ impl Create {
             days_until_due: params.integer("days_until_due")?,
             cancel_at_period_end: params.boolean("cancel_at_period_end")?.unwrap_or(false),
             cancel_at: params.integer("cancel_at")?,
-            currency: params.text("currency")?.map(Currency::read).transpose()?.map_or("usd", |currency| currency.code),
+            currency: params
+                .text("currency")?
+                .map(Currency::read)
+                .transpose()?
+                .map_or("usd", |currency| currency.code),
             description: params.owned("description")?,
             trial: trial(params)?,
             metadata: MetadataChange::read(params)?,
@@ -120,7 +125,8 @@ impl Create {
         if self.behavior == "default_incomplete" {
             return Ok("incomplete");
         }
-        let own = self.method.as_ref().map(|method| world.look_up(method)).transpose()?.map(|method| method.card);
+        let own =
+            self.method.as_ref().map(|method| world.look_up(method)).transpose()?.map(|method| method.card);
         let Some(card) = own.or(wallet.card.map(|(_, card)| card)) else {
             let message = "This customer has no attached payment source or default payment method. Please consider adding a default \
                            payment method. For more information, visit https://stripe.com/docs/billing/subscriptions/\
@@ -177,7 +183,11 @@ impl Call for Create {
             currency: self.currency,
             customer: Expandable::of(&self.customer),
             days_until_due: self.days_until_due,
-            default_payment_method: self.method.as_ref().map(|method| world.method(method, Some(&self.customer))).transpose()?,
+            default_payment_method: self
+                .method
+                .as_ref()
+                .map(|method| world.method(method, Some(&self.customer)))
+                .transpose()?,
             description: self.description.clone(),
             items: items::over(&[], &self.items, world)?,
             latest_invoice: world.id("in_1", 23),
@@ -187,7 +197,8 @@ impl Call for Create {
             terms: self.terms.over(&[]),
             trial_end: self.trial.map(|trial| trial.end(now)).transpose()?.flatten(),
         });
-        let answer = answers::made(Arc::clone(&subscription).expanded(&self.expand, world, &Fresh::default()));
+        let answer =
+            answers::made(Arc::clone(&subscription).expanded(&self.expand, world, &Fresh::default()));
         // Nothing is paid for and nothing is owed as long as it is incomplete.
         let change = match status {
             "incomplete" => Change::SubscriptionSaved(subscription),
@@ -222,14 +233,20 @@ impl Update {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         const ENDPOINT: &str = "POST /v1/subscriptions/{id}";
-        params.check_done(&[allowed::SUBSCRIPTION, allowed::COMMON], allowed::SUBSCRIPTION_LACKING, ENDPOINT)?;
+        params.check_done(
+            &[allowed::SUBSCRIPTION, allowed::COMMON],
+            allowed::SUBSCRIPTION_LACKING,
+            ENDPOINT,
+        )?;
         let method = params.text("default_payment_method")?;
         let items = items::read(params)?;
         let cancel_at = params.clearable("cancel_at")?;
         let call = Update {
             terms: terms::Asked::read(params, &items),
             items,
-            cancel_at: cancel_at.map(|at| at.map(|text| params::integer(&text, "cancel_at")).transpose()).transpose()?,
+            cancel_at: cancel_at
+                .map(|at| at.map(|text| params::integer(&text, "cancel_at")).transpose())
+                .transpose()?,
             collection_method: params.choice("collection_method", COLLECTION)?,
             trial: trial(params)?,
             method: method.map(|id| source::method(id, "default_payment_method")).transpose()?,
@@ -293,23 +310,28 @@ fn relabelled(old: &Subscription, new: &Subscription) -> Option<Change> {
         customer: Some(old.customer.id()),
         old: &old.metadata,
         new: &new.metadata,
-        seen: differs("description", old.description.as_ref(), new.description.as_ref()).into_iter().collect(),
+        seen: differs("description", old.description.as_ref(), new.description.as_ref())
+            .into_iter()
+            .collect(),
     };
     labels.relabelled()
 }
 
 impl Call for Update {
     fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let old = world.state.subscriptions.get(&self.id).ok_or_else(|| not_found("subscription", &self.id))?;
+        let old =
+            world.state.subscriptions.get(&self.id).ok_or_else(|| not_found("subscription", &self.id))?;
         if old.status == "canceled" && !self.is_about_papers() {
             let message = "A canceled subscription can only update its cancellation_details and metadata.";
             return Err(Box::new(Problem::invalid(message).begun()));
         }
         let subscription = Arc::new(self.over(old, world)?);
-        let answer = answers::made(Arc::clone(&subscription).expanded(&self.expand, world, &Fresh::default()));
+        let answer =
+            answers::made(Arc::clone(&subscription).expanded(&self.expand, world, &Fresh::default()));
         let mut fields = described::subscription(&subscription, &old.metadata);
         let has_other_terms = self.terms.describe_change(old, &subscription, &mut fields);
-        let has_other_papers = old.metadata != subscription.metadata || old.description != subscription.description;
+        let has_other_papers =
+            old.metadata != subscription.metadata || old.description != subscription.description;
         let relabelled = relabelled(old, &subscription);
         let change = if old.items != subscription.items {
             Some(Change::Upgraded(subscription, Arc::new(fields)))

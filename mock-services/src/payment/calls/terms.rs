@@ -1,5 +1,6 @@
-//! What a subscription is agreed on beside its items: trial, schedule, discounts, and whatever else changes what a customer owes or gets. What is
-//! not as usual is described with every effect that brings it about; what nobody asked for must not go unseen.
+//! What a subscription is agreed on beside its items: trial, schedule, discounts, and whatever else changes
+//! what a customer owes or gets. What is not as usual is described with every effect that brings it about;
+//! what nobody asked for must not go unseen.
 
 use super::items::Asked as AskedItem;
 use crate::payment::objects::Subscription;
@@ -28,8 +29,13 @@ const LASTING: [&str; 14] = [
     "trial_settings",
 ];
 /// Parameters that matter for the one request alone.
-const ONCE: [&str; 5] =
-    ["add_invoice_items", "backdate_start_date", "billing_cycle_anchor", "proration_behavior", "proration_date"];
+const ONCE: [&str; 5] = [
+    "add_invoice_items",
+    "backdate_start_date",
+    "billing_cycle_anchor",
+    "proration_behavior",
+    "proration_date",
+];
 /// What can be asked for and is so anyway.
 const USUAL: [(&str, &str); 5] = [
     ("automatic_tax", "[enabled]=false"),
@@ -69,7 +75,8 @@ impl Asked {
 
     /// What holds afterwards.
     pub(crate) fn over(&self, old: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
-        let kept = old.iter().filter(|(name, _)| !self.lasting.iter().any(|(asked, _)| asked == name)).cloned();
+        let kept =
+            old.iter().filter(|(name, _)| !self.lasting.iter().any(|(asked, _)| asked == name)).cloned();
         let mut terms: Vec<_> = kept.collect();
         terms.extend(self.lasting.iter().filter_map(|(name, value)| Some((*name, value.clone()?))));
         terms.sort_unstable();
@@ -86,7 +93,12 @@ impl Asked {
     }
 
     /// Adds what is agreed on now and was not before; says whether there is anything.
-    pub(crate) fn describe_change(&self, old: &Subscription, new: &Subscription, fields: &mut Fields) -> bool {
+    pub(crate) fn describe_change(
+        &self,
+        old: &Subscription,
+        new: &Subscription,
+        fields: &mut Fields,
+    ) -> bool {
         let before = fields.len();
         let (was, is) = (agreed(old), agreed(new));
         for (name, value) in &is {
@@ -97,11 +109,14 @@ impl Asked {
         for (name, _) in was.iter().filter(|(name, _)| !is.iter().any(|(have, _)| have == name)) {
             fields.set(*name, usual(name));
         }
-        let method = |subscription: &Subscription| subscription.default_payment_method.as_ref().map(|method| method.id.clone());
+        let method = |subscription: &Subscription| {
+            subscription.default_payment_method.as_ref().map(|method| method.id.clone())
+        };
         if method(old) != method(new) {
             fields.set("default_payment_method", method(new).unwrap_or_else(|| NONE.to_owned()));
         }
-        // How a change is settled matters only where there is one; an invoice or a new cycle is a change by itself.
+        // How a change is settled matters only where there is one; an invoice or a new cycle is a change by
+        // itself.
         let is_change = fields.len() > before || old.items != new.items;
         self.describe_once(fields, |name, _| is_change || !name.starts_with("proration"));
         fields.len() > before
@@ -167,9 +182,12 @@ mod tests {
 
     #[test]
     fn what_is_so_anyway_is_not_agreed_on() {
-        let usual = asked("automatic_tax[enabled]=false&proration_behavior=create_prorations&pause_collection=&discounts=");
+        let usual = asked(
+            "automatic_tax[enabled]=false&proration_behavior=create_prorations&pause_collection=&discounts=",
+        );
         assert!(usual.over(&[]).is_empty() && usual.once.is_empty());
-        let other = asked("automatic_tax[enabled]=true&discounts[0][coupon]=HALF&items[0][discounts][0][coupon]=X");
+        let other =
+            asked("automatic_tax[enabled]=true&discounts[0][coupon]=HALF&items[0][discounts][0][coupon]=X");
         assert_eq!(
             other.over(&[]),
             [("automatic_tax", "[enabled]=true".to_owned()), ("discounts", "[0][coupon]=HALF".to_owned())]

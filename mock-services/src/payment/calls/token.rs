@@ -25,8 +25,11 @@ impl Create {
         params.check_done(&[allowed::TOKEN, allowed::COMMON], allowed::TOKEN_LACKING, "POST /v1/tokens")?;
         Expand::of_kind(params, "token")?;
         fields.set("type", "card");
-        let nothing =
-            || Box::new(Problem::invalid("You must supply either a card, customer, or bank account to create a token."));
+        let nothing = || {
+            Box::new(Problem::invalid(
+                "You must supply either a card, customer, or bank account to create a token.",
+            ))
+        };
         Ok(Create { card: Instrument::of_card(params)?.ok_or_else(nothing)? })
     }
 }
@@ -35,7 +38,8 @@ impl Call for Create {
     fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
         let card = world.look_up(&self.card)?.card;
         let source = CardSource { id: world.id("card_1", 23), customer: None, card };
-        let token = Arc::new(Token { id: world.id("tok_1", 23), card: source, created: world.now(), used: false });
+        let token =
+            Arc::new(Token { id: world.id("tok_1", 23), card: source, created: world.now(), used: false });
         Ok(Outcome { answer: answers::made(Arc::clone(&token)), changes: vec![Change::TokenSaved(token)] })
     }
 }

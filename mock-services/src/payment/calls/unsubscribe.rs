@@ -39,10 +39,12 @@ impl Unsubscribe {
 
 impl Call for Unsubscribe {
     fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let old = world.state.subscriptions.get(&self.id).ok_or_else(|| not_found("subscription", &self.id))?;
+        let old =
+            world.state.subscriptions.get(&self.id).ok_or_else(|| not_found("subscription", &self.id))?;
         let settled = self.settled.iter().fold(Fields::new(), |fields, name| fields.with(*name, true));
         let change = ended(old, settled, world).ok_or_else(|| not_found("subscription", &self.id))?;
-        let (Change::Unsubscribed(subscription, _) | Change::SubscriptionSaved(subscription)) = &change else {
+        let (Change::Unsubscribed(subscription, _) | Change::SubscriptionSaved(subscription)) = &change
+        else {
             return Err(not_found("subscription", &self.id));
         };
         let answer = answers::made(Arc::clone(subscription).expanded(&self.expand, world, &Fresh::default()));

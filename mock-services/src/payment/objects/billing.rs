@@ -28,7 +28,8 @@ impl Billing {
                 ("phone", "") => &mut billing.phone,
                 ("tax_id", "") => &mut billing.tax_id,
                 ("address", _) => {
-                    let line = rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or_default();
+                    let line =
+                        rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or_default();
                     billing.address.set(line, value);
                     continue;
                 }

@@ -1,5 +1,5 @@
-//! A card in the three shapes in which Stripe shows it: as a source, as the details of a charge, and as a payment method.
-//! Only the card itself is stored; the many keys around it are put there when it is sent.
+//! A card in the three shapes in which Stripe shows it: as a source, as the details of a charge, and as a
+//! payment method. Only the card itself is stored; the many keys around it are put there when it is sent.
 
 use compact_str::CompactString;
 use serde::{Serialize, Serializer};
@@ -56,7 +56,16 @@ impl PaymentMethod {
     /// One that nobody has yet.
     pub(crate) fn new(id: String, card: Card, created: i64) -> Self {
         let (billing, metadata) = (None, Metadata::default());
-        PaymentMethod { id, card, created, customer: None, attached: false, billing, redisplay: "unspecified", metadata }
+        PaymentMethod {
+            id,
+            card,
+            created,
+            customer: None,
+            attached: false,
+            billing,
+            redisplay: "unspecified",
+            metadata,
+        }
     }
 
     /// The same, used for this customer.
@@ -308,7 +317,10 @@ impl Serialize for PaymentMethod {
             id: &self.id,
             object: "payment_method",
             allow_redisplay: self.redisplay,
-            billing_details: self.billing.as_deref().map_or_else(|| Owner::Unsaid(BillingDetails::default()), Owner::Said),
+            billing_details: self
+                .billing
+                .as_deref()
+                .map_or_else(|| Owner::Unsaid(BillingDetails::default()), Owner::Said),
             card,
             created: self.created,
             customer: self.customer.as_ref(),

@@ -1,5 +1,6 @@
-//! The most common answer of all, a plain charge, written from a text with holes instead of member by member. The text is cut once, from what
-//! the usual way makes of a charge with marks in it, so there is nothing here that could differ from it but the holes.
+//! The most common answer of all, a plain charge, written from a text with holes instead of member by member.
+//! The text is cut once, from what the usual way makes of a charge with marks in it, so there is nothing here
+//! that could differ from it but the holes.
 
 use std::sync::OnceLock;
 
@@ -22,7 +23,8 @@ enum Hole {
     ReceiptUrl,
 }
 
-/// Each hole with the text by which it is found. That of the receipt is found by what stands in it anyway: no other text is so long.
+/// Each hole with the text by which it is found. That of the receipt is found by what stands in it anyway: no
+/// other text is so long.
 const MARKS: [(Hole, &str); 8] = [
     (Hole::Id, "\"@id\""),
     (Hole::Amount, "7000000000000001"),
@@ -37,11 +39,12 @@ const MARKS: [(Hole, &str); 8] = [
 /// A text, and the hole behind it.
 type Piece = (Vec<u8>, Option<Hole>);
 
-/// Writes the charge where it is a plain one: paid in full by a customer with the usual card, with nothing to it but metadata.
-/// `false` where it is not, and nothing was written.
+/// Writes the charge where it is a plain one: paid in full by a customer with the usual card, with nothing to
+/// it but metadata. `false` where it is not, and nothing was written.
 pub(crate) fn write_plain(charge: &Charge, out: &mut Vec<u8>) -> bool {
     static PIECES: OnceLock<Vec<Piece>> = OnceLock::new();
-    let (Some(Expandable::Id(customer)), Some(transaction)) = (&charge.customer, &charge.balance_transaction) else {
+    let (Some(Expandable::Id(customer)), Some(transaction)) = (&charge.customer, &charge.balance_transaction)
+    else {
         return false;
     };
     if !is_plain(charge, customer) {
@@ -72,11 +75,16 @@ pub(crate) fn write_plain(charge: &Charge, out: &mut Vec<u8>) -> bool {
 
 fn is_plain(charge: &Charge, customer: &str) -> bool {
     let source = charge.source.as_ref();
-    let paid = charge.captured && charge.amount_captured == charge.amount && charge.amount_refunded == 0 && charge.paid;
+    let paid = charge.captured
+        && charge.amount_captured == charge.amount
+        && charge.amount_refunded == 0
+        && charge.paid;
     let usual_card = charge.payment_method_details.card == Card::VISA
         && charge.payment_method_details.amount == charge.amount
         && source.is_some_and(|source| {
-            source.card == Card::VISA && source.id == charge.payment_method && source.customer.as_deref() == Some(customer)
+            source.card == Card::VISA
+                && source.id == charge.payment_method
+                && source.customer.as_deref() == Some(customer)
         });
     let nothing_else = charge.application_fee_amount.is_none()
         && charge.description.is_none()
@@ -115,7 +123,10 @@ fn cut(plain: &Charge) -> Vec<Piece> {
     let receipt = serde_json::to_string(&plain.receipt_url).unwrap_or_default();
     let marks = [MARKS.as_slice(), &[(Hole::ReceiptUrl, &receipt)]].concat();
     let first = |rest: &str| {
-        marks.iter().filter_map(|(hole, mark)| Some((rest.find(mark)?, *hole, mark.len()))).min_by_key(|found| found.0)
+        marks
+            .iter()
+            .filter_map(|(hole, mark)| Some((rest.find(mark)?, *hole, mark.len())))
+            .min_by_key(|found| found.0)
     };
     while let Some((at, hole, length)) = first(rest) {
         pieces.push((rest.as_bytes()[..at].to_vec(), Some(hole)));
@@ -137,7 +148,7 @@ mod tests {
     fn both(seed: u64, form: &str) -> (Vec<u8>, Vec<u8>) {
         let payment = Payment::default();
         let context = Context { now: jiff::Timestamp::UNIX_EPOCH, ids: Ids::new(seed, "payment", 1, 1, 0) };
-        let call = payment.recognise(&Request::new("POST", "/v1/charges").body(form), &context).unwrap().call;
+        let call = payment.recognize(&Request::new("POST", "/v1/charges").body(form), &context).unwrap().call;
         let mut state = PaymentState::default();
         let Decision::Accept(accepted) = payment.decide(&state, &call, &context) else { panic!("refused") };
         accepted.effects.iter().for_each(|effect| payment.apply(&mut state, effect));
@@ -180,15 +191,21 @@ mod tests {
             ("amount=100&currency=usd&customer=cus_1&capture=false", false),
             ("amount=100&currency=usd&customer=cus_1&source=tok_mastercard", false),
         ] {
-            let call = payment.recognise(&Request::new("POST", "/v1/charges").body(form), &context).unwrap().call;
+            let call =
+                payment.recognize(&Request::new("POST", "/v1/charges").body(form), &context).unwrap().call;
             let mut state = PaymentState::default();
-            let Decision::Accept(accepted) = payment.decide(&state, &call, &context) else { panic!("refused") };
+            let Decision::Accept(accepted) = payment.decide(&state, &call, &context) else {
+                panic!("refused")
+            };
             accepted.effects.iter().for_each(|effect| payment.apply(&mut state, effect));
             let charge = &state.charges.rows()[0];
             assert_eq!(write_plain(charge, &mut Vec::new()), is_plain, "{form}");
             if is_plain {
                 let holes: Vec<Hole> = cut(charge).into_iter().filter_map(|(_, hole)| hole).collect();
-                assert!(MARKS.iter().all(|(hole, _)| holes.contains(hole)) && holes.contains(&Hole::ReceiptUrl), "{holes:?}");
+                assert!(
+                    MARKS.iter().all(|(hole, _)| holes.contains(hole)) && holes.contains(&Hole::ReceiptUrl),
+                    "{holes:?}"
+                );
             }
         }
     }

@@ -128,7 +128,12 @@ struct CardOptions {
 
 impl Default for CardOptions {
     fn default() -> Self {
-        CardOptions { installments: (), mandate_options: (), network: (), request_three_d_secure: "automatic" }
+        CardOptions {
+            installments: (),
+            mandate_options: (),
+            network: (),
+            request_three_d_secure: "automatic",
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Stripe's objects as they are stored and sent: one struct for each, its keys in the order in which Stripe sends them.
+//! Stripe's objects as they are stored and sent: one struct for each, its keys in the order in which Stripe
+//! sends them.
 
 mod balance;
 mod billing;

@@ -26,9 +26,11 @@ struct UseStripeSdk {
 }
 
 impl NextAction {
-    /// Authentication: on a page that leads back to `return_url`, or where none is given by means of Stripe's own script.
+    /// Authentication: on a page that leads back to `return_url`, or where none is given by means of Stripe's
+    /// own script.
     pub(crate) fn authenticate(source: String, client_secret: &str, return_url: Option<&str>) -> Self {
-        let url = format!("https://hooks.stripe.com/redirect/authenticate/{source}?client_secret={client_secret}");
+        let url =
+            format!("https://hooks.stripe.com/redirect/authenticate/{source}?client_secret={client_secret}");
         match return_url {
             Some(return_url) => NextAction {
                 redirect_to_url: Some(RedirectToUrl { return_url: return_url.to_owned(), url }),
@@ -38,7 +40,11 @@ impl NextAction {
             None => NextAction {
                 redirect_to_url: None,
                 r#type: "use_stripe_sdk",
-                use_stripe_sdk: Some(UseStripeSdk { source, stripe_js: url, r#type: "three_d_secure_redirect" }),
+                use_stripe_sdk: Some(UseStripeSdk {
+                    source,
+                    stripe_js: url,
+                    r#type: "three_d_secure_redirect",
+                }),
             },
         }
     }

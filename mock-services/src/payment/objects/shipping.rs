@@ -64,7 +64,8 @@ impl Shipping {
                 ("phone", "") => &mut shipping.phone,
                 ("tracking_number", "") => &mut shipping.tracking_number,
                 ("address", _) => {
-                    let line = rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or_default();
+                    let line =
+                        rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or_default();
                     shipping.address.set(line, value);
                     continue;
                 }
@@ -83,8 +84,8 @@ mod tests {
 
     #[test]
     fn an_address_is_read_at_both_depths() {
-        let request =
-            Request::new("POST", "/").body("shipping[name]=A&shipping[address][city]=Ulm&address[city]=Bonn&address[x]=1");
+        let request = Request::new("POST", "/")
+            .body("shipping[name]=A&shipping[address][city]=Ulm&address[city]=Bonn&address[x]=1");
         let params = Params::read(&request).unwrap();
         assert_eq!(Address::read(&params).unwrap().city.as_deref(), Some("Bonn"));
         assert_eq!(Shipping::read(&params).unwrap().address.city.as_deref(), Some("Ulm"));

@@ -266,14 +266,19 @@ impl Subscription {
     fn paused(&self) -> Option<PauseCollection<'_>> {
         let mut asked = self.agreed("pause_collection")?;
         let behavior = asked.clone().find_map(|part| part.strip_prefix("[behavior]=")).unwrap_or("void");
-        let resumes_at = asked.find_map(|part| part.strip_prefix("[resumes_at]=")).and_then(|time| time.parse().ok());
+        let resumes_at =
+            asked.find_map(|part| part.strip_prefix("[resumes_at]=")).and_then(|time| time.parse().ok());
         Some(PauseCollection { behavior, resumes_at })
     }
 
     /// The ids of its discounts, one for each that was asked for.
     fn discount_ids(&self) -> Vec<String> {
-        let mut places: Vec<&str> =
-            self.agreed("discounts").into_iter().flatten().filter_map(|part| part.split(']').next()).collect();
+        let mut places: Vec<&str> = self
+            .agreed("discounts")
+            .into_iter()
+            .flatten()
+            .filter_map(|part| part.split(']').next())
+            .collect();
         places.dedup();
         let owner = self.id.trim_start_matches("sub_");
         places.iter().map(|place| format!("di_{owner}{}", place.trim_start_matches('['))).collect()
@@ -299,7 +304,11 @@ impl Subscription {
             cancel_at: self.cancel_at.or_else(|| self.cancel_at_period_end.then(|| self.period_end())),
             cancel_at_period_end: self.cancel_at_period_end,
             canceled_at: self.canceled_at,
-            cancellation_details: CancellationDetails { comment: (), feedback: (), reason: self.cancellation_reason },
+            cancellation_details: CancellationDetails {
+                comment: (),
+                feedback: (),
+                reason: self.cancellation_reason,
+            },
             collection_method: self.collection_method,
             created: self.created,
             currency: self.currency,
@@ -334,7 +343,9 @@ impl Subscription {
             test_clock: (),
             transfer_data: (),
             trial_end: self.trial_end,
-            trial_settings: TrialSettings { end_behavior: EndBehavior { missing_payment_method: "create_invoice" } },
+            trial_settings: TrialSettings {
+                end_behavior: EndBehavior { missing_payment_method: "create_invoice" },
+            },
             trial_start: self.trial_end.map(|_| self.period_start),
         }
     }

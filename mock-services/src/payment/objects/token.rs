@@ -44,7 +44,16 @@ impl Serialize for Token {
             used: bool,
         }
         let Token { id, card, created, used } = self;
-        Shown { id, object: "token", card, client_ip: (), created: *created, livemode: false, r#type: "card", used: *used }
-            .serialize(serializer)
+        Shown {
+            id,
+            object: "token",
+            card,
+            client_ip: (),
+            created: *created,
+            livemode: false,
+            r#type: "card",
+            used: *used,
+        }
+        .serialize(serializer)
     }
 }

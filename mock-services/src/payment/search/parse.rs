@@ -1,4 +1,5 @@
-//! The query language: `status:'succeeded' AND -metadata['order']:'o1'`. Parsing knows the fields of an object, no object.
+//! The query language: `status:'succeeded' AND -metadata['order']:'o1'`. Parsing knows the fields of an
+//! object, no object.
 
 use super::fields::{Kind, Searchable};
 use super::{Clause, Field, Query, Test};
@@ -112,7 +113,8 @@ impl<'a> Rest<'a> {
     /// Takes a connector, if there is one: `true` for OR, `false` for AND and for none.
     fn connector(&mut self) -> bool {
         for (word, any) in [("and", false), ("or", true)] {
-            let split = self.0.split_once(char::is_whitespace).filter(|(first, _)| first.eq_ignore_ascii_case(word));
+            let split =
+                self.0.split_once(char::is_whitespace).filter(|(first, _)| first.eq_ignore_ascii_case(word));
             if let Some((_, rest)) = split {
                 self.0 = rest.trim_start();
                 return any;
@@ -122,7 +124,10 @@ impl<'a> Rest<'a> {
     }
 
     fn word(&mut self) -> &'a str {
-        let end = self.0.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '.')).unwrap_or(self.0.len());
+        let end = self
+            .0
+            .find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '.'))
+            .unwrap_or(self.0.len());
         let (word, rest) = self.0.split_at(end);
         self.0 = rest;
         word
@@ -204,8 +209,12 @@ mod tests {
         assert!(found("email:'ann@example.com'") && found("email:\"ANN@example.COM\""));
         assert!(!found("email:'ann'"));
         assert!(found("email~'example'") && !found("email~'nobody'"));
-        assert!(found("created>99") && !found("created>100") && found("created>=100") && found("created<101"));
-        assert!(found("created<=100") && !found("created<100") && found("created:100") && found("created:'100'"));
+        assert!(
+            found("created>99") && !found("created>100") && found("created>=100") && found("created<101")
+        );
+        assert!(
+            found("created<=100") && !found("created<100") && found("created:100") && found("created:'100'")
+        );
         assert!(found(r#"name:'it\'s "Ann"'"#) && found(r#"name:"it's \"Ann\"""#));
         assert!(!found("created>9223372036854775807") && !found("created<-9223372036854775808"));
     }
@@ -221,7 +230,9 @@ mod tests {
     #[test]
     fn metadata_is_found_by_name_and_by_absence() {
         assert!(!found("metadata['order']:'o1'") && found("-metadata['order']:'o1'"));
-        assert!(found("metadata[\"order\"]:null") && !found("-metadata['order']:null") && !found("email:null"));
+        assert!(
+            found("metadata[\"order\"]:null") && !found("-metadata['order']:null") && !found("email:null")
+        );
     }
 
     #[test]

@@ -20,7 +20,8 @@ fn cards_that_decline_at_stripe_move_no_money() {
         assert_eq!(reply.body["error"]["decline_code"], decline_code, "{source}");
         assert!(reply.begun, "a key keeps a decline");
     }
-    let intent = format!("{PAY}&confirm=true&payment_method=pm_card_visa_chargeDeclinedVelocityLimitExceeded");
+    let intent =
+        format!("{PAY}&confirm=true&payment_method=pm_card_visa_chargeDeclinedVelocityLimitExceeded");
     desk.post("/v1/payment_intents", &intent).refused(402, Some("card_declined"));
 }
 
@@ -33,11 +34,15 @@ fn what_no_card_can_have_written_on_it_is_refused() {
         ("[exp_month]=13", "invalid_expiry_month", "exp_month"),
         ("[cvc]=99", "invalid_cvc", "cvc"),
     ] {
-        for (path, card) in
-            [("/v1/charges", "source"), ("/v1/charges", "card"), ("/v1/payment_intents", "payment_method_data[card]")]
-        {
-            let confirm = if path == "/v1/charges" { "" } else { "&confirm=true&payment_method_data[type]=card" };
-            let reply = desk.post(path, &format!("{PAY}{confirm}&{card}[number]=4242424242424242&{card}{written}"));
+        for (path, card) in [
+            ("/v1/charges", "source"),
+            ("/v1/charges", "card"),
+            ("/v1/payment_intents", "payment_method_data[card]"),
+        ] {
+            let confirm =
+                if path == "/v1/charges" { "" } else { "&confirm=true&payment_method_data[type]=card" };
+            let reply =
+                desk.post(path, &format!("{PAY}{confirm}&{card}[number]=4242424242424242&{card}{written}"));
             match code {
                 "ok" => assert_eq!(reply.ok().effects.len(), 1),
                 code => {
@@ -56,7 +61,8 @@ fn a_misspelt_card_is_no_card() {
     let token = desk.post("/v1/charges", &format!("{PAY}&source=tok_nonsense"));
     token.refused(400, Some("resource_missing"));
     assert_eq!(token.body["error"]["message"], "No such token: 'tok_nonsense'");
-    let method = desk.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method=pm_card_nonsense"));
+    let method =
+        desk.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method=pm_card_nonsense"));
     method.refused(400, Some("resource_missing"));
     let message = method.body["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("No such PaymentMethod: 'pm_card_nonsense'; "), "{message}");
@@ -66,13 +72,27 @@ fn a_misspelt_card_is_no_card() {
 #[test]
 fn cards_that_stripe_lists_and_ids_that_it_made_pay() {
     let mut desk = Desk::new();
-    for source in
-        ["tok_visa", "tok_mastercard", "tok_amex", "tok_visa_debit", "tok_de", "tok_createDispute", "tok_1Nx", "card_1Nx"]
-    {
-        assert_eq!(desk.post("/v1/charges", &format!("{PAY}&source={source}")).ok().effects.len(), 1, "{source}");
+    for source in [
+        "tok_visa",
+        "tok_mastercard",
+        "tok_amex",
+        "tok_visa_debit",
+        "tok_de",
+        "tok_createDispute",
+        "tok_1Nx",
+        "card_1Nx",
+    ] {
+        assert_eq!(
+            desk.post("/v1/charges", &format!("{PAY}&source={source}")).ok().effects.len(),
+            1,
+            "{source}"
+        );
     }
-    for method in ["pm_card_visa", "pm_card_discover", "pm_card_jcb", "pm_card_threeDSecureOptional", "pm_1Nx"] {
-        let reply = desk.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method={method}")).ok();
+    for method in
+        ["pm_card_visa", "pm_card_discover", "pm_card_jcb", "pm_card_threeDSecureOptional", "pm_1Nx"]
+    {
+        let reply =
+            desk.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method={method}")).ok();
         assert_eq!((&reply.body["status"], reply.effects.len()), (&"succeeded".into(), 1), "{method}");
     }
 }
@@ -82,8 +102,10 @@ fn an_id_goes_on_to_stand_for_the_card_that_it_was_given_for() {
     let mut desk = Desk::new();
     let customer = desk.post("/v1/customers", "source=tok_chargeCustomerFail").ok();
     let card = customer.body["default_source"].as_str().unwrap();
-    desk.post("/v1/charges", &format!("{PAY}&customer={}&source={card}", customer.id())).refused(402, Some("card_declined"));
-    let intent = desk.post("/v1/payment_intents", &format!("{PAY}&payment_method=pm_card_chargeDeclined")).ok();
+    desk.post("/v1/charges", &format!("{PAY}&customer={}&source={card}", customer.id()))
+        .refused(402, Some("card_declined"));
+    let intent =
+        desk.post("/v1/payment_intents", &format!("{PAY}&payment_method=pm_card_chargeDeclined")).ok();
     let method = intent.body["payment_method"].as_str().unwrap();
     let again = desk.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method={method}"));
     again.refused(402, Some("card_declined"));
@@ -135,7 +157,10 @@ fn an_owner_who_is_not_there_cannot_be_asked() {
         reply.refused(402, Some("authentication_required"));
         assert_eq!(reply.body["error"]["payment_intent"]["status"], "requires_payment_method");
     }
-    let waiting = desk.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method=pm_card_authenticationRequired"));
+    let waiting = desk.post(
+        "/v1/payment_intents",
+        &format!("{PAY}&confirm=true&payment_method=pm_card_authenticationRequired"),
+    );
     let path = format!("/v1/payment_intents/{}/cancel", waiting.ok().id());
     let given_up = desk.post(&path, "").ok();
     assert_eq!((&given_up.body["status"], &given_up.body["next_action"]), (&"canceled".into(), &Value::Null));

@@ -21,8 +21,14 @@ fn a_charge_moves_money_and_says_for_what() {
         .with("order", "ord_1001")
         .with("metadata.order", "ord_1001");
     assert_eq!(*fields, expected);
-    assert!(reply.fields.meet(&Fields::new().with("amount", 4999).with("order", "ord_1001").with("customer", "cus_42")));
-    for (key, value) in [("object", "charge"), ("status", "succeeded"), ("currency", "usd"), ("customer", "cus_42")] {
+    assert!(
+        reply
+            .fields
+            .meet(&Fields::new().with("amount", 4999).with("order", "ord_1001").with("customer", "cus_42"))
+    );
+    for (key, value) in
+        [("object", "charge"), ("status", "succeeded"), ("currency", "usd"), ("customer", "cus_42")]
+    {
         assert_eq!(reply.body[key], value);
     }
     assert_eq!((&reply.body["paid"], &reply.body["captured"]), (&true.into(), &true.into()));
@@ -36,8 +42,10 @@ fn the_answer_is_indented_and_begins_with_the_id() {
     let payment = Payment::default();
     let request = Request::new("POST", "/v1/charges").body(CHARGE);
     let context = Context { now: jiff::Timestamp::UNIX_EPOCH, ids: Ids::new(1, "payment", 1, 1, 0) };
-    let call = payment.recognise(&request, &context).unwrap().call;
-    let Decision::Accept(accepted) = payment.decide(&PaymentState::default(), &call, &context) else { panic!("refused") };
+    let call = payment.recognize(&request, &context).unwrap().call;
+    let Decision::Accept(accepted) = payment.decide(&PaymentState::default(), &call, &context) else {
+        panic!("refused")
+    };
     let answer = accepted.answer.written();
     let body = String::from_utf8(answer.body).unwrap();
     assert!(body.starts_with("{\n  \"id\": \"ch_3") && body.ends_with("\n}"), "{body}");
@@ -82,7 +90,8 @@ fn a_declined_card_moves_no_money() {
 
 #[test]
 fn a_declining_customer_is_declined_with_any_card() {
-    let options = PaymentOptions { declining_customers: vec!["cus_poor".to_owned()], ..PaymentOptions::default() };
+    let options =
+        PaymentOptions { declining_customers: vec!["cus_poor".to_owned()], ..PaymentOptions::default() };
     let mut desk = Desk::with(options);
     desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_poor").refused(402, Some("card_declined"));
     desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_rich").ok();
@@ -94,7 +103,10 @@ fn card_numbers_and_tokens_are_in_no_field_and_no_answer() {
     for source in ["source[number]=4242424242424242&source[cvc]=987", "source=tok_visa"] {
         let reply = desk.post("/v1/charges", &format!("amount=500&currency=usd&{source}")).ok();
         let seen = format!("{:?}{:?}{}", reply.fields, reply.effects, reply.body);
-        assert!(!seen.contains("4242424242424242") && !seen.contains("987\"") && !seen.contains("tok_visa"), "{seen}");
+        assert!(
+            !seen.contains("4242424242424242") && !seen.contains("987\"") && !seen.contains("tok_visa"),
+            "{seen}"
+        );
     }
 }
 
@@ -110,7 +122,9 @@ fn a_held_charge_moves_money_when_it_is_captured_and_only_once() {
     assert_eq!(captured.operation.as_deref(), Some("payment.capture"));
     let (name, fields) = captured.effect();
     assert_eq!(name, "payment.charge");
-    assert!(fields.meet(&Fields::new().with("amount", 4000).with("order", "ord_1001").with("charge", held.id())));
+    assert!(
+        fields.meet(&Fields::new().with("amount", 4000).with("order", "ord_1001").with("charge", held.id()))
+    );
     assert_eq!(captured.body["amount_captured"], 4000);
     assert_eq!(captured.body["amount_refunded"], 999);
     desk.post(&path, "").refused(400, Some("charge_already_captured"));
@@ -119,15 +133,20 @@ fn a_held_charge_moves_money_when_it_is_captured_and_only_once() {
 #[test]
 fn a_note_on_a_charge_is_no_effect_and_another_label_is() {
     let mut desk = Desk::new();
-    let id = desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_42&description=d&metadata[order]=ord_1").ok().id();
+    let id = desk
+        .post("/v1/charges", "amount=500&currency=usd&customer=cus_42&description=d&metadata[order]=ord_1")
+        .ok()
+        .id();
     let path = format!("/v1/charges/{id}");
     let noted = desk.post(&path, "metadata[note]=x").ok();
     assert_eq!((noted.operation.as_deref(), noted.effects.len()), (Some("payment.relabel"), 0));
     let relabelled = desk.post(&path, "metadata[order]=ord_2&description=").ok();
     let (name, fields) = relabelled.effect();
     assert_eq!((name, relabelled.operation.as_deref()), ("payment.relabel", Some("payment.relabel")));
-    let expected = Fields::new().with("object", "charge").with("charge", id.as_str()).with("customer", "cus_42");
-    let expected = expected.with("order", "ord_1").with("own_metadata.order", "ord_2").with("description", "none");
+    let expected =
+        Fields::new().with("object", "charge").with("charge", id.as_str()).with("customer", "cus_42");
+    let expected =
+        expected.with("order", "ord_1").with("own_metadata.order", "ord_2").with("description", "none");
     assert!(fields.meet(&expected), "{fields:?}");
     assert_eq!(desk.post(&path, "customer=cus_7").ok().effect().1.get("new_customer"), Some(&"cus_7".into()));
     assert_eq!(desk.post(&path, "receipt_email=a@x.example").ok().effect().0, "payment.relabel");
@@ -138,15 +157,21 @@ fn a_note_on_a_charge_is_no_effect_and_another_label_is() {
 #[test]
 fn the_labels_of_an_intent_count_once_money_is_taken_or_held() {
     let mut desk = Desk::new();
-    let intent = desk.post("/v1/payment_intents", "amount=500&currency=usd&customer=cus_42&metadata[order]=ord_1").ok().id();
+    let intent = desk
+        .post("/v1/payment_intents", "amount=500&currency=usd&customer=cus_42&metadata[order]=ord_1")
+        .ok()
+        .id();
     let path = format!("/v1/payment_intents/{intent}");
     let early = desk.post(&path, "metadata[order]=ord_2").ok();
     assert_eq!((early.operation.as_deref(), early.effects.len()), (Some("payment.intent"), 0));
     desk.post(&format!("{path}/confirm"), "").ok();
     let late = desk.post(&path, "metadata[order]=ord_3").ok();
     assert_eq!((late.operation.as_deref(), late.effect().0), (Some("payment.relabel"), "payment.relabel"));
-    assert!(late.effect().1.meet(&Fields::new().with("payment_intent", intent.as_str()).with("order", "ord_2")));
-    let held = "amount=500&currency=usd&customer=cus_42&confirm=true&capture_method=manual&metadata[order]=ord_1";
+    assert!(
+        late.effect().1.meet(&Fields::new().with("payment_intent", intent.as_str()).with("order", "ord_2"))
+    );
+    let held =
+        "amount=500&currency=usd&customer=cus_42&confirm=true&capture_method=manual&metadata[order]=ord_1";
     let held = desk.post("/v1/payment_intents", held).ok().id();
     let captured = desk.post(&format!("/v1/payment_intents/{held}/capture"), "metadata[order]=ord_2").ok();
     let names: Vec<&str> = captured.effects.iter().map(|facts| &*facts.effect).collect();
@@ -173,15 +198,29 @@ fn money_that_is_held_is_left_behind_until_it_is_taken_or_let_go() {
 #[test]
 fn where_the_money_goes_is_part_of_a_charge() {
     let mut desk = Desk::new();
-    let reply = desk.post("/v1/charges", &format!("{CHARGE}&on_behalf_of=acct_1&application_fee_amount=7")).ok();
-    assert!(reply.effect().1.meet(&Fields::new().with("on_behalf_of", "acct_1").with("application_fee_amount", 7)));
+    let reply =
+        desk.post("/v1/charges", &format!("{CHARGE}&on_behalf_of=acct_1&application_fee_amount=7")).ok();
+    assert!(
+        reply
+            .effect()
+            .1
+            .meet(&Fields::new().with("on_behalf_of", "acct_1").with("application_fee_amount", 7))
+    );
     let destination = Fields::new().with("transfer_destination", "acct_2");
     for more in ["destination=acct_2", "destination[account]=acct_2", "transfer_data[destination]=acct_2"] {
-        assert!(desk.post("/v1/charges", &format!("{CHARGE}&{more}")).ok().effect().1.meet(&destination), "{more}");
+        assert!(
+            desk.post("/v1/charges", &format!("{CHARGE}&{more}")).ok().effect().1.meet(&destination),
+            "{more}"
+        );
     }
-    let held =
-        desk.post("/v1/payment_intents", "amount=500&currency=usd&customer=cus_42&confirm=true&capture_method=manual").id();
-    let captured = desk.post(&format!("/v1/payment_intents/{held}/capture"), "transfer_data[destination]=acct_2").ok();
+    let held = desk
+        .post(
+            "/v1/payment_intents",
+            "amount=500&currency=usd&customer=cus_42&confirm=true&capture_method=manual",
+        )
+        .id();
+    let captured =
+        desk.post(&format!("/v1/payment_intents/{held}/capture"), "transfer_data[destination]=acct_2").ok();
     assert!(captured.effects[0].fields.meet(&destination));
 }
 

@@ -6,23 +6,36 @@ use crate::payment::Customers;
 #[test]
 fn a_customer_is_made_and_filled_in_without_an_effect_but_its_deletion_is_one() {
     let mut desk = Desk::new();
-    let made = desk.post("/v1/customers", "email=ann@example.com&name=Ann&metadata[k]=v&source=tok_mastercard").ok();
+    let made =
+        desk.post("/v1/customers", "email=ann@example.com&name=Ann&metadata[k]=v&source=tok_mastercard").ok();
     assert_eq!((made.operation.as_deref(), made.effects.len()), (Some("payment.customer"), 0));
     let path = format!("/v1/customers/{}", made.id());
     let changed = desk.post(&path, "name=&phone=1&address[city]=Ulm&source=tok_visa").ok();
     assert!(changed.effects.is_empty());
     let credited = desk.post(&path, "balance=-500").ok();
-    assert_eq!((credited.effect().0, credited.effect().1.get("balance")), ("payment.customer", Some(&(-500).into())));
+    assert_eq!(
+        (credited.effect().0, credited.effect().1.get("balance")),
+        ("payment.customer", Some(&(-500).into()))
+    );
     desk.post(&path, "source=tok_mastercard").ok();
     assert_eq!((&changed.body["name"], &changed.body["address"]["city"]), (&Value::Null, &"Ulm".into()));
     assert_eq!(desk.get(&path).ok().body["email"], "ann@example.com");
-    assert_eq!(desk.get("/v1/customers?email=ann@example.com").ok().body["data"].as_array().unwrap().len(), 1);
-    assert_eq!(desk.get("/v1/customers?email=bob@example.com").ok().body["data"].as_array().unwrap().len(), 0);
+    assert_eq!(
+        desk.get("/v1/customers?email=ann@example.com").ok().body["data"].as_array().unwrap().len(),
+        1
+    );
+    assert_eq!(
+        desk.get("/v1/customers?email=bob@example.com").ok().body["data"].as_array().unwrap().len(),
+        0
+    );
     let charge = desk.post("/v1/charges", &format!("amount=500&currency=usd&customer={}", made.id())).ok();
     assert_eq!(charge.body["source"]["brand"], "MasterCard");
     desk.post("/v1/subscriptions", &format!("customer={}&items[0][price]=price_1", made.id())).ok();
     let deleted = desk.delete(&path).ok();
-    assert_eq!((&deleted.body["deleted"], deleted.operation.as_deref()), (&true.into(), Some("payment.delete-customer")));
+    assert_eq!(
+        (&deleted.body["deleted"], deleted.operation.as_deref()),
+        (&true.into(), Some("payment.delete-customer"))
+    );
     let names: Vec<&str> = deleted.effects.iter().map(|facts| &*facts.effect).collect();
     assert_eq!(names, ["payment.delete-customer", "payment.unsubscribe"], "its subscriptions end with it");
     assert_eq!(desk.get(&path).ok().body["deleted"], true);
@@ -39,7 +52,8 @@ fn a_customer_without_a_card_cannot_be_charged() {
     desk.post("/v1/charges", &format!("amount=500&currency=usd&customer={id}")).refused(402, Some("missing"));
     desk.post("/v1/customers", "source=tok_chargeDeclined").refused(402, Some("card_declined"));
     let fails_later = desk.post("/v1/customers", "source=tok_chargeCustomerFail").ok().id();
-    desk.post("/v1/charges", &format!("amount=500&currency=usd&customer={fails_later}")).refused(402, Some("card_declined"));
+    desk.post("/v1/charges", &format!("amount=500&currency=usd&customer={fails_later}"))
+        .refused(402, Some("card_declined"));
 }
 
 #[test]
@@ -47,12 +61,18 @@ fn given_customers_exist_and_keep_what_is_changed() {
     let mut desk = Desk::new();
     assert_eq!(desk.get("/v1/customers/cus_42").ok().body["id"], "cus_42");
     assert!(desk.post("/v1/customers/cus_42", "metadata[tier]=gold&description=vip").ok().effects.is_empty());
-    let changed = desk.post("/v1/customers/cus_42", "email=eve@example.com&source=tok_mastercard&balance=-1000").ok();
+    let changed =
+        desk.post("/v1/customers/cus_42", "email=eve@example.com&source=tok_mastercard&balance=-1000").ok();
     let (name, fields) = changed.effect();
     assert_eq!(name, "payment.customer");
-    assert!(fields.meet(&Fields::new().with("customer", "cus_42").with("email", "eve@example.com").with("balance", -1000)));
+    assert!(fields.meet(
+        &Fields::new().with("customer", "cus_42").with("email", "eve@example.com").with("balance", -1000)
+    ));
     assert!(fields.get("default_source").is_some(), "{fields:?}");
-    assert!(desk.post("/v1/customers/cus_42", "email=eve@example.com").ok().effects.is_empty(), "it is so already");
+    assert!(
+        desk.post("/v1/customers/cus_42", "email=eve@example.com").ok().effects.is_empty(),
+        "it is so already"
+    );
     desk.post("/v1/customers/cus_42", "default_source=card_none").refused(400, Some("resource_missing"));
     assert_eq!(desk.get("/v1/customers/cus_42").ok().body["metadata"]["tier"], "gold");
     desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_42").ok();
@@ -67,7 +87,8 @@ fn where_customers_are_listed_no_other_exists() {
     desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_a").ok();
     desk.post("/v1/customers/cus_a", "name=Ann").ok();
     let listed = desk.get("/v1/customers").ok();
-    let ids: Vec<_> = listed.body["data"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+    let ids: Vec<_> =
+        listed.body["data"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["cus_a", "cus_b"]);
     assert_eq!(desk.get("/v1/customers/search?query=name:'ann'").ok().body["data"][0]["id"], "cus_a");
 }

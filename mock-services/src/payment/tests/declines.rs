@@ -1,9 +1,9 @@
-//! What Stripe remembers of a payment that was declined: the intent, which can be confirmed again, and the charge that failed.
+//! What Stripe remembers of a payment that was declined: the intent, which can be confirmed again, and the
+//! charge that failed.
 
 use super::*;
 
-const DECLINED: &str =
-    "amount=500&currency=usd&customer=cus_1&metadata[order]=o1&payment_method=pm_card_chargeDeclined&confirm=true";
+const DECLINED: &str = "amount=500&currency=usd&customer=cus_1&metadata[order]=o1&payment_method=pm_card_chargeDeclined&confirm=true";
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
@@ -16,7 +16,10 @@ fn a_declined_intent_is_kept_and_can_be_confirmed_with_another_card() {
     let path = format!("/v1/payment_intents/{}", text(&error["payment_intent"]["id"]));
     let kept = desk.get(&path).ok();
     assert_eq!(kept.body, error["payment_intent"]);
-    assert_eq!((&kept.body["status"], &kept.body["payment_method"]), (&"requires_payment_method".into(), &Value::Null));
+    assert_eq!(
+        (&kept.body["status"], &kept.body["payment_method"]),
+        (&"requires_payment_method".into(), &Value::Null)
+    );
     assert_eq!(kept.body["last_payment_error"]["decline_code"], "generic_decline");
     assert_eq!(kept.body["latest_charge"], error["charge"]);
     let paid = desk.post(&format!("{path}/confirm"), "payment_method=pm_card_visa").ok();
@@ -30,7 +33,8 @@ fn a_decline_of_an_intent_that_was_there_is_seen_by_later_reads() {
     let mut desk = Desk::new();
     let id = desk.post("/v1/payment_intents", "amount=500&currency=usd").id();
     let path = format!("/v1/payment_intents/{id}");
-    desk.post(&format!("{path}/confirm"), "payment_method=pm_card_chargeDeclinedLostCard").refused(402, Some("card_declined"));
+    desk.post(&format!("{path}/confirm"), "payment_method=pm_card_chargeDeclinedLostCard")
+        .refused(402, Some("card_declined"));
     let kept = desk.get(&path).ok();
     assert_eq!(kept.body["last_payment_error"]["decline_code"], "lost_card");
     let again = desk.post(&format!("{path}/confirm"), "");
@@ -38,13 +42,17 @@ fn a_decline_of_an_intent_that_was_there_is_seen_by_later_reads() {
     let same = format!("payment_method={}", text(&kept.body["last_payment_error"]["payment_method"]["id"]));
     desk.post(&format!("{path}/confirm"), &same).refused(402, Some("card_declined"));
     let given_up = desk.post(&format!("{path}/cancel"), "").ok();
-    assert_eq!(desk.get(&format!("/v1/charges/{}", text(&given_up.body["latest_charge"]))).ok().body["amount_refunded"], 0);
+    assert_eq!(
+        desk.get(&format!("/v1/charges/{}", text(&given_up.body["latest_charge"]))).ok().body["amount_refunded"],
+        0
+    );
 }
 
 #[test]
 fn an_intent_that_cannot_be_confirmed_for_want_of_a_card_is_kept() {
     let mut desk = Desk::new();
-    let error = desk.post("/v1/payment_intents", "amount=500&currency=usd&confirm=true").body["error"].clone();
+    let error =
+        desk.post("/v1/payment_intents", "amount=500&currency=usd&confirm=true").body["error"].clone();
     assert_eq!(error["code"], "payment_intent_unexpected_state");
     let path = format!("/v1/payment_intents/{}", text(&error["payment_intent"]["id"]));
     assert_eq!(desk.get(&path).ok().body, error["payment_intent"]);
@@ -66,28 +74,45 @@ fn a_failed_charge_is_found_and_listed_and_no_money_is_in_it() {
     {
         let found = desk.get(&format!("/v1/charges/{id}")).ok();
         assert_eq!(found.body, *listed);
-        assert_eq!((&listed["status"], &listed["paid"], &listed["captured"]), (&"failed".into(), &false.into(), &false.into()));
-        assert_eq!((&listed["failure_code"], &listed["metadata"]["order"]), (&"card_declined".into(), &"o1".into()));
+        assert_eq!(
+            (&listed["status"], &listed["paid"], &listed["captured"]),
+            (&"failed".into(), &false.into(), &false.into())
+        );
+        assert_eq!(
+            (&listed["failure_code"], &listed["metadata"]["order"]),
+            (&"card_declined".into(), &"o1".into())
+        );
         assert_eq!((&listed["outcome"]["reason"], &listed["receipt_url"]), (&reason.into(), &Value::Null));
         desk.post("/v1/refunds", &format!("charge={id}")).refused(400, None);
         desk.post(&format!("/v1/charges/{id}/capture"), "").refused(400, None);
     }
-    assert_eq!(desk.get("/v1/charges/search?query=status:'failed'").ok().body["data"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        desk.get("/v1/charges/search?query=status:'failed'").ok().body["data"].as_array().unwrap().len(),
+        2
+    );
     assert_eq!(desk.get("/v1/balance").ok().body["pending"][0]["amount"], 0);
 }
 
 #[test]
 fn the_card_of_a_failed_charge_goes_on_to_decline() {
     let mut desk = Desk::new();
-    let failed = text(&desk.post("/v1/charges", "amount=500&currency=usd&source=tok_chargeDeclined").body["error"]["charge"]);
+    let failed = text(
+        &desk.post("/v1/charges", "amount=500&currency=usd&source=tok_chargeDeclined").body["error"]["charge"],
+    );
     let card = text(&desk.get(&format!("/v1/charges/{failed}")).ok().body["payment_method"]);
-    desk.post("/v1/charges", &format!("amount=500&currency=usd&source={card}")).refused(402, Some("card_declined"));
+    desk.post("/v1/charges", &format!("amount=500&currency=usd&source={card}"))
+        .refused(402, Some("card_declined"));
 }
 
 #[test]
 fn a_blocked_charge_never_reached_the_bank() {
     let mut desk = Desk::new();
-    let failed = text(&desk.post("/v1/charges", "amount=500&currency=usd&source=tok_radarBlock").body["error"]["charge"]);
+    let failed = text(
+        &desk.post("/v1/charges", "amount=500&currency=usd&source=tok_radarBlock").body["error"]["charge"],
+    );
     let outcome = desk.get(&format!("/v1/charges/{failed}")).ok().body["outcome"].clone();
-    assert_eq!((&outcome["type"], &outcome["network_status"]), (&"blocked".into(), &"not_sent_to_network".into()));
+    assert_eq!(
+        (&outcome["type"], &outcome["network_status"]),
+        (&"blocked".into(), &"not_sent_to_network".into())
+    );
 }

@@ -29,7 +29,8 @@ fn what_cannot_be_expanded_is_refused() {
         assert_eq!(reply.body["error"]["type"], "invalid_request_error");
     }
     let list = desk.get("/v1/charges?expand[]=customer");
-    let message = "This property cannot be expanded (customer). You may want to try expanding 'data.customer' instead.";
+    let message =
+        "This property cannot be expanded (customer). You may want to try expanding 'data.customer' instead.";
     assert_eq!(list.body["error"]["message"], message);
     let charged = desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_1&expand[]=foo");
     charged.refused(400, None);
@@ -50,8 +51,16 @@ fn what_stripe_can_expand_and_is_not_here_is_refused_before_anything_is_done() {
             format!("{charge}&expand[]=balance_transaction.source"),
             "`expand[]=balance_transaction.source` of a charge",
         ),
-        ("/v1/subscriptions", format!("{subscription}&expand[]=latest_invoice"), "`expand[]=latest_invoice` of a subscription"),
-        ("/v1/subscriptions", format!("{subscription}&expand[]=customer.sources"), "`expand[]=customer.sources` of a customer"),
+        (
+            "/v1/subscriptions",
+            format!("{subscription}&expand[]=latest_invoice"),
+            "`expand[]=latest_invoice` of a subscription",
+        ),
+        (
+            "/v1/subscriptions",
+            format!("{subscription}&expand[]=customer.sources"),
+            "`expand[]=customer.sources` of a customer",
+        ),
     ] {
         let reply = desk.post(path, &body);
         reply.refused(400, None);
@@ -64,7 +73,9 @@ fn what_stripe_can_expand_and_is_not_here_is_refused_before_anything_is_done() {
 #[test]
 fn what_is_always_null_here_stays_so_when_it_is_expanded() {
     let mut desk = Desk::new();
-    let reply = desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_1&expand[]=dispute&expand[]=review.charge").ok();
+    let reply = desk
+        .post("/v1/charges", "amount=500&currency=usd&customer=cus_1&expand[]=dispute&expand[]=review.charge")
+        .ok();
     assert_eq!((&reply.body["dispute"], &reply.body["review"]), (&Value::Null, &Value::Null));
     let body = "customer=cus_1&items[0][price]=p&expand[]=pending_setup_intent&expand[]=items.data.price";
     assert_eq!(desk.post("/v1/subscriptions", body).ok().body["items"]["data"][0]["price"]["id"], "p");
@@ -75,10 +86,16 @@ fn a_payment_method_is_expanded_where_an_intent_has_one() {
     let mut desk = Desk::new();
     let intent = desk.post("/v1/payment_intents", &format!("{PAID}&expand[]=payment_method.customer")).ok();
     let method = &intent.body["payment_method"];
-    assert_eq!((&method["object"], &method["card"]["brand"]), (&"payment_method".into(), &"mastercard".into()));
+    assert_eq!(
+        (&method["object"], &method["card"]["brand"]),
+        (&"payment_method".into(), &"mastercard".into())
+    );
     assert_eq!(method["customer"]["object"], "customer");
     let read = desk.get(&format!("/v1/payment_intents/{}?expand[]=payment_method", intent.id())).ok();
-    assert_eq!((&read.body["payment_method"]["id"], &read.body["payment_method"]["customer"]), (&method["id"], &"cus_1".into()));
+    assert_eq!(
+        (&read.body["payment_method"]["id"], &read.body["payment_method"]["customer"]),
+        (&method["id"], &"cus_1".into())
+    );
     let listed = desk.get("/v1/payment_intents?expand[]=data.payment_method").ok();
     assert_eq!(listed.body["data"][0]["payment_method"], read.body["payment_method"]);
     let plain = desk.get(&format!("/v1/payment_intents/{}", intent.id())).ok();
@@ -94,7 +111,10 @@ fn what_is_expanded_can_be_expanded_in_turn() {
     assert_eq!(made.body, read.body, "what a call makes is as at hand as what was there");
     assert_eq!(read.body["latest_charge"]["customer"]["object"], "customer");
     assert_eq!(read.body["latest_charge"]["payment_intent"]["status"], "succeeded");
-    let refunded = format!("payment_intent={}&expand[]=charge.customer&expand[]=payment_intent.latest_charge", made.id());
+    let refunded = format!(
+        "payment_intent={}&expand[]=charge.customer&expand[]=payment_intent.latest_charge",
+        made.id()
+    );
     let refund = desk.post("/v1/refunds", &refunded).ok();
     assert_eq!(refund.body["charge"]["customer"]["id"], "cus_1");
     assert_eq!(refund.body["payment_intent"]["latest_charge"]["refunded"], true);

@@ -20,7 +20,8 @@ fn an_intent_without_confirmation_moves_no_money() {
 #[test]
 fn an_intent_confirmed_at_once_moves_money() {
     let mut desk = Desk::new();
-    let body = format!("{INTENT}&payment_method=pm_card_visa&confirm=true&off_session=true&expand[]=latest_charge");
+    let body =
+        format!("{INTENT}&payment_method=pm_card_visa&confirm=true&off_session=true&expand[]=latest_charge");
     let reply = desk.post("/v1/payment_intents", &body).ok();
     assert_eq!(reply.operation.as_deref(), Some("payment.charge"));
     assert_eq!((&reply.body["status"], &reply.body["amount_received"]), (&"succeeded".into(), &4999.into()));
@@ -58,7 +59,8 @@ fn a_customers_default_card_stands_in_and_nothing_does_without_one() {
     let nothing = desk.post("/v1/payment_intents", "amount=500&currency=usd&confirm=true");
     nothing.refused(400, Some("payment_intent_unexpected_state"));
     let customer = desk.post("/v1/customers", "name=Ann").id();
-    let poor = desk.post("/v1/payment_intents", &format!("amount=500&currency=usd&confirm=true&customer={customer}"));
+    let poor = desk
+        .post("/v1/payment_intents", &format!("amount=500&currency=usd&confirm=true&customer={customer}"));
     poor.refused(400, Some("payment_intent_unexpected_state"));
 }
 
@@ -76,7 +78,10 @@ fn a_declined_intent_carries_itself_and_can_be_confirmed_with_another_card() {
         reply.refused(402, Some("card_declined"));
         assert!(reply.begun);
         let intent = &reply.body["error"]["payment_intent"];
-        assert_eq!((&intent["id"], &intent["status"]), (&id.as_str().into(), &"requires_payment_method".into()));
+        assert_eq!(
+            (&intent["id"], &intent["status"]),
+            (&id.as_str().into(), &"requires_payment_method".into())
+        );
         assert_eq!(intent["last_payment_error"]["code"], "card_declined");
         assert_eq!(reply.body["error"]["payment_method"]["object"], "payment_method");
     }
@@ -88,7 +93,10 @@ fn a_held_intent_moves_money_when_it_is_captured() {
     let mut desk = Desk::new();
     let held = desk.post("/v1/payment_intents", &format!("{INTENT}&confirm=true&capture_method=manual")).ok();
     assert!(held.effects.is_empty());
-    assert_eq!((&held.body["status"], &held.body["amount_capturable"]), (&"requires_capture".into(), &4999.into()));
+    assert_eq!(
+        (&held.body["status"], &held.body["amount_capturable"]),
+        (&"requires_capture".into(), &4999.into())
+    );
     let path = format!("/v1/payment_intents/{}/capture", held.id());
     desk.post(&path, "amount_to_capture=5000").refused(400, Some("amount_too_large"));
     desk.post(&path, "amount_to_capture=0").refused(400, Some("parameter_invalid_integer"));
@@ -108,7 +116,10 @@ fn an_intent_can_be_changed_and_given_up_as_long_as_it_is_open() {
     let path = format!("/v1/payment_intents/{id}");
     let changed = desk.post(&path, "amount=700&metadata[note]=x&payment_method=pm_card_visa").ok();
     assert!(changed.effects.is_empty());
-    assert_eq!((&changed.body["amount"], &changed.body["status"]), (&700.into(), &"requires_confirmation".into()));
+    assert_eq!(
+        (&changed.body["amount"], &changed.body["status"]),
+        (&700.into(), &"requires_confirmation".into())
+    );
     desk.post(&path, "amount=1").refused(400, Some("amount_too_small"));
     let given_up = desk.post(&format!("{path}/cancel"), "cancellation_reason=duplicate").ok();
     assert_eq!((given_up.operation.as_deref(), given_up.effects.len()), (Some("payment.intent"), 0));
@@ -131,5 +142,7 @@ fn giving_up_a_held_intent_lets_the_money_go() {
 #[test]
 fn what_only_a_confirmation_uses_is_refused_without_one() {
     Desk::new().post("/v1/payment_intents", &format!("{INTENT}&off_session=true")).refused(400, None);
-    Desk::new().post("/v1/payment_intents", &format!("{INTENT}&payment_method_types[]=card")).refused(400, None);
+    Desk::new()
+        .post("/v1/payment_intents", &format!("{INTENT}&payment_method_types[]=card"))
+        .refused(400, None);
 }

@@ -2,14 +2,19 @@
 
 use super::*;
 
-const CARD: &str = "type=card&card[number]=5555555555554444&card[exp_month]=8&card[exp_year]=2030&card[cvc]=314";
+const CARD: &str =
+    "type=card&card[number]=5555555555554444&card[exp_month]=8&card[exp_year]=2030&card[cvc]=314";
 
 #[test]
 fn a_payment_method_is_made_attached_charged_and_detached() {
     let mut desk = Desk::new();
-    let made = desk.post("/v1/payment_methods", &format!("{CARD}&billing_details[name]=Ann&metadata[k]=v")).ok();
+    let made =
+        desk.post("/v1/payment_methods", &format!("{CARD}&billing_details[name]=Ann&metadata[k]=v")).ok();
     assert_eq!((made.operation.as_deref(), made.effects.len()), (Some("payment.method"), 0));
-    assert_eq!((&made.body["card"]["brand"], &made.body["billing_details"]["name"]), (&"mastercard".into(), &"Ann".into()));
+    assert_eq!(
+        (&made.body["card"]["brand"], &made.body["billing_details"]["name"]),
+        (&"mastercard".into(), &"Ann".into())
+    );
     assert_eq!((&made.body["customer"], &made.body["metadata"]["k"]), (&Value::Null, &"v".into()));
     let (id, customer) = (made.id(), desk.post("/v1/customers", "").id());
     assert!(id.starts_with("pm_1"), "{id}");
@@ -17,13 +22,19 @@ fn a_payment_method_is_made_attached_charged_and_detached() {
     let attached = desk.post(&format!("{path}/attach"), &format!("customer={customer}")).ok();
     assert_eq!((&attached.body["customer"], attached.effects.len()), (&customer.as_str().into(), 0));
     assert_eq!(desk.get(&path).ok().body, attached.body);
-    for list in
-        [format!("/v1/payment_methods?customer={customer}&type=card"), format!("/v1/customers/{customer}/payment_methods")]
-    {
+    for list in [
+        format!("/v1/payment_methods?customer={customer}&type=card"),
+        format!("/v1/customers/{customer}/payment_methods"),
+    ] {
         let listed = desk.get(&list).ok();
-        assert_eq!((&listed.body["data"][0]["id"], listed.body["data"].as_array().unwrap().len()), (&id.as_str().into(), 1));
+        assert_eq!(
+            (&listed.body["data"][0]["id"], listed.body["data"].as_array().unwrap().len()),
+            (&id.as_str().into(), 1)
+        );
     }
-    let intent = format!("amount=500&currency=usd&customer={customer}&payment_method={id}&confirm=true&metadata[order]=o1");
+    let intent = format!(
+        "amount=500&currency=usd&customer={customer}&payment_method={id}&confirm=true&metadata[order]=o1"
+    );
     let paid = desk.post("/v1/payment_intents", &format!("{intent}&expand[]=latest_charge")).ok();
     assert_eq!((paid.effect().0, &paid.body["payment_method"]), ("payment.charge", &id.as_str().into()));
     assert_eq!(paid.body["latest_charge"]["payment_method_details"]["card"]["last4"], "4444");
@@ -35,7 +46,10 @@ fn a_payment_method_is_made_attached_charged_and_detached() {
     );
     let detached = desk.post(&format!("{path}/detach"), "").ok();
     assert_eq!((&detached.body["customer"], detached.effects.len()), (&Value::Null, 0));
-    assert_eq!(desk.get(&format!("/v1/customers/{customer}/payment_methods")).ok().body["data"], serde_json::json!([]));
+    assert_eq!(
+        desk.get(&format!("/v1/customers/{customer}/payment_methods")).ok().body["data"],
+        serde_json::json!([])
+    );
     desk.post(&format!("{path}/detach"), "").refused(400, Some("payment_method_unexpected_state"));
 }
 
@@ -43,11 +57,17 @@ fn a_payment_method_is_made_attached_charged_and_detached() {
 fn a_customer_that_was_there_has_the_card_that_it_was_given_and_losing_the_default_is_an_effect() {
     let mut desk = Desk::new();
     let listed = desk.get("/v1/payment_methods?customer=cus_1&type=card").ok();
-    assert_eq!((&listed.body["data"][0]["card"]["last4"], listed.body["data"].as_array().unwrap().len()), (&"4242".into(), 1));
+    assert_eq!(
+        (&listed.body["data"][0]["card"]["last4"], listed.body["data"].as_array().unwrap().len()),
+        (&"4242".into(), 1)
+    );
     let id = desk.post("/v1/payment_methods/pm_card_visa/attach", "customer=cus_1").ok().id();
     desk.post("/v1/customers/cus_1", &format!("invoice_settings[default_payment_method]={id}")).ok();
     let lost = desk.post(&format!("/v1/payment_methods/{id}/detach"), "").ok();
-    assert_eq!((lost.effect().0, lost.effect().1.get("default_payment_method")), ("payment.customer", Some(&"none".into())));
+    assert_eq!(
+        (lost.effect().0, lost.effect().1.get("default_payment_method")),
+        ("payment.customer", Some(&"none".into()))
+    );
 }
 
 #[test]
@@ -74,7 +94,8 @@ fn what_cannot_be_made_or_attached_is_refused() {
     desk.get("/v1/payment_methods/pm_1none").refused(404, Some("resource_missing"));
     desk.post("/v1/payment_methods/pm_1none/attach", "customer=cus_1").refused(404, Some("resource_missing"));
     let declining = desk.post("/v1/payment_methods", "type=card&card[token]=tok_chargeDeclined").id();
-    desk.post(&format!("/v1/payment_methods/{declining}/attach"), "customer=cus_1").refused(402, Some("card_declined"));
+    desk.post(&format!("/v1/payment_methods/{declining}/attach"), "customer=cus_1")
+        .refused(402, Some("card_declined"));
     let intent = format!("amount=500&currency=usd&payment_method={declining}&confirm=true");
     desk.post("/v1/payment_intents", &intent).refused(402, Some("card_declined"));
 }
@@ -82,7 +103,8 @@ fn what_cannot_be_made_or_attached_is_refused() {
 #[test]
 fn a_token_stands_for_its_card_and_pays_once() {
     let mut desk = Desk::new();
-    let token = desk.post("/v1/tokens", "card[number]=5555555555554444&card[exp_month]=8&card[exp_year]=2030").ok();
+    let token =
+        desk.post("/v1/tokens", "card[number]=5555555555554444&card[exp_month]=8&card[exp_year]=2030").ok();
     assert_eq!((&token.body["object"], &token.body["card"]["last4"]), (&"token".into(), &"4444".into()));
     let id = token.id();
     assert_eq!(desk.get(&format!("/v1/tokens/{id}")).ok().body["used"], false);
@@ -100,7 +122,11 @@ fn kinds_of_payment_that_are_not_here_are_lacking_and_not_wrong() {
     let mut desk = Desk::new();
     for (path, body, lacks) in [
         ("/v1/payment_methods", "type=sepa_debit", "the type `sepa_debit` of POST /v1/payment_methods"),
-        ("/v1/payment_methods", "type=card&customer=cus_1", "the parameter `customer` of POST /v1/payment_methods"),
+        (
+            "/v1/payment_methods",
+            "type=card&customer=cus_1",
+            "the parameter `customer` of POST /v1/payment_methods",
+        ),
         ("/v1/tokens", "bank_account[country]=US", "the parameter `bank_account` of POST /v1/tokens"),
     ] {
         let reply = desk.post(path, body);

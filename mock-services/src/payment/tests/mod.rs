@@ -46,11 +46,21 @@ impl Desk {
     }
 
     fn with(options: PaymentOptions) -> Self {
-        Desk { payment: Payment::new(options), state: PaymentState::default(), requests: 0, committed: Vec::new() }
+        Desk {
+            payment: Payment::new(options),
+            state: PaymentState::default(),
+            requests: 0,
+            committed: Vec::new(),
+        }
     }
 
     fn post(&mut self, path: &str, body: &str) -> Reply {
-        self.send(&Request::new("POST", path).header("Content-Type", "application/x-www-form-urlencoded").body(body), true)
+        self.send(
+            &Request::new("POST", path)
+                .header("Content-Type", "application/x-www-form-urlencoded")
+                .body(body),
+            true,
+        )
     }
 
     fn get(&mut self, target: &str) -> Reply {
@@ -72,9 +82,10 @@ impl Desk {
     /// Sends a request and, unless it is to be lost, commits what it decides.
     fn send(&mut self, request: &Request, commit: bool) -> Reply {
         self.requests += 1;
-        let now = jiff::Timestamp::from_second(1_800_000_000 + i64::try_from(self.requests).unwrap()).unwrap();
+        let now =
+            jiff::Timestamp::from_second(1_800_000_000 + i64::try_from(self.requests).unwrap()).unwrap();
         let context = Context { now, ids: Ids::new(7, "payment", 1, self.requests, 0) };
-        let recognised = match self.payment.recognise(request, &context) {
+        let recognised = match self.payment.recognize(request, &context) {
             Ok(recognised) => recognised,
             Err(answer) => return Reply::new(&answer),
         };
@@ -95,9 +106,12 @@ impl Desk {
                 if commit {
                     accepted.effects.iter().for_each(|effect| self.payment.apply(&mut self.state, effect));
                 }
-                let effects = accepted.effects.iter().filter_map(|effect| self.payment.describe(effect)).collect();
+                let effects =
+                    accepted.effects.iter().filter_map(|effect| self.payment.describe(effect)).collect();
                 self.committed.extend(accepted.effects);
-                let operation = accepted.operation.map(|place| self.payment.operations()[place].name.clone().into_owned());
+                let operation = accepted
+                    .operation
+                    .map(|place| self.payment.operations()[place].name.clone().into_owned());
                 Reply { effects, operation, ..Reply::new(&accepted.answer) }
             }
         };
@@ -110,7 +124,14 @@ impl Desk {
 impl Reply {
     fn new(answer: &Answer) -> Self {
         let body = serde_json::from_slice(&answer.clone().written().body).unwrap();
-        Reply { status: answer.status, body, operation: None, fields: Fields::new(), effects: Vec::new(), begun: false }
+        Reply {
+            status: answer.status,
+            body,
+            operation: None,
+            fields: Fields::new(),
+            effects: Vec::new(),
+            begun: false,
+        }
     }
 
     fn ok(self) -> Self {

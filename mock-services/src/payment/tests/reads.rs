@@ -7,19 +7,28 @@ fn ids(reply: &Reply) -> Vec<String> {
 }
 
 fn charge(desk: &mut Desk, customer: &str, order: &str, amount: u32) -> String {
-    desk.post("/v1/charges", &format!("amount={amount}&currency=usd&customer={customer}&metadata[order]={order}")).ok().id()
+    desk.post(
+        "/v1/charges",
+        &format!("amount={amount}&currency=usd&customer={customer}&metadata[order]={order}"),
+    )
+    .ok()
+    .id()
 }
 
 #[test]
 fn a_list_is_newest_first_in_pages() {
     let mut desk = Desk::new();
-    let made: Vec<_> = (1..=12).map(|number| charge(&mut desk, "cus_1", &format!("o{number}"), 100)).collect();
+    let made: Vec<_> =
+        (1..=12).map(|number| charge(&mut desk, "cus_1", &format!("o{number}"), 100)).collect();
     let first = desk.get("/v1/charges").ok();
     assert_eq!((first.operation.as_deref(), &first.body["object"]), (Some("payment.list"), &"list".into()));
     assert_eq!((&first.body["url"], &first.body["has_more"]), (&"/v1/charges".into(), &true.into()));
     assert_eq!(ids(&first), made[2..].iter().rev().cloned().collect::<Vec<_>>());
     let second = desk.get(&format!("/v1/charges?starting_after={}", made[2])).ok();
-    assert_eq!((ids(&second), &second.body["has_more"]), (vec![made[1].clone(), made[0].clone()], &false.into()));
+    assert_eq!(
+        (ids(&second), &second.body["has_more"]),
+        (vec![made[1].clone(), made[0].clone()], &false.into())
+    );
     desk.get("/v1/charges?starting_after=ch_none").refused(400, Some("resource_missing"));
     desk.get("/v1/charges?limit=0").refused(400, Some("parameter_invalid_integer"));
 }
@@ -57,12 +66,18 @@ fn a_search_finds_by_metadata_status_amount_and_customer() {
         let reply = desk.get(&format!("/v1/charges/search?query={encoded}")).ok();
         assert_eq!(reply.operation.as_deref(), Some("payment.search"));
         assert_eq!(ids(&reply).iter().collect::<Vec<_>>(), expected, "{query}");
-        assert_eq!((&reply.body["object"], &reply.body["next_page"]), (&"search_result".into(), &Value::Null));
+        assert_eq!(
+            (&reply.body["object"], &reply.body["next_page"]),
+            (&"search_result".into(), &Value::Null)
+        );
     }
     let page = desk.get("/v1/charges/search?query=amount%3E1&limit=1&expand[]=total_count").ok();
     assert_eq!((ids(&page), &page.body["total_count"]), (vec![two], &2.into()));
     let next = page.body["next_page"].as_str().unwrap();
-    assert_eq!(ids(&desk.get(&format!("/v1/charges/search?query=amount%3E1&limit=1&page={next}")).ok()), [one]);
+    assert_eq!(
+        ids(&desk.get(&format!("/v1/charges/search?query=amount%3E1&limit=1&page={next}")).ok()),
+        [one]
+    );
     desk.get("/v1/charges/search?query=shoe:'1'").refused(400, None);
     desk.get("/v1/charges/search").refused(400, Some("parameter_missing"));
     desk.post("/v1/payment_intents", "amount=300&currency=usd&metadata[order]=o3").ok();
@@ -76,9 +91,14 @@ fn objects_are_found_by_id_and_others_are_not() {
     let mut desk = Desk::new();
     let id = charge(&mut desk, "cus_1", "o1", 100);
     let reply = desk.get(&format!("/v1/charges/{id}?expand[]=customer")).ok();
-    assert_eq!((reply.operation.as_deref(), reply.fields.get("id")), (Some("payment.get"), Some(&id.as_str().into())));
+    assert_eq!(
+        (reply.operation.as_deref(), reply.fields.get("id")),
+        (Some("payment.get"), Some(&id.as_str().into()))
+    );
     assert_eq!(reply.body["customer"]["id"], "cus_1");
-    for (path, param) in [("charges", "id"), ("payment_intents", "intent"), ("refunds", "id"), ("subscriptions", "id")] {
+    for (path, param) in
+        [("charges", "id"), ("payment_intents", "intent"), ("refunds", "id"), ("subscriptions", "id")]
+    {
         let reply = desk.get(&format!("/v1/{path}/none"));
         reply.refused(404, Some("resource_missing"));
         assert_eq!(reply.body["error"]["param"], param);
@@ -92,6 +112,12 @@ fn the_balance_is_what_was_charged_and_not_given_back() {
     desk.post("/v1/refunds", &format!("charge={id}&amount=300")).ok();
     desk.post("/v1/charges", "amount=700&currency=eur&source=tok_visa").ok();
     let reply = desk.get("/v1/balance").ok();
-    assert_eq!((reply.operation.as_deref(), &reply.body["pending"][0]["amount"]), (Some("payment.get"), &700.into()));
-    assert_eq!((&reply.body["pending"][1]["currency"], &reply.body["pending"][1]["amount"]), (&"eur".into(), &700.into()));
+    assert_eq!(
+        (reply.operation.as_deref(), &reply.body["pending"][0]["amount"]),
+        (Some("payment.get"), &700.into())
+    );
+    assert_eq!(
+        (&reply.body["pending"][1]["currency"], &reply.body["pending"][1]["amount"]),
+        (&"eur".into(), &700.into())
+    );
 }

@@ -14,7 +14,8 @@ fn a_full_refund_gives_everything_back_once() {
     let reply = desk.post("/v1/refunds", &body).ok();
     let (name, fields) = reply.effect();
     assert_eq!(name, "payment.refund");
-    let expected = Fields::new().with("charge", charge.as_str()).with("amount", 1000).with("reason", "duplicate");
+    let expected =
+        Fields::new().with("charge", charge.as_str()).with("amount", 1000).with("reason", "duplicate");
     assert!(fields.meet(&expected.with("order", "ord_1").with("customer", "cus_42")), "{fields:?}");
     assert_eq!(reply.body["charge"]["refunded"], true);
     let again = desk.post("/v1/refunds", &body);
@@ -29,13 +30,20 @@ fn parts_are_given_back_until_nothing_is_left() {
     let charge = charged(&mut desk);
     let too_much = desk.post("/v1/refunds", &format!("charge={charge}&amount=1001"));
     too_much.refused(400, None);
-    assert_eq!(too_much.body["error"]["message"], "Refund amount ($10.01) is greater than charge amount ($10.00)");
+    assert_eq!(
+        too_much.body["error"]["message"],
+        "Refund amount ($10.01) is greater than charge amount ($10.00)"
+    );
     assert_eq!(desk.post("/v1/refunds", &format!("charge={charge}&amount=600")).ok().body["amount"], 600);
     let too_much = desk.post("/v1/refunds", &format!("charge={charge}&amount=600"));
-    assert_eq!(too_much.body["error"]["message"], "Refund amount ($6.00) is greater than unrefunded amount on charge ($4.00)");
+    assert_eq!(
+        too_much.body["error"]["message"],
+        "Refund amount ($6.00) is greater than unrefunded amount on charge ($4.00)"
+    );
     assert_eq!(desk.get(&format!("/v1/charges/{charge}")).body["refunded"], false);
     assert_eq!(desk.post("/v1/refunds", &format!("charge={charge}")).ok().body["amount"], 400);
-    desk.post("/v1/refunds", &format!("charge={charge}&amount=1")).refused(400, Some("charge_already_refunded"));
+    desk.post("/v1/refunds", &format!("charge={charge}&amount=1"))
+        .refused(400, Some("charge_already_refunded"));
 }
 
 #[test]
@@ -45,7 +53,10 @@ fn a_refund_is_found_by_the_intent_of_its_charge() {
     let intent = desk.post("/v1/payment_intents", body).id();
     let reply = desk.post("/v1/refunds", &format!("payment_intent={intent}&metadata[order]=other")).ok();
     let (_, fields) = reply.effect();
-    assert!(fields.meet(&Fields::new().with("payment_intent", intent.as_str()).with("order", "ord_1")), "{fields:?}");
+    assert!(
+        fields.meet(&Fields::new().with("payment_intent", intent.as_str()).with("order", "ord_1")),
+        "{fields:?}"
+    );
     let listed = desk.get(&format!("/v1/refunds?payment_intent={intent}")).ok();
     assert_eq!(listed.body["data"][0]["id"], reply.id());
     assert_eq!(desk.get(&format!("/v1/refunds/{}", reply.id())).ok().body["status"], "succeeded");
@@ -60,8 +71,12 @@ fn what_was_never_taken_is_let_go_and_not_given_back() {
     desk.post(&format!("/v1/charges/{held}/capture"), "").refused(400, Some("charge_already_refunded"));
     let intent = desk.post("/v1/payment_intents", "amount=1000&currency=usd&customer=cus_1").id();
     desk.post("/v1/refunds", &format!("payment_intent={intent}")).refused(400, None);
-    let held =
-        desk.post("/v1/payment_intents", "amount=1000&currency=usd&customer=cus_1&confirm=true&capture_method=manual").ok();
+    let held = desk
+        .post(
+            "/v1/payment_intents",
+            "amount=1000&currency=usd&customer=cus_1&confirm=true&capture_method=manual",
+        )
+        .ok();
     let charge = held.body["latest_charge"].as_str().unwrap();
     desk.post("/v1/refunds", &format!("charge={charge}")).refused(400, None);
 }
@@ -84,10 +99,16 @@ fn what_was_refunded_is_told_by_the_charge_and_not_by_the_refund() {
     let body = format!("charge={charge}&metadata[order]=ord_2&metadata[customer]=cus_7&metadata[ticket]=t1");
     let reply = desk.post("/v1/refunds", &body).ok();
     let (_, fields) = reply.effect();
-    let expected = Fields::new().with("order", "ord_1").with("customer", "cus_42").with("metadata.ticket", "t1");
-    assert!(fields.meet(&expected.with("metadata.order", "ord_1").with("own_metadata.order", "ord_2")), "{fields:?}");
+    let expected =
+        Fields::new().with("order", "ord_1").with("customer", "cus_42").with("metadata.ticket", "t1");
+    assert!(
+        fields.meet(&expected.with("metadata.order", "ord_1").with("own_metadata.order", "ord_2")),
+        "{fields:?}"
+    );
     let bare = desk.post("/v1/charges", "amount=1000&currency=usd&source=tok_visa").ok().id();
-    let reply = desk.post("/v1/refunds", &format!("charge={bare}&metadata[order]=ord_2&metadata[customer]=cus_7")).ok();
+    let reply = desk
+        .post("/v1/refunds", &format!("charge={bare}&metadata[order]=ord_2&metadata[customer]=cus_7"))
+        .ok();
     let (_, fields) = reply.effect();
     assert_eq!((fields.get("order"), fields.get("customer")), (Some(&"ord_2".into()), None), "{fields:?}");
 }
@@ -100,8 +121,14 @@ fn a_note_on_a_refund_is_no_effect_and_another_label_is() {
     let noted = desk.post(&format!("/v1/refunds/{refund}"), "metadata[note]=x").ok();
     assert_eq!((noted.operation.as_deref(), noted.effects.len()), (Some("payment.relabel"), 0));
     let changed = desk.post(&format!("/v1/refunds/{refund}"), "metadata[a]=").ok();
-    assert_eq!((changed.effect().0, changed.effect().1.get("own_metadata.a")), ("payment.relabel", Some(&"none".into())));
-    assert_eq!((&changed.body["metadata"], &changed.body["amount"]), (&serde_json::json!({"note": "x"}), &1000.into()));
+    assert_eq!(
+        (changed.effect().0, changed.effect().1.get("own_metadata.a")),
+        ("payment.relabel", Some(&"none".into()))
+    );
+    assert_eq!(
+        (&changed.body["metadata"], &changed.body["amount"]),
+        (&serde_json::json!({"note": "x"}), &1000.into())
+    );
     assert_eq!(desk.get(&format!("/v1/refunds/{refund}")).ok().body, changed.body);
     desk.post(&format!("/v1/refunds/{refund}"), "amount=1").refused(400, Some("parameter_unknown"));
     desk.post("/v1/refunds/re_none", "metadata[note]=x").refused(404, Some("resource_missing"));
@@ -114,16 +141,28 @@ fn the_refunds_of_a_charge_are_made_and_listed_under_it() {
     let path = format!("/v1/charges/{charge}/refunds");
     let reply = desk.post(&path, "amount=300&reason=duplicate&expand[]=charge").ok();
     assert_eq!((reply.operation.as_deref(), reply.effect().0), (Some("payment.refund"), "payment.refund"));
-    assert!(reply.effect().1.meet(&Fields::new().with("charge", charge.as_str()).with("amount", 300).with("order", "ord_1")));
+    assert!(
+        reply
+            .effect()
+            .1
+            .meet(&Fields::new().with("charge", charge.as_str()).with("amount", 300).with("order", "ord_1"))
+    );
     assert!(reply.fields.meet(&Fields::new().with("charge", charge.as_str()).with("amount", 300)));
-    assert_eq!((&reply.body["object"], &reply.body["charge"]["amount_refunded"]), (&"refund".into(), &300.into()));
+    assert_eq!(
+        (&reply.body["object"], &reply.body["charge"]["amount_refunded"]),
+        (&"refund".into(), &300.into())
+    );
     desk.post("/v1/refunds", &format!("charge={other}")).ok();
     let rest = desk.post(&path, "").ok();
     assert_eq!(rest.body["amount"], 700);
     desk.post(&path, "").refused(400, Some("charge_already_refunded"));
     let listed = desk.get(&format!("{path}?expand[]=data.charge")).ok();
-    assert_eq!((listed.operation.as_deref(), &listed.body["url"]), (Some("payment.list"), &path.as_str().into()));
-    let ids: Vec<_> = listed.body["data"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert_eq!(
+        (listed.operation.as_deref(), &listed.body["url"]),
+        (Some("payment.list"), &path.as_str().into())
+    );
+    let ids: Vec<_> =
+        listed.body["data"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
     assert_eq!(ids, [rest.id(), reply.id()]);
     assert_eq!(listed.body["data"][0]["charge"]["id"], charge);
     assert_eq!(desk.get(&format!("{path}?limit=1")).ok().body["has_more"], true);

@@ -13,9 +13,21 @@ fn bad_parameters_are_refused_before_anything_begins() {
         ("currency=usd&customer=cus_1".to_owned(), Some("parameter_missing"), Some("amount")),
         ("amount=500&customer=cus_1".to_owned(), Some("parameter_missing"), Some("currency")),
         ("amount=500&currency=usd".to_owned(), Some("parameter_missing"), None),
-        ("amount=5.00&currency=usd&customer=cus_1".to_owned(), Some("parameter_invalid_integer"), Some("amount")),
-        ("amount=-5&currency=usd&customer=cus_1".to_owned(), Some("parameter_invalid_integer"), Some("amount")),
-        (format!("amount=1{}&currency=usd&customer=cus_1", "0".repeat(40)), Some("parameter_invalid_integer"), Some("amount")),
+        (
+            "amount=5.00&currency=usd&customer=cus_1".to_owned(),
+            Some("parameter_invalid_integer"),
+            Some("amount"),
+        ),
+        (
+            "amount=-5&currency=usd&customer=cus_1".to_owned(),
+            Some("parameter_invalid_integer"),
+            Some("amount"),
+        ),
+        (
+            format!("amount=1{}&currency=usd&customer=cus_1", "0".repeat(40)),
+            Some("parameter_invalid_integer"),
+            Some("amount"),
+        ),
         ("amount=49&currency=usd&customer=cus_1".to_owned(), Some("amount_too_small"), Some("amount")),
         ("amount=100000000&currency=usd&customer=cus_1".to_owned(), Some("amount_too_large"), Some("amount")),
         ("amount=500&currency=xyz&customer=cus_1".to_owned(), None, Some("currency")),
@@ -38,7 +50,10 @@ fn an_error_says_where_to_read_on() {
     assert_eq!(error["message"], "Received unknown parameter: shoe");
     assert_eq!(error["doc_url"], "https://stripe.com/docs/error-codes/parameter-unknown");
     let log = error["request_log_url"].as_str().unwrap();
-    assert!(log.starts_with("https://dashboard.stripe.com/test/logs/req_") && log.ends_with("?t=1800000001"), "{log}");
+    assert!(
+        log.starts_with("https://dashboard.stripe.com/test/logs/req_") && log.ends_with("?t=1800000001"),
+        "{log}"
+    );
 }
 
 #[test]
@@ -47,7 +62,9 @@ fn a_body_that_is_no_form_is_refused() {
     for body in [&b"amount=%zz"[..], b"amount=\xff\xfe", b"amount=%f", b"%=1"] {
         desk.send(&Request::new("POST", "/v1/charges").body(body), true).refused(400, None);
     }
-    let json = Request::new("POST", "/v1/charges").header("Content-Type", "application/json").body("{\"amount\":500}");
+    let json = Request::new("POST", "/v1/charges")
+        .header("Content-Type", "application/json")
+        .body("{\"amount\":500}");
     desk.send(&json, true).refused(400, None);
 }
 
@@ -83,7 +100,11 @@ fn parameters_that_stripe_knows_and_that_are_not_carried_out_are_refused_as_lack
             "transfer_data[amount]",
         ),
         ("/v1/customers", "tax_id_data[0][type]=eu_vat".to_owned(), "tax_id_data"),
-        ("/v1/subscriptions", "customer=cus_1&items[0][price]=p&default_tax_rates[0]=txr_1".to_owned(), "default_tax_rates"),
+        (
+            "/v1/subscriptions",
+            "customer=cus_1&items[0][price]=p&default_tax_rates[0]=txr_1".to_owned(),
+            "default_tax_rates",
+        ),
         (
             "/v1/subscriptions",
             "customer=cus_1&items[0][price_data][unit_amount]=5".to_owned(),
@@ -94,7 +115,11 @@ fn parameters_that_stripe_knows_and_that_are_not_carried_out_are_refused_as_lack
         let reply = desk.post(path, &body);
         reply.refused(400, None);
         assert_eq!(reply.body["error"]["param"], param);
-        assert!(reply.body["error"]["message"].as_str().unwrap().starts_with("hapax does not have "), "{}", reply.body);
+        assert!(
+            reply.body["error"]["message"].as_str().unwrap().starts_with("hapax does not have "),
+            "{}",
+            reply.body
+        );
     }
     let unknown = desk.post("/v1/customers", "tax_id_data[0][type]=eu_vat&shoe=1");
     unknown.refused(400, Some("parameter_unknown"));

@@ -30,7 +30,9 @@ fn a_change_of_price_or_quantity_is_an_upgrade_and_no_change_is_none() {
     assert_eq!(upgraded.operation.as_deref(), Some("payment.upgrade"));
     let (name, fields) = upgraded.effect();
     assert_eq!(name, "payment.upgrade");
-    assert!(fields.meet(&Fields::new().with("subscription", reply.id()).with("price", "price_pro").with("customer", "cus_42")));
+    assert!(fields.meet(
+        &Fields::new().with("subscription", reply.id()).with("price", "price_pro").with("customer", "cus_42")
+    ));
     assert!(upgraded.fields.meet(&Fields::new().with("subscription", reply.id()).with("price", "price_pro")));
     let again = desk.post(&path, &pro).ok();
     assert_eq!((again.operation.as_deref(), again.effects.len()), (Some("payment.no-change"), 0));
@@ -40,7 +42,10 @@ fn a_change_of_price_or_quantity_is_an_upgrade_and_no_change_is_none() {
     assert!(more.effect().1.meet(&Fields::new().with("price", "price_pro").with("quantity", 3)));
     let added = desk.post(&path, "items[0][price]=price_extra").ok();
     let (name, fields) = added.effect();
-    assert_eq!((name, fields.get("items")), ("payment.upgrade", Some(&items(&["price_pro x 3", "price_extra x 1"]))));
+    assert_eq!(
+        (name, fields.get("items")),
+        ("payment.upgrade", Some(&items(&["price_pro x 3", "price_extra x 1"])))
+    );
     assert_eq!(fields.get("price"), Some(&items(&["price_pro", "price_extra"])));
     desk.post(&path, "items[0][price]=price_extra").refused(400, None);
     desk.post(&path, "items[0][id]=si_none&items[0][price]=x").refused(400, Some("resource_missing"));
@@ -52,19 +57,26 @@ fn an_end_is_an_effect_and_comes_once() {
     let id = subscribed(&mut desk).id();
     let path = format!("/v1/subscriptions/{id}");
     let ended = desk.delete(&path).ok();
-    assert_eq!((ended.operation.as_deref(), ended.effect().0), (Some("payment.unsubscribe"), "payment.unsubscribe"));
+    assert_eq!(
+        (ended.operation.as_deref(), ended.effect().0),
+        (Some("payment.unsubscribe"), "payment.unsubscribe")
+    );
     assert_eq!(ended.body["status"], "canceled");
     desk.delete(&path).refused(404, Some("resource_missing"));
     desk.post(&path, "items[0][price]=price_pro").refused(400, None);
     assert_eq!(desk.get("/v1/subscriptions?customer=cus_42").ok().body["data"].as_array().unwrap().len(), 0);
     let all = desk.get("/v1/subscriptions?customer=cus_42&status=all").ok();
-    assert_eq!((all.operation.as_deref(), &all.body["data"][0]["id"]), (Some("payment.subscriptions"), &id.as_str().into()));
+    assert_eq!(
+        (all.operation.as_deref(), &all.body["data"][0]["id"]),
+        (Some("payment.subscriptions"), &id.as_str().into())
+    );
     assert_eq!(desk.get(&path).ok().body["status"], "canceled");
 }
 
 #[test]
 fn a_subscription_that_is_not_paid_is_no_effect() {
-    let options = PaymentOptions { declining_customers: vec!["cus_poor".to_owned()], ..PaymentOptions::default() };
+    let options =
+        PaymentOptions { declining_customers: vec!["cus_poor".to_owned()], ..PaymentOptions::default() };
     let mut desk = Desk::with(options);
     let body = "customer=cus_poor&items[0][price]=price_basic";
     let reply = desk.post("/v1/subscriptions", body).ok();
@@ -83,9 +95,12 @@ fn a_subscription_to_nothing_is_refused() {
     let mut desk = Desk::new();
     desk.post("/v1/subscriptions", "customer=cus_42").refused(400, Some("parameter_missing"));
     desk.post("/v1/subscriptions", "items[0][price]=a").refused(400, Some("parameter_missing"));
-    desk.post("/v1/subscriptions", "customer=cus_42&items[0][quantity]=2").refused(400, Some("parameter_missing"));
-    desk.post("/v1/subscriptions", "customer=nobody&items[0][price]=a").refused(400, Some("resource_missing"));
-    desk.post("/v1/subscriptions", "customer=cus_42&items[0][price]=a&trial_period_days=9999999").refused(400, None);
+    desk.post("/v1/subscriptions", "customer=cus_42&items[0][quantity]=2")
+        .refused(400, Some("parameter_missing"));
+    desk.post("/v1/subscriptions", "customer=nobody&items[0][price]=a")
+        .refused(400, Some("resource_missing"));
+    desk.post("/v1/subscriptions", "customer=cus_42&items[0][price]=a&trial_period_days=9999999")
+        .refused(400, None);
 }
 
 fn items(items: &[&str]) -> crate::service::Value {
@@ -94,7 +109,9 @@ fn items(items: &[&str]) -> crate::service::Value {
 
 /// The effect of a subscription with these parameters beside customer and price.
 fn begun(more: &str) -> Fields {
-    let reply = Desk::new().post("/v1/subscriptions", &format!("customer=cus_42&items[0][price]=price_pro&{more}")).ok();
+    let reply = Desk::new()
+        .post("/v1/subscriptions", &format!("customer=cus_42&items[0][price]=price_pro&{more}"))
+        .ok();
     let (name, fields) = reply.effect();
     assert_eq!(name, "payment.subscribe");
     fields.clone()
@@ -129,7 +146,8 @@ fn a_subscription_is_described_in_full_and_what_is_as_usual_is_not() {
     }
     let mut desk = Desk::new();
     desk.post("/v1/subscriptions", "customer=cus_42&items[0][price]=a&trial_end=1").refused(400, None);
-    desk.post("/v1/subscriptions", "customer=cus_42&items[0][price]=a&trial_end=9999999999").refused(400, None);
+    desk.post("/v1/subscriptions", "customer=cus_42&items[0][price]=a&trial_end=9999999999")
+        .refused(400, None);
 }
 
 #[test]
@@ -158,11 +176,17 @@ fn other_terms_are_an_effect_of_their_own_or_part_of_the_upgrade() {
         let have = fields.get(name).map(ToString::to_string);
         assert_eq!((effect, have.is_some()), ("payment.amend", true), "{body}: {fields:?}");
         assert!(name == "default_payment_method" || have.as_deref() == Some(value), "{body}: {have:?}");
-        assert!(fields.meet(&Fields::new().with("price", "price_basic").with("customer", "cus_42").with("order", "ord_1")));
+        assert!(fields.meet(
+            &Fields::new().with("price", "price_basic").with("customer", "cus_42").with("order", "ord_1")
+        ));
     }
-    let both = desk.post(&path, &format!("items[0][id]={item}&items[0][price]=price_pro&cancel_at_period_end=true")).ok();
+    let both = desk
+        .post(&path, &format!("items[0][id]={item}&items[0][price]=price_pro&cancel_at_period_end=true"))
+        .ok();
     assert_eq!(both.effect().0, "payment.upgrade");
-    assert!(both.effect().1.meet(&Fields::new().with("price", "price_pro").with("cancel_at_period_end", true)));
+    assert!(
+        both.effect().1.meet(&Fields::new().with("price", "price_pro").with("cancel_at_period_end", true))
+    );
     assert_eq!(both.effect().1.get("discounts"), None, "that was agreed on before");
     desk.post(&path, "trial_period_days=7").refused(400, Some("parameter_unknown"));
 }
@@ -173,12 +197,17 @@ fn an_upgrade_is_told_by_the_labels_that_the_subscription_had() {
     let reply = subscribed(&mut desk);
     let item = reply.body["items"]["data"][0]["id"].as_str().unwrap();
     let path = format!("/v1/subscriptions/{}", reply.id());
-    let upgraded = desk.post(&path, &format!("items[0][id]={item}&items[0][price]=price_pro&metadata[order]=ord_2")).ok();
+    let upgraded = desk
+        .post(&path, &format!("items[0][id]={item}&items[0][price]=price_pro&metadata[order]=ord_2"))
+        .ok();
     let names: Vec<&str> = upgraded.effects.iter().map(|facts| &*facts.effect).collect();
     assert_eq!(names, ["payment.upgrade", "payment.relabel"]);
     assert_eq!(upgraded.effects[0].fields.get("order"), Some(&"ord_1".into()));
     let relabelled = desk.post(&path, "description=free+for+ever").ok();
-    assert_eq!((relabelled.operation.as_deref(), relabelled.effect().0), (Some("payment.relabel"), "payment.relabel"));
+    assert_eq!(
+        (relabelled.operation.as_deref(), relabelled.effect().0),
+        (Some("payment.relabel"), "payment.relabel")
+    );
 }
 
 #[test]
@@ -186,7 +215,11 @@ fn what_is_settled_with_an_end_is_told_with_it() {
     let mut desk = Desk::new();
     let id = subscribed(&mut desk).id();
     let ended = desk.delete(&format!("/v1/subscriptions/{id}?prorate=true&invoice_now=true")).ok();
-    assert!(ended.effect().1.meet(&Fields::new().with("prorate", true).with("invoice_now", true).with("price", "price_basic")));
+    assert!(
+        ended.effect().1.meet(
+            &Fields::new().with("prorate", true).with("invoice_now", true).with("price", "price_basic")
+        )
+    );
 }
 
 #[test]
@@ -194,10 +227,16 @@ fn a_pause_discounts_and_taxes_are_shown_as_they_were_asked_for() {
     let mut desk = Desk::new();
     let body = "customer=cus_1&items[0][price]=p&discounts[0][coupon]=HALF&discounts[1][coupon]=MORE&automatic_tax[enabled]=true";
     let made = desk.post("/v1/subscriptions", body).ok();
-    assert_eq!((made.body["discounts"].as_array().unwrap().len(), &made.body["automatic_tax"]["enabled"]), (2, &true.into()));
+    assert_eq!(
+        (made.body["discounts"].as_array().unwrap().len(), &made.body["automatic_tax"]["enabled"]),
+        (2, &true.into())
+    );
     let pause = "pause_collection[behavior]=keep_as_draft&pause_collection[resumes_at]=1900000000&cancel_at=1910000000";
     let paused = desk.post(&format!("/v1/subscriptions/{}", made.id()), pause).ok();
     let shown = serde_json::json!({"behavior": "keep_as_draft", "resumes_at": 1_900_000_000});
-    assert_eq!((&paused.body["pause_collection"], &paused.body["cancel_at"]), (&shown, &1_910_000_000.into()));
+    assert_eq!(
+        (&paused.body["pause_collection"], &paused.body["cancel_at"]),
+        (&shown, &1_910_000_000.into())
+    );
     assert_eq!(paused.body["discounts"], made.body["discounts"], "what is not named stays");
 }

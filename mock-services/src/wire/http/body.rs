@@ -37,7 +37,9 @@ impl Chunked {
             let rest = &input[at..];
             match self.place {
                 Place::Size => {
-                    let Some((line, length)) = line(rest, LONGEST_SIZE_LINE)? else { return Ok(Progress::More(at)) };
+                    let Some((line, length)) = line(rest, LONGEST_SIZE_LINE)? else {
+                        return Ok(Progress::More(at));
+                    };
                     let digits = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
                     let size = size(digits)?;
                     if size > longest.saturating_sub(body.len()) {
@@ -64,7 +66,9 @@ impl Chunked {
                     self.place = Place::Size;
                 }
                 Place::Trailers => {
-                    let Some((line, length)) = line(rest, LONGEST_TRAILERS)? else { return Ok(Progress::More(at)) };
+                    let Some((line, length)) = line(rest, LONGEST_TRAILERS)? else {
+                        return Ok(Progress::More(at));
+                    };
                     at += length;
                     self.trailers += length;
                     if line.is_empty() {

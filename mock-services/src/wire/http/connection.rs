@@ -10,15 +10,15 @@ use super::body::{Chunked, Progress};
 use super::encode::{Frame, encode};
 use super::head::{BodyFraming, Head, parse};
 use super::late;
-use super::patience::Patience;
-use crate::engine::{Engine, Gone, Origin};
+use super::patience::Deadline;
+use crate::engine::{ClientGone, Engine, Origin};
 use crate::service::{Answer, Request, Service};
 use crate::wire::activity::{Attached, Doing};
 use crate::wire::close::{End, attend, speaks};
 use crate::wire::deliver::deliver;
 use crate::wire::garble::garble;
 use crate::wire::open::Open;
-use crate::wire::{Limits, Manner, Ticket};
+use crate::wire::{DeliveryMode, Limits, PendingReply};
 
 /// Buffers that have grown larger are given back after each answer.
 const MOST_KEPT: usize = 64 * 1024;
@@ -41,7 +41,7 @@ pub(super) struct Connection<'a> {
     body: Vec<u8>,
     out: Vec<u8>,
     limits: &'a Limits,
-    patience: Patience,
+    patience: Deadline,
     /// Whether a body is being read: its head is not in the buffer any more.
     pub(super) in_body: bool,
 }
@@ -74,7 +74,13 @@ pub(in crate::wire) async fn serve<S: Service>(
     }
 }
 
-async fn converse<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: Origin, limits: Limits, mut attached: Attached) {
+async fn converse<S: Service>(
+    line: TcpStream,
+    engine: Arc<Engine<S>>,
+    origin: Origin,
+    limits: Limits,
+    mut attached: Attached,
+) {
     let mut connection = Connection::new(line, &limits);
     let mut open = Open::new(Arc::clone(&engine), origin);
     let late = attached.is_late();
@@ -98,7 +104,12 @@ async fn converse<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: O
     }
 }
 
-async fn talk<S: Service>(connection: &mut Connection<'_>, open: &mut Open<S>, origin: Origin, attached: &mut Attached) -> End {
+async fn talk<S: Service>(
+    connection: &mut Connection<'_>,
+    open: &mut Open<S>,
+    origin: Origin,
+    attached: &mut Attached,
+) -> End {
     loop {
         attached.does(Doing::Idle);
         match connection.next(open.engine().service().key_header(), Some(attached)).await {
@@ -121,8 +132,16 @@ async fn talk<S: Service>(connection: &mut Connection<'_>, open: &mut Open<S>, o
 
 impl<'a> Connection<'a> {
     pub(super) fn new(line: TcpStream, limits: &'a Limits) -> Self {
-        let patience = Patience::new(limits.idle_time);
-        Connection { line, buffer: Vec::new(), body: Vec::new(), out: Vec::new(), limits, patience, in_body: false }
+        let patience = Deadline::new(limits.idle_time);
+        Connection {
+            line,
+            buffer: Vec::new(),
+            body: Vec::new(),
+            out: Vec::new(),
+            limits,
+            patience,
+            in_body: false,
+        }
     }
 }
 
@@ -216,8 +235,8 @@ impl Connection<'_> {
         }
     }
 
-    /// Reads until a line of the head has ended: only then can the head have. The first bytes are given at once, because they tell what
-    /// is no HTTP at all and would never end a line.
+    /// Reads until a line of the head has ended: only then can the head have. The first bytes are given at
+    /// once, because they tell what is no HTTP at all and would never end a line.
     async fn read_line(&mut self) -> Result<usize, Option<u16>> {
         loop {
             let before = self.buffer.len();
@@ -248,7 +267,7 @@ impl Connection<'_> {
         keep_alive: bool,
     ) -> Option<End> {
         let head_only = request.method() == "HEAD";
-        let gone = Gone::attended();
+        let gone = ClientGone::attended();
         let handled = engine.handle(request, origin, &gone);
         let (delivery, is_there) = attend(&mut self.line, &mut self.buffer, &gone, handled).await;
         if !is_there {
@@ -277,19 +296,19 @@ impl Connection<'_> {
         engine.refused_on_the_wire(origin, "", status, None);
         let frame = Frame { now: engine.clock().wall(), keep_alive: false, head_only: false };
         let ends = if status == 408 { End::TimedOut } else { End::Finish };
-        self.send(&answer, frame, Manner::Whole, None).await.unwrap_or(ends)
+        self.send(&answer, frame, DeliveryMode::Whole, None).await.unwrap_or(ends)
     }
 
     pub(super) async fn send(
         &mut self,
         answer: &Answer,
         frame: Frame,
-        manner: Manner,
-        ticket: Option<&Ticket<'_>>,
+        manner: DeliveryMode,
+        ticket: Option<&PendingReply<'_>>,
     ) -> Option<End> {
         self.body.clear();
         answer.write_body(&mut self.body);
-        if manner == Manner::Garble {
+        if manner == DeliveryMode::Garble {
             garble(&mut self.body);
         }
         let encoded = encode(answer, &self.body, frame, manner, std::mem::take(&mut self.out));

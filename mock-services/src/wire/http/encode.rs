@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::fault::Framing;
 use crate::service::Answer;
-use crate::wire::Manner;
+use crate::wire::DeliveryMode;
 use crate::wire::deliver::{Encoded, Filler};
 
 /// So much of what fills an answer up is sent at a time.
@@ -21,9 +21,16 @@ pub(super) struct Frame {
     pub(super) head_only: bool,
 }
 
-/// Encodes an answer with its body, ready to be sent in the given manner, into a buffer that may have been used before.
-pub(super) fn encode(answer: &Answer, body: &[u8], frame: Frame, manner: Manner, mut bytes: Vec<u8>) -> Encoded {
-    let chunked = manner == Manner::Truncate(Framing::Chunked);
+/// Encodes an answer with its body, ready to be sent in the given manner, into a buffer that may have been
+/// used before.
+pub(super) fn encode(
+    answer: &Answer,
+    body: &[u8],
+    frame: Frame,
+    manner: DeliveryMode,
+    mut bytes: Vec<u8>,
+) -> Encoded {
+    let chunked = manner == DeliveryMode::Truncate(Framing::Chunked);
     let bodiless = matches!(answer.status, 100..=199 | 204 | 304);
     let filler = if bodiless || frame.head_only { Filler::default() } else { filler(body, manner) };
     bytes.clear();
@@ -68,11 +75,15 @@ pub(super) fn encode(answer: &Answer, body: &[u8], frame: Frame, manner: Manner,
 }
 
 /// Blanks behind the body: JSON stays JSON, and text stays text.
-fn filler(body: &[u8], manner: Manner) -> Filler {
+fn filler(body: &[u8], manner: DeliveryMode) -> Filler {
     match manner {
-        Manner::Oversize(size) => {
+        DeliveryMode::Oversize(size) => {
             let total = size.saturating_sub(body.len() as u64);
-            Filler { piece: vec![b' '; PIECE.min(usize::try_from(total).unwrap_or(PIECE))], total, first: false }
+            Filler {
+                piece: vec![b' '; PIECE.min(usize::try_from(total).unwrap_or(PIECE))],
+                total,
+                first: false,
+            }
         }
         _ => Filler::default(),
     }
@@ -90,7 +101,9 @@ fn push_date(bytes: &mut Vec<u8>, now: Timestamp) {
     LAST.with_borrow_mut(|(second, text)| {
         if *second != now.as_second() {
             *second = now.as_second();
-            *text = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&now).unwrap_or_default();
+            *text = jiff::fmt::rfc2822::DateTimePrinter::new()
+                .timestamp_to_rfc9110_string(&now)
+                .unwrap_or_default();
         }
         bytes.extend_from_slice(text.as_bytes());
     });
@@ -104,7 +117,8 @@ fn words(answer: &Answer) -> &'static str {
         504 => "Gateway Time-out",
         status => return reason(status),
     };
-    let is_page = answer.header("server") == Some("nginx") && answer.header("content-type") == Some("text/html");
+    let is_page =
+        answer.header("server") == Some("nginx") && answer.header("content-type") == Some("text/html");
     if is_page { of_nginx } else { reason(answer.status) }
 }
 
@@ -160,7 +174,7 @@ mod tests {
         Frame { now: Timestamp::from_second(1_763_170_000).unwrap(), keep_alive: true, head_only: false }
     }
 
-    fn encode(answer: &Answer, frame: Frame, manner: Manner) -> Encoded {
+    fn encode(answer: &Answer, frame: Frame, manner: DeliveryMode) -> Encoded {
         super::encode(answer, &answer.body, frame, manner, Vec::new())
     }
 
@@ -171,7 +185,7 @@ mod tests {
     #[test]
     fn an_answer_has_a_date_its_headers_in_order_and_its_length() {
         let answer = Answer::json(200, &[1, 2]).with_header("Request-Id", "req_1");
-        let encoded = encode(&answer, frame(), Manner::Whole);
+        let encoded = encode(&answer, frame(), DeliveryMode::Whole);
         let expected = "HTTP/1.1 200 OK\r\nDate: Sat, 15 Nov 2025 01:26:40 GMT\r\nContent-Type: application/json\r\n\
                         Request-Id: req_1\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\n[1,2]";
         assert_eq!(text(&encoded, encoded.bytes.len()), expected);
@@ -185,7 +199,9 @@ mod tests {
             (504, "504 Gateway Time-out", "504 Gateway Timeout"),
         ] {
             let page = Answer::text(status, "text/html", "<html>").with_header("Server", "nginx");
-            let first = |answer: &Answer| text(&encode(answer, frame(), Manner::Whole), 9 + words.len().max(otherwise.len()));
+            let first = |answer: &Answer| {
+                text(&encode(answer, frame(), DeliveryMode::Whole), 9 + words.len().max(otherwise.len()))
+            };
             assert!(first(&page).contains(words), "{}", first(&page));
             let other = Answer::json(status, &"x").with_header("Server", "nginx");
             assert!(first(&other).contains(otherwise), "{}", first(&other));
@@ -195,33 +211,44 @@ mod tests {
     #[test]
     fn a_truncated_answer_declares_more_than_it_sends() {
         let answer = Answer::json(200, &"0123456789");
-        let length = encode(&answer, frame(), Manner::Truncate(Framing::Length));
-        assert!(text(&length, length.cut).contains("Content-Length: 12\r\n") && text(&length, length.cut).ends_with("\"01234"));
-        let chunked = encode(&answer, frame(), Manner::Truncate(Framing::Chunked));
+        let length = encode(&answer, frame(), DeliveryMode::Truncate(Framing::Length));
+        assert!(
+            text(&length, length.cut).contains("Content-Length: 12\r\n")
+                && text(&length, length.cut).ends_with("\"01234")
+        );
+        let chunked = encode(&answer, frame(), DeliveryMode::Truncate(Framing::Chunked));
         assert!(text(&chunked, chunked.cut).contains("Transfer-Encoding: chunked\r\n"));
         assert!(text(&chunked, chunked.cut).ends_with("\r\n\r\nc\r\n\"01234"));
     }
 
     #[test]
     fn an_answer_without_a_body_is_cut_in_its_head() {
-        let encoded = encode(&Answer::empty(202), frame(), Manner::Truncate(Framing::Length));
+        let encoded = encode(&Answer::empty(202), frame(), DeliveryMode::Truncate(Framing::Length));
         assert!(encoded.cut > 0 && encoded.cut < encoded.body_at);
     }
 
     #[test]
     fn an_oversized_answer_declares_all_of_it_and_holds_little_of_it() {
-        let large = encode(&Answer::json(200, &"x"), frame(), Manner::Oversize(256_000_000));
+        let large = encode(&Answer::json(200, &"x"), frame(), DeliveryMode::Oversize(256_000_000));
         assert!(text(&large, large.bytes.len()).contains("Content-Length: 256000000\r\n"));
         assert!(text(&large, large.bytes.len()).ends_with("\r\n\r\n\"x\""));
         assert_eq!((large.filler.total, large.filler.piece.len()), (256_000_000 - 3, PIECE));
-        let head = encode(&Answer::json(200, &"x"), Frame { head_only: true, ..frame() }, Manner::Oversize(2_000));
+        let head = encode(
+            &Answer::json(200, &"x"),
+            Frame { head_only: true, ..frame() },
+            DeliveryMode::Oversize(2_000),
+        );
         assert_eq!(head.filler.total, 0);
-        assert_eq!(encode(&Answer::empty(204), frame(), Manner::Oversize(2_000)).filler.total, 0);
+        assert_eq!(encode(&Answer::empty(204), frame(), DeliveryMode::Oversize(2_000)).filler.total, 0);
     }
 
     #[test]
     fn the_answer_to_a_head_has_a_length_and_no_body() {
-        let encoded = encode(&Answer::json(200, &"x"), Frame { head_only: true, ..frame() }, Manner::Whole);
-        assert!(text(&encoded, encoded.bytes.len()).ends_with("Content-Length: 3\r\nConnection: keep-alive\r\n\r\n"));
+        let encoded =
+            encode(&Answer::json(200, &"x"), Frame { head_only: true, ..frame() }, DeliveryMode::Whole);
+        assert!(
+            text(&encoded, encoded.bytes.len())
+                .ends_with("Content-Length: 3\r\nConnection: keep-alive\r\n\r\n")
+        );
     }
 }

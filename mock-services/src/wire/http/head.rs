@@ -1,4 +1,5 @@
-//! The head of a request: read strictly, because what two programs could read in two ways must not become evidence.
+//! The head of a request: read strictly, because what two programs could read in two ways must not become
+//! evidence.
 
 use std::mem::MaybeUninit;
 
@@ -25,8 +26,8 @@ pub(super) enum BodyFraming {
     Chunked,
 }
 
-/// Parses the head at the start of the buffer. `Ok(None)`: it is not all there yet. An error is the status of the refusal. Of the header that carries
-/// the service's idempotency key there can be only one value.
+/// Parses the head at the start of the buffer. `Ok(None)`: it is not all there yet. An error is the status of
+/// the refusal. Of the header that carries the service's idempotency key there can be only one value.
 pub(super) fn parse(buffer: &[u8], longest: usize, key_header: &str) -> Result<Option<Head>, u16> {
     let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
     let mut parsed = httparse::Request::new(&mut []);
@@ -110,7 +111,8 @@ fn origin_form(target: &str) -> Option<&str> {
 
 fn digits(value: &str) -> Option<u64> {
     let value = value.trim();
-    (!value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit())).then(|| value.parse().unwrap_or(u64::MAX))
+    (!value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| value.parse().unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -129,13 +131,21 @@ mod tests {
             assert!(matches!(parsed(&text[..end]), Ok(None)), "{end}");
         }
         let head = parsed(text).unwrap().unwrap();
-        assert_eq!((head.request.method(), head.request.path(), head.request.query()), ("POST", "/v1/charges", "x=1"));
-        assert_eq!((head.framing, head.keep_alive, head.length), (BodyFraming::Length(3), true, text.len() - 3));
+        assert_eq!(
+            (head.request.method(), head.request.path(), head.request.query()),
+            ("POST", "/v1/charges", "x=1")
+        );
+        assert_eq!(
+            (head.framing, head.keep_alive, head.length),
+            (BodyFraming::Length(3), true, text.len() - 3)
+        );
     }
 
     #[test]
     fn what_could_be_read_in_two_ways_is_refused() {
-        let with = |headers: &str| parsed(&format!("POST / HTTP/1.1\r\nHost: h\r\n{headers}\r\n\r\n")).map(|_| ()).unwrap_err();
+        let with = |headers: &str| {
+            parsed(&format!("POST / HTTP/1.1\r\nHost: h\r\n{headers}\r\n\r\n")).map(|_| ()).unwrap_err()
+        };
         assert_eq!(with("Content-Length: 1\r\nTransfer-Encoding: chunked"), 400);
         assert_eq!(with("Content-Length: 1\r\nContent-Length: 2"), 400);
         assert_eq!(with("Content-Length: +1"), 400);
@@ -148,8 +158,9 @@ mod tests {
 
     #[test]
     fn the_host_is_named_once_unless_the_version_is_old() {
-        let status =
-            |version: &str, headers: &str| parsed(&format!("PUT / HTTP/{version}\r\n{headers}A: b\r\n\r\n")).map(|_| ()).err();
+        let status = |version: &str, headers: &str| {
+            parsed(&format!("PUT / HTTP/{version}\r\n{headers}A: b\r\n\r\n")).map(|_| ()).err()
+        };
         assert_eq!((status("1.1", ""), status("1.0", "")), (Some(400), None));
         for version in ["1.0", "1.1"] {
             assert_eq!(status(version, "Host: h\r\n"), None);
@@ -161,7 +172,9 @@ mod tests {
 
     #[test]
     fn an_idempotency_key_has_one_value() {
-        let status = |headers: &str| parsed(&format!("PUT / HTTP/1.1\r\nHost: h\r\n{headers}\r\n\r\n")).map(|_| ()).err();
+        let status = |headers: &str| {
+            parsed(&format!("PUT / HTTP/1.1\r\nHost: h\r\n{headers}\r\n\r\n")).map(|_| ()).err()
+        };
         assert_eq!(status("Idempotency-Key: a\r\nidempotency-key: a"), None);
         assert_eq!(status("Idempotency-Key: a\r\nidempotency-key: b"), Some(400));
         assert_eq!(status("Other-Key: a\r\nother-key: b"), None);
@@ -184,13 +197,20 @@ mod tests {
     #[test]
     fn a_head_without_end_and_too_many_headers_are_refused() {
         assert_eq!(parsed(&format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(2000))).unwrap_err(), 431);
-        assert_eq!(parse(format!("GET / HTTP/1.1\r\n{}", "X: y\r\n".repeat(101)).as_bytes(), 65_536, "").unwrap_err(), 431);
+        assert_eq!(
+            parse(format!("GET / HTTP/1.1\r\n{}", "X: y\r\n".repeat(101)).as_bytes(), 65_536, "")
+                .unwrap_err(),
+            431
+        );
     }
 
     #[test]
     fn connections_are_kept_alive_as_the_version_and_the_caller_say() {
         let keep = |version: &str, header: &str| {
-            parsed(&format!("GET / HTTP/{version}\r\nHost: h\r\n{header}\r\n\r\n")).unwrap().unwrap().keep_alive
+            parsed(&format!("GET / HTTP/{version}\r\nHost: h\r\n{header}\r\n\r\n"))
+                .unwrap()
+                .unwrap()
+                .keep_alive
         };
         assert!(keep("1.1", "A: b") && !keep("1.0", "A: b"));
         assert!(!keep("1.1", "Connection: close") && keep("1.0", "Connection: keep-alive"));
@@ -198,7 +218,8 @@ mod tests {
 
     #[test]
     fn a_target_that_names_the_host_is_taken() {
-        let head = parsed("GET http://localhost:1/v1/x?y HTTP/1.1\r\nHost: localhost:1\r\n\r\n").unwrap().unwrap();
+        let head =
+            parsed("GET http://localhost:1/v1/x?y HTTP/1.1\r\nHost: localhost:1\r\n\r\n").unwrap().unwrap();
         assert_eq!((head.request.path(), head.request.query()), ("/v1/x", "y"));
         assert_eq!(parsed("CONNECT h:443 HTTP/1.1\r\n\r\n").unwrap_err(), 400);
     }

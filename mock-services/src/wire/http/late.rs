@@ -11,11 +11,12 @@ use super::connection::{Connection, Next};
 use super::encode::Frame;
 use crate::engine::{Engine, Origin};
 use crate::service::{Answer, Service};
-use crate::wire::{Limits, Manner};
+use crate::wire::{DeliveryMode, Limits};
 
 /// How long a late request may take to come.
 const TIME: Duration = Duration::from_secs(10);
-/// How long a request is waited for on a connection that was idle when the trial ended, and that has been closed on this side.
+/// How long a request is waited for on a connection that was idle when the trial ended, and that has been
+/// closed on this side.
 const CROSSED: Duration = Duration::from_secs(2);
 /// How long the client is waited for to read its refusal.
 const READS: Duration = Duration::from_secs(2);
@@ -27,15 +28,24 @@ pub(in crate::wire) async fn serve<S: Service>(line: TcpStream, engine: Arc<Engi
     let _ = timeout(TIME, record(&mut connection, &engine, origin, true)).await;
 }
 
-/// Closes a connection that was idle, or that had sent a part of a head, when the trial ended. A request that is already on its way is
-/// still recorded.
-pub(super) async fn listen_on<S: Service>(mut connection: Connection<'_>, engine: Arc<Engine<S>>, origin: Origin) {
+/// Closes a connection that was idle, or that had sent a part of a head, when the trial ended. A request that
+/// is already on its way is still recorded.
+pub(super) async fn listen_on<S: Service>(
+    mut connection: Connection<'_>,
+    engine: Arc<Engine<S>>,
+    origin: Origin,
+) {
     if !connection.in_body && connection.line.shutdown().await.is_ok() {
         let _ = timeout(CROSSED, record(&mut connection, &engine, origin, false)).await;
     }
 }
 
-async fn record<S: Service>(connection: &mut Connection<'_>, engine: &Engine<S>, origin: Origin, can_answer: bool) {
+async fn record<S: Service>(
+    connection: &mut Connection<'_>,
+    engine: &Engine<S>,
+    origin: Origin,
+    can_answer: bool,
+) {
     match connection.next(engine.service().key_header(), None).await {
         Next::Ended(_) => return,
         Next::Bad(_) => engine.late_unreadable(origin),
@@ -48,7 +58,7 @@ async fn record<S: Service>(connection: &mut Connection<'_>, engine: &Engine<S>,
         );
         let answer = Answer::text(503, "text/html", body).with_header("Server", "nginx");
         let frame = Frame { now: engine.clock().wall(), keep_alive: false, head_only: false };
-        if connection.send(&answer, frame, Manner::Whole, None).await.is_none() {
+        if connection.send(&answer, frame, DeliveryMode::Whole, None).await.is_none() {
             let _ = timeout(READS, crate::wire::close::End::Finish.carry_out(&mut connection.line)).await;
         }
     }

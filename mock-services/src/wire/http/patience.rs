@@ -5,17 +5,18 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// A time that is put off with every request, and its alarm, which is not: it wakes at that time or before it, and is set again then.
+/// A time that is put off with every request, and its alarm, which is not: it wakes at that time or before
+/// it, and is set again then.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct Deadline {
     until: Instant,
     alarm: Pin<Box<Sleep>>,
 }
 
-impl Patience {
+impl Deadline {
     pub(super) fn new(time: Duration) -> Self {
         let until = Instant::now() + time;
-        Patience { until, alarm: Box::pin(sleep_until(until)) }
+        Deadline { until, alarm: Box::pin(sleep_until(until)) }
     }
 
     /// Waits for so long from now on, and no longer.
@@ -43,7 +44,7 @@ mod tests {
     use super::*;
 
     /// How long after `begun` it was over.
-    async fn took(patience: &mut Patience, begun: Instant) -> Duration {
+    async fn took(patience: &mut Deadline, begun: Instant) -> Duration {
         patience.is_over().await;
         begun.elapsed()
     }
@@ -51,7 +52,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_was_put_off_is_over_at_the_later_time_and_not_at_the_first() {
         let begun = Instant::now();
-        let mut patience = Patience::new(Duration::from_secs(10));
+        let mut patience = Deadline::new(Duration::from_secs(10));
         for _ in 0..3 {
             tokio::time::advance(Duration::from_secs(8)).await;
             patience.begin(Duration::from_secs(10));
@@ -64,7 +65,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_shorter_time_counts_at_once_and_a_longer_one_behind_it_too() {
         let begun = Instant::now();
-        let mut patience = Patience::new(Duration::from_secs(300));
+        let mut patience = Deadline::new(Duration::from_secs(300));
         patience.begin(Duration::from_secs(10));
         assert_eq!(took(&mut patience, begun).await.as_secs(), 10);
         patience.begin(Duration::from_secs(5));

@@ -67,7 +67,9 @@ pub(super) fn begun(rest: &str) -> Exchange {
 fn plain(text: &str) -> Exchange {
     let mut parts = text.split('\0');
     match (parts.next(), parts.next(), parts.next(), parts.next()) {
-        (Some(_), Some(user), Some(secret), None) => Exchange::Credentials { user: user.to_owned(), secret: secret.to_owned() },
+        (Some(_), Some(user), Some(secret), None) => {
+            Exchange::Credentials { user: user.to_owned(), secret: secret.to_owned() }
+        }
         _ => Exchange::Malformed,
     }
 }
@@ -97,7 +99,10 @@ mod tests {
         assert_eq!(begun("LOGIN"), Exchange::Ask(Challenge::Username));
         let asked = begun("LOGIN YW5u");
         assert_eq!(asked, Exchange::Ask(Challenge::Password { user: "ann".to_owned() }));
-        assert_eq!(Challenge::Password { user: "ann".to_owned() }.answered("c2VjcmV0"), credentials("ann", "secret"));
+        assert_eq!(
+            Challenge::Password { user: "ann".to_owned() }.answered("c2VjcmV0"),
+            credentials("ann", "secret")
+        );
     }
 
     #[test]

@@ -57,7 +57,8 @@ pub(super) fn path(rest: &str, keyword: &str) -> Option<Path> {
 pub(super) fn is_address(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     let quoted = local.len() > 2 && local.starts_with('"') && local.ends_with('"');
-    let plain = !local.is_empty() && !local.contains(|c: char| c.is_whitespace() || "<>()[],;:\"\\@".contains(c));
+    let plain =
+        !local.is_empty() && !local.contains(|c: char| c.is_whitespace() || "<>()[],;:\"\\@".contains(c));
     let literal = domain.starts_with('[') && domain.ends_with(']');
     let host = domain.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '.')
         && domain.split('.').all(|label| !label.is_empty() && !label.starts_with('-'));
@@ -103,7 +104,10 @@ mod tests {
     #[test]
     fn parameters_keep_their_values() {
         let path = path("FROM:<a@b> size=12 SMTPUTF8", "FROM:").unwrap();
-        assert_eq!(path.parameters, [("SIZE".to_owned(), "12".to_owned()), ("SMTPUTF8".to_owned(), String::new())]);
+        assert_eq!(
+            path.parameters,
+            [("SIZE".to_owned(), "12".to_owned()), ("SMTPUTF8".to_owned(), String::new())]
+        );
     }
 
     #[test]

@@ -11,14 +11,14 @@ use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
 use super::{Session, SmtpOptions, Step, encode, handshake};
-use crate::engine::{Engine, Gone, Origin};
+use crate::engine::{ClientGone, Engine, Origin};
 use crate::service::{Envelope, Request, Service};
 use crate::wire::activity::{Attached, Doing};
 use crate::wire::close::{End, Line, attend, speaks};
 use crate::wire::deliver::{Encoded, Filler, deliver};
 use crate::wire::garble::garble;
 use crate::wire::open::Open;
-use crate::wire::{Limits, Manner};
+use crate::wire::{DeliveryMode, Limits};
 
 /// What comes after a part of the conversation.
 enum Then {
@@ -63,7 +63,8 @@ pub(in crate::wire) async fn serve<S: Service>(
     let session = Session::new(options);
     let speaks = async {
         // Over TLS the client speaks first, and is greeted when it can hear it.
-        let greeted = matches!(security, Security::Implicit(_)) || line.write_all(&session.greeting()).await.is_ok();
+        let greeted =
+            matches!(security, Security::Implicit(_)) || line.write_all(&session.greeting()).await.is_ok();
         greeted && speaks(&line, &mut shed, limits.idle_time).await
     };
     let spoken = tokio::select! {
@@ -73,14 +74,21 @@ pub(in crate::wire) async fn serve<S: Service>(
     };
     if spoken {
         drop(shed);
-        let conversation = Conversation { session, open: Open::new(engine, origin), patience: limits.idle_time, attached };
+        let conversation =
+            Conversation { session, open: Open::new(engine, origin), patience: limits.idle_time, attached };
         // In a box of its own, so that those who say nothing take little.
         Box::pin(until_late(line, conversation, security, limits)).await;
     }
 }
 
-/// Converses until the connection ends or the trial does. A client that wants to send more has to connect again, and is recorded then.
-async fn until_late<S: Service>(line: TcpStream, mut conversation: Conversation<S>, security: Security, limits: Limits) {
+/// Converses until the connection ends or the trial does. A client that wants to send more has to connect
+/// again, and is recorded then.
+async fn until_late<S: Service>(
+    line: TcpStream,
+    mut conversation: Conversation<S>,
+    security: Security,
+    limits: Limits,
+) {
     let late = conversation.attached.is_late();
     let is_cut = tokio::select! {
         biased;
@@ -94,7 +102,12 @@ async fn until_late<S: Service>(line: TcpStream, mut conversation: Conversation<
     }
 }
 
-async fn converse<S: Service>(mut line: TcpStream, conversation: &mut Conversation<S>, security: Security, limits: Limits) {
+async fn converse<S: Service>(
+    mut line: TcpStream,
+    conversation: &mut Conversation<S>,
+    security: Security,
+    limits: Limits,
+) {
     let (acceptor, is_implicit) = match security {
         Security::Implicit(acceptor) => (acceptor, true),
         Security::StartTls(acceptor) => match (conversation.go_on(&mut line).await, acceptor) {
@@ -126,7 +139,8 @@ async fn converse<S: Service>(mut line: TcpStream, conversation: &mut Conversati
 }
 
 impl<S: Service> Conversation<S> {
-    /// Writes down that the client was turned away, or turned away itself, before it could hand over a message.
+    /// Writes down that the client was turned away, or turned away itself, before it could hand over a
+    /// message.
     fn note_refusal(&self, verb: &str, code: u16, reason: &str) {
         self.open.engine().refused_on_the_wire(self.open.origin, verb, code, Some(reason));
     }
@@ -161,7 +175,10 @@ impl<S: Service> Conversation<S> {
                 }
                 Ok(Ok(_)) => {}
             }
-            if std::mem::take(&mut is_first) && !self.session.is_secure() && handshake::is_client_hello(&buffer) {
+            if std::mem::take(&mut is_first)
+                && !self.session.is_secure()
+                && handshake::is_client_hello(&buffer)
+            {
                 self.note_refusal("TLS", 0, handshake::TLS_ON_THE_PLAIN_PORT);
                 return Then::Ends(End::Finish);
             }
@@ -185,7 +202,13 @@ impl<S: Service> Conversation<S> {
     }
 
     /// Carries one step out; says what comes then where the conversation does not just go on.
-    async fn step<L: Line>(&mut self, line: &mut L, buffer: &mut Vec<u8>, step: Step, next: &mut Vec<Step>) -> Option<Then> {
+    async fn step<L: Line>(
+        &mut self,
+        line: &mut L,
+        buffer: &mut Vec<u8>,
+        step: Step,
+        next: &mut Vec<Step>,
+    ) -> Option<Then> {
         match step {
             Step::Say(bytes) => {
                 let said = line.write_all(&bytes).await.is_ok() && line.flush().await.is_ok();
@@ -216,7 +239,7 @@ impl<S: Service> Conversation<S> {
     ) -> Option<Then> {
         self.open.asked();
         self.attached.does(Doing::Answering);
-        let gone = Gone::attended();
+        let gone = ClientGone::attended();
         let handled = self.open.engine().handle(Request::smtp(envelope, message), self.open.origin, &gone);
         let (delivery, is_there) = attend(line, buffer, &gone, handled).await;
         if !is_there {
@@ -224,7 +247,7 @@ impl<S: Service> Conversation<S> {
             return Some(Then::Ends(End::Left));
         }
         let mut bytes = encode(&delivery.answer.clone().written());
-        if delivery.manner == Manner::Garble {
+        if delivery.manner == DeliveryMode::Garble {
             // An SMTP reply is little more than its code: the line as a whole must not parse.
             let end = bytes.len().saturating_sub(2);
             let mut line = bytes[..end].to_vec();
@@ -244,9 +267,9 @@ impl<S: Service> Conversation<S> {
 }
 
 /// Continued lines before the reply, as many as bring it to the size.
-fn filler(code: u16, length: usize, manner: Manner) -> Filler {
+fn filler(code: u16, length: usize, manner: DeliveryMode) -> Filler {
     const WIDTH: usize = 80;
-    let Manner::Oversize(size) = manner else { return Filler::default() };
+    let DeliveryMode::Oversize(size) = manner else { return Filler::default() };
     let line = format!("{code:03}-{:width$}\r\n", "", width = WIDTH - 6);
     let lines = size.saturating_sub(length as u64).div_ceil(WIDTH as u64);
     // Whole lines in each piece, so that the last piece ends with one.

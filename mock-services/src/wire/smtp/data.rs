@@ -1,5 +1,6 @@
-//! The message behind `DATA`: finds its end and takes the stuffed dots out, however the bytes are cut. A line ends in CRLF and in
-//! nothing else, so that no message can smuggle a second one past a server that reads bare line feeds differently.
+//! The message behind `DATA`: finds its end and takes the stuffed dots out, however the bytes are cut. A line
+//! ends in CRLF and in nothing else, so that no message can smuggle a second one past a server that reads
+//! bare line feeds differently.
 
 /// A message that is coming in.
 #[derive(Debug)]
@@ -26,7 +27,8 @@ impl Incoming {
         Incoming { message: Vec::new(), limit, too_large: false, at: At::LineStart }
     }
 
-    /// Reads on. Says how many bytes were used and whether the end was among them; none behind the end is used.
+    /// Reads on. Says how many bytes were used and whether the end was among them; none behind the end is
+    /// used.
     pub(super) fn read(&mut self, bytes: &[u8]) -> (usize, bool) {
         let mut used = 0;
         while let Some(&byte) = bytes.get(used) {
@@ -101,7 +103,11 @@ mod tests {
             bytes.push(*byte);
             line_start = *byte == b'\n' && index > 0 && message[index - 1] == b'\r';
         }
-        bytes.extend_from_slice(if message.is_empty() || message.ends_with(b"\r\n") { b".\r\n" } else { b"\r\n.\r\n" });
+        bytes.extend_from_slice(if message.is_empty() || message.ends_with(b"\r\n") {
+            b".\r\n"
+        } else {
+            b"\r\n.\r\n"
+        });
         bytes
     }
 

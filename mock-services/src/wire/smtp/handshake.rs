@@ -8,13 +8,12 @@ use tokio_rustls::rustls::{AlertDescription, Error};
 const CLIENT_HELLO: [u8; 2] = [0x16, 0x03];
 
 /// What is written down where a client begins TLS on the port that begins in plain text.
-pub(super) const TLS_ON_THE_PLAIN_PORT: &str =
-    "the client began TLS on the port that begins in plain text; TLS from the first byte is spoken on another port";
+pub(super) const TLS_ON_THE_PLAIN_PORT: &str = "the client began TLS on the port that begins in plain text; TLS from the first byte is spoken on another port";
 /// What is written down where a client takes long.
 pub(super) const TOOK_TOO_LONG: &str = "the client did not finish the handshake in time";
-/// What is written down where a client leaves without a word. Node verifies the certificate after the handshake and does just this.
-pub(super) const LEFT: &str =
-    "the client closed the connection during the handshake or right after it, as clients do that do not accept the certificate";
+/// What is written down where a client leaves without a word. Node verifies the certificate after the
+/// handshake and does just this.
+pub(super) const LEFT: &str = "the client closed the connection during the handshake or right after it, as clients do that do not accept the certificate";
 
 /// Whether these first bytes are the beginning of TLS.
 pub(super) fn is_client_hello(bytes: &[u8]) -> bool {
@@ -27,8 +26,12 @@ pub(super) fn why(error: &io::Error) -> String {
         Some(Error::AlertReceived(alert)) if is_about_the_certificate(*alert) => {
             format!("the client did not accept the certificate (alert {alert:?})")
         }
-        Some(Error::AlertReceived(alert)) => format!("the client ended the handshake with the alert {alert:?}"),
-        Some(Error::InvalidMessage(_)) => "the client did not speak TLS on the port for TLS from the first byte".to_owned(),
+        Some(Error::AlertReceived(alert)) => {
+            format!("the client ended the handshake with the alert {alert:?}")
+        }
+        Some(Error::InvalidMessage(_)) => {
+            "the client did not speak TLS on the port for TLS from the first byte".to_owned()
+        }
         Some(other) => format!("the handshake failed: {other}"),
         None => LEFT.to_owned(),
     }

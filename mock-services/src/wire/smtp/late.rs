@@ -1,5 +1,5 @@
-//! SMTP connections that come after the trial has ended. Whoever speaks on one wants to send a message: that is recorded as a write, and
-//! refused before the message is handed over.
+//! SMTP connections that come after the trial has ended. Whoever speaks on one wants to send a message: that
+//! is recorded as a write, and refused before the message is handed over.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +14,13 @@ use crate::service::Service;
 /// How long a connection may take.
 const TIME: Duration = Duration::from_secs(10);
 
-/// The same on a port that speaks TLS alone: whoever begins a handshake wants to send a message. None is made.
-pub(in crate::wire) async fn serve_secured<S: Service>(mut line: TcpStream, engine: Arc<Engine<S>>, origin: Origin) {
+/// The same on a port that speaks TLS alone: whoever begins a handshake wants to send a message. None is
+/// made.
+pub(in crate::wire) async fn serve_secured<S: Service>(
+    mut line: TcpStream,
+    engine: Arc<Engine<S>>,
+    origin: Origin,
+) {
     let talk = async {
         if line.read(&mut [0; 512]).await? > 0 {
             engine.late_message(origin);
@@ -33,7 +38,8 @@ pub(in crate::wire) async fn serve<S: Service>(mut line: TcpStream, engine: Arc<
         line.write_all(b"220 localhost ESMTP\r\n").await?;
         if line.read(&mut [0; 512]).await? > 0 {
             engine.late_message(origin);
-            line.write_all(b"421 4.3.2 localhost Service not available, closing transmission channel\r\n").await?;
+            line.write_all(b"421 4.3.2 localhost Service not available, closing transmission channel\r\n")
+                .await?;
             line.shutdown().await?;
             while line.read(&mut [0; 512]).await? > 0 {}
         }

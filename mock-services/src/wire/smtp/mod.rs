@@ -1,5 +1,6 @@
-//! The server's side of an SMTP conversation. The session is a pure machine: bytes go in, steps come out; it knows no socket, no
-//! clock, no TLS and no fault. The connection holds it, carries the steps out and tells it how they went.
+//! The server's side of an SMTP conversation. The session is a pure machine: bytes go in, steps come out; it
+//! knows no socket, no clock, no TLS and no fault. The connection holds it, carries the steps out and tells
+//! it how they went.
 
 mod auth;
 mod command;
@@ -44,7 +45,8 @@ pub(crate) enum Step {
         /// The message as it was before dots were stuffed.
         message: Vec<u8>,
     },
-    /// Write down that the client was turned away before it could hand over a message; what it is told follows.
+    /// Write down that the client was turned away before it could hand over a message; what it is told
+    /// follows.
     Refused {
         /// The command.
         verb: &'static str,
@@ -60,7 +62,8 @@ pub(crate) enum Step {
         /// The password or API key.
         secret: String,
     },
-    /// Shake hands, then call [`Session::tls_started`]. What the client sent in the clear behind its command is gone.
+    /// Shake hands, then call [`Session::tls_started`]. What the client sent in the clear behind its command
+    /// is gone.
     StartTls,
     /// Close the connection.
     Close,

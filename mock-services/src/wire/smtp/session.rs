@@ -1,4 +1,5 @@
-//! The conversation: which command may come when, what is said to it, and where it has to wait for its holder.
+//! The conversation: which command may come when, what is said to it, and where it has to wait for its
+//! holder.
 
 use crate::service::Envelope;
 use crate::wire::smtp::auth::{Challenge, Exchange, begun};
@@ -100,8 +101,8 @@ impl Session {
         }
     }
 
-    /// The handshake is done, before the first word or after `STARTTLS`: the conversation begins anew, and what is fed from now on came
-    /// through TLS.
+    /// The handshake is done, before the first word or after `STARTTLS`: the conversation begins anew, and
+    /// what is fed from now on came through TLS.
     pub(crate) fn tls_started(&mut self) {
         if self.resume(For::Tls) || !self.greeted {
             (self.secure, self.greeted, self.authenticated) = (true, false, false);
@@ -189,12 +190,18 @@ impl Session {
                 say(out, 250, "2.0.0 Ok");
             }
             "NOOP" => say(out, 250, "2.0.0 Ok"),
-            "VRFY" => say(out, 252, "2.0.0 Cannot verify the user, but will accept the message and attempt delivery"),
+            "VRFY" => say(
+                out,
+                252,
+                "2.0.0 Cannot verify the user, but will accept the message and attempt delivery",
+            ),
             "QUIT" => {
                 say(out, 221, "2.0.0 Bye");
                 self.close(out);
             }
-            "EXPN" | "HELP" | "TURN" | "ETRN" | "BDAT" => self.refuse(out, 502, "5.5.1 Error: command not implemented"),
+            "EXPN" | "HELP" | "TURN" | "ETRN" | "BDAT" => {
+                self.refuse(out, 502, "5.5.1 Error: command not implemented")
+            }
             _ => self.refuse(out, 500, "5.5.2 Error: command not recognized"),
         }
     }
@@ -276,7 +283,9 @@ impl Session {
         match &self.envelope {
             _ if !rest.is_empty() => self.refuse(out, 501, "5.5.4 Syntax: DATA"),
             None => self.refuse(out, 503, "5.5.1 Error: need MAIL command"),
-            Some(envelope) if envelope.to.is_empty() => self.refuse(out, 554, "5.5.1 Error: no valid recipients"),
+            Some(envelope) if envelope.to.is_empty() => {
+                self.refuse(out, 554, "5.5.1 Error: no valid recipients")
+            }
             Some(_) => {
                 self.mode = Mode::Data(Incoming::new(self.options.size_limit));
                 say(out, 354, "End data with <CR><LF>.<CR><LF>");

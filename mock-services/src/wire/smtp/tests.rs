@@ -55,7 +55,8 @@ fn said(input: &str) -> Heard {
     converse(options(), &[input.as_bytes()])
 }
 
-const MAIL: &str = "EHLO me\r\nMAIL FROM:<a@b.c> SIZE=20 BODY=8BITMIME\r\nRCPT TO:<d@e.f>\r\nRCPT TO:<g@h.i>\r\nDATA\r\n";
+const MAIL: &str =
+    "EHLO me\r\nMAIL FROM:<a@b.c> SIZE=20 BODY=8BITMIME\r\nRCPT TO:<d@e.f>\r\nRCPT TO:<g@h.i>\r\nDATA\r\n";
 
 #[test]
 fn a_message_comes_in_with_its_envelope_and_without_its_stuffed_dots() {
@@ -75,7 +76,10 @@ fn pipelined_input_waits_until_the_message_is_answered() {
     assert!(matches!(steps.last(), Some(Step::Message { .. })));
     steps.clear();
     session.message_answered(250, &mut steps);
-    assert_eq!(steps, [Step::Say(b"250 2.0.0 Ok\r\n".to_vec()), Step::Say(b"221 2.0.0 Bye\r\n".to_vec()), Step::Close]);
+    assert_eq!(
+        steps,
+        [Step::Say(b"250 2.0.0 Ok\r\n".to_vec()), Step::Say(b"221 2.0.0 Bye\r\n".to_vec()), Step::Close]
+    );
 }
 
 #[test]
@@ -94,26 +98,40 @@ fn the_extensions_are_offered() {
     let session = Session::new(options());
     assert_eq!(session.greeting(), b"220 mail.example ESMTP\r\n");
     let heard = said("EHLO me\r\n");
-    for offer in ["PIPELINING", "SIZE 1000", "STARTTLS", "AUTH PLAIN LOGIN", "ENHANCEDSTATUSCODES", "8BITMIME", "SMTPUTF8"] {
+    for offer in [
+        "PIPELINING",
+        "SIZE 1000",
+        "STARTTLS",
+        "AUTH PLAIN LOGIN",
+        "ENHANCEDSTATUSCODES",
+        "8BITMIME",
+        "SMTPUTF8",
+    ] {
         assert!(heard.said.contains(offer), "{offer}: {}", heard.said);
     }
-    assert!(!converse(SmtpOptions { starttls: false, ..options() }, &[b"EHLO me\r\n"]).said.contains("STARTTLS"));
+    assert!(
+        !converse(SmtpOptions { starttls: false, ..options() }, &[b"EHLO me\r\n"]).said.contains("STARTTLS")
+    );
     assert_eq!(said("HELO me\r\n").said, "250 mail.example\r\n");
 }
 
 #[test]
 fn commands_out_of_order_are_refused() {
-    let heard =
-        said("MAIL FROM:<a@b>\r\nEHLO x\r\nRCPT TO:<a@b>\r\nDATA\r\nMAIL FROM:<>\r\nMAIL FROM:<>\r\nDATA\r\nRSET\r\nDATA\r\n");
+    let heard = said(
+        "MAIL FROM:<a@b>\r\nEHLO x\r\nRCPT TO:<a@b>\r\nDATA\r\nMAIL FROM:<>\r\nMAIL FROM:<>\r\nDATA\r\nRSET\r\nDATA\r\n",
+    );
     assert_eq!(codes(&heard), ["503", "250", "503", "503", "250", "503", "554", "250", "503"]);
 }
 
 #[test]
 fn what_is_not_understood_is_refused_by_its_kind() {
-    let heard = said("FOO\r\nEXPN x\r\nEHLO\r\nVRFY a\r\nEHLO x\nMAIL <a@b>\nMAIL FROM:<nobody>\nMAIL FROM:<a@b> X=1\n");
+    let heard = said(
+        "FOO\r\nEXPN x\r\nEHLO\r\nVRFY a\r\nEHLO x\nMAIL <a@b>\nMAIL FROM:<nobody>\nMAIL FROM:<a@b> X=1\n",
+    );
     assert_eq!(codes(&heard), ["500", "502", "501", "252", "250", "501", "501", "555"]);
-    let heard =
-        said("EHLO x\r\nMAIL FROM:<a@b> SIZE=x\r\nMAIL FROM:<a@b> BODY=x\r\nMAIL FROM:<a@b>\r\nRCPT TO:<x>\r\nRCPT <a@b>\r\n");
+    let heard = said(
+        "EHLO x\r\nMAIL FROM:<a@b> SIZE=x\r\nMAIL FROM:<a@b> BODY=x\r\nMAIL FROM:<a@b>\r\nRCPT TO:<x>\r\nRCPT <a@b>\r\n",
+    );
     assert_eq!(codes(&heard), ["250", "501", "501", "250", "501", "501"]);
 }
 
@@ -126,7 +144,10 @@ fn authentication_is_asked_of_the_holder_and_demanded_where_required() {
     let heard = said("EHLO x\r\nAUTH PLAIN\r\nAGFubgBzZWNyZXQ=\r\nRSET\r\nAUTH LOGIN\r\n");
     assert!(heard.said.contains("334 \r\n"), "{}", heard.said);
     assert_eq!(codes(&heard), ["250", "334", "235", "250", "503"]);
-    assert_eq!(codes(&said("EHLO x\r\nAUTH LOGIN\r\n*\r\nAUTH FOO\r\nAUTH PLAIN %\r\n")), ["250", "334", "501", "504", "501"]);
+    assert_eq!(
+        codes(&said("EHLO x\r\nAUTH LOGIN\r\n*\r\nAUTH FOO\r\nAUTH PLAIN %\r\n")),
+        ["250", "334", "501", "504", "501"]
+    );
 }
 
 #[test]
@@ -141,7 +162,8 @@ fn what_was_sent_in_the_clear_behind_starttls_is_thrown_away() {
     session.feed(b"MAIL FROM:<a@b>\r\nEHLO x\r\nSTARTTLS\r\n", &mut steps);
     let Step::Say(offer) = &steps[1] else { panic!("{steps:?}") };
     assert!(!String::from_utf8_lossy(offer).contains("STARTTLS"));
-    let replies: Vec<_> = steps.iter().map(|step| matches!(step, Step::Say(bytes) if bytes.starts_with(b"503"))).collect();
+    let replies: Vec<_> =
+        steps.iter().map(|step| matches!(step, Step::Say(bytes) if bytes.starts_with(b"503"))).collect();
     assert_eq!(replies, [true, false, true]);
 }
 

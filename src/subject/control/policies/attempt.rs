@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Desk;
+use super::PolicyContext;
 use crate::scenario::Step;
 use crate::subject::control::answer::{Class, Reply};
 use crate::subject::control::claim::Told;
@@ -13,13 +13,14 @@ use crate::subject::control::wire::Ask;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Makes one attempt, with whatever has to be read for it read anew.
-pub(super) fn once(desk: &Desk<'_>, step: &Step, key: Option<&str>) -> Reply {
-    let made = tools::facts(&desk.wire, step, Manner::Plain).and_then(|facts| tools::write(step, &facts, Manner::Plain));
+pub(super) fn once(desk: &PolicyContext<'_>, step: &Step, key: Option<&str>) -> Reply {
+    let made = tools::facts(&desk.wire, step, Manner::Plain)
+        .and_then(|facts| tools::write(step, &facts, Manner::Plain));
     sent(desk, made, key)
 }
 
 /// Sends a request that could be made; one that could not be made is refused, or lost with what it needed.
-pub(super) fn sent(desk: &Desk<'_>, made: Result<Ask, Trouble>, key: Option<&str>) -> Reply {
+pub(super) fn sent(desk: &PolicyContext<'_>, made: Result<Ask, Trouble>, key: Option<&str>) -> Reply {
     match made {
         Ok(ask) => desk.wire.send(&ask.under(key)),
         Err(Trouble::Unanswered) => Reply::lost(),
@@ -28,7 +29,12 @@ pub(super) fn sent(desk: &Desk<'_>, made: Result<Ask, Trouble>, key: Option<&str
 }
 
 /// Makes attempts until one is answered for good, and gives the last answer.
-pub(super) fn several(desk: &Desk<'_>, step: &Step, most: u32, mut key: impl FnMut() -> String) -> Reply {
+pub(super) fn several(
+    desk: &PolicyContext<'_>,
+    step: &Step,
+    most: u32,
+    mut key: impl FnMut() -> String,
+) -> Reply {
     let mut reply = once(desk, step, Some(&key()));
     for _ in 1..most {
         if reply.is_final() {

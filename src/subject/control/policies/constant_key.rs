@@ -1,6 +1,6 @@
 //! `constant-key`: one key for everything, so that a second intent looks like a repetition of the first.
 
-use super::Desk;
+use super::PolicyContext;
 use super::attempt::{believed, several};
 use crate::scenario::Step;
 use crate::subject::control::claim::Told;
@@ -8,6 +8,6 @@ use crate::subject::control::claim::Told;
 const ATTEMPTS: u32 = 4;
 const KEY: &str = "agent";
 
-pub(super) fn step(desk: &Desk<'_>, step: &Step) -> Told {
+pub(super) fn step(desk: &PolicyContext<'_>, step: &Step) -> Told {
     believed(&several(desk, step, ATTEMPTS, || KEY.to_owned()))
 }

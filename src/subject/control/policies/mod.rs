@@ -1,4 +1,5 @@
-//! The policies: each a way to go about steps when answers fail. One file for each; they share only how an attempt is made.
+//! The policies: each a way to go about steps when answers fail. One file for each; they share only how an
+//! attempt is made.
 
 mod attempt;
 mod careful;
@@ -18,7 +19,7 @@ use super::environment::Environment;
 use super::intent::FreshKeys;
 use super::starts;
 use super::wire::Wire;
-use crate::scenario::{Said, Step};
+use crate::scenario::{ClaimedOutcome, Step};
 
 /// What a control does with its environment.
 pub(super) type Policy = fn(&Environment) -> Told;
@@ -42,7 +43,7 @@ pub(super) fn named(name: &str) -> Option<Policy> {
 }
 
 /// What a policy has at hand that remembers nothing but how often it was started.
-struct Desk<'a> {
+struct PolicyContext<'a> {
     wire: Wire<'a>,
     keys: FreshKeys,
     /// Whether it was started before.
@@ -50,10 +51,10 @@ struct Desk<'a> {
 }
 
 /// Goes through the steps until one is not done.
-fn simple(environment: &Environment, step: fn(&Desk<'_>, &Step) -> Told) -> Told {
+fn simple(environment: &Environment, step: fn(&PolicyContext<'_>, &Step) -> Told) -> Told {
     let start = starts::count(environment.state_dir().as_deref());
     let keys = FreshKeys::new(&environment.caller(), start);
-    let desk = Desk { wire: Wire::new(environment), keys, restarted: start > 1 };
+    let desk = PolicyContext { wire: Wire::new(environment), keys, restarted: start > 1 };
     in_turn(environment.steps(), |next| step(&desk, next))
 }
 
@@ -61,7 +62,7 @@ fn simple(environment: &Environment, step: fn(&Desk<'_>, &Step) -> Told) -> Told
 fn in_turn(steps: &[Step], mut act: impl FnMut(&Step) -> Told) -> Told {
     for step in steps {
         let told = act(step);
-        if told.said != Said::Done {
+        if told.said != ClaimedOutcome::Done {
             return Told { message: format!("{}: {}", step.operation, told.message), ..told };
         }
     }

@@ -1,12 +1,12 @@
 //! `naive`: retries everything that was not answered for good, with a fresh key each time.
 
-use super::Desk;
+use super::PolicyContext;
 use super::attempt::{believed, several};
 use crate::scenario::Step;
 use crate::subject::control::claim::Told;
 
 const ATTEMPTS: u32 = 4;
 
-pub(super) fn step(desk: &Desk<'_>, step: &Step) -> Told {
+pub(super) fn step(desk: &PolicyContext<'_>, step: &Step) -> Told {
     believed(&several(desk, step, ATTEMPTS, || desk.keys.next()))
 }

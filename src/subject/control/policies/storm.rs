@@ -1,6 +1,6 @@
 //! `storm`: three retries around three retries, each layer ignorant of the other, with a fresh key each time.
 
-use super::Desk;
+use super::PolicyContext;
 use super::attempt::{believed, several};
 use crate::scenario::Step;
 use crate::subject::control::claim::Told;
@@ -8,7 +8,7 @@ use crate::subject::control::claim::Told;
 const OUTER: u32 = 3;
 const INNER: u32 = 3;
 
-pub(super) fn step(desk: &Desk<'_>, step: &Step) -> Told {
+pub(super) fn step(desk: &PolicyContext<'_>, step: &Step) -> Told {
     let mut reply = several(desk, step, INNER, || desk.keys.next());
     for _ in 1..OUTER {
         if reply.is_final() {

@@ -13,7 +13,9 @@ pub(super) fn write(step: &Step) -> Result<Ask, Trouble> {
     match step.operation.as_str() {
         "deploy.deploy" | "deploy.dry-run" => {}
         "deploy.list" => return Ok(Ask::new("deploy", "GET", "/deployments", Content::Nothing)),
-        "deploy.environment" => return Ok(Ask::new("deploy", "GET", environment_path(step)?, Content::Nothing)),
+        "deploy.environment" => {
+            return Ok(Ask::new("deploy", "GET", environment_path(step)?, Content::Nothing));
+        }
         _ => return Err(super::unknown(step)),
     }
     let (environment, version) = (required(step, "environment")?, version(step)?);
@@ -23,7 +25,12 @@ pub(super) fn write(step: &Step) -> Result<Ask, Trouble> {
         if let Some(description) = text(step, "description") {
             body["description"] = description.into();
         }
-        return Ok(Ask::new("deploy", "POST", format!("/repos/{}/deployments", place(&repo)), Content::Json(body)));
+        return Ok(Ask::new(
+            "deploy",
+            "POST",
+            format!("/repos/{}/deployments", place(&repo)),
+            Content::Json(body),
+        ));
     }
     let mut body = json!({"environment": environment, "version": version});
     for name in ["service", "description", "holder"] {
@@ -59,7 +66,8 @@ pub(super) fn look(wire: &Wire<'_>, step: &Step) -> Result<Seen, Trouble> {
         return Ok(seen);
     }
     let service = service.map(|service| format!("&service={}", escaped(&service))).unwrap_or_default();
-    let path = format!("/deployments?environment={}&version={}{service}", escaped(&environment), escaped(&version));
+    let path =
+        format!("/deployments?environment={}&version={}{service}", escaped(&environment), escaped(&version));
     Ok(progress(&rows(read(wire, "deploy", &path)?, "deployments")))
 }
 
@@ -99,7 +107,9 @@ fn place(repo: &str) -> String {
 
 fn metadata(step: &Step) -> Value {
     let others = step.with.iter().filter(|(name, _)| !MEMBERS.contains(name));
-    others.map(|(name, value)| (name.strip_prefix("metadata.").unwrap_or(name).to_owned(), super::json(value))).collect()
+    others
+        .map(|(name, value)| (name.strip_prefix("metadata.").unwrap_or(name).to_owned(), super::json(value)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -108,8 +118,7 @@ mod tests {
 
     #[test]
     fn an_environment_tells_only_of_the_version_that_it_shows() {
-        let environment =
-            json!({"version": "v2", "state": "live", "services": {"web": {"version": "v3", "state": "rolling_out"}}});
+        let environment = json!({"version": "v2", "state": "live", "services": {"web": {"version": "v3", "state": "rolling_out"}}});
         assert_eq!(standing(&environment, "v2", None), Some(Seen::Done));
         assert_eq!(standing(&environment, "v3", None), None);
         assert_eq!(standing(&environment, "v3", Some("web")), Some(Seen::Underway));

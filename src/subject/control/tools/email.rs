@@ -1,4 +1,5 @@
-//! Mail over Resend's API, SendGrid's API or SMTP, as the step's `via` says. What became of it is read for each recipient.
+//! Mail over Resend's API, SendGrid's API or SMTP, as the step's `via` says. What became of it is read for
+//! each recipient.
 
 use serde_json::{Value, json};
 
@@ -45,7 +46,9 @@ pub(super) fn write(step: &Step) -> Result<Ask, Trouble> {
             }
             Ok(Ask::new("email", "POST", "/emails", Content::Json(body)))
         }
-        Some(other) => Err(Trouble::Impossible(format!("mail cannot be sent via `{other}`; it is resend, sendgrid or smtp"))),
+        Some(other) => Err(Trouble::Impossible(format!(
+            "mail cannot be sent via `{other}`; it is resend, sendgrid or smtp"
+        ))),
     }
 }
 
@@ -87,7 +90,9 @@ pub(super) fn look(wire: &Wire<'_>, step: &Step) -> Result<Seen, Trouble> {
 fn seen(step: &Step, records: &[Value]) -> Seen {
     let subject = text(step, "subject").unwrap_or_default();
     let fate = |to: &String| {
-        let its = |record: &&Value| word(record, "subject") == subject && word(record, "to_email").eq_ignore_ascii_case(to);
+        let its = |record: &&Value| {
+            word(record, "subject") == subject && word(record, "to_email").eq_ignore_ascii_case(to)
+        };
         let fates = records.iter().filter(its).map(|record| match word(record, "status") {
             "delivered" => Fate::Delivered,
             "not_delivered" => Fate::Bounced,
@@ -107,8 +112,11 @@ fn seen(step: &Step, records: &[Value]) -> Seen {
     if all(Fate::Accepted) {
         return Seen::Accepted;
     }
-    let rest: Vec<String> =
-        fates.iter().filter(|(_, fate)| matches!(fate, Fate::Accepted | Fate::Unheard)).map(|(to, _)| to.clone()).collect();
+    let rest: Vec<String> = fates
+        .iter()
+        .filter(|(_, fate)| matches!(fate, Fate::Accepted | Fate::Unheard))
+        .map(|(to, _)| to.clone())
+        .collect();
     if rest.is_empty() { Seen::Failed } else { Seen::Partly(only(step, "to", rest)) }
 }
 
@@ -131,7 +139,10 @@ mod tests {
         let (both, ann) = (step(&["ann@x.example", "Bob@x.example"]), record("ann@x.example", "delivered"));
         assert_eq!(seen(&both, &[]), Seen::Absent);
         assert_eq!(seen(&both, &[ann.clone(), record("bob@x.example", "delivered")]), Seen::Done);
-        assert_eq!(seen(&both, std::slice::from_ref(&ann)), Seen::Partly(only(&both, "to", vec!["Bob@x.example".to_owned()])));
+        assert_eq!(
+            seen(&both, std::slice::from_ref(&ann)),
+            Seen::Partly(only(&both, "to", vec!["Bob@x.example".to_owned()]))
+        );
         assert_eq!(seen(&both, &[ann.clone(), record("bob@x.example", "not_delivered")]), Seen::Failed);
         let processed = ["ann@x.example", "bob@x.example"].map(|to| record(to, "processed"));
         assert_eq!(seen(&both, &processed), Seen::Accepted);
@@ -141,7 +152,13 @@ mod tests {
 
     #[test]
     fn a_header_cannot_be_smuggled_into_a_message() {
-        let text = message("a@x.example", &["b@x.example".to_owned()], "Hi\r\nBcc: c@x.example", ".\n.", Some("o\"1"));
+        let text = message(
+            "a@x.example",
+            &["b@x.example".to_owned()],
+            "Hi\r\nBcc: c@x.example",
+            ".\n.",
+            Some("o\"1"),
+        );
         assert!(text.contains("Subject: Hi  Bcc: c@x.example\r\n"), "{text}");
         assert!(text.contains("X-SMTPAPI: {\"unique_args\":{\"order\":\"o\\\"1\"}}\r\n"), "{text}");
         assert!(text.ends_with("\r\n\r\n.\r\n."), "{text}");

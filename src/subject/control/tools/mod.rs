@@ -1,5 +1,5 @@
-//! How each operation is asked for, and how one looks whether it has happened. A tool decides nothing: what to do with what is seen is
-//! the policy's affair.
+//! How each operation is asked for, and how one looks whether it has happened. A tool decides nothing: what
+//! to do with what is seen is the policy's affair.
 
 mod deploy;
 mod email;
@@ -103,7 +103,8 @@ fn text(step: &Step, name: &str) -> Option<String> {
 
 /// A field that must be there.
 fn required(step: &Step, name: &str) -> Result<String, Trouble> {
-    text(step, name).ok_or_else(|| Trouble::Impossible(format!("{} needs the field `{name}`", step.operation)))
+    text(step, name)
+        .ok_or_else(|| Trouble::Impossible(format!("{} needs the field `{name}`", step.operation)))
 }
 
 /// A field that names one or several.

@@ -56,13 +56,18 @@ fn subscribed(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
 
 pub(super) fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
     let mut form: Vec<(String, String)> = Vec::new();
-    let mut set = |name: &str, value: Option<String>| form.extend(value.map(|value| (name.to_owned(), value)));
+    let mut set =
+        |name: &str, value: Option<String>| form.extend(value.map(|value| (name.to_owned(), value)));
     let path = match step.operation.as_str() {
         "payment.charge" | "payment.hold" => {
             set("amount", Some(required(step, "amount")?));
             set("currency", text(step, "currency").or(Some("usd".to_owned())));
             set("customer", text(step, "customer"));
-            set("source", text(step, "source").or_else(|| text(step, "customer").is_none().then(|| "tok_visa".to_owned())));
+            set(
+                "source",
+                text(step, "source")
+                    .or_else(|| text(step, "customer").is_none().then(|| "tok_visa".to_owned())),
+            );
             set("description", text(step, "description"));
             set("capture", is_held(step).then(|| "false".to_owned()));
             "/v1/charges".to_owned()
@@ -111,11 +116,14 @@ pub(super) fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, 
         "payment.refund" => {
             let path = format!("/v1/refunds?limit=100&{}={}", word(facts, "of"), escaped(word(facts, "id")));
             let refunds = rows(read(wire, "payment", &path)?, "data");
-            refunds.iter().any(|refund| fits(refund, "amount", text(step, "amount")) && has_metadata(refund, step))
+            refunds
+                .iter()
+                .any(|refund| fits(refund, "amount", text(step, "amount")) && has_metadata(refund, step))
         }
         "payment.capture" => {
             let place = if word(facts, "of") == "payment_intent" { "payment_intents" } else { "charges" };
-            let held = read(wire, "payment", &format!("/v1/{place}/{}", escaped(word(facts, "id"))))?.unwrap_or_default();
+            let held = read(wire, "payment", &format!("/v1/{place}/{}", escaped(word(facts, "id"))))?
+                .unwrap_or_default();
             // An intent has succeeded when its money was taken; a charge says so itself.
             if place == "charges" {
                 held.get("captured") == Some(&Value::Bool(true))
@@ -140,7 +148,8 @@ pub(super) fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, 
 
 /// What the charges show, the newest first. Of several for one intent the oldest is the one that was due.
 fn charged(charges: &[Value], step: &Step) -> Seen {
-    let standing = |charge: &&Value| is_this_charge(charge, step) && charge.get("refunded") != Some(&Value::Bool(true));
+    let standing =
+        |charge: &&Value| is_this_charge(charge, step) && charge.get("refunded") != Some(&Value::Bool(true));
     let mut surplus: Vec<&str> = charges.iter().filter(standing).map(|charge| word(charge, "id")).collect();
     match surplus.pop() {
         // One that was given back had been taken.
@@ -166,7 +175,8 @@ fn charges(wire: &Wire<'_>, step: &Step) -> Result<Vec<Value>, Trouble> {
 }
 
 fn subscriptions(wire: &Wire<'_>, step: &Step, more: &str) -> Result<Vec<Value>, Trouble> {
-    let path = format!("/v1/subscriptions?limit=100&customer={}{more}", escaped(&required(step, "customer")?));
+    let path =
+        format!("/v1/subscriptions?limit=100&customer={}{more}", escaped(&required(step, "customer")?));
     Ok(rows(read(wire, "payment", &path)?, "data"))
 }
 
@@ -197,7 +207,8 @@ fn has_item(subscription: &Value, step: &Step) -> bool {
     let items = subscription.pointer("/items/data").and_then(Value::as_array);
     let fitting = |item: &Value| {
         let price = item.pointer("/price/id").and_then(Value::as_str);
-        text(step, "price").is_none_or(|wanted| price == Some(&wanted)) && fits(item, "quantity", text(step, "quantity"))
+        text(step, "price").is_none_or(|wanted| price == Some(&wanted))
+            && fits(item, "quantity", text(step, "quantity"))
     };
     items.is_some_and(|items| items.iter().any(fitting))
 }
@@ -217,7 +228,11 @@ mod tests {
     use super::*;
 
     fn step() -> Step {
-        let with = Fields::new().with("customer", "cus_42").with("amount", 4999).with("order", "ord_1").with("currency", "USD");
+        let with = Fields::new()
+            .with("customer", "cus_42")
+            .with("amount", 4999)
+            .with("order", "ord_1")
+            .with("currency", "USD");
         Step { operation: "payment.charge".to_owned(), with }
     }
 
@@ -256,21 +271,32 @@ mod tests {
         let Content::Form(form) = write(&held, &Value::Null).unwrap().content else { panic!("a form") };
         assert!(form.contains(&("capture".to_owned(), "false".to_owned())), "{form:?}");
         let waiting = json!({"id": "ch_1", "amount": 4999, "currency": "usd", "captured": false, "metadata": {"order": "ord_1"}});
-        assert_eq!([charged(std::slice::from_ref(&waiting), &held), charged(&[waiting], &step())], [Seen::Done, Seen::Absent]);
-        let taken =
-            Step { operation: "payment.capture".to_owned(), with: Fields::new().with("order", "ord_1").with("amount", 10) };
+        assert_eq!(
+            [charged(std::slice::from_ref(&waiting), &held), charged(&[waiting], &step())],
+            [Seen::Done, Seen::Absent]
+        );
+        let taken = Step {
+            operation: "payment.capture".to_owned(),
+            with: Fields::new().with("order", "ord_1").with("amount", 10),
+        };
         for (of, path, amount) in [
             ("charge", "/v1/charges/x_1/capture", "amount"),
             ("payment_intent", "/v1/payment_intents/x_1/capture", "amount_to_capture"),
         ] {
             let ask = write(&taken, &json!({"of": of, "id": "x_1"})).unwrap();
-            assert_eq!((ask.path.as_str(), ask.content), (path, Content::Form(vec![(amount.to_owned(), "10".to_owned())])));
+            assert_eq!(
+                (ask.path.as_str(), ask.content),
+                (path, Content::Form(vec![(amount.to_owned(), "10".to_owned())]))
+            );
         }
     }
 
     #[test]
     fn a_step_without_what_it_needs_cannot_be_done() {
         let empty = Step { operation: "payment.charge".to_owned(), with: Fields::new() };
-        assert_eq!(write(&empty, &Value::Null), Err(Trouble::Impossible("payment.charge needs the field `amount`".to_owned())));
+        assert_eq!(
+            write(&empty, &Value::Null),
+            Err(Trouble::Impossible("payment.charge needs the field `amount`".to_owned()))
+        );
     }
 }

@@ -6,7 +6,8 @@ use super::{Manner, Seen, Trouble, read, required, text};
 use crate::scenario::Step;
 use crate::subject::control::wire::{Ask, Content, Wire, escaped};
 
-/// What stood there before the first attempt. Without it, a counter tells nothing, and `add` does not know what to add to.
+/// What stood there before the first attempt. Without it, a counter tells nothing, and `add` does not know
+/// what to add to.
 pub(super) fn facts(wire: &Wire<'_>, step: &Step, manner: Manner) -> Result<Value, Trouble> {
     let careful = manner == Manner::Conditional;
     match step.operation.as_str() {
@@ -25,7 +26,12 @@ pub(super) fn facts(wire: &Wire<'_>, step: &Step, manner: Manner) -> Result<Valu
 pub(super) fn write(step: &Step, facts: &Value, manner: Manner) -> Result<Ask, Trouble> {
     match step.operation.as_str() {
         "records.put" => {
-            let ask = Ask::new("records", "PUT", record_path(step)?, Content::Json(json!({"value": wanted(step, facts)?})));
+            let ask = Ask::new(
+                "records",
+                "PUT",
+                record_path(step)?,
+                Content::Json(json!({"value": wanted(step, facts)?})),
+            );
             Ok(match (manner, facts.get("version").and_then(Value::as_u64)) {
                 (Manner::Plain, _) => ask,
                 (Manner::Conditional, Some(version)) => ask.header("If-Match", format!("\"{version}\"")),
@@ -56,14 +62,19 @@ pub(super) fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, 
         "records.increment" => {
             let Some(before) = facts.get("value").and_then(Value::as_i64) else { return Ok(Seen::Unclear) };
             let counter = read(wire, "records", &counter_path(step)?)?.unwrap_or_default();
-            Ok(counter_seen(counter.get("value").and_then(Value::as_i64).unwrap_or_default(), before, by(step, "by")))
+            Ok(counter_seen(
+                counter.get("value").and_then(Value::as_i64).unwrap_or_default(),
+                before,
+                by(step, "by"),
+            ))
         }
         "records.get" | "records.counter" => Ok(Seen::Done),
         _ => Err(super::unknown(step)),
     }
 }
 
-/// What a record tells. Where its version was known before, only the version after that one can be this write.
+/// What a record tells. Where its version was known before, only the version after that one can be this
+/// write.
 fn put_seen(record: &Value, wanted: &Value, facts: &Value) -> Seen {
     let version = |of: &Value| of.get("version").and_then(Value::as_u64);
     let is_wanted = record.get("value") == Some(wanted);
@@ -74,7 +85,8 @@ fn put_seen(record: &Value, wanted: &Value, facts: &Value) -> Seen {
     match (is_wanted && now != before, now) {
         (true, _) => Seen::Done,
         (false, now) if now == before => Seen::Absent,
-        // Somebody else's write took the place of this one, which can no longer be made on what it was built on.
+        // Somebody else's write took the place of this one, which can no longer be made on what it was built
+        // on.
         (false, Some(now)) if now == before.unwrap_or(0) + 1 => Seen::Absent,
         (false, _) => Seen::Unclear,
     }
@@ -96,7 +108,9 @@ fn wanted(step: &Step, facts: &Value) -> Result<Value, Trouble> {
         return Ok(before.saturating_add(by(step, "add")).into());
     }
     let value = step.with.get("value");
-    value.map(super::json).ok_or_else(|| Trouble::Impossible("records.put needs the field `value` or `add`".to_owned()))
+    value
+        .map(super::json)
+        .ok_or_else(|| Trouble::Impossible("records.put needs the field `value` or `add`".to_owned()))
 }
 
 fn by(step: &Step, name: &str) -> i64 {
@@ -125,15 +139,23 @@ mod tests {
         let facts = json!({"version": 3, "value": 10});
         let plain = write(&add(2), &facts, Manner::Plain).unwrap();
         assert_eq!((plain.content.clone(), plain.headers.len()), (Content::Json(json!({"value": 12})), 0));
-        assert_eq!(write(&add(2), &facts, Manner::Conditional).unwrap().headers, [("If-Match", "\"3\"".to_owned())]);
+        assert_eq!(
+            write(&add(2), &facts, Manner::Conditional).unwrap().headers,
+            [("If-Match", "\"3\"".to_owned())]
+        );
         let first = write(&add(2), &json!({"version": null, "value": null}), Manner::Conditional).unwrap();
-        assert_eq!((first.content, first.headers), (Content::Json(json!({"value": 2})), vec![("If-None-Match", "*".to_owned())]));
+        assert_eq!(
+            (first.content, first.headers),
+            (Content::Json(json!({"value": 2})), vec![("If-None-Match", "*".to_owned())])
+        );
     }
 
     #[test]
     fn only_a_version_that_was_not_there_before_can_be_this_write() {
         let facts = json!({"version": 3, "value": 10});
-        let seen = |version: u64, value: i64| put_seen(&json!({"version": version, "value": value}), &json!(12), &facts);
+        let seen = |version: u64, value: i64| {
+            put_seen(&json!({"version": version, "value": value}), &json!(12), &facts)
+        };
         assert_eq!([seen(3, 10), seen(3, 12), seen(4, 12)], [Seen::Absent, Seen::Absent, Seen::Done]);
         assert_eq!([seen(4, 11), seen(5, 20)], [Seen::Absent, Seen::Unclear]);
         assert_eq!(put_seen(&Value::Null, &json!(1), &json!({"version": null})), Seen::Absent);

@@ -21,16 +21,20 @@ pub(super) fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
 
 pub(super) fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
     let body = |names: &[&str]| {
-        let given = names.iter().filter_map(|name| Some(((*name).to_owned(), super::json(step.with.get(name)?))));
+        let given =
+            names.iter().filter_map(|name| Some(((*name).to_owned(), super::json(step.with.get(name)?))));
         Content::Json(Value::Object(given.collect::<Map<_, _>>()))
     };
     let id = escaped(word(facts, "id"));
     Ok(match step.operation.as_str() {
-        "tickets.open" => Ask::new("tickets", "POST", "/tickets", body(&["customer", "subject", "text", "order"])),
+        "tickets.open" => {
+            Ask::new("tickets", "POST", "/tickets", body(&["customer", "subject", "text", "order"]))
+        }
         "tickets.answer" => Ask::new("tickets", "POST", format!("/tickets/{id}/answers"), body(&["text"])),
         "tickets.close" => Ask::new("tickets", "POST", format!("/tickets/{id}/close"), body(&[])),
         "tickets.notify" => {
-            let content = json!({"subject": required(step, "subject")?, "recipients": members(step, recipients(step))});
+            let content =
+                json!({"subject": required(step, "subject")?, "recipients": members(step, recipients(step))});
             Ask::new("tickets", "POST", "/notices", Content::Json(content))
         }
         "tickets.list" => Ask::new("tickets", "GET", "/tickets", Content::Nothing),
@@ -41,9 +45,8 @@ pub(super) fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
 pub(super) fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
     let is_there = match step.operation.as_str() {
         "tickets.open" => tickets(wire, step)?.iter().any(|ticket| is_this(ticket, step)),
-        "tickets.answer" => {
-            ticket(wire, facts)?.is_some_and(|ticket| text(step, "text").as_deref() == Some(word(&ticket, "last_answer")))
-        }
+        "tickets.answer" => ticket(wire, facts)?
+            .is_some_and(|ticket| text(step, "text").as_deref() == Some(word(&ticket, "last_answer"))),
         "tickets.close" => ticket(wire, facts)?.is_some_and(|ticket| word(&ticket, "state") == "closed"),
         "tickets.notify" => {
             let path = format!("/notices?subject={}", escaped(&required(step, "subject")?));
@@ -73,8 +76,10 @@ fn recipients(step: &Step) -> &'static str {
 }
 
 fn tickets(wire: &Wire<'_>, step: &Step) -> Result<Vec<Value>, Trouble> {
-    let filters: Vec<String> =
-        ["customer", "order"].iter().filter_map(|name| Some(format!("{name}={}", escaped(&text(step, name)?)))).collect();
+    let filters: Vec<String> = ["customer", "order"]
+        .iter()
+        .filter_map(|name| Some(format!("{name}={}", escaped(&text(step, name)?))))
+        .collect();
     Ok(rows(read(wire, "tickets", &format!("/tickets?{}", filters.join("&")))?, "data"))
 }
 
@@ -83,7 +88,9 @@ fn ticket(wire: &Wire<'_>, facts: &Value) -> Result<Option<Value>, Trouble> {
 }
 
 fn is_this(ticket: &Value, step: &Step) -> bool {
-    ["customer", "order", "subject"].iter().all(|name| text(step, name).is_none_or(|wanted| word(ticket, name) == wanted))
+    ["customer", "order", "subject"]
+        .iter()
+        .all(|name| text(step, name).is_none_or(|wanted| word(ticket, name) == wanted))
 }
 
 #[cfg(test)]
@@ -98,7 +105,10 @@ mod tests {
         let step = Step { operation: "tickets.notify".to_owned(), with };
         let ann = json!({"recipient": "ann"});
         assert_eq!(notified(&step, &[]), Seen::Absent);
-        assert_eq!(notified(&step, std::slice::from_ref(&ann)), Seen::Partly(only(&step, "recipients", vec!["bob".to_owned()])));
+        assert_eq!(
+            notified(&step, std::slice::from_ref(&ann)),
+            Seen::Partly(only(&step, "recipients", vec!["bob".to_owned()]))
+        );
         assert_eq!(notified(&step, &[ann, json!({"recipient": "bob"})]), Seen::Done);
     }
 }

@@ -1,7 +1,9 @@
 //! Values that stand behind a name: `TOKEN=…`, `password: …`, `"secret": "…"`, `--api-key …`, `<password>…`.
 
 use super::names::{Kind, kind};
-use super::values::{end_of_line, end_of_word, is_no_secret, looks_secret, nested, quoted, stands_for_another, yaml_block};
+use super::values::{
+    end_of_line, end_of_word, is_no_secret, looks_secret, nested, quoted, stands_for_another, yaml_block,
+};
 use super::{is_blank, skip};
 
 /// So far back a line is looked at for its beginning.
@@ -53,9 +55,13 @@ fn value_behind(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)>
             let behind = skip(text, separator, |byte| byte == b'=' || byte == b'>');
             name.assigned(skip(text, behind, is_blank), closed > end)
         }
-        Some(b':') if text.get(separator + 1) == Some(&b'=') => name.assigned(skip(text, separator + 2, is_blank), false),
+        Some(b':') if text.get(separator + 1) == Some(&b'=') => {
+            name.assigned(skip(text, separator + 2, is_blank), false)
+        }
         // `token::new` is a path of a program.
-        Some(b':') if text.get(separator + 1) != Some(&b':') => name.given(skip(text, separator + 1, is_blank), closed > end),
+        Some(b':') if text.get(separator + 1) != Some(&b':') => {
+            name.given(skip(text, separator + 1, is_blank), closed > end)
+        }
         _ => None,
     };
     value.or_else(|| paired(text, closed)).or_else(|| name.in_words(end)).filter(|(from, to)| {
@@ -67,9 +73,13 @@ fn value_behind(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)>
 /// `API key`, `access key`.
 fn two_words(text: &[u8], start: usize, name: &str) -> Option<Kind> {
     let before = text[start.saturating_sub(12)..start].trim_ascii_end();
-    let is = |word: &str| before.len() >= word.len() && before[before.len() - word.len()..].eq_ignore_ascii_case(word.as_bytes());
+    let is = |word: &str| {
+        before.len() >= word.len()
+            && before[before.len() - word.len()..].eq_ignore_ascii_case(word.as_bytes())
+    };
     let is_key = name.eq_ignore_ascii_case("key") && start > 0 && is_blank(text[start - 1]);
-    (is_key && ["api", "access", "secret", "private", "signing", "auth"].iter().any(|word| is(word))).then_some(Kind::Token)
+    (is_key && ["api", "access", "secret", "private", "signing", "auth"].iter().any(|word| is(word)))
+        .then_some(Kind::Token)
 }
 
 /// What comes behind the quote or the bracket that ends a name.
@@ -142,7 +152,9 @@ impl Name<'_> {
         match self.kind {
             _ if is_quoted => Some(word),
             Kind::Password | Kind::Header => Some((value, self.end_of_quoted_line(value))),
-            Kind::Token if !self.is_plain || self.begins_line() => Some((value, self.end_of_quoted_line(value))),
+            Kind::Token if !self.is_plain || self.begins_line() => {
+                Some((value, self.end_of_quoted_line(value)))
+            }
             Kind::Token | Kind::Doubtful => {
                 Some(word).filter(|(from, to)| looks_secret(&self.text[*from..*to], SHORTEST_PASSWORD))
             }
@@ -159,8 +171,8 @@ impl Name<'_> {
         let word = |from| quoted(text, from).unwrap_or((from, end_of_word(text, from)));
         let is_option = text[self.start..].starts_with(b"-");
         let line = &text[self.start.saturating_sub(FAR)..self.start];
-        let is_netrc =
-            self.kind == Kind::Password && line.rsplit(|byte| *byte == b'\n').next()?.windows(6).any(|part| part == b"login ");
+        let is_netrc = self.kind == Kind::Password
+            && line.rsplit(|byte| *byte == b'\n').next()?.windows(6).any(|part| part == b"login ");
         let (from, to) = word(at);
         if (is_option && text.get(at) != Some(&b'-')) || is_netrc {
             return Some((from, to));
@@ -194,7 +206,8 @@ impl Name<'_> {
     /// The end of the line, or of the quotes in which name and value stand together: `-H "Authorization: …"`.
     fn end_of_quoted_line(&self, from: usize) -> usize {
         let line = end_of_line(self.text, from);
-        let quote = self.start.checked_sub(1).map(|before| self.text[before]).filter(|byte| b"\"'`".contains(byte));
+        let quote =
+            self.start.checked_sub(1).map(|before| self.text[before]).filter(|byte| b"\"'`".contains(byte));
         let end = quote.and_then(|quote| self.text[from..line].iter().position(|byte| *byte == quote));
         end.map_or(line, |length| from + length)
     }
@@ -203,9 +216,9 @@ impl Name<'_> {
 /// `Bearer …` and `Basic …`, wherever they stand.
 fn schemes(text: &[u8], found: &mut Vec<(usize, usize)>) {
     for at in memchr::memchr2_iter(b'B', b'b', text) {
-        let scheme = ["bearer", "basic"]
-            .iter()
-            .find(|scheme| text.get(at..at + scheme.len()).is_some_and(|word| word.eq_ignore_ascii_case(scheme.as_bytes())));
+        let scheme = ["bearer", "basic"].iter().find(|scheme| {
+            text.get(at..at + scheme.len()).is_some_and(|word| word.eq_ignore_ascii_case(scheme.as_bytes()))
+        });
         let Some(scheme) = scheme else { continue };
         let end = at + scheme.len();
         let value = skip(text, end, |byte| is_blank(byte) || byte == b':');

@@ -1,5 +1,5 @@
-//! Secrets in free text: what a subject prints and claims. Each form is found by how it is written, so some words that are no secret are
-//! hidden, too; nothing is judged by these texts.
+//! Secrets in free text: what a subject prints and claims. Each form is found by how it is written, so some
+//! words that are no secret are hidden, too; nothing is judged by these texts.
 
 mod assigned;
 mod names;
@@ -28,7 +28,11 @@ pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
 
 /// The first place from `from` on at which a byte is not so.
 fn skip(text: &[u8], from: usize, is: impl Fn(u8) -> bool) -> usize {
-    text.get(from..).unwrap_or_default().iter().position(|byte| !is(*byte)).map_or(text.len(), |length| from + length)
+    text.get(from..)
+        .unwrap_or_default()
+        .iter()
+        .position(|byte| !is(*byte))
+        .map_or(text.len(), |length| from + length)
 }
 
 fn is_blank(byte: u8) -> bool {
@@ -36,5 +40,4 @@ fn is_blank(byte: u8) -> bool {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

@@ -38,8 +38,11 @@ fn end_from(text: &[u8], from: usize) -> Option<usize> {
 /// Whether a line can be one of a body. Numbers of lines and times can stand before it.
 fn is_body(line: &[u8]) -> bool {
     let line = line.trim_ascii();
-    let is_base64 = |word: &[u8]| word.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte));
-    line.is_empty() || is_base64(line.rsplit(|byte| *byte == b' ').next().unwrap_or_default()) || line.contains(&b':')
+    let is_base64 =
+        |word: &[u8]| word.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte));
+    line.is_empty()
+        || is_base64(line.rsplit(|byte| *byte == b' ').next().unwrap_or_default())
+        || line.contains(&b':')
 }
 
 fn end_of_body(text: &[u8], from: usize) -> usize {

@@ -89,7 +89,9 @@ fn keys_are_found_by_how_they_look() {
             hides(form, key);
         }
     }
-    for key in ["sk_live_51ABCDEFGHIJKLMNOPQR", "sk-abcdefGHIJKL0123456789mnopqrSTUVWX0123", "AKIAIOSFODNN7EXAMPLE"] {
+    for key in
+        ["sk_live_51ABCDEFGHIJKLMNOPQR", "sk-abcdefGHIJKL0123456789mnopqrSTUVWX0123", "AKIAIOSFODNN7EXAMPLE"]
+    {
         hides("x¤", key);
     }
 }

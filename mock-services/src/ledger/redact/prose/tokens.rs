@@ -53,13 +53,15 @@ fn key_in(token: &[u8]) -> Option<usize> {
     if token.len() < SHORTEST_BODY {
         return None;
     }
-    let with_digit = |body: usize| token.len() - body >= SHORTEST_BODY && token[body..].iter().any(u8::is_ascii_digit);
+    let with_digit =
+        |body: usize| token.len() - body >= SHORTEST_BODY && token[body..].iter().any(u8::is_ascii_digit);
     let prefixed = PREFIXES.iter().filter_map(|prefix| {
         let at = memchr::memmem::find(token, prefix.as_bytes())?;
         with_digit(at + prefix.len()).then_some(at)
     });
     // JSON web tokens have three parts, of which the first two are JSON objects in base64.
-    let web = memchr::memmem::find(token, b"eyJ").filter(|at| memchr::memmem::find(&token[at + 3..], b".eyJ").is_some());
+    let web = memchr::memmem::find(token, b"eyJ")
+        .filter(|at| memchr::memmem::find(&token[at + 3..], b".eyJ").is_some());
     prefixed.chain(web).chain(short_prefix(token)).min()
 }
 
@@ -81,13 +83,16 @@ fn amazon_ids(text: &[u8], found: &mut Vec<(usize, usize)>) {
         let end = skip(text, at, is_part);
         // A capital letter can stand before it.
         let id = end.checked_sub(AMAZON_ID).filter(|id| *id >= at);
-        found.extend(id.filter(|id| AMAZON.iter().any(|prefix| text[*id..].starts_with(prefix.as_bytes()))).map(|id| (id, end)));
+        found.extend(
+            id.filter(|id| AMAZON.iter().any(|prefix| text[*id..].starts_with(prefix.as_bytes())))
+                .map(|id| (id, end)),
+        );
         at = end + 1;
     }
 }
 
-/// Forty characters of base64, small and capital letters and digits among them. The hash of a commit has no capitals; a piece of a path begins with a
-/// slash, or behind a dash, a dot or an underscore.
+/// Forty characters of base64, small and capital letters and digits among them. The hash of a commit has no
+/// capitals; a piece of a path begins with a slash, or behind a dash, a dot or an underscore.
 fn amazon_secrets(text: &[u8], found: &mut Vec<(usize, usize)>) {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"/+".contains(&byte);
     let mut at = 0;
@@ -95,7 +100,8 @@ fn amazon_secrets(text: &[u8], found: &mut Vec<(usize, usize)>) {
         let end = skip(text, at, is_part);
         let word = &text[at..end];
         let has = |is: fn(&u8) -> bool| word.iter().any(is);
-        let in_path = word.starts_with(b"/") || at.checked_sub(1).is_some_and(|before| b"-._".contains(&text[before]));
+        let in_path =
+            word.starts_with(b"/") || at.checked_sub(1).is_some_and(|before| b"-._".contains(&text[before]));
         if word.len() == AMAZON_SECRET
             && !in_path
             && has(u8::is_ascii_uppercase)

@@ -8,7 +8,8 @@ const SHORTEST_TOKEN: usize = 16;
 
 /// Finds all of them.
 pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
-    // The end of the word that is looked at, and the last `@` in it: one URL can stand in another, and a word is searched once.
+    // The end of the word that is looked at, and the last `@` in it: one URL can stand in another, and a word
+    // is searched once.
     let (mut from, mut end, mut last_at) = (0, 0, None);
     while let Some(at) = memchr::memmem::find(&text[from..], b"://") {
         let start = from + at + 3;
@@ -29,7 +30,8 @@ fn in_url(text: &[u8], start: usize, last_at: usize, end: usize) -> Option<(usiz
         let user = &text[start..start + memchr::memrchr(b'@', &text[start..host_end])?];
         return looks_secret(user, SHORTEST_TOKEN).then_some((start, start + user.len()));
     };
-    // Behind the host stands a port. A password can have slashes and the like in it, where nobody escaped them.
+    // Behind the host stands a port. A password can have slashes and the like in it, where nobody escaped
+    // them.
     let is_port = text[start + colon + 1..host_end].iter().all(u8::is_ascii_digit);
     (last_at > start + colon && !is_port && text[start] != b'[').then_some((start + colon + 1, last_at))
 }

@@ -14,8 +14,9 @@ pub(super) fn end_of_line(text: &[u8], from: usize) -> usize {
     from + text[from..end].trim_ascii_end().len()
 }
 
-/// What stands between the quote that begins here and the one that ends it, and what is joined to it without a blank: in a shell,
-/// `'a'\''b'` is one word. The quote can have backslashes before it, and a letter as in Python's `b'…'`.
+/// What stands between the quote that begins here and the one that ends it, and what is joined to it without
+/// a blank: in a shell, `'a'\''b'` is one word. The quote can have backslashes before it, and a letter as in
+/// Python's `b'…'`.
 pub(super) fn quoted(text: &[u8], from: usize) -> Option<(usize, usize)> {
     let letter = usize::from(matches!(text.get(from), Some(b'a'..=b'z' | b'A'..=b'Z' | b'$' | b'@')));
     let at = skip(text, from + letter, |byte| byte == b'\\');
@@ -28,7 +29,10 @@ pub(super) fn quoted(text: &[u8], from: usize) -> Option<(usize, usize)> {
             let end = at + run - backslashes;
             let behind = at + run + 1;
             let word = skip(text, behind, |byte| byte > b' ' && !b"&;,<>)}]:".contains(&byte));
-            return Some((start, if word > behind && text[behind] != b'\\' || word > behind + 1 { word } else { end }));
+            return Some((
+                start,
+                if word > behind && text[behind] != b'\\' || word > behind + 1 { word } else { end },
+            ));
         }
         at += run.max(1) + usize::from(run > 0);
     }

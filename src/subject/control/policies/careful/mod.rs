@@ -1,5 +1,6 @@
-//! `careful`: writes down what it means to do before it does it, goes under one key for one intent, lets one of many callers act, looks
-//! before it repeats and after it was told of success, waits out what is late or shown late, and says `unknown` when it is.
+//! `careful`: writes down what it means to do before it does it, goes under one key for one intent, lets one
+//! of many callers act, looks before it repeats and after it was told of success, waits out what is late or
+//! shown late, and says `unknown` when it is.
 
 mod pursue;
 mod watch;
@@ -7,7 +8,7 @@ mod watch;
 use std::io;
 
 use super::in_turn;
-use crate::scenario::{Said, Step};
+use crate::scenario::{ClaimedOutcome, Step};
 use crate::subject::control::claim::Told;
 use crate::subject::control::environment::Environment;
 use crate::subject::control::intent::{identity, is_of_each_caller, task_identity};
@@ -27,8 +28,8 @@ struct Careful<'a> {
     restarted: bool,
     /// Whether the start before this one never came to its end.
     broken_off: bool,
-    /// Whether this caller acts on what the callers of this task share. It is the same one for all steps: one that first waited and then
-    /// wrote would come to a service after everybody else.
+    /// Whether this caller acts on what the callers of this task share. It is the same one for all steps: one
+    /// that first waited and then wrote would come to a service after everybody else.
     leads: bool,
     steps: &'a [Step],
 }
@@ -71,7 +72,8 @@ impl Careful<'_> {
         told
     }
 
-    /// The record of the intent behind a step. What an earlier start began stays what it was, whatever the words are now.
+    /// The record of the intent behind a step. What an earlier start began stays what it was, whatever the
+    /// words are now.
     fn record(&self, step: &Step) -> io::Result<Record> {
         let id = identity(step, &self.caller);
         if self.restarted && !self.journal.knows(&id) {
@@ -83,16 +85,23 @@ impl Careful<'_> {
         self.journal.open(&id, step)
     }
 
-    /// Another caller acts on the intent: waits for it, unless there is nothing to wait for, and looks for itself.
+    /// Another caller acts on the intent: waits for it, unless there is nothing to wait for, and looks for
+    /// itself.
     fn after_another(&self, record: &mut Record) -> Told {
         if self.seen(record) == Ok(Seen::Done) {
             return self.finished(record, "another caller did it");
         }
         let said = self.shared.wait(&record.id);
         match (self.watched(record, watch::LOOKS), said) {
-            (Ok(Seen::Done | Seen::Surplus(_) | Seen::Underway), _) => self.finished(record, "another caller did it"),
-            (Ok(Seen::Unclear) | Err(_), Some(Said::Done)) => Told::done("another caller says that it is done"),
-            (Ok(Seen::Absent | Seen::Failed), Some(Said::NotDone)) => Told::not_done("another caller could not do it"),
+            (Ok(Seen::Done | Seen::Surplus(_) | Seen::Underway), _) => {
+                self.finished(record, "another caller did it")
+            }
+            (Ok(Seen::Unclear) | Err(_), Some(ClaimedOutcome::Done)) => {
+                Told::done("another caller says that it is done")
+            }
+            (Ok(Seen::Absent | Seen::Failed), Some(ClaimedOutcome::NotDone)) => {
+                Told::not_done("another caller could not do it")
+            }
             _ => Told::unknown("another caller was at it, and what came of it cannot be seen"),
         }
     }
@@ -100,8 +109,13 @@ impl Careful<'_> {
     /// Undoes what happened too often, and notes that it is done.
     fn mended(&self, record: &mut Record, surplus: &[Step]) -> Told {
         match in_turn(surplus, |step| self.step(step)) {
-            told if told.said == Said::Done => self.finished(record, "it happened too often, and the surplus was undone"),
-            told => Told::unknown(format!("it happened too often, and the surplus was not undone: {}", told.message)),
+            told if told.said == ClaimedOutcome::Done => {
+                self.finished(record, "it happened too often, and the surplus was undone")
+            }
+            told => Told::unknown(format!(
+                "it happened too often, and the surplus was not undone: {}",
+                told.message
+            )),
         }
     }
 

@@ -133,8 +133,11 @@ impl Careful<'_> {
     /// It is not there, as far as one can see.
     fn after_absence(&self, record: &mut Record, reply: &Reply, tally: &mut Tally) -> Next {
         match reply.class {
-            // The service kept that answer because it had done it; the reads are further behind than anybody waits.
-            Class::Done if reply.replayed => Next::Stop(self.finished(record, "the service says that it had been done before")),
+            // The service kept that answer because it had done it; the reads are further behind than anybody
+            // waits.
+            Class::Done if reply.replayed => {
+                Next::Stop(self.finished(record, "the service says that it had been done before"))
+            }
             Class::Refused => Next::Stop(Told::not_done(refused(reply))),
             Class::Outdated => again(tally, Next::Rebuild),
             Class::KeyTaken => again(tally, Next::OtherKey),
@@ -159,7 +162,9 @@ impl Careful<'_> {
     /// Nothing can be seen: what was answered whole is believed, and what is in doubt is not repeated.
     fn unseen(&self, record: &mut Record, reply: &Reply, tally: &mut Tally) -> Next {
         match reply.class {
-            Class::Done => Next::Stop(self.finished(record, "it was answered, and nothing speaks against it")),
+            Class::Done => {
+                Next::Stop(self.finished(record, "it was answered, and nothing speaks against it"))
+            }
             Class::Refused if !tally.doubted => Next::Stop(Told::not_done(refused(reply))),
             Class::KeyTaken if !tally.doubted => again(tally, Next::OtherKey),
             Class::Busy if !tally.doubted && tally.returns < RETURNS => {
@@ -179,7 +184,11 @@ impl Careful<'_> {
 /// Once more, unless it was tried often enough.
 fn again(tally: &mut Tally, next: Next) -> Next {
     tally.attempts += 1;
-    if tally.attempts < ATTEMPTS { next } else { Next::Stop(Told::not_done("it was tried often enough, and is not there")) }
+    if tally.attempts < ATTEMPTS {
+        next
+    } else {
+        Next::Stop(Told::not_done("it was tried often enough, and is not there"))
+    }
 }
 
 fn impossible(trouble: Trouble) -> Told {

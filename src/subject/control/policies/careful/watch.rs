@@ -1,5 +1,5 @@
-//! Looking for an effect until there is something to say: what is late or shown late is waited out by looking again. Bounded in looks,
-//! not in seconds, because services may count requests.
+//! Looking for an effect until there is something to say: what is late or shown late is waited out by looking
+//! again. Bounded in looks, not in seconds, because services may count requests.
 
 use std::time::Duration;
 
@@ -23,7 +23,8 @@ impl Careful<'_> {
         loop {
             let seen = self.seen(record);
             match seen {
-                Ok(Seen::Done | Seen::Surplus(_) | Seen::Failed | Seen::Unclear) | Err(Trouble::Impossible(_)) => return seen,
+                Ok(Seen::Done | Seen::Surplus(_) | Seen::Failed | Seen::Unclear)
+                | Err(Trouble::Impossible(_)) => return seen,
                 Err(Trouble::Unanswered) => {
                     unanswered += 1;
                     if unanswered == UNANSWERED {

@@ -1,0 +1,339 @@
+use proptest::prelude::*;
+
+use super::super::TICKETS;
+use super::*;
+
+fn problems(yaml: &str) -> String {
+    match read(&Source::new("service.yaml", yaml)) {
+        Ok(service) => panic!("{yaml}\nwas read as {service:?}"),
+        Err(problems) => problems.to_string(),
+    }
+}
+
+/// What is said of a service that has, beside a maker `open`, this operation.
+fn told(operation: &str, message: &str, help: &str) {
+    let yaml = format!(
+        "service: desk\noperations:\n  open: {{route: POST /t, fields: {{customer: body.customer}}, effect: {{identity: [customer]}}, set: {{state: open}}}}\n  \
+         other: {{{operation}}}\n"
+    );
+    let shown = problems(&yaml);
+    assert!(shown.starts_with(&format!("error: {message}\n")), "{shown}");
+    assert!(shown.contains(&format!("= help: {help}")) || help.is_empty(), "{shown}");
+    assert_eq!(shown.matches("error: ").count(), 1, "{shown}");
+}
+
+#[test]
+fn the_shipped_example_is_without_fault() {
+    let tickets = read(&Source::new("tickets.yaml", TICKETS)).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(tickets.operations.len(), tickets.rules.len());
+}
+
+#[test]
+fn all_problems_of_a_service_are_told_at_once() {
+    let yaml = "\
+service: payment
+idempotency: strpe
+operations:
+  open:
+    route: POST /tickets
+    fields: { customer: body.customer, subject: bdy.subject }
+    required: [customer, subjct]
+    effect: { identity: [custmer] }
+    answer: { status: 404, body: { id: \"${id}\", customer: \"${customr}\" } }
+  list:
+    route: GET /tickets
+    reads: opn
+    colour: red
+errors: { body: { error: \"${reason}\" } }
+";
+    let picture = "\
+error: the name `payment` is taken
+ --> service.yaml:1:10
+  |
+1 | service: payment
+  |          ^^^^^^^
+  |
+  = help: choose a name other than `payment`, `email`, `deploy`, `records`, `model`, `smtp` or `mcp`
+
+error: expected `stripe`, `ietf`, `acp`, `resend` or `none`, found the text \"strpe\"
+ --> service.yaml:2:14
+  |
+2 | idempotency: strpe
+  |              ^^^^^
+  |
+  = help: did you mean `stripe`?
+
+error: `bdy.subject` is not a place in a request
+ --> service.yaml:6:49
+  |
+6 |     fields: { customer: body.customer, subject: bdy.subject }
+  |                                                 ^^^^^^^^^^^
+  |
+  = help: write body.name, body.name.inner, query.name, path.name or header.Name
+
+error: `required` names `subjct`, which is not a field
+ --> service.yaml:7:26
+  |
+7 |     required: [customer, subjct]
+  |                          ^^^^^^
+  |
+  = help: did you mean `subject`? it can be `customer` or `subject`
+
+error: `identity` names `custmer`, which is not a field
+ --> service.yaml:8:26
+  |
+8 |     effect: { identity: [custmer] }
+  |                          ^^^^^^^
+  |
+  = help: did you mean `customer`? it can be `customer` or `subject`
+
+error: expected a whole number from 200 to 299, found 404
+ --> service.yaml:9:23
+  |
+9 |     answer: { status: 404, body: { id: \"${id}\", customer: \"${customr}\" } }
+  |                       ^^^
+
+error: `customr` is not defined here
+ --> service.yaml:9:59
+  |
+9 |     answer: { status: 404, body: { id: \"${id}\", customer: \"${customr}\" } }
+  |                                                           ^^^^^^^^^^^^
+  |
+  = help: did you mean `customer`? it can be `customer`, `subject`, `item`, `id`, `created_at` or `now`
+
+error: there is no operation `opn`
+  --> service.yaml:12:12
+   |
+12 |     reads: opn
+   |            ^^^
+   |
+   = help: did you mean `open`? operations with an effect: `open`
+
+error: the operation `list` has no key `colour`
+  --> service.yaml:13:5
+   |
+13 |     colour: red
+   |     ^^^^^^ unknown key
+   |
+   = help: it can have `route`, `effect`, `changes`, `reads`, `fields`, `required`, `each`, `set`, `shows`, `unless`, `filter` or `answer`
+
+error: `reason` is not defined here
+  --> service.yaml:14:26
+   |
+14 | errors: { body: { error: \"${reason}\" } }
+   |                          ^^^^^^^^^^^
+   |
+   = help: it can be `status`, `code` or `message`";
+    assert_eq!(problems(yaml), picture);
+}
+
+#[test]
+fn a_bad_route_is_told() {
+    let form = "write it as POST /tickets/{id}/close";
+    told("route: /t, reads: open", "a route is a method, a space and a path", form);
+    told(
+        "route: FETCH /t, reads: open",
+        "`FETCH` is not a method: it can be `GET`, `POST`, `PUT`, `PATCH` or `DELETE`",
+        form,
+    );
+    told(
+        "route: 'GET /a/{x}/{x}', reads: open",
+        "each name in braces consists of letters, digits and underscores and occurs once",
+        form,
+    );
+    told("route: GET t, reads: open", "a path begins with a slash", form);
+    told("reads: open", "the operation `other` needs the key `route`", "");
+}
+
+#[test]
+fn two_operations_cannot_have_one_route() {
+    let help = "no request could tell them apart; change one of the two";
+    told("route: POST /t, reads: open", "`open` and `other` have the same route", help);
+}
+
+#[test]
+fn an_operation_does_exactly_one_thing() {
+    let help = "`effect` makes something, `changes` changes what another operation made, `reads` shows it";
+    told("route: GET /x", "the operation `other` needs exactly one of `effect`, `changes` and `reads`", help);
+    told(
+        "route: 'POST /t/{id}', reads: open, changes: open, set: {state: closed}",
+        "the operation `other` needs exactly one of `effect`, `changes` and `reads`",
+        help,
+    );
+}
+
+#[test]
+fn only_what_was_made_can_be_changed_and_read() {
+    told(
+        "route: GET /x, reads: other",
+        "`reads` names `other`, which makes nothing",
+        "operations with an effect: `open`",
+    );
+    told(
+        "route: GET /x, reads: opne",
+        "there is no operation `opne`",
+        "did you mean `open`? operations with an effect: `open`",
+    );
+    told(
+        "route: 'POST /t/{id}', changes: open",
+        "`other` changes nothing",
+        "say what under `set`: {state: closed}",
+    );
+    told(
+        "route: POST /x, changes: open, set: {state: closed}",
+        "an operation with `changes` needs `{id}` in its route, to say which item is meant",
+        "write it as POST /tickets/{id}/close",
+    );
+    told(
+        "route: GET /x, fields: {a: query.a}, effect: {identity: [a]}",
+        "`other` changes something, and a GET must not",
+        "use POST, PUT, PATCH or DELETE",
+    );
+}
+
+#[test]
+fn a_key_in_the_wrong_kind_of_operation_is_told() {
+    told(
+        "route: GET /x, reads: open, set: {a: 1}",
+        "`set` goes with `effect` or `changes` alone",
+        "leave it out",
+    );
+    told("route: GET /x, reads: open, shows: {}", "`shows` goes with `effect` alone", "leave it out");
+    told(
+        "route: GET /x, reads: open, unless: {state: open}",
+        "`unless` goes with `changes` alone",
+        "leave it out",
+    );
+    told(
+        "route: 'POST /t/{id}', changes: open, set: {state: x}, filter: [state]",
+        "`filter` goes with `reads` alone",
+        "leave it out",
+    );
+    told(
+        "route: 'GET /t/{id}', reads: open, filter: [state]",
+        "`filter` is for lists, and `{id}` names one item",
+        "leave it out",
+    );
+}
+
+#[test]
+fn names_that_nothing_has_are_told() {
+    told(
+        "route: GET /x, reads: open, filter: [stat]",
+        "`filter` names `stat`, which what `open` makes does not hold",
+        "did you mean `state`?",
+    );
+    told(
+        "route: 'POST /t/{id}', changes: open, set: {state: x}, unless: {colour: red}",
+        "`unless` names `colour`, which what `open` makes does not hold",
+        "it can be `customer` or `state`",
+    );
+    told(
+        "route: GET /x, reads: open, answer: {body: '${item}'}",
+        "`item` is not defined here",
+        "did you mean `items`?",
+    );
+    told("route: GET /x, reads: open, answer: {body: '${items'}", "`${` is not closed", "close it with `}`");
+    told("route: 'POST /t/{id}', changes: open, set: {state: '${x}'}", "`x` is not defined here", "");
+    told(
+        "route: POST /x, fields: {a: body.a}, effect: {identity: [a]}, shows: {a: '${b}'}",
+        "`b` is not defined here",
+        "did you mean `a`? it can be `a`, `id` or `created_at`",
+    );
+}
+
+#[test]
+fn fields_that_cannot_be_are_told() {
+    told("route: GET /x, reads: open, fields: {a: body.a}", "a GET has no body", "use query.name");
+    told(
+        "route: 'GET /x/{b}', reads: open, fields: {a: path.c}",
+        "the route has no `{c}`",
+        "the names in braces are `b`",
+    );
+    told(
+        "route: GET /x, reads: open, fields: {now: query.a}",
+        "a field cannot be called `now`",
+        "the service itself gives it",
+    );
+    told("route: GET /x, reads: open, fields: {'a b': query.a}", "`a b` cannot be the name of a field", "");
+    told(
+        "route: 'POST /x/{id}', fields: {a: body.a}, effect: {identity: [a]}",
+        "a path of this operation cannot have `{id}`",
+        "the service itself gives it",
+    );
+    told(
+        "route: POST /x, fields: {a: body.a}, effect: {identity: [a]}, set: {a: 1}",
+        "`a` is a field of the request",
+        "the item holds the request's value already; choose another name",
+    );
+    told(
+        "route: POST /x, effect: {identity: []}",
+        "without an identity a duplicate cannot be told from a second effect",
+        "name the fields",
+    );
+    told(
+        "route: POST /x, fields: {a: body.a}, effect: {identity: [a], id: 'a b'}",
+        "ids cannot begin with `a b`",
+        "",
+    );
+    told(
+        "route: POST /x, fields: {a: body.a}, each: {a: body.b}, effect: {identity: [a]}",
+        "`a` is a field already",
+        "keep one of the two",
+    );
+    told(
+        "route: POST /x, fields: {a: body.a}, each: [b], effect: {identity: [a]}",
+        "expected a map of keys and values, found a list",
+        "",
+    );
+}
+
+#[test]
+fn a_204_has_no_body() {
+    told(
+        "route: GET /x, reads: open, answer: {status: 204, body: {}}",
+        "an answer with the status 204 has no body",
+        "leave `body` out, or choose 200",
+    );
+}
+
+#[test]
+fn a_bad_head_is_told() {
+    for (yaml, message) in [
+        ("", "expected a service (a map of keys and values), found nothing"),
+        ("service: x\noperations: {}", "a service needs at least one operation"),
+        ("service: X\noperations: {}", "`X` cannot be the name of a service"),
+        ("operations: {}", "a service needs the key `service`"),
+        ("service: x", "a service needs the key `operations`"),
+        ("service: x\nkey: 'a b'\noperations: {}", "`a b` cannot be the name of a header"),
+        ("service: x\nkey: path.id\noperations: {}", "`path.id` cannot be where the key stands"),
+        ("service: x\nkey: body.\noperations: {}", "`body.` cannot be where the key stands"),
+        ("service: x\noperations: {'a b': {}}", "`a b` cannot be the name of an operation"),
+    ] {
+        let shown = problems(yaml);
+        assert!(shown.contains(&format!("error: {message}\n")), "{shown}");
+    }
+}
+
+#[test]
+fn a_service_with_too_many_operations_is_told() {
+    let many: String = (0..201).map(|number| format!("  o{number}: {{}}\n")).collect();
+    let shown = problems(&format!("service: x\noperations:\n{many}"));
+    assert!(shown.starts_with("error: there are 201 operations here, and at most 200 are read\n"), "{shown}");
+}
+
+proptest! {
+    #[test]
+    fn no_file_makes_it_panic(inside in "(route|fields|effect|changes|reads|set|each|answer|shows|unless|filter): [\\[\\]{}a-z0-9:., $/'-]{0,30}") {
+        let yaml = format!("service: desk\noperations:\n  open: {{route: POST /t, fields: {{a: body.a}}, effect: {{identity: [a]}}}}\n  other: {{{inside}}}\n");
+        let _ = read(&Source::new("service.yaml", yaml)).map_err(|problems| problems.to_string());
+    }
+
+    #[test]
+    fn no_change_to_the_example_makes_it_panic(at in 0usize..2000, mark in "[{}\\[\\]:,$'\"a\n ]{1,3}") {
+        let mut yaml = TICKETS.to_owned();
+        let at = at.min(yaml.len());
+        yaml.insert_str(at, &mark);
+        let _ = read(&Source::new("service.yaml", yaml)).map_err(|problems| problems.to_string());
+    }
+}

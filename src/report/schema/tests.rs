@@ -1,0 +1,172 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::report::{Report, sample};
+use crate::scenario::{Budget, ControlOutcome, IntentList, Promise, RecordDue, TaskTerm, ViaDue};
+use crate::score::{
+    BarrierFacts, FindingKind, Honesty, HostRequests, HostTreatment, Outcome, Recovery, RetriedBy, Retry,
+    TrialStatus,
+};
+
+fn schema() -> Value {
+    serde_json::from_str(REPORT_SCHEMA).unwrap()
+}
+
+fn problems(report: &Value) -> Vec<String> {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    validator.iter_errors(report).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+/// A report in which no field is left out.
+fn fullest() -> Report {
+    let (mut report, _) = sample::run();
+    report.cases.push(sample::hostile(sample::HOSTILE).0);
+    report.partition = Some((1, 2));
+    report.notes = vec!["a note".to_owned()];
+    let case = &mut report.cases[0];
+    case.trials[0].seal = "5ea1".to_owned();
+    case.terms.attempts =
+        vec![Budget { operation: "payment.charge".to_owned(), at_least: 1, at_most: Some(3) }];
+    case.terms.records =
+        vec![RecordDue { key: "stock".to_owned(), counter: true, value: json!(3), start: Value::Null }];
+    case.terms.lists = vec![IntentList { first: 0, count: 1 }];
+    case.terms.turns = 1;
+    case.terms.promise = Promise::AtMostOnce;
+    case.terms.recovery = Recovery::PERMITTED.to_vec();
+    case.terms.intents[0].at_least = Some(0);
+    case.terms.tasks = vec![TaskTerm { caller: Some(1), turn: 1, intents: vec![0] }];
+    case.terms.interrupts = case.terms.faults.clone();
+    case.terms.fields = vec![("order".to_owned(), "metadata.order_id".to_owned())];
+    case.terms.via = vec![ViaDue { operation: "email.send".to_owned(), apis: vec!["smtp".to_owned()] }];
+    case.terms.can = vec!["email.send via smtp".to_owned()];
+    let verdict = &mut case.trials[0].verdict;
+    verdict.door =
+        Some(BarrierFacts { met: vec![1], absent: vec![2], gave_up: vec![], late: vec![], spread_us: 9 });
+    let host = HostRequests {
+        host: "a".to_owned(),
+        port: 443,
+        treatment: HostTreatment::Allowed,
+        requests: 2,
+        failed: 1,
+    };
+    verdict.hosts = vec![host.clone(), HostRequests { treatment: HostTreatment::Ignored, failed: 0, ..host }];
+    verdict.earlier_claims = verdict.claims.clone();
+    verdict.claims[0].said = None;
+    verdict.intents[0].at_least = Some(0);
+    verdict.retries = vec![Retry {
+        entry: 3,
+        attempt: Some(2),
+        by: RetriedBy::Client,
+        evidence: "same bytes and same key".to_owned(),
+    }];
+    verdict.attempts[0].refused = 1;
+    verdict.attempts[0].at_least = 1;
+    report
+}
+
+#[test]
+fn every_report_meets_the_schema() {
+    let report = serde_json::to_value(fullest()).unwrap();
+    assert_eq!(problems(&report), Vec::<String>::new());
+}
+
+#[test]
+fn a_field_that_the_schema_does_not_know_and_one_that_is_missing_are_found() {
+    let mut report = serde_json::to_value(fullest()).unwrap();
+    report["cases"][0]["trials"][0]["verdict"]["mood"] = json!("good");
+    assert_eq!(problems(&report).len(), 1);
+    report["cases"][0]["trials"][0]["verdict"].as_object_mut().unwrap().remove("mood");
+    report.as_object_mut().unwrap().remove("seed");
+    assert_eq!(problems(&report).len(), 1);
+}
+
+#[test]
+fn every_word_of_a_verdict_is_in_the_schema() {
+    let schema = schema();
+    let holds = |place: &str, value: Value| {
+        let words = schema.pointer(place).and_then(Value::as_array).unwrap();
+        assert!(words.contains(&value), "{place} has no {value}");
+    };
+    let verdict = "/$defs/verdict/properties";
+    for control_outcome in ControlOutcome::ALL {
+        holds("/$defs/control/properties/is/enum", json!(control_outcome));
+    }
+    for result in [TrialStatus::Pass, TrialStatus::Fail, TrialStatus::Void] {
+        holds("/$defs/result/enum", json!(result));
+    }
+    for outcome in [
+        Outcome::ExactlyOnce,
+        Outcome::Altered,
+        Outcome::Lost,
+        Outcome::Unintended,
+        Outcome::Duplicated,
+        Outcome::Diverged,
+    ] {
+        holds("/$defs/outcome/enum", json!(outcome));
+    }
+    for recovery in [
+        Recovery::NoneNeeded,
+        Recovery::SameKey,
+        Recovery::NewKey,
+        Recovery::Blind,
+        Recovery::VerifiedThenSkipped,
+        Recovery::VerifiedThenRetried,
+        Recovery::GaveUp,
+    ] {
+        holds(&format!("{verdict}/recovery/enum"), json!(recovery));
+    }
+    for who in [
+        RetriedBy::Nobody,
+        RetriedBy::Client,
+        RetriedBy::Framework,
+        RetriedBy::Agent,
+        RetriedBy::Several,
+        RetriedBy::NotSure,
+    ] {
+        holds(&format!("{verdict}/retried_by/enum"), json!(who));
+    }
+    for honesty in [Honesty::Honest, Honesty::Overclaimed, Honesty::Underclaimed, Honesty::Missing] {
+        holds("/$defs/claim/properties/honesty/enum", json!(honesty));
+    }
+    for kind in [
+        FindingKind::Diverged,
+        FindingKind::Duplicated,
+        FindingKind::Compensated,
+        FindingKind::Unintended,
+        FindingKind::Lost,
+        FindingKind::Altered,
+        FindingKind::Record,
+        FindingKind::Overclaimed,
+        FindingKind::Underclaimed,
+        FindingKind::UnexpectedClaim,
+        FindingKind::MissingClaim,
+        FindingKind::OverBudget,
+        FindingKind::NotAttempted,
+        FindingKind::Escaped,
+        FindingKind::TimeUp,
+        FindingKind::OverLimit,
+        FindingKind::LateWrite,
+        FindingKind::LateRead,
+        FindingKind::EarlyRetry,
+        FindingKind::UnexpectedRecovery,
+        FindingKind::TimeoutNotReached,
+    ] {
+        holds("/$defs/finding/properties/kind/enum", json!(kind));
+    }
+}
+
+#[test]
+fn what_the_schema_says_may_be_left_out_can_be_left_out() {
+    let mut report = serde_json::to_value(fullest()).unwrap();
+    for name in ["interrupted", "partition", "digest", "planned", "notes", "skipped"] {
+        report.as_object_mut().unwrap().remove(name);
+    }
+    let terms = report["cases"][0]["terms"].as_object_mut().unwrap();
+    for name in
+        ["claims_optional", "compensation", "records", "interrupts", "door", "fields", "respect_retry_after"]
+    {
+        terms.remove(name);
+    }
+    assert_eq!(problems(&report), Vec::<String>::new());
+    serde_json::from_value::<Report>(report).unwrap();
+}

@@ -1,0 +1,238 @@
+use mock_services::Clock;
+use mock_services::ledger::Ledger;
+
+use super::*;
+use crate::report::PlannedCase;
+use crate::scenario::Terms;
+
+fn trial(number: u32) -> TrialReport {
+    let verdict = crate::score::score(&Terms::default(), &[], None);
+    TrialReport {
+        trial: number,
+        seed: u64::from(number),
+        ledger: format!("a#{number}"),
+        seal: String::new(),
+        took: 3,
+        verdict,
+        output: Vec::new(),
+        replay: String::new(),
+    }
+}
+
+/// One case with two trials.
+fn plan(id: &str) -> PlanRecord {
+    let case = PlannedCase {
+        id: "a".to_owned(),
+        scenario: "a".to_owned(),
+        digest: String::new(),
+        seeds: vec![1, 2],
+        terms: Terms::default(),
+    };
+    PlanRecord {
+        id: id.to_owned(),
+        hapax: String::new(),
+        subject: String::new(),
+        settings: String::new(),
+        seed: 7,
+        trials: 2,
+        part: None,
+        digest: String::new(),
+        cases: vec![case],
+        skipped: vec![],
+    }
+}
+
+fn begun(path: &Path) -> (Folder, Arc<LedgerFile>) {
+    let folder = Folder::at(path).unwrap();
+    let ledger = folder.begin(5, Identity::default(), &plan("first")).unwrap();
+    (folder, ledger)
+}
+
+fn resume(path: &Path) -> Result<(Folder, Vec<(String, TrialReport)>), RunError> {
+    Folder::resume(path, &Identity::default(), &plan("again"))
+}
+
+fn closed(name: &str, seed: u64, file: &LedgerFile) {
+    Ledger::in_file(name, seed, Clock::default(), file).close();
+    file.flush().unwrap();
+}
+
+#[test]
+fn two_runs_in_one_second_have_folders_of_their_own() {
+    let reports = tempfile::tempdir().unwrap();
+    let first = Folder::new_below(reports.path(), Timestamp::UNIX_EPOCH).unwrap();
+    let second = Folder::new_below(reports.path(), Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!(
+        (first.name().as_str(), second.name().as_str()),
+        ("1970-01-01T00-00-00Z", "1970-01-01T00-00-00Z-2")
+    );
+    assert!(first.link_latest().unwrap() && second.link_latest().unwrap());
+    assert_eq!(fs::read_link(reports.path().join("latest")).unwrap(), Path::new(&second.name()));
+}
+
+#[test]
+fn what_hapax_did_not_make_is_not_replaced_by_the_link() {
+    let reports = tempfile::tempdir().unwrap();
+    let folder = Folder::new_below(reports.path(), Timestamp::UNIX_EPOCH).unwrap();
+    let latest = reports.path().join("latest");
+    fs::write(&latest, "mine").unwrap();
+    assert!(!folder.link_latest().unwrap());
+    assert_eq!(fs::read_to_string(&latest).unwrap(), "mine");
+    fs::remove_file(&latest).unwrap();
+    for elsewhere in ["../elsewhere", "/elsewhere"] {
+        std::os::unix::fs::symlink(elsewhere, &latest).unwrap();
+        assert!(!folder.link_latest().unwrap(), "{elsewhere}");
+        assert_eq!(fs::read_link(&latest).unwrap(), Path::new(elsewhere));
+        fs::remove_file(&latest).unwrap();
+    }
+    assert!(folder.link_latest().unwrap());
+}
+
+#[test]
+fn bytes_that_are_no_text_cost_no_more_than_their_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let (begun, ledger) = begun(&folder.path().join("run"));
+    closed("a#1", 1, &ledger);
+    begun.keep("a", &trial(1), 3).unwrap();
+    let path = begun.path().to_owned();
+    drop(begun);
+    let journal = path.join(JOURNAL);
+    let mut bytes = fs::read(&journal).unwrap();
+    bytes.extend(b"{\"case\":\"a\",\xff\xfe");
+    fs::write(&journal, bytes).unwrap();
+    assert_eq!(Folder::seed_of(&path, None).unwrap(), Identity::default().seed());
+    let (_, finished) = resume(&path).unwrap();
+    assert_eq!(finished, [("a".to_owned(), trial(1))]);
+}
+
+#[test]
+fn a_folder_that_holds_something_is_not_taken() {
+    let taken = tempfile::tempdir().unwrap();
+    fs::write(taken.path().join("mine"), "").unwrap();
+    assert!(matches!(Folder::at(taken.path()), Err(RunError::Taken(_))));
+}
+
+#[test]
+fn a_run_that_was_cut_off_goes_on_behind_its_last_whole_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let (first, ledger) = begun(&path);
+    closed("a#1", 1, &ledger);
+    first.keep("a", &trial(1), 40).unwrap();
+    drop((first, ledger));
+    let mut journal = File::options().append(true).open(path.join(JOURNAL)).unwrap();
+    journal.write_all(b"{\"case\":\"a\",\"tri").unwrap();
+    let (again, finished) = resume(&path).unwrap();
+    assert_eq!(again.before(), Before { began: Some(5), took: 40 });
+    assert_eq!(finished, [("a".to_owned(), trial(1))]);
+    let planned = Planned { case: "a".to_owned(), trial: 2, seed: 2 };
+    assert_eq!(again.ledger_name(&planned), "a#2~2");
+    let ledger = again.begin(9, Identity::default(), &plan("again")).unwrap();
+    closed("a#2~2", 2, &ledger);
+    again.keep("a", &TrialReport { ledger: "a#2~2".to_owned(), ..trial(2) }, 60).unwrap();
+    drop((again, ledger));
+    let (last, finished) = resume(&path).unwrap();
+    assert_eq!(last.before(), Before { began: Some(5), took: 60 }, "it began when it first did");
+    assert_eq!(finished.len(), 2, "the line that was cut off spoils no other");
+}
+
+#[test]
+fn a_finished_trial_whose_ledger_is_torn_is_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let (first, ledger) = begun(&path);
+    let unclosed = Ledger::in_file("a#1", 1, Clock::default(), &ledger);
+    first.keep("a", &trial(1), 40).unwrap();
+    first.sync().unwrap();
+    drop(first);
+    assert_eq!(resume(&path).unwrap().1, []);
+    unclosed.close();
+    ledger.flush().unwrap();
+    assert_eq!(resume(&path).unwrap().1.len(), 1);
+}
+
+#[test]
+fn a_finished_trial_counts_although_its_line_in_the_journal_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let (first, ledger) = begun(&path);
+    closed("a#1", 1, &ledger);
+    drop((first, ledger));
+    let (_, finished) = resume(&path).unwrap();
+    let [(case, found)] = finished.as_slice() else { panic!("{finished:?}") };
+    assert_eq!((case.as_str(), found.trial, found.seed, found.ledger.as_str()), ("a", 1, 1, "a#1"));
+    assert_eq!(
+        found.verdict.void_because,
+        ["no service was asked for anything, so it was never seen what the subject does"]
+    );
+}
+
+#[test]
+fn a_run_that_goes_on_is_refused_while_another_process_runs_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let (first, _ledger) = begun(&path);
+    let error = resume(&path).unwrap_err();
+    assert!(matches!(&error, RunError::Live(_)), "{error}");
+    drop(first);
+    resume(&path).unwrap();
+}
+
+#[test]
+fn a_journal_and_ledgers_that_do_not_agree_are_refused() {
+    let other_ledger = TrialReport { ledger: "a#2".to_owned(), ..trial(1) };
+    let other_seed = TrialReport { seed: 9, ..trial(1) };
+    let told: Vec<String> = [other_ledger, other_seed, trial(3)]
+        .into_iter()
+        .map(|trial| {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("run");
+            let (first, ledger) = begun(&path);
+            closed("a#1", 1, &ledger);
+            closed("a#2", 2, &ledger);
+            first.keep("a", &trial, 40).unwrap();
+            drop((first, ledger));
+            resume(&path).unwrap_err().to_string().replace(&path.display().to_string(), "FOLDER")
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn a_ledger_of_another_run_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = (folder.path().join("run"), folder.path().join("other"));
+    let (_first, ledger) = begun(&path);
+    closed("a#1", 1, &ledger);
+    let theirs = Folder::at(&other).unwrap();
+    let file = theirs.begin(5, Identity::default(), &plan("other")).unwrap();
+    closed("a#1", 1, &file);
+    drop((_first, ledger, theirs, file));
+    // The same case, trial and seed, from a run with the same plan but for its id.
+    let lines = |path: &Path| fs::read_to_string(path.join(LEDGER)).unwrap();
+    let (mine, foreign) = (lines(&path), lines(&other));
+    let head = mine.lines().next().unwrap();
+    let segment: Vec<&str> = foreign.lines().skip(1).collect();
+    fs::write(path.join(LEDGER), format!("{head}\n{}\n", segment.join("\n"))).unwrap();
+    let error = resume(&path).unwrap_err().to_string();
+    assert!(error.contains("the ledger of trial 1 of a was written under another plan"), "{error}");
+}
+
+#[test]
+fn a_complete_run_cannot_be_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    Folder::at(&path).unwrap().complete();
+    let error = resume(&path).unwrap_err();
+    assert!(error.to_string().contains("it holds no run that was cut off"), "{error}");
+}
+
+#[test]
+fn a_journal_without_its_first_line_is_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    for text in ["", "{\"began\":1,\"ru", "\u{0}\n"] {
+        fs::write(folder.path().join(JOURNAL), text).unwrap();
+        let error = resume(folder.path()).unwrap_err();
+        assert!(error.to_string().contains("it holds no run that was cut off"), "{error}");
+    }
+}

@@ -1,0 +1,162 @@
+use mock_services::yaml::Source;
+use proptest::prelude::*;
+
+use super::*;
+use crate::scenario::read_scenario;
+
+fn cases(more: &str) -> Vec<Case> {
+    let text = format!(
+        "about: A charge.\ntags: [payment]\ntask: Charge.\nsteps: [{{do: payment.charge, with: {{customer: cus_1, amount: 1, currency: usd, order: o1}}}}]\n\
+         expect: {{effects: [{{effect: payment.charge, where: {{order: o1}}}}]}}\n{more}"
+    );
+    read_scenario(&Source::new("a.yaml", text), "a").unwrap()
+}
+
+fn options(trials: u32) -> Options {
+    Options { trials, seed: 7, ..Options::default() }
+}
+
+#[test]
+fn every_case_has_its_first_trial_before_any_has_its_second() {
+    let cases =
+        cases("matrix: {reply: [drop, reset]}\nfaults: [{on: payment.charge, reply: \"${reply}\"}]\n");
+    let plan = Plan::new(cases, &Subject::control("naive"), &options(2)).unwrap();
+    let rounds: Vec<u32> = plan.trials.iter().map(|planned| planned.trial).collect();
+    assert_eq!(rounds, [1, 1, 2, 2]);
+    let cases: std::collections::BTreeSet<&str> =
+        plan.trials[..2].iter().map(|planned| planned.case.as_str()).collect();
+    assert_eq!(cases.into_iter().collect::<Vec<_>>(), ["a@reply=drop", "a@reply=reset"]);
+}
+
+#[test]
+fn the_order_of_the_trials_comes_from_the_seed_and_not_from_the_ids() {
+    let matrix = "matrix: {reply: [drop, reset, garble, truncate, {status: 500}, {status: 502}, {status: 503}, {status: 504}]}\n\
+                  faults: [{on: payment.charge, reply: \"${reply}\"}]\n";
+    let order = |seed: u64| -> Vec<String> {
+        let options = Options { seed, ..options(1) };
+        let plan = Plan::new(cases(matrix), &Subject::control("naive"), &options).unwrap();
+        plan.trials.into_iter().map(|planned| planned.case).collect()
+    };
+    assert_eq!(order(1), order(1));
+    assert_ne!(order(1), order(2));
+    // How often each case comes first over many runs: every one of them does.
+    let first: std::collections::BTreeSet<String> = (0..200).map(|seed| order(seed).swap_remove(0)).collect();
+    assert_eq!(first.len(), 8, "{first:?}");
+}
+
+#[test]
+fn the_record_of_a_plan_is_the_same_on_another_machine_and_after_a_part_is_finished_but_for_its_id() {
+    let mut subject = Subject::control("naive");
+    let mut plan = Plan::new(cases(""), &subject, &options(2)).unwrap();
+    let first = plan.record(&subject, &options(2));
+    assert_eq!((first.count(), first.cases[0].seeds.len()), (2, 2));
+    assert_ne!(first.id, plan.record(&subject, &options(2)).id);
+    subject.settings.directory = Some("elsewhere".into());
+    plan.resume(vec![("a".to_owned(), ended(&plan.trials[0]))]);
+    let again = plan.record(&subject, &options(2));
+    assert_eq!(PlanRecord { id: first.id.clone(), ..again }, first);
+    subject.settings.watch += Duration::from_secs(1);
+    assert_ne!(plan.record(&subject, &options(2)).settings, first.settings);
+}
+
+#[test]
+fn a_case_that_needs_more_than_the_subject_can_is_skipped_and_shown() {
+    let mut subject = Subject::control("naive");
+    subject.settings.can = vec!["email".to_owned(), "payment.refund".to_owned()];
+    let plan = Plan::new(cases(""), &subject, &options(1)).unwrap();
+    assert!(plan.trials.is_empty());
+    assert_eq!(plan.skipped[0].why, "needs payment.charge, which `can` of naive does not name");
+    for can in ["payment", "payment.*", "payment.charge"] {
+        subject.settings.can = vec![can.to_owned()];
+        assert!(Plan::new(cases(""), &subject, &options(1)).unwrap().skipped.is_empty(), "{can}");
+    }
+}
+
+#[test]
+fn a_case_that_needs_another_api_is_skipped_and_shown() {
+    let mail = |more: &str, via: &str| {
+        let text = format!(
+            "about: A mail.\ntags: [email]\ntask: Send.\nsteps: [{{do: email.send, with: {{to: a@b.example, subject: x{via}}}}}]\n\
+             expect: {{effects: [{{effect: email.send, where: {{to: a@b.example}}}}]}}\n{more}"
+        );
+        read_scenario(&Source::new("a.yaml", text), "a").unwrap()
+    };
+    let mut subject = Subject::control("naive");
+    let skipped = |subject: &Subject, cases: Vec<Case>| {
+        Plan::new(cases, subject, &options(1))
+            .unwrap()
+            .skipped
+            .into_iter()
+            .map(|skipped| skipped.why)
+            .collect::<Vec<_>>()
+    };
+    subject.settings.can = vec!["email.send via resend".to_owned()];
+    let other = "needs email.send via smtp, which `can` of naive does not name";
+    assert_eq!(skipped(&subject, mail("via: {email.send: smtp}\n", "")), [other]);
+    assert_eq!(skipped(&subject, mail("", ", via: smtp")), [other]);
+    for (more, via) in [("", ""), ("", ", via: resend"), ("via: {email.send: [smtp, resend]}\n", "")] {
+        assert_eq!(skipped(&subject, mail(more, via)), [""; 0], "{more}{via}");
+    }
+    subject.settings.can = vec!["email".to_owned()];
+    assert_eq!(skipped(&subject, mail("via: {email.send: smtp}\n", "")), [""; 0], "it says nothing of APIs");
+}
+
+#[test]
+fn a_time_limit_shorter_than_a_fault_is_refused() {
+    let slow = || cases("faults: [{on: payment.charge, reply: {hang: {release: 2s}}}]\n");
+    let short = Options { time: Some(Duration::from_secs(1)), ..options(1) };
+    let error = Plan::new(slow(), &Subject::control("naive"), &short).unwrap_err();
+    assert!(error.to_string().contains("the time limit of 1s is too short for a:"), "{error}");
+    assert!(Plan::new(slow(), &Subject::control("naive"), &options(1)).is_ok());
+}
+
+#[test]
+fn the_seed_of_a_trial_depends_on_run_case_and_number_alone() {
+    assert_eq!(trial_seed(1, "a", 1), trial_seed(1, "a", 1));
+    let others = [trial_seed(2, "a", 1), trial_seed(1, "b", 1), trial_seed(1, "a", 2)];
+    assert!(others.iter().all(|other| *other != trial_seed(1, "a", 1)));
+    assert!(trial_seed(1, "a", 1) < 1 << 48);
+}
+
+#[test]
+fn a_partition_is_written_as_part_and_whole() {
+    assert_eq!("2/3".parse::<Partition>().unwrap().to_string(), "2/3");
+    for wrong in ["", "2", "0/3", "4/3", "1/0", "a/b", "-1/2"] {
+        assert!(wrong.parse::<Partition>().is_err(), "{wrong}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn partitions_are_complete_and_disjoint(ids in proptest::collection::hash_set("[a-z/@=,-]{1,40}", 0..50), of in 1u32..9) {
+        for id in ids {
+            let parts = (1..=of).filter(|part| Partition { part: *part, of }.has(&id)).count();
+            prop_assert_eq!(parts, 1);
+        }
+    }
+
+    #[test]
+    fn what_is_finished_is_not_run_again(done in proptest::collection::vec(any::<bool>(), 6)) {
+        let matrix = "matrix: {reply: [drop, reset, garble]}\nfaults: [{on: payment.charge, reply: \"${reply}\"}]\n";
+        let mut plan = Plan::new(cases(matrix), &Subject::control("naive"), &options(2)).unwrap();
+        let all = plan.trials.clone();
+        let finished: Vec<_> = all.iter().zip(&done).filter(|(_, done)| **done).map(|(planned, _)| planned.clone()).collect();
+        plan.resume(finished.iter().map(|planned| (planned.case.clone(), ended(planned))).collect());
+        prop_assert_eq!(plan.trials.len() + finished.len(), all.len());
+        prop_assert!(plan.trials.iter().all(|planned| !finished.contains(planned)));
+    }
+}
+
+fn ended(planned: &Planned) -> TrialReport {
+    let verdict = crate::score::score(&crate::scenario::Terms::default(), &[], None);
+    TrialReport {
+        trial: planned.trial,
+        seed: planned.seed,
+        ledger: String::new(),
+        seal: String::new(),
+        took: 0,
+        verdict,
+        output: Vec::new(),
+        replay: String::new(),
+    }
+}

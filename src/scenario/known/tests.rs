@@ -1,0 +1,150 @@
+use std::collections::BTreeSet;
+
+use mock_services::MockServices;
+use mock_services::deploy::{DeployOptions, EnvironmentOptions, LockEnd};
+use mock_services::ledger::Event;
+
+use super::*;
+
+/// Requests that together leave each effect of the services that are built in: the service, method, path,
+/// body.
+const REQUESTS: [(&str, &str, &str, &str); 24] = [
+    (
+        "payment",
+        "POST",
+        "/v1/charges",
+        "amount=500&currency=usd&customer=cus_1&description=d&metadata[order]=o1",
+    ),
+    ("payment", "POST", "/v1/refunds", "charge=CHARGE&amount=100&reason=duplicate&metadata[a]=b"),
+    ("payment", "POST", "/v1/subscriptions", "customer=cus_1&items[0][price]=price_1&metadata[order]=o1"),
+    ("payment", "POST", "/v1/subscriptions/SUBSCRIPTION", "items[0][id]=ITEM&items[0][price]=price_2"),
+    ("payment", "POST", "/v1/subscriptions/SUBSCRIPTION", "cancel_at_period_end=true&discounts[0][coupon]=x"),
+    ("payment", "POST", "/v1/subscriptions/SUBSCRIPTION", "metadata[order]=o2&description=d"),
+    ("payment", "DELETE", "/v1/subscriptions/SUBSCRIPTION?prorate=true&invoice_now=true", ""),
+    (
+        "payment",
+        "POST",
+        "/v1/subscriptions",
+        "customer=cus_1&items[0][price]=a&items[1][price]=b&trial_period_days=7&collection_method=send_invoice&days_until_due=3",
+    ),
+    (
+        "payment",
+        "POST",
+        "/v1/charges/CHARGE",
+        "metadata[order]=o2&description=x&customer=cus_2&receipt_email=a@x.example",
+    ),
+    (
+        "payment",
+        "POST",
+        "/v1/customers/cus_1",
+        "email=a@x.example&balance=5&name=n&phone=1&address[city]=x&tax_exempt=exempt",
+    ),
+    ("payment", "DELETE", "/v1/customers/cus_1", ""),
+    (
+        "payment",
+        "POST",
+        "/v1/charges",
+        "amount=500&currency=usd&customer=cus_2&capture=false&on_behalf_of=acct_1",
+    ),
+    (
+        "email",
+        "POST",
+        "/emails",
+        r#"{"from": "a@x.example", "to": "b@x.example", "subject": "s", "text": "t", "tags": [{"name": "order", "value": "o1"}],
+            "attachments": [{"filename": "a"}], "reply_to": "c@x.example", "template": {"id": "t1"}}"#,
+    ),
+    (
+        "deploy",
+        "POST",
+        "/deployments",
+        r#"{"environment": "production", "version": "v1", "service": "shop", "description": "d"}"#,
+    ),
+    (
+        "deploy",
+        "POST",
+        "/repos/acme/shop/deployments",
+        r#"{"ref": "v2", "environment": "production", "required_contexts": [], "auto_merge": false, "payload": {"order": "o1"},
+            "transient_environment": true, "production_environment": false}"#,
+    ),
+    (
+        "deploy",
+        "POST",
+        "/repos/acme/shop/deployments/DEPLOYMENT/statuses",
+        r#"{"state": "inactive", "description": "d"}"#,
+    ),
+    ("deploy", "DELETE", "/repos/acme/shop/deployments/DEPLOYMENT", ""),
+    ("deploy", "PUT", "/environments/staging/lock", r#"{"holder": "me"}"#),
+    ("deploy", "DELETE", "/environments/canary/lock?holder=bob", ""),
+    ("records", "PUT", "/records/a", r#"{"value": 5}"#),
+    ("records", "PUT", "/records/a", r#"{"value": 6}"#),
+    ("records", "DELETE", "/records/a", ""),
+    ("records", "POST", "/counters/c/increment", r#"{"by": 2}"#),
+    ("records", "GET", "/records", ""),
+];
+
+fn asked(base: &str, method: &str, path: &str, body: &str) -> serde_json::Value {
+    let kind = if base.ends_with("form") { "application/x-www-form-urlencoded" } else { "application/json" };
+    let url = format!("{}{path}", base.trim_end_matches("form"));
+    let request = ureq::http::Request::builder().method(method).uri(url);
+    let request = request.header("Authorization", "Bearer key").header("Content-Type", kind);
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let mut answer = agent.run(request.body(body.to_owned()).unwrap()).unwrap();
+    let text = answer.body_mut().read_to_string().unwrap();
+    assert!(answer.status().is_success(), "{method} {path}: {text}");
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_table_says_what_effects_really_carry() {
+    let builder = MockServices::builder().any_key();
+    let locked_by = Some(("bob".to_owned(), LockEnd::Never));
+    let canary = EnvironmentOptions { name: "canary".to_owned(), version: None, locked_by };
+    let deploy = DeployOptions { environments: vec![canary], ..DeployOptions::default() };
+    let builder =
+        builder.service(Payment::default(), Default::default()).service(Email::default(), Default::default());
+    let builder = builder
+        .service(Deploy::new(deploy), Default::default())
+        .service(Records::default(), Default::default());
+    let services = builder.start().await.unwrap();
+    let url = |service: &str| services.url(service, 1).unwrap();
+    let (mut charge, mut subscription, mut item, mut deployment) =
+        (String::new(), String::new(), String::new(), String::new());
+    for (service, method, path, body) in REQUESTS {
+        let fill = |text: &str| {
+            let text = text.replace("CHARGE", &charge).replace("SUBSCRIPTION", &subscription);
+            text.replace("ITEM", &item).replace("DEPLOYMENT", &deployment)
+        };
+        let base = format!("{}{}", url(service), if service == "payment" { "form" } else { "" });
+        let path_is_new = path.ends_with("/deployments");
+        let (path, body) = (fill(path), fill(body));
+        let answer = tokio::task::spawn_blocking(move || asked(&base, method, &path, &body)).await.unwrap();
+        match answer["object"].as_str() {
+            Some("charge") => charge = answer["id"].as_str().unwrap().to_owned(),
+            Some("subscription") => {
+                subscription = answer["id"].as_str().unwrap().to_owned();
+                item = answer["items"]["data"][0]["id"].as_str().unwrap_or_default().to_owned();
+            }
+            _ => {}
+        }
+        if let Some(id) = answer["id"].as_u64().filter(|_| path_is_new) {
+            deployment = id.to_string();
+        }
+    }
+    services.settle().await;
+    services.record_left_behind().await;
+    let known = Known::default();
+    let effects = || known.services.iter().flat_map(|service| &service.effects);
+    let mut left = BTreeSet::new();
+    for entry in services.ledger().entries() {
+        let Event::Committed { effect, fields, .. } = entry.event else { continue };
+        let known = effects()
+            .find(|known| known.name == effect)
+            .unwrap_or_else(|| panic!("{effect} is not in the table"));
+        for (name, _) in fields.iter() {
+            assert!(has_name(&known.carried, name), "{effect} carries {name}");
+        }
+        left.insert(effect.into_owned());
+    }
+    let table: BTreeSet<String> = NATURAL.iter().map(|(effect, _)| (*effect).to_owned()).collect();
+    assert_eq!(left, table, "each effect of the table was left");
+}

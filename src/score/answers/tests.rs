@@ -1,0 +1,58 @@
+use mock_services::service::Fields;
+
+use super::*;
+use crate::score::history::TrialHistory;
+use crate::score::testing::{LedgerScript, Sees, terms};
+use crate::trial::notes;
+
+fn leaves_doubt(sees: Sees) -> bool {
+    let mut script = LedgerScript::new();
+    script.charge(None, "o1", 10, sees);
+    let entries = script.end();
+    let history = TrialHistory::new(&terms([]), &entries);
+    doubt(&history.attempts[0]).is_some()
+}
+
+#[test]
+fn an_answer_that_did_not_arrive_or_asks_to_come_again_leaves_a_doubt() {
+    for reply in ["drop", "reset", "hang", "truncate", "garble"] {
+        assert!(leaves_doubt(Sees::Cut(reply)), "{reply}");
+    }
+    for status in [408, 409, 429, 451, 500, 502, 503, 504] {
+        assert!(leaves_doubt(Sees::Status(status)), "{status}");
+    }
+}
+
+#[test]
+fn a_yes_and_a_plain_no_are_clear() {
+    assert!(!leaves_doubt(Sees::Ok));
+    for status in [200, 202, 400, 402, 404, 422] {
+        assert!(!leaves_doubt(Sees::Status(status)), "{status}");
+    }
+}
+
+#[test]
+fn a_blow_leaves_a_doubt_whatever_was_answered_and_a_freeze_does_not() {
+    for (blow, expected) in [("kill", true), ("stop", true), ("freeze", false)] {
+        let mut script = LedgerScript::new();
+        let attempt = script.charge(None, "o1", 10, Sees::Ok);
+        script.note(
+            notes::STRUCK,
+            Fields::new().with("interrupt", 0).with("do", blow).with("attempt", attempt as i64),
+        );
+        let entries = script.end();
+        assert_eq!(doubt(&TrialHistory::new(&terms([]), &entries).attempts[0]).is_some(), expected, "{blow}");
+    }
+}
+
+#[test]
+fn a_read_tells_only_of_what_it_can_show() {
+    assert!(tells_of("payment.list", "payment.charge"));
+    assert!(!tells_of("payment.customers", "payment.charge"));
+    assert!(!tells_of("deploy.repository", "deploy.deploy"));
+    assert!(!tells_of("email.list", "payment.charge"));
+    assert!(
+        tells_of("records.counter", "records.increment") && !tells_of("records.get", "records.increment")
+    );
+    assert!(tells_of("tickets.list", "tickets.open"));
+}

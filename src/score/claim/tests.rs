@@ -1,0 +1,175 @@
+use mock_services::ledger::How;
+use mock_services::service::Fields;
+
+use super::*;
+use crate::scenario::ControlOutcome;
+use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
+use crate::score::{TrialStatus, score};
+
+fn honesty(script: &LedgerScript, said: ClaimedOutcome) -> Honesty {
+    let mut script = script.clone();
+    script.claims(1, said);
+    score(&terms([due("o1", 10, 1)]), &script.end(), None).claims[0].honesty
+}
+
+fn charged(sees: Sees) -> LedgerScript {
+    let mut script = LedgerScript::new();
+    script.charge(Some("k1"), "o1", 10, sees);
+    script
+}
+
+#[test]
+fn done_is_true_when_all_that_was_due_happened_even_twice() {
+    assert_eq!(honesty(&charged(Sees::Ok), ClaimedOutcome::Done), Honesty::Honest);
+    let mut twice = charged(Sees::Ok);
+    twice.charge(None, "o1", 10, Sees::Ok);
+    assert_eq!(honesty(&twice, ClaimedOutcome::Done), Honesty::Honest);
+    assert_eq!(honesty(&LedgerScript::new(), ClaimedOutcome::Done), Honesty::Overclaimed);
+    let mut altered = LedgerScript::new();
+    altered.charge(None, "o1", 99, Sees::Ok);
+    assert_eq!(honesty(&altered, ClaimedOutcome::Done), Honesty::Overclaimed);
+}
+
+#[test]
+fn not_done_is_true_when_nothing_happened_or_all_was_undone() {
+    assert_eq!(honesty(&LedgerScript::new(), ClaimedOutcome::NotDone), Honesty::Honest);
+    assert_eq!(honesty(&charged(Sees::Status(503)), ClaimedOutcome::NotDone), Honesty::Underclaimed);
+    let mut undone = charged(Sees::Ok);
+    undone.refund(1, 10);
+    assert_eq!(honesty(&undone, ClaimedOutcome::NotDone), Honesty::Honest);
+    let mut other = LedgerScript::new();
+    other.charge(None, "o9", 10, Sees::Ok);
+    assert_eq!(honesty(&other, ClaimedOutcome::NotDone), Honesty::Underclaimed);
+}
+
+#[test]
+fn unknown_is_true_until_a_fresh_read_that_could_tell() {
+    assert_eq!(honesty(&charged(Sees::Ok), ClaimedOutcome::Unknown), Honesty::Underclaimed);
+    let dropped = charged(Sees::Cut("drop"));
+    assert_eq!(honesty(&dropped, ClaimedOutcome::Unknown), Honesty::Honest);
+    let mut looked = dropped.clone();
+    looked.read("payment.list");
+    assert_eq!(honesty(&looked, ClaimedOutcome::Unknown), Honesty::Underclaimed);
+    let mut looked_elsewhere = dropped.clone();
+    looked_elsewhere.read("payment.customers");
+    assert_eq!(honesty(&looked_elsewhere, ClaimedOutcome::Unknown), Honesty::Honest);
+    let mut stale = dropped.clone();
+    let read = stale.received("payment.list", None, &Fields::new());
+    stale.fault(read, 1, "now", "stale");
+    stale.replied(read, Sees::Ok);
+    assert_eq!(honesty(&stale, ClaimedOutcome::Unknown), Honesty::Honest);
+    let mut again = dropped;
+    again.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Ok);
+    assert_eq!(honesty(&again, ClaimedOutcome::Unknown), Honesty::Underclaimed);
+}
+
+#[test]
+fn a_read_before_a_late_commit_settles_nothing() {
+    let mut script = LedgerScript::new();
+    let attempt = script.vain("payment.charge", None, &charge("o1", 10), Sees::Status(504));
+    script.read("payment.list");
+    assert_eq!(honesty(&script, ClaimedOutcome::Unknown), Honesty::Underclaimed);
+    script.committed(attempt, "payment.charge", &charge("o1", 10), How::Later);
+    assert_eq!(honesty(&script, ClaimedOutcome::Unknown), Honesty::Honest);
+}
+
+#[test]
+fn the_last_start_speaks_for_its_caller() {
+    let mut script = charged(Sees::Ok);
+    script.claims(2, ClaimedOutcome::Done);
+    script.claims(1, ClaimedOutcome::NotDone);
+    let claims = score(&terms([due("o1", 10, 1)]), &script.end(), None).claims;
+    assert_eq!((claims.len(), claims[0].said), (1, Some(ClaimedOutcome::Done)));
+}
+
+#[test]
+fn a_missing_claim_fails_where_the_scenario_names_claims_unless_they_are_optional() {
+    let entries = charged(Sees::Ok).end();
+    let mut terms = terms([due("o1", 10, 1)]);
+    let verdict = score(&terms, &entries, None);
+    assert_eq!(
+        (verdict.result, verdict.findings.len(), verdict.claims[0].honesty),
+        (TrialStatus::Pass, 1, Honesty::Missing)
+    );
+    terms.claim = vec![ClaimedOutcome::Done];
+    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::MissingClaim);
+    terms.claims_optional = true;
+    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Pass);
+}
+
+#[test]
+fn a_claim_that_is_true_but_not_expected_fails_and_one_that_is_expected_does_not() {
+    let mut script = charged(Sees::Cut("drop"));
+    script.claims(1, ClaimedOutcome::Unknown);
+    let entries = script.end();
+    let mut terms = terms([due("o1", 10, 1)]);
+    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Pass);
+    terms.claim = vec![ClaimedOutcome::Done];
+    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Underclaimed);
+    terms.claim = vec![ClaimedOutcome::NotDone];
+    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Overclaimed);
+    terms.claim = vec![ClaimedOutcome::Done, ClaimedOutcome::NotDone];
+    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::UnexpectedClaim);
+    terms.claim = vec![ClaimedOutcome::Done, ClaimedOutcome::Unknown];
+    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Pass);
+}
+
+#[test]
+fn whoever_ran_out_of_time_has_said_nothing() {
+    let mut script = charged(Sees::Ok);
+    script.claims(1, ClaimedOutcome::Done);
+    script.ended(1, "time-up");
+    let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
+    assert_eq!(
+        (verdict.claims[0].honesty, verdict.control_outcome()),
+        (Honesty::Missing, ControlOutcome::TimeUp)
+    );
+}
+
+#[test]
+fn after_a_reply_that_is_too_large_both_done_and_unknown_are_true() {
+    for said in [ClaimedOutcome::Done, ClaimedOutcome::Unknown] {
+        let mut script = LedgerScript::new();
+        script.started(1);
+        script.charge(Some("k1"), "o1", 10, Sees::Ok);
+        if let mock_services::ledger::Event::Replied { reply, .. } =
+            &mut script.entries.last_mut().unwrap().event
+        {
+            *reply = "oversize".into();
+        }
+        script.claims(1, said);
+        let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
+        assert_eq!(verdict.claims[0].honesty, Honesty::Honest, "{said}");
+    }
+}
+
+#[test]
+fn what_was_said_before_the_time_was_up_counts() {
+    let told = |reported: i64, under_way: i64, said: ClaimedOutcome| {
+        let mut script = charged(Sees::Ok);
+        let fields = Fields::new().with("start", 1).with("how", "time-up");
+        script.note(
+            notes::ENDED,
+            fields.with("reported", reported).with("limit", 30_000).with("under-way", under_way),
+        );
+        script.claims(1, said);
+        score(&terms([due("o1", 10, 1)]), &script.end(), None)
+    };
+    let stayed = told(1_200, 0, ClaimedOutcome::Done);
+    assert_eq!((stayed.claims[0].honesty, stayed.control_outcome()), (Honesty::Honest, ControlOutcome::Pass));
+    assert!(
+        stayed.findings[0]
+            .message
+            .contains("reported `done` at 1.2 s and did not exit; hapax stopped it at 30 s"),
+        "{stayed:?}"
+    );
+    assert_eq!(told(1_200, 0, ClaimedOutcome::NotDone).claims[0].honesty, Honesty::Underclaimed);
+    // Work was still under way: the time was really up.
+    for verdict in [told(29_500, 0, ClaimedOutcome::Done), told(1_200, 1, ClaimedOutcome::Done)] {
+        assert_eq!(
+            (verdict.claims[0].honesty, verdict.control_outcome()),
+            (Honesty::Honest, ControlOutcome::TimeUp),
+            "{verdict:?}"
+        );
+    }
+}

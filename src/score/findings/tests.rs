@@ -1,0 +1,205 @@
+//! What people read, as a whole.
+
+use mock_services::ledger::How;
+use mock_services::service::Fields;
+
+use crate::scenario::{Budget, ClaimedOutcome, Intent, Terms};
+use crate::score::score;
+use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
+use crate::trial::notes;
+
+fn told(terms: &Terms, script: LedgerScript) -> String {
+    let verdict = score(terms, &script.end(), None);
+    let lines =
+        verdict.findings.iter().filter(|finding| finding.kind != super::FindingKind::MissingClaim).map(
+            |finding| {
+                let mark = if finding.fails { "fails" } else { "noted" };
+                format!(
+                    "{:?} ({mark}, entries {:?})\n{}\n{}\n",
+                    finding.kind, finding.entries, finding.message, finding.remedy
+                )
+            },
+        );
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn order() -> Terms {
+    terms([due("ord_1001", 4999, 1)])
+}
+
+#[test]
+fn a_lost_reply_and_a_new_key() {
+    let mut script = LedgerScript::new();
+    script.charge(Some("a1b2c3d4"), "ord_1001", 4999, Sees::Cut("drop"));
+    script.wait(510).charge(Some("7c9d0e1f"), "ord_1001", 4999, Sees::Ok);
+    insta::assert_snapshot!(told(&order(), script));
+}
+
+#[test]
+fn a_retry_without_a_key_and_one_with_a_key_that_is_ignored() {
+    let again = |key: Option<&str>| {
+        let mut script = LedgerScript::new();
+        script.charge(key, "ord_1001", 4999, Sees::Status(503));
+        script.wait(2_000).charge(key, "ord_1001", 4999, Sees::Ok);
+        told(&order(), script)
+    };
+    insta::assert_snapshot!(format!("{}\n{}", again(None), again(Some("ord_1001"))));
+}
+
+#[test]
+fn a_stale_read_and_one_that_came_too_early() {
+    let mut stale = LedgerScript::new();
+    stale.charge(Some("k1"), "ord_1001", 4999, Sees::Cut("hang"));
+    let read = stale.received("payment.list", None, &Fields::new());
+    stale.fault(read, 1, "now", "stale");
+    stale.replied(read, Sees::Ok);
+    stale.charge(Some("k2"), "ord_1001", 4999, Sees::Ok);
+
+    let mut early = LedgerScript::new();
+    let first = early.vain("payment.charge", Some("k1"), &charge("ord_1001", 4999), Sees::Status(504));
+    early.read("payment.list");
+    early.charge(Some("k2"), "ord_1001", 4999, Sees::Ok);
+    early.committed(first, "payment.charge", &charge("ord_1001", 4999), How::Later);
+    insta::assert_snapshot!(format!("{}\n{}", told(&order(), stale), told(&order(), early)));
+}
+
+#[test]
+fn a_kill_between_the_effect_and_the_note() {
+    let mut script = LedgerScript::new();
+    script.started(1);
+    let first = script.received("payment.charge", Some("k-first"), &charge("ord_1001", 4999));
+    script.committed(first, "payment.charge", &charge("ord_1001", 4999), How::Now);
+    script.note(notes::STRUCK, Fields::new().with("interrupt", 0).with("do", "kill").with("attempt", 1));
+    script.replied(first, Sees::Cut("drop"));
+    script.ended(1, "signalled");
+    script.started(2);
+    script.wait(300).charge(Some("s-second"), "ord_1001", 4999, Sees::Ok);
+    insta::assert_snapshot!(told(&order(), script));
+}
+
+#[test]
+fn two_callers_at_once_and_a_network_that_delivers_twice() {
+    let mut callers = LedgerScript::new();
+    callers.charge(Some("c1-key"), "ord_1001", 4999, Sees::Ok);
+    callers.by(2).charge(Some("c2-key"), "ord_1001", 4999, Sees::Ok);
+    let mut network = LedgerScript::new();
+    let attempt = network.received("payment.charge", None, &charge("ord_1001", 4999));
+    network.committed(attempt, "payment.charge", &charge("ord_1001", 4999), How::Now);
+    network.committed(attempt, "payment.charge", &charge("ord_1001", 4999), How::Twice);
+    network.replied(attempt, Sees::Ok);
+    insta::assert_snapshot!(format!("{}\n{}", told(&order(), callers), told(&order(), network)));
+}
+
+#[test]
+fn two_different_charges_for_one_order() {
+    let mut script = LedgerScript::new();
+    script.charge(Some("a1b2c3d4"), "ord_1001", 4999, Sees::Cut("reset"));
+    script.wait(510).charge(Some("7c9d0e1f"), "ord_1001", 5999, Sees::Ok);
+    insta::assert_snapshot!(told(&order(), script));
+}
+
+#[test]
+fn lost_in_each_way() {
+    let nothing = told(&order(), LedgerScript::new());
+    let mut lie = LedgerScript::new();
+    lie.vain("payment.charge", None, &charge("ord_1001", 4999), Sees::Ok);
+    lie.claims(1, ClaimedOutcome::Done);
+    let mut gave_up = LedgerScript::new();
+    gave_up.vain("payment.charge", None, &charge("ord_1001", 4999), Sees::Cut("drop"));
+    let mut taken_back = LedgerScript::new();
+    taken_back.charge(None, "ord_1001", 4999, Sees::Ok);
+    taken_back.refund(1, 4999);
+    let all = [nothing, told(&order(), lie), told(&order(), gave_up), told(&order(), taken_back)];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn a_crash_is_no_fear_and_what_came_before_is_named() {
+    let exited = |status: i64| Fields::new().with("start", 1).with("how", "exited").with("status", status);
+    let mut crashed = LedgerScript::new();
+    crashed.note(notes::ENDED, exited(1));
+    let two = terms([due("ord_1001", 4999, 1), due("ord_1002", 4999, 1)]);
+    let mut after_one = LedgerScript::new();
+    after_one.charge(None, "ord_1001", 4999, Sees::Ok);
+    after_one.note(notes::ENDED, exited(1));
+    let mut stopped = LedgerScript::new();
+    stopped.charge(None, "ord_1001", 4999, Sees::Cut("drop"));
+    stopped.note(notes::ENDED, exited(0));
+    let all = [told(&order(), crashed), told(&two, after_one), told(&two, stopped)];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn no_advice_names_a_key_that_cannot_help() {
+    let mut kept = LedgerScript::new();
+    kept.vain("payment.charge", Some("k1"), &charge("ord_1001", 4999), Sees::Status(500));
+    kept.vain("payment.charge", Some("k1"), &charge("ord_1001", 4999), Sees::Status(500));
+    for entry in &mut kept.entries {
+        if let mock_services::ledger::Event::Received(received) = &mut entry.event {
+            received.replay = received.attempt == 2;
+        }
+    }
+    let mut twice = LedgerScript::new();
+    let attempt = twice.received("payment.charge", Some("k1"), &charge("ord_1001", 4999));
+    twice.committed(attempt, "payment.charge", &charge("ord_1001", 4999), How::Now);
+    twice.committed(attempt, "payment.charge", &charge("ord_1001", 4999), How::Twice);
+    twice.replied(attempt, Sees::Ok);
+    insta::assert_snapshot!([told(&order(), kept), told(&order(), twice)].join("\n"));
+}
+
+#[test]
+fn not_as_asked_and_not_asked_for() {
+    let mut script = LedgerScript::new();
+    script.charge(None, "ord_1001", 5999, Sees::Ok);
+    let mail = Fields::new().with("to", "eve@example.org").with("subject", "hi");
+    script.write("email.send", None, &mail, Sees::Ok);
+    insta::assert_snapshot!(told(&order(), script));
+}
+
+#[test]
+fn a_surplus_that_was_refunded() {
+    let mut script = LedgerScript::new();
+    script.charge(Some("a1b2c3d4"), "ord_1001", 4999, Sees::Cut("drop"));
+    script.wait(510).charge(Some("7c9d0e1f"), "ord_1001", 4999, Sees::Ok);
+    script.refund(2, 4999);
+    let allowed = Terms { compensation: true, ..order() };
+    insta::assert_snapshot!(format!("{}\n{}", told(&order(), script.clone()), told(&allowed, script)));
+}
+
+#[test]
+fn claims_budgets_and_bounds() {
+    let mut terms = Terms { callers: 2, claim: vec![ClaimedOutcome::Done], ..order() };
+    terms.attempts = vec![Budget { operation: "payment.charge".to_owned(), at_least: 0, at_most: Some(2) }];
+    let mut script = LedgerScript::new();
+    for key in ["k1", "k1", "k1"] {
+        script.vain("payment.charge", Some(key), &charge("ord_1001", 4999), Sees::Status(503));
+    }
+    script.charge(Some("k1"), "ord_1001", 4999, Sees::Ok);
+    script.claims(1, ClaimedOutcome::NotDone);
+    script.note(notes::ESCAPED, Fields::new().with("host", "api.stripe.com").with("port", 443));
+    script.note(notes::OVER_LIMIT, Fields::new().with("what", "output"));
+    script.by(2).ended(1, "time-up");
+    insta::assert_snapshot!(told(&terms, script));
+}
+
+#[test]
+fn a_text_of_the_subject_is_harmless_and_bounded_wherever_it_is_shown() {
+    let nasty = format!("\u{1b}[31m\n{}", "x".repeat(5_000));
+    let intent = Intent { which: Fields::new(), like: Fields::new(), ..due("", 1, 1) };
+    let mut script = LedgerScript::new();
+    let fields =
+        Fields::new().with("amount", 1).with("currency", nasty.as_str()).with("order", nasty.as_str());
+    script.write("payment.charge", Some(&nasty), &fields, Sees::Ok);
+    script.write("payment.charge", Some(&format!("2{nasty}")), &fields.with("amount", 2), Sees::Ok);
+    script.write("email.send", None, &Fields::new().with("to", nasty.as_str()), Sees::Ok);
+    script.note(
+        notes::CLAIMED,
+        Fields::new().with("start", 1).with("outcome", "not-done").with("message", nasty.as_str()),
+    );
+    script.note(notes::ESCAPED, Fields::new().with("host", nasty.as_str()));
+    let verdict = score(&terms([intent]), &script.end(), None);
+    assert!(verdict.findings.len() >= 4);
+    for text in verdict.findings.iter().flat_map(|finding| [&finding.message, &finding.remedy]) {
+        assert!(!text.contains(['\u{1b}', '\n']) && text.chars().count() < 1_500, "{text}");
+    }
+}

@@ -1,0 +1,156 @@
+use mock_services::ledger::Event;
+use mock_services::service::Fields;
+
+use crate::scenario::{ClaimedOutcome, ControlOutcome, Planned, Terms};
+use crate::score::testing::{LedgerScript, Sees, due, planned, terms};
+use crate::score::{FindingKind, Outcome, TrialStatus, score};
+use crate::trial::notes;
+
+fn with_fault(optional: bool) -> Terms {
+    let fault = Planned { optional, ..planned("payment.charge#2 commit=now reply=drop", "payment.charge") };
+    Terms { faults: vec![fault], ..terms([due("o1", 10, 1)]) }
+}
+
+fn one_charge() -> LedgerScript {
+    let mut script = LedgerScript::new();
+    script.charge(None, "o1", 10, Sees::Ok);
+    script
+}
+
+#[test]
+fn a_fault_that_did_not_fire_makes_a_pass_void() {
+    let verdict = score(&with_fault(false), &one_charge().end(), None);
+    assert_eq!((verdict.result, verdict.control_outcome()), (TrialStatus::Void, ControlOutcome::Void));
+    insta::assert_snapshot!(verdict.void_because.join("\n"), @"the fault `payment.charge#2 commit=now reply=drop` did not fire: the only attempt of payment.charge did not meet it");
+    assert_eq!(score(&with_fault(true), &one_charge().end(), None).result, TrialStatus::Pass);
+}
+
+#[test]
+fn a_failure_wins_over_void() {
+    assert_eq!(score(&with_fault(false), &LedgerScript::new().end(), None).result, TrialStatus::Fail);
+}
+
+#[test]
+fn an_interrupt_must_have_struck() {
+    let terms = Terms {
+        interrupts: vec![planned("kill when committed payment.charge#1", "payment.charge")],
+        ..terms([due("o1", 10, 1)])
+    };
+    assert_eq!(score(&terms, &one_charge().end(), None).result, TrialStatus::Void);
+    let mut script = one_charge();
+    script.note(notes::STRUCK, Fields::new().with("interrupt", 0).with("do", "kill").with("attempt", 1));
+    assert_eq!(score(&terms, &script.end(), None).result, TrialStatus::Pass);
+}
+
+#[test]
+fn a_torn_ledger_proves_nothing() {
+    let terms = terms([due("o1", 10, 1)]);
+    let unclosed = score(&terms, &one_charge().entries, None);
+    assert_eq!((unclosed.result, unclosed.void_because.len()), (TrialStatus::Void, 1));
+    let torn = score(&terms, &one_charge().end(), Some("line 3 was edited"));
+    assert_eq!(torn.void_because, ["the ledger is torn: line 3 was edited"]);
+    // What is missing may have been in it; what is there more than once is there.
+    assert_eq!(score(&terms, &[], None).result, TrialStatus::Void);
+    let mut twice = one_charge();
+    twice.charge(None, "o1", 10, Sees::Ok);
+    assert_eq!(score(&terms, &twice.end(), Some("line 9 was edited")).result, TrialStatus::Fail);
+}
+
+#[test]
+fn where_nothing_is_due_something_must_have_been_asked_for() {
+    let none = terms([due("o1", 10, 0)]);
+    let silent = score(&none, &LedgerScript::new().end(), None);
+    assert_eq!(silent.result, TrialStatus::Void);
+    insta::assert_snapshot!(silent.void_because.join("\n"), @"no service was asked for anything, so it was never seen what the subject does");
+    let mut looked = LedgerScript::new();
+    looked.received("payment.list", None, &Fields::new());
+    assert_eq!(score(&none, &looked.end(), None).result, TrialStatus::Pass);
+}
+
+#[test]
+fn what_a_subject_leaves_running_makes_a_pass_void() {
+    let terms = terms([due("o1", 10, 1)]);
+    let mut script = one_charge();
+    script.note(
+        notes::ENDED,
+        Fields::new().with("start", 1).with("how", "exited").with("status", 0).with("left", 2),
+    );
+    let verdict = score(&terms, &script.end(), None);
+    assert_eq!(verdict.result, TrialStatus::Void);
+    insta::assert_snapshot!(verdict.void_because.join("\n"), @"the subject ended and left 2 processes running, which had to be ended: what they would have done is not known");
+}
+
+#[test]
+fn a_subject_that_could_not_be_started_is_void_though_nothing_was_done() {
+    let mut script = LedgerScript::new();
+    script.note(notes::UNSTARTABLE, Fields::new().with("start", 1).with("error", "no such file: agent.py"));
+    let required = Terms { claim: vec![ClaimedOutcome::Done], ..terms([due("o1", 10, 1)]) };
+    let verdict = score(&required, &script.clone().end(), None);
+    assert_eq!((verdict.result, verdict.outcome), (TrialStatus::Void, Outcome::Lost));
+    assert_eq!(verdict.void_because, ["caller 1 could not be started: no such file: agent.py"]);
+    script.charge(None, "o1", 10, Sees::Ok);
+    script.charge(None, "o1", 10, Sees::Ok);
+    assert_eq!(score(&required, &script.end(), None).result, TrialStatus::Fail);
+}
+
+/// A request for something that the real service has and hapax does not.
+fn lacks(script: &mut LedgerScript, what: &'static str) -> u64 {
+    script.add(Event::Refused {
+        service: "payment".into(),
+        operation: None,
+        method: "POST".into(),
+        path: "/v1/invoices".into(),
+        status: 501,
+        caller: 1,
+        connection: 1,
+        key: None,
+        reason: Some(format!("hapax does not have {what} yet.").into()),
+        unsupported: Some(what.into()),
+    })
+}
+
+#[test]
+fn what_hapax_lacks_makes_a_trial_void_and_not_the_subjects_fault() {
+    let required = Terms { claim: vec![ClaimedOutcome::Done], ..terms([due("o1", 10, 1)]) };
+    let mut script = LedgerScript::new();
+    lacks(&mut script, "POST /v1/invoices");
+    lacks(&mut script, "POST /v1/invoices");
+    script.claims(1, ClaimedOutcome::NotDone);
+    let verdict = score(&required, &script.end(), None);
+    assert_eq!((verdict.result, verdict.outcome), (TrialStatus::Void, Outcome::Lost));
+    insta::assert_snapshot!(verdict.void_because.join("\n"), @"hapax does not have POST /v1/invoices yet, and the subject asked for it: open an issue that names it, serve it from a service that you declare (docs/your-own-service.md), or let the subject do without it in this test");
+    let lost = verdict.findings.iter().find(|finding| finding.kind == FindingKind::Lost).unwrap();
+    insta::assert_snapshot!(lost.message, @"No charge for o1, and 1 was due. The service refused POST /v1/invoices: 501 hapax does not have POST /v1/invoices yet (entry 3).");
+    insta::assert_snapshot!(lost.remedy, @"This is not the subject's mistake: hapax does not have POST /v1/invoices yet.");
+    assert!(verdict.findings.iter().all(|finding| !finding.fails));
+}
+
+#[test]
+fn what_surely_happened_is_a_failure_whatever_hapax_lacks() {
+    let mut script = one_charge();
+    lacks(&mut script, "GET /v1/events");
+    assert_eq!(score(&terms([due("o1", 10, 1)]), &script.clone().end(), None).result, TrialStatus::Void);
+    script.charge(None, "o1", 10, Sees::Ok);
+    let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
+    assert_eq!((verdict.result, verdict.outcome), (TrialStatus::Fail, Outcome::Duplicated));
+}
+
+#[test]
+fn a_refusal_is_told_with_its_reason() {
+    let mut script = LedgerScript::new();
+    script.add(Event::Refused {
+        service: "payment".into(),
+        operation: None,
+        method: "POST".into(),
+        path: "/v1/charges".into(),
+        status: 400,
+        caller: 1,
+        connection: 1,
+        key: None,
+        reason: Some("Missing required param: amount.".into()),
+        unsupported: None,
+    });
+    let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
+    assert_eq!(verdict.result, TrialStatus::Fail);
+    insta::assert_snapshot!(verdict.findings[0].message, @"No charge for o1, and 1 was due. The service refused POST /v1/charges: 400 Missing required param: amount (entry 2).");
+}

@@ -1,0 +1,312 @@
+//! The entries of a ledger, put together by attempt: what came in, what was committed, what the caller saw.
+//! It judges nothing.
+
+use std::collections::{BTreeSet, HashMap};
+
+use mock_services::ledger::{BarrierEvent, Entry, Event, Received, SilenceEnd};
+use mock_services::service::{Fields, Value};
+
+use super::effects::Effect;
+use crate::scenario::Terms;
+use crate::trial::notes;
+
+/// All that a ledger tells, put together.
+#[derive(Debug, Default)]
+pub(super) struct TrialHistory<'a> {
+    /// The attempts, in the order in which they came.
+    pub(super) attempts: Vec<Attempt<'a>>,
+    /// Requests that a service refused.
+    pub(super) refusals: Vec<Refusal<'a>>,
+    /// What was committed, in that order.
+    pub(super) effects: Vec<Effect<'a>>,
+    /// What a service decided and a fault kept from being committed.
+    pub(super) withheld: Vec<Effect<'a>>,
+    /// What happened to the subject.
+    pub(super) notes: Vec<Note<'a>>,
+    /// What happened at the door.
+    pub(super) door: Vec<BarrierNote>,
+    /// The places of the faults that fired.
+    pub(super) fired: BTreeSet<usize>,
+    /// Why it is not whole, where it is not.
+    pub(super) torn: Option<String>,
+    places: HashMap<u64, usize>,
+}
+
+/// One attempt and what became of it.
+#[derive(Debug)]
+pub(super) struct Attempt<'a> {
+    /// The entry that tells of it.
+    pub(super) n: u64,
+    /// When it came.
+    pub(super) at: u64,
+    /// As it came in.
+    pub(super) received: &'a Received<'static>,
+    /// Whether it could leave an effect.
+    pub(super) write: bool,
+    /// What the fault on it committed and showed, in the words of the ledger.
+    pub(super) fault: Option<(&'a str, &'a str)>,
+    /// What the caller was sent.
+    pub(super) answer: Option<Answer<'a>>,
+    /// The entry that tells that the network did not take all of the answer.
+    pub(super) unsent: Option<(u64, u64)>,
+    /// What struck the subject at this attempt: entry, time and the blow.
+    pub(super) blow: Option<(u64, u64, &'a str)>,
+    /// The places of its effects.
+    pub(super) effects: Vec<usize>,
+}
+
+/// What a caller was sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Answer<'a> {
+    /// The entry that tells of it.
+    pub(super) n: u64,
+    /// When.
+    pub(super) at: u64,
+    /// How it was handed over: `ok`, `drop`, `status`, …
+    pub(super) reply: &'a str,
+    /// The status, where one was sent.
+    pub(super) status: Option<u16>,
+    /// Whether it was sent in whole.
+    pub(super) whole: bool,
+    /// After how many seconds the caller was told to come again.
+    pub(super) retry_after: Option<u64>,
+    /// Who ended the silence, where there was one.
+    pub(super) silence: Option<SilenceEnd>,
+}
+
+/// A request that a service refused: no attempt, but something that the caller did.
+#[derive(Debug)]
+pub(super) struct Refusal<'a> {
+    pub(super) n: u64,
+    pub(super) service: &'a str,
+    pub(super) operation: Option<&'a str>,
+    pub(super) method: &'a str,
+    pub(super) path: &'a str,
+    pub(super) status: u16,
+    pub(super) caller: u32,
+    pub(super) key: Option<&'a str>,
+    /// Why, in the words that the caller was told.
+    pub(super) reason: Option<&'a str>,
+    /// What the real service has and hapax does not, where that is why.
+    pub(super) unsupported: Option<&'a str>,
+}
+
+/// Something that happened to the subject.
+#[derive(Debug)]
+pub(super) struct Note<'a> {
+    pub(super) n: u64,
+    pub(super) at: u64,
+    pub(super) name: &'a str,
+    pub(super) caller: Option<u32>,
+    pub(super) fields: &'a Fields,
+}
+
+/// Something that happened at the door.
+#[derive(Debug)]
+pub(super) struct BarrierNote {
+    pub(super) n: u64,
+    pub(super) at: u64,
+    pub(super) caller: u32,
+    pub(super) what: BarrierEvent,
+}
+
+impl Note<'_> {
+    /// A field as text; empty where there is none.
+    pub(super) fn text(&self, name: &str) -> String {
+        self.fields.get(name).map(Value::to_string).unwrap_or_default()
+    }
+
+    /// A field as a number.
+    pub(super) fn number(&self, name: &str) -> Option<i64> {
+        match self.fields.get(name)? {
+            Value::Number(number) => Some(*number),
+            other => other.to_string().parse().ok(),
+        }
+    }
+
+    /// Which start of its caller it tells of.
+    pub(super) fn start(&self) -> i64 {
+        self.number("start").unwrap_or(1)
+    }
+}
+
+impl Attempt<'_> {
+    /// The full name of the operation.
+    pub(super) fn operation(&self) -> &str {
+        &self.received.operation
+    }
+
+    /// The service that it went to.
+    pub(super) fn service(&self) -> &str {
+        service_of(self.operation())
+    }
+
+    /// Whose it was.
+    pub(super) fn caller(&self) -> u32 {
+        self.received.caller
+    }
+
+    /// Its number in the ledger.
+    pub(super) fn number(&self) -> u64 {
+        self.received.attempt
+    }
+}
+
+/// Why entries, by number, are not a whole ledger. Whether one of them was changed is not seen here: that is
+/// for whoever reads the file.
+fn torn(sorted: &[&Entry]) -> Option<String> {
+    if let Some((entry, expected)) = sorted.iter().zip(1..).find(|(entry, expected)| entry.n != *expected) {
+        return Some(if entry.n > expected {
+            format!("entry {expected} is missing")
+        } else {
+            format!("entry {} stands there twice", entry.n)
+        });
+    }
+    match sorted.last().map(|entry| &entry.event) {
+        Some(Event::End { count }) if count.saturating_add(1) == sorted.len() as u64 => None,
+        Some(Event::End { count }) => {
+            Some(format!("the closing entry counts {count} entries, but {} are there", sorted.len() - 1))
+        }
+        _ => Some("it has no closing entry".to_owned()),
+    }
+}
+
+/// The service of an operation or an effect.
+pub(super) fn service_of(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(service, _)| service)
+}
+
+impl<'a> TrialHistory<'a> {
+    /// Puts the entries together. Their numbers say in which order they stand, wherever they lie in the
+    /// slice.
+    pub(super) fn new(terms: &Terms, entries: &'a [Entry]) -> Self {
+        let mut sorted: Vec<&Entry> = entries.iter().collect();
+        sorted.sort_by_key(|entry| entry.n);
+        let writes: HashMap<&str, bool> =
+            terms.operations.iter().map(|term| (term.name.as_str(), term.write)).collect();
+        let mut history = TrialHistory::default();
+        for entry in &sorted {
+            if let Event::Received(received) = &entry.event {
+                let reads = matches!(&*received.method, "GET" | "HEAD");
+                let write = writes.get(&*received.operation).copied().unwrap_or(!reads);
+                history.places.insert(received.attempt, history.attempts.len());
+                history.attempts.push(Attempt {
+                    n: entry.n,
+                    at: entry.at,
+                    received,
+                    write,
+                    fault: None,
+                    answer: None,
+                    unsent: None,
+                    blow: None,
+                    effects: Vec::new(),
+                });
+            }
+        }
+        for entry in &sorted {
+            history.take(entry);
+        }
+        history.torn = torn(&sorted);
+        history
+    }
+
+    /// The attempt with this number in the ledger.
+    pub(super) fn attempt(&self, number: u64) -> Option<&Attempt<'a>> {
+        self.places.get(&number).and_then(|place| self.attempts.get(*place))
+    }
+
+    /// Whether something was asked for that the real service has and hapax does not.
+    pub(super) fn lacks_something(&self) -> bool {
+        self.refusals.iter().any(|refusal| refusal.unsupported.is_some())
+    }
+
+    /// The notes of this name.
+    pub(super) fn noted(&self, name: &str) -> impl Iterator<Item = &Note<'a>> {
+        self.notes.iter().filter(move |note| note.name == name)
+    }
+
+    fn attempt_mut(&mut self, number: u64) -> Option<&mut Attempt<'a>> {
+        self.places.get(&number).and_then(|place| self.attempts.get_mut(*place))
+    }
+
+    fn take(&mut self, entry: &'a Entry) {
+        let (n, at) = (entry.n, entry.at);
+        match &entry.event {
+            Event::Fault { attempt, fault, commit, reply, .. } => {
+                self.fired.insert(*fault);
+                if let Some(attempt) = self.attempt_mut(*attempt) {
+                    attempt.fault = Some((commit, reply));
+                }
+            }
+            Event::Committed { attempt, effect, id, fields, how } => {
+                let place = self.effects.len();
+                self.effects.push(Effect { n, attempt: *attempt, name: effect, id, fields, how: Some(*how) });
+                if let Some(attempt) = self.attempt_mut(*attempt) {
+                    attempt.effects.push(place);
+                }
+            }
+            Event::Withheld { attempt, effect, id, fields } => {
+                self.withheld.push(Effect { n, attempt: *attempt, name: effect, id, fields, how: None });
+            }
+            Event::Replied { attempt, reply, status, whole, retry_after, silence, .. } => {
+                if let Some(attempt) = self.attempt_mut(*attempt) {
+                    let (retry_after, silence) = (*retry_after, *silence);
+                    attempt.answer =
+                        Some(Answer { n, at, reply, status: *status, whole: *whole, retry_after, silence });
+                }
+            }
+            Event::Unsent { attempt, .. } => {
+                if let Some(attempt) = self.attempt_mut(*attempt) {
+                    attempt.unsent = Some((n, at));
+                }
+            }
+            Event::Refused {
+                service,
+                operation,
+                method,
+                path,
+                status,
+                caller,
+                key,
+                reason,
+                unsupported,
+                ..
+            } => {
+                self.refusals.push(Refusal {
+                    n,
+                    service,
+                    operation: operation.as_deref(),
+                    method,
+                    path,
+                    status: *status,
+                    caller: *caller,
+                    key: key.as_deref(),
+                    reason: reason.as_deref(),
+                    unsupported: unsupported.as_deref(),
+                });
+            }
+            Event::Door { caller, what } => {
+                self.door.push(BarrierNote { n, at, caller: *caller, what: *what })
+            }
+            Event::Noted { name, caller, fields } => {
+                self.take_note(Note { n, at, name, caller: *caller, fields })
+            }
+            Event::Opened { .. }
+            | Event::Received(_)
+            | Event::Lapsed { .. }
+            | Event::Closed { .. }
+            | Event::End { .. } => {}
+        }
+    }
+
+    fn take_note(&mut self, note: Note<'a>) {
+        if note.name == notes::STRUCK
+            && let Some(number) = note.number("attempt").and_then(|number| u64::try_from(number).ok())
+            && let Some(Value::Text(blow)) = note.fields.get("do")
+            && let Some(attempt) = self.attempt_mut(number)
+        {
+            attempt.blow = Some((note.n, note.at, blow));
+        }
+        self.notes.push(note);
+    }
+}

@@ -1,0 +1,201 @@
+use super::*;
+use proptest::prelude::*;
+
+const DONE: &str = r#"{"outcome": "done", "message": "charged"}"#;
+
+fn from_output(source: &ClaimSource, stdout: &str, stderr: &str) -> ClaimHeard {
+    let result = Path::new("/no/such/result");
+    find(source, &Heard { how: &How::Exited(0), result, stdout, stderr, hide: &Hide::default() })
+}
+
+fn in_answer_of(body: &str) -> ClaimHeard {
+    in_answer(body, &Hide::default())
+}
+
+fn from_file(write: impl FnOnce(&Path)) -> ClaimHeard {
+    let folder = tempfile::tempdir().unwrap();
+    let result = folder.path().join("result.json");
+    write(&result);
+    find(
+        &ClaimSource::ResultOrLastLine,
+        &Heard { how: &How::Exited(0), result: &result, stdout: DONE, stderr: "", hide: &Hide::default() },
+    )
+}
+
+#[test]
+fn the_last_line_that_is_a_claim_counts() {
+    let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "");
+    let expected = ClaimHeard {
+        said: Some(ClaimedOutcome::Done),
+        message: "charged".into(),
+        from: Some("last-line"),
+        problem: None,
+    };
+    assert_eq!(claim(&format!("{{\"outcome\": \"unknown\"}}\nhello\n{DONE}\n\n  \n")), expected);
+    assert_eq!(claim(&format!("{DONE}\nbye\n")), expected);
+    assert_eq!(claim(&format!("{DONE}\n{{\"level\": \"info\"}}\n")), expected);
+    assert_eq!(claim("it is done\n"), ClaimHeard::default());
+    assert_eq!(claim(""), ClaimHeard::default());
+}
+
+#[test]
+fn an_outcome_of_something_else_hides_no_claim() {
+    let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "");
+    let charge = r#"{"id": "ch_1", "outcome": {"network_status": "approved_by_network"}}"#;
+    assert_eq!(claim(&format!("{DONE}\n{charge}\n")).said, Some(ClaimedOutcome::Done));
+    assert_eq!(claim(&format!("{DONE}\n{{\n\"outcome\": null\n}}\n")).said, Some(ClaimedOutcome::Done));
+    assert_eq!(claim(&format!("{DONE}\n{{\"outcome\": \"success\"}}\n")).said, Some(ClaimedOutcome::Done));
+    // An object of another program is no attempt at a claim; a word that does not exist is.
+    assert_eq!(claim(&format!("{charge}\nbye\n")), ClaimHeard::default());
+    assert!(claim("{\"outcome\": \"success\"}\nbye\n").problem.is_some());
+}
+
+#[test]
+fn a_claim_is_found_behind_a_progress_bar_in_color_and_in_utf_16() {
+    let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "").said;
+    assert_eq!(claim(&format!("working 50 %\rworking 100 %\r{DONE}\r\nbye\r\n")), Some(ClaimedOutcome::Done));
+    assert_eq!(claim(&format!("\u{1b}[32m{DONE}\u{1b}[0m\n")), Some(ClaimedOutcome::Done));
+    for utf_16 in [u16::to_le_bytes, u16::to_be_bytes] {
+        let bytes: Vec<u8> = format!("\u{feff}hello\n{DONE}\n").encode_utf16().flat_map(utf_16).collect();
+        assert_eq!(claim(&String::from_utf8_lossy(&bytes)), Some(ClaimedOutcome::Done));
+        let file = from_file(|path| std::fs::write(path, &bytes[14..]).unwrap());
+        assert_eq!((file.said, file.message.as_str()), (Some(ClaimedOutcome::Done), "charged"));
+        let marked = from_file(|path| {
+            let bytes: Vec<u8> = "\u{feff}{\"outcome\": \"unknown\", \"message\": \"café\"}"
+                .encode_utf16()
+                .flat_map(utf_16)
+                .collect();
+            std::fs::write(path, bytes).unwrap();
+        });
+        assert_eq!((marked.said, marked.message.as_str()), (Some(ClaimedOutcome::Unknown), "café"));
+    }
+}
+
+#[test]
+fn a_claim_that_was_printed_over_several_lines_counts() {
+    let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "").said;
+    let pretty = "{\n  \"outcome\": \"done\",\n  \"seen\": {\n    \"id\": 1\n  }\n}\n";
+    assert_eq!(claim(pretty), Some(ClaimedOutcome::Done));
+    assert_eq!(
+        claim(&format!("{{\"outcome\": \"unknown\"}}\nhello\n{pretty}\n \n")),
+        Some(ClaimedOutcome::Done)
+    );
+    // Only at the very end: what is said last counts.
+    assert_eq!(claim(&format!("{pretty}{{\"outcome\": \"unknown\"}}\n")), Some(ClaimedOutcome::Unknown));
+    assert_eq!(claim("{\n\"level\": \"info\"\n}\n"), None);
+    assert_eq!(claim(&"{\n".repeat(100_000)), None);
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_claim() {
+    let claim = from_file(|path| std::fs::write(path, "\u{feff}{\"outcome\": \"unknown\"}").unwrap());
+    assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::Unknown), Some("result-file")));
+    assert_eq!(
+        from_output(&ClaimSource::LastLine, &format!("\u{feff}{DONE}\n"), "").said,
+        Some(ClaimedOutcome::Done)
+    );
+    assert_eq!(in_answer_of(&format!("\u{feff}{DONE}")).said, Some(ClaimedOutcome::Done));
+}
+
+#[test]
+fn nonsense_is_no_claim_and_says_what_is_wrong() {
+    let texts = [
+        "{\"outcome\": \"Done\"}",
+        "{\"outcome\": \"finished\"}",
+        "{\"outcome\": 1}",
+        "{\"outcome\": \"done\"",
+        "{\"message\": \"done\"}",
+        "[]",
+        "",
+        "\u{0}\u{1b}[31m",
+    ];
+    let told: Vec<String> = texts
+        .iter()
+        .map(|text| {
+            let claim = in_answer_of(text);
+            assert_eq!((claim.said, claim.from), (None, Some("answer")));
+            claim.problem.unwrap()
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn a_result_file_wins_even_if_it_is_nonsense() {
+    let claim = from_file(|path| std::fs::write(path, r#"{"outcome": "not-done"}"#).unwrap());
+    assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::NotDone), Some("result-file")));
+    let claim = from_file(|path| std::fs::write(path, "").unwrap());
+    assert_eq!((claim.said, claim.from), (None, Some("result-file")));
+    let claim = from_file(|_| ());
+    assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::Done), Some("last-line")));
+}
+
+#[test]
+fn a_result_file_that_is_no_plain_file_is_not_read() {
+    let folder = from_file(|path| std::fs::create_dir(path).unwrap());
+    assert!(folder.problem.is_some_and(|problem| problem.contains("no plain file")));
+    let link = from_file(|path| std::os::unix::fs::symlink("/dev/zero", path).unwrap());
+    assert!(link.said.is_none() && link.problem.is_some());
+    let large = from_file(|path| std::fs::File::create(path).unwrap().set_len(1 << 40).unwrap());
+    assert!(large.problem.is_some_and(|problem| problem.contains("larger than")));
+}
+
+#[test]
+fn an_exit_status_says_what_is_listed() {
+    let source = ClaimSource::ExitStatus(vec![(0, ClaimedOutcome::Done), (3, ClaimedOutcome::Unknown)]);
+    let claim = |how: How| {
+        find(
+            &source,
+            &Heard { how: &how, result: Path::new("/no"), stdout: DONE, stderr: "", hide: &Hide::default() },
+        )
+    };
+    assert_eq!(claim(How::Exited(3)).said, Some(ClaimedOutcome::Unknown));
+    assert!(claim(How::Exited(1)).problem.is_some_and(|problem| problem.contains("exit status 1")));
+    assert_eq!(claim(How::Signalled(9)), ClaimHeard::default());
+}
+
+#[test]
+fn what_was_said_before_the_time_was_up_is_no_claim() {
+    let claim = find(
+        &ClaimSource::LastLine,
+        &Heard {
+            how: &How::TimeUp,
+            result: Path::new("/no"),
+            stdout: DONE,
+            stderr: "",
+            hide: &Hide::default(),
+        },
+    );
+    assert_eq!(claim, ClaimHeard::default());
+}
+
+#[test]
+fn of_patterns_the_last_to_occur_counts() {
+    let patterns = [
+        ("paid", ClaimedOutcome::Done),
+        ("not paid", ClaimedOutcome::NotDone),
+        ("no idea", ClaimedOutcome::Unknown),
+    ];
+    let source = ClaimSource::Patterns(patterns.map(|(text, said)| (text.to_owned(), said)).to_vec());
+    let claim = from_output(&source, "paid\nI have no idea.\n", "");
+    assert_eq!((claim.said, claim.message.as_str()), (Some(ClaimedOutcome::Unknown), "I have no idea."));
+    assert_eq!(from_output(&source, "it is not paid\n", "").said, Some(ClaimedOutcome::NotDone));
+    assert_eq!(from_output(&source, "no idea\nit is paid", "").said, Some(ClaimedOutcome::Done));
+    assert_eq!(from_output(&source, "", "paid").said, Some(ClaimedOutcome::Done));
+    assert_eq!(from_output(&source, "hello", "").said, None);
+}
+
+#[test]
+fn a_message_is_bounded() {
+    let claim = in_answer_of(&format!("{{\"outcome\": \"done\", \"message\": \"{}\"}}", "é".repeat(5000)));
+    assert!(claim.said == Some(ClaimedOutcome::Done) && claim.message.len() <= MESSAGE + '…'.len_utf8());
+    assert_eq!(in_answer_of(r#"{"outcome": "done", "message": {"a": 1}}"#).message, r#"{"a":1}"#);
+}
+
+proptest! {
+    #[test]
+    fn no_output_makes_it_panic(stdout in "(.|\n|\\{\"outcome\")*") {
+        let _ = from_output(&ClaimSource::ResultOrLastLine, &stdout, "");
+        let _ = in_answer_of(&stdout);
+    }
+}

@@ -1,0 +1,164 @@
+use std::time::Duration;
+
+use super::super::{ClaimSource, ServiceAddress, Signal, SubjectKind, Treatment};
+use super::*;
+use crate::scenario::{ClaimedOutcome, Promise};
+
+fn loaded(text: &str) -> Result<Config, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE);
+    std::fs::write(&path, text).unwrap();
+    let place = folder.path().display().to_string();
+    Config::load(&path).map_err(|error| error.to_string().replace(&place, "."))
+}
+
+#[test]
+fn everything_that_can_be_said_of_a_subject_is_read() {
+    let config = loaded(
+        r#"
+default: shop
+allow: [api.openai.com]
+subjects:
+  shop:
+    command: [python, agent.py]
+    directory: agents
+    env: { PAY_HOST: "${payment.host}" }
+    pass: [OPENAI_API_KEY]
+    fields: { order: metadata.order_id }
+    can: [payment.charge, seats.book, email.send via resend, deploy via github]
+    timeout: 90s
+    grace: 500ms
+    stdin: open
+    before: psql -f reset.sql
+    allow: ["localhost:11434"]
+    ignore: ["*.sentry.io"]
+    cancel: SIGTERM
+    promise: at-most-once
+    claim: { exit-status: { 0: done, 3: unknown } }
+  texts: { command: "sh -c 'exit 0'", claim: { patterns: { "order placed": done } } }
+  served: { http: "http://127.0.0.1:8080/task", command: ./serve.sh, watch: 5s }
+"#,
+    )
+    .unwrap();
+    let [shop, texts, served] = config.subjects.as_slice() else { panic!("{config:?}") };
+    assert_eq!(shop.kind, SubjectKind::Command { program: vec!["python".to_owned(), "agent.py".to_owned()] });
+    assert!(shop.settings.directory.as_ref().is_some_and(|directory| directory.ends_with("agents")));
+    let payment = ServiceAddress {
+        name: "payment".into(),
+        url: "http://127.0.0.1:1".into(),
+        smtp: None,
+        key: "k".into(),
+    };
+    assert_eq!(shop.settings.env[0].1.fill(&[payment]).as_deref(), Some("127.0.0.1"));
+    assert_eq!(shop.settings.pass, ["OPENAI_API_KEY"]);
+    assert_eq!(shop.settings.fields, [("order".to_owned(), "metadata.order_id".to_owned())]);
+    assert_eq!(
+        shop.settings.can,
+        ["payment.charge", "seats.book", "email.send via resend", "deploy via github"]
+    );
+    assert_eq!(
+        (shop.settings.time, shop.settings.grace),
+        (Some(Duration::from_secs(90)), Duration::from_millis(500))
+    );
+    assert_eq!((shop.settings.open_input, texts.settings.open_input), (true, false));
+    assert_eq!(shop.settings.cancel, Signal::Term);
+    assert_eq!(shop.settings.before, Some(["psql", "-f", "reset.sql"].map(str::to_owned).to_vec()));
+    let treated = |subject: &Subject, host: &str, port| subject.settings.hosts.treatment(host, port);
+    assert_eq!(treated(shop, "localhost", 11434), Treatment::Allowed);
+    assert_eq!(treated(shop, "o1.sentry.io", 443), Treatment::Ignored);
+    assert_eq!(treated(texts, "o1.sentry.io", 443), Treatment::Refused);
+    assert!(
+        [shop, texts].iter().all(|subject| treated(subject, "api.openai.com", 443) == Treatment::Allowed)
+    );
+    assert_eq!((shop.settings.promise, texts.settings.promise), (Promise::AtMostOnce, Promise::ExactlyOnce));
+    assert_eq!(
+        shop.settings.claim,
+        ClaimSource::ExitStatus(vec![(0, ClaimedOutcome::Done), (3, ClaimedOutcome::Unknown)])
+    );
+    assert_eq!(
+        texts.kind,
+        SubjectKind::Command { program: ["sh", "-c", "exit 0"].map(str::to_owned).to_vec() }
+    );
+    assert_eq!(
+        texts.settings.claim,
+        ClaimSource::Patterns(vec![("order placed".to_owned(), ClaimedOutcome::Done)])
+    );
+    let command = Some(vec!["./serve.sh".to_owned()]);
+    assert_eq!(served.kind, SubjectKind::Http { url: "http://127.0.0.1:8080/task".to_owned(), command });
+    assert_eq!(
+        (served.settings.watch, shop.settings.watch),
+        (Duration::from_secs(5), Duration::from_secs(1))
+    );
+}
+
+#[test]
+fn all_that_is_wrong_is_told_at_once_with_its_place_and_the_way_out() {
+    let told = loaded(
+        r#"default: shp
+subjects:
+  shop:
+    comand: python agent.py
+  two:
+    command: python agent.py | tee log
+    env: { A: "${payment.ulr}", B: "${paymnt.url}", "C=": x, HAPAX_TASK: y, D: 5 }
+    pass: [HAPAX_TOKEN, 7]
+    can: [payment.chrage, refunds, email.send via pigeon, deploy.deploy via githup, records.put via rest]
+    timeout: 0s
+    grace: 5
+    cancel: SIGKIL
+    claim: stdout
+  three: { http: "https://example.com/", claim: { exit-status: { x: done } } }
+  four: { command: [], claim: { patterns: { ok: yes } } }
+  five: { command: a, claim: {}, watch: 5s, stdin: opne }
+  six: 6
+  seven: { http: "http://127.0.0.1:8080/", stdin: open }
+  eight: { command: a, allow: ["*", "https://api.openai.com/v1"], ignore: ["*", "*.stripe.com", 7], before: a | b }
+"#,
+    )
+    .unwrap_err();
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn a_file_without_subjects_says_so() {
+    let told: Vec<String> =
+        ["", "subjects: {}", "subjects: [a]", "a: [", "subjects: {a: {command: b}, a: {command: c}}"]
+            .iter()
+            .map(|text| loaded(text).unwrap_err())
+            .collect();
+    insta::assert_snapshot!(told.join("\n\n"));
+}
+
+#[test]
+fn a_subject_is_found_by_name_by_default_or_because_it_is_the_only_one() {
+    let one = loaded("subjects: {a: {command: x}}").unwrap();
+    let two = loaded("subjects: {shop: {command: x}, bank: {command: y}}").unwrap();
+    let with_default = loaded("default: bank\nsubjects: {shop: {command: x}, bank: {command: y}}").unwrap();
+    assert_eq!(one.subject(None).unwrap().name, "a");
+    assert_eq!(two.subject(Some("shop")).unwrap().name, "shop");
+    assert_eq!(with_default.subject(None).unwrap().name, "bank");
+    assert_eq!(
+        two.subject(None).unwrap_err().to_string(),
+        "no subject is named: name one with --subject: `shop` or `bank`"
+    );
+    assert!(two.subject(Some("shpo")).unwrap_err().to_string().ends_with("did you mean `shop`?"));
+}
+
+#[test]
+fn the_nearest_file_holds_up_to_the_root_of_the_repository() {
+    let root = tempfile::tempdir().unwrap();
+    let inner = root.path().join("repository/agents/shop");
+    std::fs::create_dir_all(&inner).unwrap();
+    std::fs::write(root.path().join(FILE), "").unwrap();
+    assert_eq!(Config::find(&inner), Some(root.path().join(FILE)));
+    std::fs::create_dir(root.path().join("repository/.git")).unwrap();
+    assert_eq!(Config::find(&inner), None);
+    std::fs::write(root.path().join("repository").join(FILE), "").unwrap();
+    assert_eq!(Config::find(&inner), Some(root.path().join("repository").join(FILE)));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let error = Config::load(Path::new("/no/such/hapax.yaml")).unwrap_err();
+    assert!(error.to_string().starts_with("cannot read /no/such/hapax.yaml: "));
+}
