@@ -19,7 +19,11 @@ pub mod records;
 pub mod service;
 mod services;
 mod wire;
+mod word_enum;
 pub mod yaml;
+
+#[doc(hidden)]
+pub use serde;
 
 pub use apis::{Api, api_of, apis};
 pub use clock::Clock;

@@ -44,7 +44,8 @@ fn what_is_known_to_fail_is_no_longer_worse() {
 fn a_worse_failure_is_worse_and_a_lesser_one_is_better() {
     let (report, _) = sample::gathered(vec![sample::lost()]);
     let id = report.cases[0].id.as_str();
-    let known = |control_outcome: &str| read(&format!("{id}: {control_outcome}\n"), &[id]).unwrap().measure(&report);
+    let known =
+        |control_outcome: &str| read(&format!("{id}: {control_outcome}\n"), &[id]).unwrap().measure(&report);
     assert_eq!(named(&known("altered").worse), [id]);
     assert_eq!(named(&known("lost").known), [id]);
     assert_eq!(named(&known("duplicated").better), [id]);
