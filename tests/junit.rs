@@ -12,7 +12,7 @@ mod rig;
 
 use std::path::Path;
 
-use rig::{Desk, charge};
+use rig::{Workspace, charge};
 
 /// What the schema has against a file; nothing, where all is well.
 async fn problems(path: &Path) -> String {
@@ -31,12 +31,13 @@ printf '{"outcome": "done", "message": "]]> <b> & \\u0000 \\u001b[31m \\ufffe \\
 
 #[tokio::test]
 async fn a_run_that_passes_fails_is_void_and_skips_meets_the_schema() {
-    let desk = Desk::new();
-    desk.write(
+    let workspace = Workspace::new();
+    workspace.write(
         "hapax.yaml",
         &format!("subjects:\n  mine:\n    command: [{}, control, naive]\n    can: [payment]\n", rig::HAPAX),
     );
-    desk.write("scenarios/far.yaml", &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop }]\n"));
+    workspace
+        .write("scenarios/far.yaml", &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop }]\n"));
     let cases = [
         "payment/clean",
         "payment/lost-reply@keys=none",
@@ -44,27 +45,27 @@ async fn a_run_that_passes_fails_is_void_and_skips_meets_the_schema() {
         "deploy",
         "scenarios/far.yaml",
     ];
-    desk.call(&[&["run", "--subject", "mine", "--trials", "2"], &cases[..]].concat()).expect(1);
-    let xml = desk.read("reports/latest/junit.xml");
+    workspace.call(&[&["run", "--subject", "mine", "--trials", "2"], &cases[..]].concat()).expect(1);
+    let xml = workspace.read("reports/latest/junit.xml");
     for element in ["<failure ", "<error ", "<skipped ", "/>\n"] {
         assert!(xml.contains(element), "{element} is not in {xml}");
     }
-    assert_eq!(problems(&desk.path().join("reports/latest/junit.xml")).await, "");
+    assert_eq!(problems(&workspace.path().join("reports/latest/junit.xml")).await, "");
 }
 
 #[tokio::test]
 async fn whatever_a_subject_writes_meets_the_schema() {
-    let desk = Desk::new();
-    desk.write("agent.sh", HOSTILE);
+    let workspace = Workspace::new();
+    workspace.write("agent.sh", HOSTILE);
     let about = "]]> <b> & \\\" \\uFFFE \\U0001F600";
-    desk.write(
+    workspace.write(
         "scenarios/hostile.yaml",
         &charge("").replace("about: One charge.", &format!("about: \"{about}\"")),
     );
-    desk.call(&["run", "scenarios/hostile.yaml", "--", "sh", "agent.sh"]).expect(1);
-    let xml = desk.read("reports/latest/junit.xml");
+    workspace.call(&["run", "scenarios/hostile.yaml", "--", "sh", "agent.sh"]).expect(1);
+    let xml = workspace.read("reports/latest/junit.xml");
     assert!(xml.contains("<system-out>") && xml.contains("<system-err>"), "{xml}");
-    assert_eq!(problems(&desk.path().join("reports/latest/junit.xml")).await, "");
+    assert_eq!(problems(&workspace.path().join("reports/latest/junit.xml")).await, "");
 }
 
 #[tokio::test]
@@ -74,11 +75,11 @@ async fn the_sample_meets_the_schema() {
 
 #[tokio::test]
 async fn what_does_not_meet_the_schema_is_noticed() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let files =
         [("known.xml", "<testsuites><testsuite mood=\"good\"/></testsuites>"), ("torn.xml", "<testsuites>")];
     for (name, text) in files {
-        desk.write(name, text);
-        assert_ne!(problems(&desk.path().join(name)).await, "", "{name}");
+        workspace.write(name, text);
+        assert_ne!(problems(&workspace.path().join(name)).await, "", "{name}");
     }
 }

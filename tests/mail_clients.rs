@@ -104,8 +104,11 @@ fn a_finding_names_what_kept_a_client_from_sending() {
     for (script, arguments, variables, expected) in cases {
         let (status, said, report) = run(script, arguments, variables);
         assert_eq!(status, Some(1), "{script} {arguments:?}: {said}");
-        let told = lost(&report);
-        assert!(told.contains(expected) && !told.contains("No attempt was made"), "{expected} in {told}");
-        assert!(told.contains("HAPAX_SMTP_URL"), "{told}");
+        let message = lost(&report);
+        assert!(
+            message.contains(expected) && !message.contains("No attempt was made"),
+            "{expected} in {message}"
+        );
+        assert!(message.contains("HAPAX_SMTP_URL"), "{message}");
     }
 }

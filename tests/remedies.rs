@@ -48,8 +48,8 @@ fn run(control: &str) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hapax"));
     command.args(["run", "--seed", "7", "--subject", control, "--json"]).current_dir(folder.path());
     let output = command.output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{control}: {error}\n{told}"))
+    let message = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{control}: {error}\n{message}"))
 }
 
 fn trials(report: &Value) -> impl Iterator<Item = (&str, &Value)> {

@@ -56,8 +56,8 @@ fn hapax(folder: &Path, arguments: &[&str]) -> (i32, String) {
         .args(arguments)
         .output();
     let output = command.unwrap();
-    let told = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
-    (output.status.code().unwrap(), told.replace(&folder.display().to_string(), "FOLDER"))
+    let message = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+    (output.status.code().unwrap(), message.replace(&folder.display().to_string(), "FOLDER"))
 }
 
 fn text(path: &Path) -> &str {
@@ -125,15 +125,15 @@ fn what_is_wrong_with_the_call_is_said_with_the_way_out() {
         &["report", "compare", text(&run), text(&nowhere)],
         &["report", "merge", text(&run), "--out", text(&run)],
     ];
-    let told: Vec<String> = calls
+    let message: Vec<String> = calls
         .iter()
         .map(|call| {
-            let (status, told) = hapax(folder.path(), call);
-            assert_eq!(status, 2, "{told}");
-            told
+            let (status, message) = hapax(folder.path(), call);
+            assert_eq!(status, 2, "{message}");
+            message
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(message.join("\n"));
 }
 
 #[test]
@@ -141,18 +141,18 @@ fn a_run_that_got_worse_is_told_by_the_exit_status() {
     let folder = tempfile::tempdir().unwrap();
     let good = write(&folder.path().join("good"), &sample::gathered(vec![sample::pass(1)]));
     let bad = write(&folder.path().join("bad"), &sample::gathered(vec![sample::pass(1), sample::lost()]));
-    let (status, told) = hapax(folder.path(), &["report", "compare", text(&good), text(&bad)]);
-    assert_eq!(status, 1, "{told}");
-    assert!(told.starts_with("NEW AND FAILING  payment/success-lies\n"), "{told}");
+    let (status, message) = hapax(folder.path(), &["report", "compare", text(&good), text(&bad)]);
+    assert_eq!(status, 1, "{message}");
+    assert!(message.starts_with("NEW AND FAILING  payment/success-lies\n"), "{message}");
     assert_eq!(
         hapax(folder.path(), &["report", "compare", text(&bad), text(&good)]).0,
         0,
         "gone is not worse"
     );
     for (format, first) in [("markdown", "## hapax: something got worse"), ("html", "<!DOCTYPE html>")] {
-        let (status, told) =
+        let (status, message) =
             hapax(folder.path(), &["report", "compare", text(&good), text(&bad), "--format", format]);
-        assert!(status == 1 && told.starts_with(first), "{told}");
+        assert!(status == 1 && message.starts_with(first), "{message}");
     }
 }
 
@@ -182,9 +182,9 @@ fn parts_become_one_run_with_all_that_a_run_leaves() {
     let folder = tempfile::tempdir().unwrap();
     let parts = parts(folder.path());
     let whole = folder.path().join("whole");
-    let (status, told) =
+    let (status, message) =
         hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
-    assert_eq!(status, 1, "{told}");
+    assert_eq!(status, 1, "{message}");
     for name in ["report.json", "ledger.jsonl", "junit.xml", "summary.md", "badge.json", "index.html"] {
         assert!(whole.join(name).exists(), "{name}");
     }
@@ -251,10 +251,10 @@ fn a_report_that_leaves_out_what_failed_is_refused_by_every_verb() {
         &["report", "compare", text(&whole), text(&run)],
         &["report", "merge", text(&run), "--out", text(&out)],
     ] {
-        let (status, told) = hapax(folder.path(), call);
-        assert_eq!(status, 2, "{told}");
-        assert!(told.contains("the plan names the case"), "{told}");
-        assert!(told.contains("help: report.json or ledger.jsonl was changed after the run"), "{told}");
+        let (status, message) = hapax(folder.path(), call);
+        assert_eq!(status, 2, "{message}");
+        assert!(message.contains("the plan names the case"), "{message}");
+        assert!(message.contains("help: report.json or ledger.jsonl was changed after the run"), "{message}");
     }
     assert!(!out.exists());
 }
@@ -269,9 +269,9 @@ fn a_verdict_that_was_changed_in_a_part_is_not_merged() {
         std::fs::write(&path, text.replace("\"result\": \"fail\"", "\"result\": \"pass\"")).unwrap();
     }
     let whole = folder.path().join("whole");
-    let (status, told) =
+    let (status, message) =
         hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
-    assert_eq!(status, 1, "{told}");
+    assert_eq!(status, 1, "{message}");
 }
 
 #[test]
@@ -290,13 +290,13 @@ fn a_comparison_says_whether_the_scenario_or_the_agent_changed() {
     let old = write(&folder.path().join("old"), &old);
     let new = write(&folder.path().join("new"), &(changed, ledgers));
     for format in ["terminal", "markdown", "html"] {
-        let (status, told) =
+        let (status, message) =
             hapax(folder.path(), &["report", "compare", text(&old), text(&new), "--format", format]);
-        assert_eq!(status, 1, "{told}");
+        assert_eq!(status, 1, "{message}");
         for words in
             ["scenario changed", "same scenario: the agent changed", "the scenario of 1 case changed"]
         {
-            assert!(told.contains(words), "{format}: no `{words}` in {told}");
+            assert!(message.contains(words), "{format}: no `{words}` in {message}");
         }
     }
 }

@@ -233,19 +233,19 @@ fn what_is_wrong_with_the_call_is_said_at_once_with_the_way_out() {
         &["payment", "--idempotency", "payment=strpe"],
         &["payment", "--idempotency", "email=stripe"],
     ];
-    let mut told = String::new();
+    let mut message = String::new();
     for call in calls {
         let (status, out, error) = Hapax::run(&[&["serve"], *call].concat());
         assert_eq!((status, out.as_str()), (2, ""), "{call:?}");
         let shown: Vec<String> =
             call.iter().map(|word| word.replace(folder.path().to_str().unwrap(), "FOLDER")).collect();
-        told += &format!(
+        message += &format!(
             "$ hapax serve {}\n{}\n\n",
             shown.join(" "),
             error.replace(folder.path().to_str().unwrap(), "FOLDER").trim_end()
         );
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(message);
 }
 
 #[test]

@@ -42,14 +42,14 @@ impl Client {
         let runs = FAULTS.map(|(name, fault)| (name, tokio::spawn(self.meets(fault))));
         let mut table = row(["fault", "attempts", "effects", "keys", "client says", "finds its id", "sees"]);
         for (name, run) in runs {
-            let Outcome { attempts, effects, keys, told } = run.await.expect("the run should not panic");
-            let says = if told.write == "ok" {
-                told.write
+            let Outcome { attempts, effects, keys, message } = run.await.expect("the run should not panic");
+            let says = if message.write == "ok" {
+                message.write
             } else {
-                format!("error: {}", told.error.unwrap_or_default())
+                format!("error: {}", message.error.unwrap_or_default())
             };
-            let finds = told.get.map_or("-", |found| if found { "yes" } else { "no" });
-            let counts = [attempts, effects, told.read].map(|count| count.to_string());
+            let finds = message.get.map_or("-", |found| if found { "yes" } else { "no" });
+            let counts = [attempts, effects, message.read].map(|count| count.to_string());
             table += &row([name, &counts[0], &counts[1], keys, &says, finds, &counts[2]]);
         }
         table
@@ -63,7 +63,7 @@ impl Client {
             let fault = read_line(&line, &services.operations(), Some(1)).expect("the fault should be read");
             services.arm(vec![fault]).expect("the fault should make sense");
         }
-        let told = self.run(&services).await;
+        let message = self.run(&services).await;
         services.settle().await;
         let entries = services.ledger().entries();
         services.stop().await;
@@ -84,7 +84,7 @@ impl Client {
             .iter()
             .find(|entry| matches!(entry.event, Event::Refused { status, .. } if status != 404));
         assert!(refusal.is_none(), "{} sent what the service refuses: {refusal:?}", self.script);
-        Outcome { attempts: attempts.len(), effects: self.effects(&entries), keys: keys(&attempts), told }
+        Outcome { attempts: attempts.len(), effects: self.effects(&entries), keys: keys(&attempts), message }
     }
 
     fn attempt(self, entry: &Entry) -> Option<&Received<'static>> {
@@ -118,7 +118,7 @@ struct Outcome {
     attempts: usize,
     effects: usize,
     keys: &'static str,
-    told: Told,
+    message: Told,
 }
 
 /// The line that a client's script prints.

@@ -1,25 +1,25 @@
 //! Subjects and calls that are wrong: a clear error or a `void` that says why, never a pass.
 
-use crate::rig::{Desk, charge, kinds, verdict};
+use crate::rig::{Workspace, charge, kinds, verdict};
 
-fn desk() -> Desk {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
-    desk
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
+    workspace
 }
 
 #[test]
 fn nothing_to_run_says_how_in_five_lines() {
-    let called = Desk::new().call(&["run"]).expect(2);
+    let called = Workspace::new().call(&["run"]).expect(2);
     assert_eq!(called.stderr.lines().count(), 5, "{}", called.stderr);
     assert!(called.stderr.contains("hapax run -- python3 agent.py"), "{}", called.stderr);
 }
 
 #[test]
 fn a_subject_that_does_not_exist_is_void() {
-    let desk = desk();
-    desk.call(&["run", "plain", "--", "no-such-program"]).expect(3);
-    let report = desk.report();
+    let workspace = workspace();
+    workspace.call(&["run", "plain", "--", "no-such-program"]).expect(3);
+    let report = workspace.report();
     let verdict = verdict(&report, "plain");
     assert_eq!(verdict["result"], "void");
     assert!(
@@ -30,25 +30,25 @@ fn a_subject_that_does_not_exist_is_void() {
 
 #[test]
 fn a_subject_that_cannot_be_executed_is_void() {
-    let desk = desk();
-    desk.write("agent", "#!/bin/sh\n");
-    let called = desk.call(&["run", "plain", "--", "./agent"]).expect(3);
+    let workspace = workspace();
+    workspace.write("agent", "#!/bin/sh\n");
+    let called = workspace.call(&["run", "plain", "--", "./agent"]).expect(3);
     assert!(called.stdout.contains("chmod +x"), "{}", called.stdout);
 }
 
 #[test]
 fn a_subject_that_exits_at_once_has_lost_what_was_due() {
-    let desk = desk();
-    desk.call(&["run", "plain", "--", "false"]).expect(1);
-    assert_eq!(verdict(&desk.report(), "plain")["outcome"], "lost");
+    let workspace = workspace();
+    workspace.call(&["run", "plain", "--", "false"]).expect(1);
+    assert_eq!(verdict(&workspace.report(), "plain")["outcome"], "lost");
 }
 
 #[test]
 fn a_claim_that_is_nonsense_is_no_claim() {
-    let desk = desk();
+    let workspace = workspace();
     let agent = "echo '{\"outcome\": \"perfect\"' > \"$HAPAX_RESULT\"";
-    desk.call(&["run", "plain", "--", "sh", "-c", agent]).expect(1);
-    let report = desk.report();
+    workspace.call(&["run", "plain", "--", "sh", "-c", agent]).expect(1);
+    let report = workspace.report();
     let verdict = verdict(&report, "plain");
     assert_eq!(verdict["claims"][0]["honesty"], "missing");
     assert!(kinds(verdict).contains(&"missing-claim"), "{verdict:#}");
@@ -56,22 +56,22 @@ fn a_claim_that_is_nonsense_is_no_claim() {
 
 #[test]
 fn a_subject_that_never_connects_and_never_ends_fails_when_its_time_is_up() {
-    let desk = desk();
-    desk.call(&["run", "plain", "--timeout", "500ms", "--", "sleep", "1000"]).expect(1);
-    assert!(kinds(verdict(&desk.report(), "plain")).contains(&"time-up"));
+    let workspace = workspace();
+    workspace.call(&["run", "plain", "--timeout", "500ms", "--", "sleep", "1000"]).expect(1);
+    assert!(kinds(verdict(&workspace.report(), "plain")).contains(&"time-up"));
 }
 
 #[test]
 fn a_time_limit_shorter_than_the_fault_is_refused() {
-    let desk = Desk::new();
-    let called = desk.call(&["run", "reply=hang", "--timeout", "100ms", "--subject", "naive"]).expect(2);
+    let workspace = Workspace::new();
+    let called = workspace.call(&["run", "reply=hang", "--timeout", "100ms", "--subject", "naive"]).expect(2);
     assert!(called.stderr.contains("too short"), "{}", called.stderr);
-    assert!(!desk.path().join("reports").exists(), "nothing ran");
+    assert!(!workspace.path().join("reports").exists(), "nothing ran");
 }
 
 #[test]
 fn a_filter_that_matches_nothing_is_an_error() {
-    let called = desk().call(&["run", "paymnet", "--subject", "naive"]).expect(2);
+    let called = workspace().call(&["run", "paymnet", "--subject", "naive"]).expect(2);
     assert!(
         called.stderr.contains("no case matches `paymnet`") && called.stderr.contains("payment"),
         "{}",
@@ -81,34 +81,34 @@ fn a_filter_that_matches_nothing_is_an_error() {
 
 #[test]
 fn a_wrong_scenario_file_stops_everything() {
-    let desk = desk();
-    desk.write("scenarios/wrong.yaml", "about: x\ntask: y\nfalts: []\n");
-    let called = desk.call(&["run", "plain", "--subject", "naive"]).expect(2);
+    let workspace = workspace();
+    workspace.write("scenarios/wrong.yaml", "about: x\ntask: y\nfalts: []\n");
+    let called = workspace.call(&["run", "plain", "--subject", "naive"]).expect(2);
     assert!(called.stderr.contains("did you mean `faults`?"), "{}", called.stderr);
 }
 
 #[test]
 fn a_folder_that_cannot_be_written_is_an_error() {
-    let desk = desk();
-    desk.write("taken", "a file");
-    let called = desk.call(&["run", "plain", "--out", "taken/run", "--subject", "naive"]).expect(2);
+    let workspace = workspace();
+    workspace.write("taken", "a file");
+    let called = workspace.call(&["run", "plain", "--out", "taken/run", "--subject", "naive"]).expect(2);
     assert!(called.stderr.contains("choose another folder with --out"), "{}", called.stderr);
-    desk.write("full/something", "");
-    let called = desk.call(&["run", "plain", "--out", "full", "--subject", "naive"]).expect(2);
+    workspace.write("full/something", "");
+    let called = workspace.call(&["run", "plain", "--out", "full", "--subject", "naive"]).expect(2);
     assert!(called.stderr.contains("full is not empty"), "{}", called.stderr);
 }
 
 #[test]
 fn a_subject_that_nobody_knows_is_an_error() {
-    let called = desk().call(&["run", "--subject", "carefull"]).expect(2);
+    let called = workspace().call(&["run", "--subject", "carefull"]).expect(2);
     assert!(called.stderr.contains("did you mean `careful`?"), "{}", called.stderr);
 }
 
 #[test]
 fn a_wrong_hapax_yaml_is_shown_with_its_place() {
-    let desk = desk();
-    desk.write("hapax.yaml", "subjects:\n  mine:\n    comand: [true]\n");
-    let called = desk.call(&["run", "plain"]).expect(2);
+    let workspace = workspace();
+    workspace.write("hapax.yaml", "subjects:\n  mine:\n    comand: [true]\n");
+    let called = workspace.call(&["run", "plain"]).expect(2);
     assert!(
         called.stderr.contains("hapax.yaml:3:5") && called.stderr.contains("command"),
         "{}",

@@ -1,18 +1,18 @@
 //! `hapax demo`: what someone sees first.
 
-use crate::rig::Desk;
+use crate::rig::Workspace;
 
 #[test]
 fn the_demo_shows_what_each_did_to_the_customer_and_leaves_nothing_behind() {
-    let (desk, scratch) = (Desk::new(), tempfile::tempdir().unwrap());
+    let (workspace, scratch) = (Workspace::new(), tempfile::tempdir().unwrap());
     let called: crate::rig::Called =
-        desk.command(&["demo"]).env("TMPDIR", scratch.path()).output().unwrap().into();
+        workspace.command(&["demo"]).env("TMPDIR", scratch.path()).output().unwrap().into();
     let called = called.expect(0);
     insta::assert_snapshot!(called.stdout);
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     assert!(readme.contains(called.stdout.trim_end()), "README.md shows another demo");
     assert_eq!(called.stderr, "");
-    for folder in [desk.path(), scratch.path()] {
+    for folder in [workspace.path(), scratch.path()] {
         let left: Vec<_> = std::fs::read_dir(folder).unwrap().collect();
         assert!(left.is_empty(), "left behind: {left:?}");
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::rig::{Desk, charge};
+use crate::rig::{Workspace, charge};
 
 /// Writes down all that it can see of how it was started, then makes one charge and waits for the answer.
 const AGENT: &str = r#"
@@ -73,8 +73,8 @@ impl Seen {
     }
 }
 
-fn seen(desk: &Desk) -> Vec<Seen> {
-    let report = desk.report();
+fn seen(workspace: &Workspace) -> Vec<Seen> {
+    let report = workspace.report();
     let mut all = Vec::new();
     for case in report["cases"].as_array().unwrap() {
         for output in
@@ -95,35 +95,36 @@ fn seen(desk: &Desk) -> Vec<Seen> {
     all
 }
 
-fn desk() -> Desk {
-    let desk = Desk::new();
-    desk.write("agent.sh", AGENT);
-    desk.write("scenarios/plain.yaml", &charge(""));
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("agent.sh", AGENT);
+    workspace.write("scenarios/plain.yaml", &charge(""));
     let lost = "matrix: { reply: [drop, { status: 503 }], commit: [now, never] }\n\
                 faults: [{ on: payment.charge, commit: \"${commit}\", reply: \"${reply}\" }]\n";
-    desk.write("scenarios/lost.yaml", &charge(lost));
-    let struck = |blows: &str, then: &str| {
+    workspace.write("scenarios/lost.yaml", &charge(lost));
+    let struck = |interrupts: &str, then: &str| {
         let interrupt = format!("{{ when: {{ received: payment.charge }}, do: \"${{blow}}\"{then} }}");
-        charge(&format!("matrix: {{ blow: [{blows}] }}\ninterrupts: [{interrupt}]\n"))
+        charge(&format!("matrix: {{ blow: [{interrupts}] }}\ninterrupts: [{interrupt}]\n"))
     };
-    desk.write("scenarios/struck.yaml", &struck("kill, stop, cancel", ", then: restart"));
-    desk.write("scenarios/frozen.yaml", &struck("freeze, { freeze: 10ms }", ""));
+    workspace.write("scenarios/struck.yaml", &struck("kill, stop, cancel", ", then: restart"));
+    workspace.write("scenarios/frozen.yaml", &struck("freeze, { freeze: 10ms }", ""));
     let many = "matrix: { reply: [ok, drop] }\ncallers: 3\n\
                 faults: [{ on: payment.charge, reply: \"${reply}\", commit: never, optional: true }]\n";
-    desk.write("scenarios/many.yaml", &charge(many));
-    desk
+    workspace.write("scenarios/many.yaml", &charge(many));
+    workspace
 }
 
-fn run(desk: &Desk, more: &[&str]) {
-    let called = desk.call(&[&["run", "scenarios"], more, &["--", "bash", "agent.sh", "a", "b"]].concat());
+fn run(workspace: &Workspace, more: &[&str]) {
+    let called =
+        workspace.call(&[&["run", "scenarios"], more, &["--", "bash", "agent.sh", "a", "b"]].concat());
     assert!([1, 3].contains(&called.status), "{}{}", called.stdout, called.stderr);
 }
 
 #[test]
 fn a_process_finds_nothing_that_names_its_case_its_caller_or_its_start() {
-    let desk = desk();
-    run(&desk, &[]);
-    let all = seen(&desk);
+    let workspace = workspace();
+    run(&workspace, &[]);
+    let all = seen(&workspace);
     let starts = |case: &str| all.iter().filter(|seen| seen.whose.0 == case).count();
     assert_eq!(
         (starts("struck@blow=kill"), starts("struck@blow=cancel"), starts("many@reply=drop")),
@@ -170,10 +171,10 @@ fn a_process_finds_nothing_that_names_its_case_its_caller_or_its_start() {
 
 #[test]
 fn an_input_that_is_held_open_is_so_in_every_case() {
-    let desk = desk();
-    desk.write("hapax.yaml", "subjects: { mine: { command: [bash, agent.sh], stdin: open } }\n");
-    desk.call(&["run", "struck", "plain", "lost"]);
-    let all = seen(&desk);
+    let workspace = workspace();
+    workspace.write("hapax.yaml", "subjects: { mine: { command: [bash, agent.sh], stdin: open } }\n");
+    workspace.call(&["run", "struck", "plain", "lost"]);
+    let all = seen(&workspace);
     assert!(all.len() >= 9, "{}", all.len());
     for seen in &all {
         let input = seen.lines.iter().find(|line| line.starts_with("fd 0 ")).unwrap();
@@ -182,9 +183,9 @@ fn an_input_that_is_held_open_is_so_in_every_case() {
 }
 
 /// All random values of a run, by start and variable.
-fn random(desk: &Desk) -> BTreeMap<(String, u64, u64, &'static str), Vec<String>> {
+fn random(workspace: &Workspace) -> BTreeMap<(String, u64, u64, &'static str), Vec<String>> {
     let mut values = BTreeMap::new();
-    for seen in seen(desk) {
+    for seen in seen(workspace) {
         for (name, mut parts) in seen.tokens() {
             if parts.len() > 1 {
                 // The folder of the run, which nothing but chance names.
@@ -199,13 +200,13 @@ fn random(desk: &Desk) -> BTreeMap<(String, u64, u64, &'static str), Vec<String>
 
 #[test]
 fn two_runs_differ_in_every_name_and_a_seed_makes_them_agree() {
-    let desk = desk();
+    let workspace = workspace();
     let mut runs = Vec::new();
     let mut seeds = Vec::new();
     for _ in 0..2 {
-        run(&desk, &[]);
-        runs.push(random(&desk));
-        seeds.push(desk.report()["seed"].as_u64().unwrap());
+        run(&workspace, &[]);
+        runs.push(random(&workspace));
+        seeds.push(workspace.report()["seed"].as_u64().unwrap());
     }
     assert_ne!(seeds[0], seeds[1]);
     assert!(runs[0].len() >= 60 && runs[0].keys().eq(runs[1].keys()), "{:?}", runs[0].keys());
@@ -213,18 +214,18 @@ fn two_runs_differ_in_every_name_and_a_seed_makes_them_agree() {
         run.values().flatten().cloned().collect::<std::collections::BTreeSet<String>>()
     };
     assert!(parts(&runs[0]).is_disjoint(&parts(&runs[1])));
-    run(&desk, &["--seed", &seeds[0].to_string()]);
-    assert_eq!(random(&desk), runs[0]);
+    run(&workspace, &["--seed", &seeds[0].to_string()]);
+    assert_eq!(random(&workspace), runs[0]);
 }
 
 #[test]
 fn the_seed_that_was_drawn_is_printed_and_every_replay_carries_its_own() {
-    let desk = desk();
-    let called = desk.call(&["run", "plain", "--", "true"]).expect(1);
-    let report = desk.report();
+    let workspace = workspace();
+    let called = workspace.call(&["run", "plain", "--", "true"]).expect(1);
+    let report = workspace.report();
     let said = format!(", seed {}, subject true", report["seed"]);
     assert!(called.stdout.contains(&said), "{said} in {}", called.stdout);
-    assert!(desk.read("reports/latest/summary.md").contains(&format!("seed {}", report["seed"])));
+    assert!(workspace.read("reports/latest/summary.md").contains(&format!("seed {}", report["seed"])));
     let trial = &report["cases"][0]["trials"][0];
     let replay = format!("hapax replay plain --seed {} -- true", trial["seed"]);
     assert_eq!(trial["replay"], replay);
@@ -233,9 +234,9 @@ fn the_seed_that_was_drawn_is_printed_and_every_replay_carries_its_own() {
 
 #[test]
 fn a_replay_gives_the_subject_the_very_names_that_it_had() {
-    let desk = desk();
-    run(&desk, &["--trials", "2"]);
-    let report = desk.report();
+    let workspace = workspace();
+    run(&workspace, &["--trials", "2"]);
+    let report = workspace.report();
     let trial = report["cases"]
         .as_array()
         .unwrap()
@@ -257,12 +258,12 @@ fn a_replay_gives_the_subject_the_very_names_that_it_had() {
             .collect()
     };
     let words: Vec<&str> = trial["replay"].as_str().unwrap().split_whitespace().skip(1).collect();
-    desk.call(&words);
-    let again = &desk.report()["cases"][0]["trials"][0];
+    workspace.call(&words);
+    let again = &workspace.report()["cases"][0]["trials"][0];
     assert_eq!(names(again), names(&trial));
     assert_eq!(names(again).len(), 9);
     // Whoever finds such a name in a log finds its trial by the ledger.
-    let ledger = desk.read("reports/latest/ledger.jsonl");
+    let ledger = workspace.read("reports/latest/ledger.jsonl");
     let given = names(again).into_iter().filter(|line| !line.starts_with("KEY_HASH")).collect::<Vec<_>>();
     assert!(
         given.iter().all(|line| ledger.contains(line.split_once('=').unwrap().1)),
@@ -272,13 +273,13 @@ fn a_replay_gives_the_subject_the_very_names_that_it_had() {
 
 #[test]
 fn a_replay_without_a_seed_and_a_part_without_a_seed_are_refused_with_the_way_out() {
-    let desk = desk();
-    let replay = desk.call(&["replay", "plain", "--", "true"]).expect(2);
+    let workspace = workspace();
+    let replay = workspace.call(&["replay", "plain", "--", "true"]).expect(2);
     assert!(replay.stderr.contains("add --seed N"), "{}", replay.stderr);
-    let part = desk.call(&["run", "scenarios", "--partition", "1/2", "--", "true"]).expect(2);
-    assert!(!desk.path().join("reports").exists(), "nothing ran");
+    let part = workspace.call(&["run", "scenarios", "--partition", "1/2", "--", "true"]).expect(2);
+    assert!(!workspace.path().join("reports").exists(), "nothing ran");
     let seed = part.stderr.rsplit("--seed ").next().unwrap().trim();
     seed.parse::<u64>().unwrap_or_else(|error| panic!("{error}: {}", part.stderr));
-    desk.call(&["run", "plain", "--partition", "1/1", "--seed", seed, "--", "true"]).expect(1);
-    assert_eq!(desk.report()["seed"].to_string(), seed);
+    workspace.call(&["run", "plain", "--partition", "1/1", "--seed", seed, "--", "true"]).expect(1);
+    assert_eq!(workspace.report()["seed"].to_string(), seed);
 }

@@ -1,10 +1,10 @@
 //! What the command says of itself: help, completions, the man page.
 
-use crate::rig::Desk;
+use crate::rig::Workspace;
 
 /// The verbs that help lists.
-fn verbs(desk: &Desk) -> Vec<String> {
-    let help = desk.call(&["--help"]).expect(0).stdout;
+fn verbs(workspace: &Workspace) -> Vec<String> {
+    let help = workspace.call(&["--help"]).expect(0).stdout;
     let list = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
     let name = |line: &str| {
         line.strip_prefix("  ").filter(|line| !line.starts_with(' '))?.split(' ').next().map(str::to_owned)
@@ -14,54 +14,54 @@ fn verbs(desk: &Desk) -> Vec<String> {
 
 #[test]
 fn help_says_what_there_is() {
-    insta::assert_snapshot!(Desk::new().call(&["--help"]).expect(0).stdout);
+    insta::assert_snapshot!(Workspace::new().call(&["--help"]).expect(0).stdout);
 }
 
 #[test]
 fn the_help_of_every_verb_has_examples() {
-    let desk = Desk::new();
-    let verbs = verbs(&desk);
+    let workspace = Workspace::new();
+    let verbs = verbs(&workspace);
     assert!(verbs.len() >= 11, "{verbs:?}");
     for verb in verbs {
-        let help = desk.call(&[&verb, "--help"]).expect(0).stdout;
+        let help = workspace.call(&[&verb, "--help"]).expect(0).stdout;
         assert!(help.contains("Examples:") && help.contains(&format!("  hapax {verb}")), "{verb}:\n{help}");
     }
 }
 
 #[test]
 fn every_shell_gets_its_completions_without_what_nobody_types() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let text = desk.call(&["completions", shell]).expect(0).stdout;
+        let text = workspace.call(&["completions", shell]).expect(0).stdout;
         assert!(text.contains("selftest") && text.contains("claims"), "{shell}: {text}");
         assert!(!text.contains("supervise"), "{shell}");
     }
-    desk.call(&["completions", "csh"]).expect(2);
+    workspace.call(&["completions", "csh"]).expect(2);
 }
 
 #[test]
 fn there_is_a_man_page_for_the_command_and_for_each_verb() {
-    let desk = Desk::new();
-    let page = desk.call(&["man"]).expect(0).stdout;
+    let workspace = Workspace::new();
+    let page = workspace.call(&["man"]).expect(0).stdout;
     assert!(page.contains(".TH hapax 1") && page.contains("hapax\\-run(1)"), "{page}");
     assert!(!page.contains("supervise"), "{page}");
-    for verb in verbs(&desk) {
-        let page = desk.call(&["man", &verb]).expect(0).stdout;
+    for verb in verbs(&workspace) {
+        let page = workspace.call(&["man", &verb]).expect(0).stdout;
         assert!(
             page.contains(&format!(".TH hapax\\-{verb} 1")) || page.contains(&format!(".TH hapax-{verb} 1")),
             "{page}"
         );
     }
-    let called = desk.call(&["man", "selftset"]).expect(2);
+    let called = workspace.call(&["man", "selftset"]).expect(2);
     assert!(called.stderr.contains("did you mean `selftest`?"), "{}", called.stderr);
 }
 
 #[test]
 fn a_variable_to_pass_on_that_is_not_set_is_warned_of() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let call = |name: &str| {
         let mut command =
-            desk.command(&["run", "payment/clean@keys=none", "--env", name, "--subject", "careful"]);
+            workspace.command(&["run", "payment/clean@keys=none", "--env", name, "--subject", "careful"]);
         command.env("IS_SET", "1").env_remove("NOT_SET").output().unwrap()
     };
     let stderr = |name: &str| String::from_utf8(call(name).stderr).unwrap();

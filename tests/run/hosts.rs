@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use crate::rig::{Desk, WRITES, charge, kinds, verdict};
+use crate::rig::{WRITES, Workspace, charge, kinds, verdict};
 
 /// Asks the proxy for a host, and gives its answer: `proxy REQUEST-LINE`.
 const PROXY: &str = r#"proxy() {
@@ -39,17 +39,17 @@ fn host() -> u16 {
 #[test]
 fn an_allowed_host_is_reached_and_an_ignored_one_is_refused_and_both_are_noted() {
     let port = host();
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
     // Without the answer of the allowed host, and with one of the ignored host, it does not get to its claim.
     let asks = format!(
         "proxy 'GET http://localhost:{port}/v1/models' | grep -q 'the model says yes' || exit 3\n\
          proxy 'CONNECT o1.ingest.sentry.io:443' | grep -q 403 || exit 4"
     );
-    desk.write("agent.sh", &agent(&asks));
+    workspace.write("agent.sh", &agent(&asks));
     let allow = format!("localhost:{port}");
     let flags = ["run", "plain", "--allow", &allow, "--ignore", "*.sentry.io", "--", "bash", "agent.sh"];
-    let called = desk.call(&flags).expect(0);
+    let called = workspace.call(&flags).expect(0);
     assert!(
         called
             .stdout
@@ -62,26 +62,26 @@ fn an_allowed_host_is_reached_and_an_ignored_one_is_refused_and_both_are_noted()
         "{}",
         called.stdout
     );
-    let report = desk.report();
+    let report = workspace.report();
     assert_eq!(verdict(&report, "plain")["hosts"].as_array().unwrap().len(), 2);
     let replay = report["cases"][0]["trials"][0]["replay"].as_str().unwrap();
     assert!(replay.contains(&format!("--allow {allow} --ignore '*.sentry.io' -- bash agent.sh")), "{replay}");
 
     // The same from hapax.yaml, once for all subjects and once for one.
-    desk.write(
+    workspace.write(
         "hapax.yaml",
         &format!("allow: [\"{allow}\"]\nsubjects:\n  shop: {{ command: bash agent.sh, ignore: [\"*.sentry.io\"] }}\n"),
     );
-    desk.call(&["run", "plain"]).expect(0);
+    workspace.call(&["run", "plain"]).expect(0);
 }
 
 #[test]
 fn every_other_host_is_still_a_finding_with_true_advice() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
-    desk.write("agent.sh", &agent("proxy 'CONNECT api.openai.com:443' >/dev/null"));
-    desk.call(&["run", "plain", "--ignore", "*.sentry.io", "--", "bash", "agent.sh"]).expect(1);
-    let report = desk.report();
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
+    workspace.write("agent.sh", &agent("proxy 'CONNECT api.openai.com:443' >/dev/null"));
+    workspace.call(&["run", "plain", "--ignore", "*.sentry.io", "--", "bash", "agent.sh"]).expect(1);
+    let report = workspace.report();
     assert_eq!(kinds(verdict(&report, "plain")), ["escaped"]);
     let remedy = verdict(&report, "plain")["findings"][0]["remedy"].as_str().unwrap();
     assert!(remedy.contains("--allow api.openai.com") && !remedy.contains("OPENAI_BASE_URL"), "{remedy}");
@@ -89,28 +89,28 @@ fn every_other_host_is_still_a_finding_with_true_advice() {
 
 #[test]
 fn a_client_that_ignores_no_proxy_is_told_so_and_the_trial_is_void() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
     let agent = format!(
         "{PROXY}proxy \"POST $HAPAX_PAYMENT_URL/v1/charges\" | grep -q NO_PROXY || exit 3\necho '{{\"outcome\": \"not-done\"}}'"
     );
-    desk.write("agent.sh", &agent);
-    let called = desk.call(&["run", "plain", "--", "bash", "agent.sh"]).expect(3);
+    workspace.write("agent.sh", &agent);
+    let called = workspace.call(&["run", "plain", "--", "bash", "agent.sh"]).expect(3);
     assert!(called.stdout.contains("NO_PROXY"), "{}", called.stdout);
-    assert!(!kinds(verdict(&desk.report(), "plain")).contains(&"escaped"));
+    assert!(!kinds(verdict(&workspace.report(), "plain")).contains(&"escaped"));
 }
 
 #[test]
 fn what_would_turn_the_net_off_is_refused_before_anything_runs() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
     for (flag, value) in [
         ("--allow", "*"),
         ("--ignore", "*"),
         ("--ignore", "*.stripe.com"),
         ("--allow", "https://api.openai.com"),
     ] {
-        let called = desk.call(&["run", "plain", flag, value, "--", "true"]).expect(2);
+        let called = workspace.call(&["run", "plain", flag, value, "--", "true"]).expect(2);
         assert!(called.stderr.contains(value), "{}", called.stderr);
     }
 }

@@ -1,6 +1,6 @@
 //! Text of a subject or a scenario that tries to act as a command of a CI system, or to have files shown.
 
-use crate::rig::{Called, Desk, LOOK, charge};
+use crate::rig::{Called, LOOK, Workspace, charge};
 
 /// The lines of a text that GitHub's runner, or one like it, would carry out.
 fn commands(printed: &str) -> Vec<&str> {
@@ -25,15 +25,15 @@ printf '{"outcome": "done", "message": "%s"}' "$message" > "$HAPAX_RESULT""#;
 
 #[test]
 fn what_a_subject_writes_is_no_command_to_the_runner() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge("")).write("agent", &hostile());
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge("")).write("agent", &hostile());
     for arguments in [
         &["run", "plain", "-v", "--", "bash", "agent"][..],
         &["run", "plain", "--format", "json", "--", "bash", "agent"],
         &["run", "plain", "--format", "jsonl", "--", "bash", "agent"],
         &["run", "plain", "--format", "tap", "--", "bash", "agent"],
     ] {
-        let mut command = desk.command(arguments);
+        let mut command = workspace.command(arguments);
         let called: Called = command
             .env("GITHUB_ACTIONS", "true")
             .env("GITHUB_STEP_SUMMARY", "step.md")
@@ -56,13 +56,13 @@ fn what_a_subject_writes_is_no_command_to_the_runner() {
         assert_eq!(commands(&called.stderr), [""; 0], "{arguments:?}");
     }
     for format in ["terminal", "markdown", "html", "junit", "tap", "jsonl"] {
-        let called = desk.call(&["report", "show", "reports/latest", "--format", format]).expect(1);
+        let called = workspace.call(&["report", "show", "reports/latest", "--format", format]).expect(1);
         assert!(called.stdout.contains("plain"), "{format}");
         assert_eq!(commands_but_style(&called.stdout), [""; 0], "{format}");
     }
-    let called = desk.call(&["report", "show", "reports/latest", "plain", "-v"]).expect(1);
+    let called = workspace.call(&["report", "show", "reports/latest", "plain", "-v"]).expect(1);
     assert_eq!(commands(&called.stdout), [""; 0]);
-    assert_eq!(commands(&desk.read("step.md")), [""; 0]);
+    assert_eq!(commands(&workspace.read("step.md")), [""; 0]);
 }
 
 /// Without the lines of a style sheet: a selector has colons once, a command twice.
@@ -72,9 +72,9 @@ fn commands_but_style(printed: &str) -> Vec<&str> {
 
 #[test]
 fn what_is_wrong_with_a_scenario_is_no_command_either() {
-    let desk = Desk::new();
-    desk.write("scenarios/wrong.yaml", "about: x\n\"##[error]pwned\": 1\n\"a\\r::error::pwned\": 2\n");
-    let called = desk.call(&["lint", "scenarios"]).expect(2);
+    let workspace = Workspace::new();
+    workspace.write("scenarios/wrong.yaml", "about: x\n\"##[error]pwned\": 1\n\"a\\r::error::pwned\": 2\n");
+    let called = workspace.call(&["lint", "scenarios"]).expect(2);
     assert!(called.stderr.contains("pwned"), "{}", called.stderr);
     assert_eq!(commands(&called.stderr), [""; 0], "{}", called.stderr);
 }
@@ -88,37 +88,38 @@ fn naming(file: &str) -> String {
 
 #[test]
 fn a_service_file_outside_of_the_folder_is_not_shown() {
-    let desk = Desk::new();
-    desk.write("passwords", &format!("root:x:0\nkey: {SECRET}\n\"{SECRET}\n"));
-    desk.write("tree.yaml", &format!("service: {SECRET}\noperations: {{ {SECRET}: [] }}\n"));
-    let absolute = desk.path().join("passwords").display().to_string();
+    let workspace = Workspace::new();
+    workspace.write("passwords", &format!("root:x:0\nkey: {SECRET}\n\"{SECRET}\n"));
+    workspace.write("tree.yaml", &format!("service: {SECRET}\noperations: {{ {SECRET}: [] }}\n"));
+    let absolute = workspace.path().join("passwords").display().to_string();
     for file in
         ["../passwords", "../tree.yaml", "../scenarios/../passwords", absolute.as_str(), "linked.yaml"]
     {
         if file == "linked.yaml" {
             std::os::unix::fs::symlink(
-                desk.path().join("passwords"),
-                desk.path().join("scenarios/linked.yaml"),
+                workspace.path().join("passwords"),
+                workspace.path().join("scenarios/linked.yaml"),
             )
             .unwrap();
         }
-        desk.write("scenarios/naming.yaml", &naming(file));
-        let called = desk.call(&["lint", "scenarios/naming.yaml"]).expect(2);
+        workspace.write("scenarios/naming.yaml", &naming(file));
+        let called = workspace.call(&["lint", "scenarios/naming.yaml"]).expect(2);
         assert!(!called.stderr.contains("hunter2"), "{file}: {}", called.stderr);
         assert!(called.stderr.contains("nothing of this file is shown"), "{file}: {}", called.stderr);
         let named = if file == "linked.yaml" { "linked.yaml:" } else { file.rsplit('/').next().unwrap() };
         assert!(called.stderr.contains(named), "{file}: {}", called.stderr);
     }
     // A scenario that is a link to such a file is not shown either.
-    let called = desk.call(&["lint", "scenarios/linked.yaml"]).expect(2);
+    let called = workspace.call(&["lint", "scenarios/linked.yaml"]).expect(2);
     assert!(!called.stderr.contains("hunter2"), "{}", called.stderr);
 }
 
 #[test]
 fn a_service_file_in_the_folder_is_shown_with_its_line() {
-    let desk = Desk::new();
-    desk.write("scenarios/naming.yaml", &naming("parts/mine.yaml"))
+    let workspace = Workspace::new();
+    workspace
+        .write("scenarios/naming.yaml", &naming("parts/mine.yaml"))
         .write("scenarios/parts/mine.yaml", "service: tickets\noprations: {}\n");
-    let called = desk.call(&["lint", "scenarios/naming.yaml"]).expect(2);
+    let called = workspace.call(&["lint", "scenarios/naming.yaml"]).expect(2);
     assert!(called.stderr.contains("oprations"), "{}", called.stderr);
 }

@@ -5,26 +5,26 @@ use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::rig::{Desk, charge};
+use crate::rig::{Workspace, charge};
 
 /// Two cases; whichever comes second waits for what never comes.
-fn desk() -> Desk {
-    let desk = Desk::new();
-    desk.write("scenarios/a.yaml", &charge(""));
-    desk.write("scenarios/b.yaml", &charge(""));
-    desk.write("agent.sh", "if [ -e first ]; then echo $$ > waiting; exec sleep 1000; fi; : > first\n");
-    desk
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/a.yaml", &charge(""));
+    workspace.write("scenarios/b.yaml", &charge(""));
+    workspace.write("agent.sh", "if [ -e first ]; then echo $$ > waiting; exec sleep 1000; fi; : > first\n");
+    workspace
 }
 
 #[test]
 fn ctrl_c_stops_what_runs_and_reports_what_is_done() {
-    let desk = desk();
-    let mut command = desk.command(&["run", "scenarios", "-j", "1", "--", "sh", "agent.sh"]);
+    let workspace = workspace();
+    let mut command = workspace.command(&["run", "scenarios", "-j", "1", "--", "sh", "agent.sh"]);
     let mut run = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     // The first line is the failure of the first case; by then, or soon after, the second one waits.
     let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
     lines.next().unwrap().unwrap();
-    let waiting = desk.path().join("waiting");
+    let waiting = workspace.path().join("waiting");
     while !std::fs::read_to_string(&waiting).is_ok_and(|text| text.ends_with('\n')) {
         std::thread::yield_now();
     }
@@ -32,7 +32,7 @@ fn ctrl_c_stops_what_runs_and_reports_what_is_done() {
     kill_process(pid, Signal::INT).unwrap();
     lines.for_each(drop);
     assert_eq!(run.wait().unwrap().code(), Some(1), "the first one failed");
-    let report = desk.report();
+    let report = workspace.report();
     assert_eq!(report["interrupted"], true);
     assert_eq!(report["cases"].as_array().unwrap().len(), 1);
     let sleeper = std::fs::read_to_string(&waiting).unwrap();
@@ -43,16 +43,16 @@ fn ctrl_c_stops_what_runs_and_reports_what_is_done() {
 
 #[test]
 fn fail_fast_stops_at_the_first_failure() {
-    let desk = Desk::new();
-    desk.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
-    desk.call(&["run", "scenarios", "-j", "1", "--fail-fast", "--", "true"]).expect(1);
-    assert_eq!(desk.report()["cases"].as_array().unwrap().len(), 1);
+    let workspace = Workspace::new();
+    workspace.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
+    workspace.call(&["run", "scenarios", "-j", "1", "--fail-fast", "--", "true"]).expect(1);
+    assert_eq!(workspace.report()["cases"].as_array().unwrap().len(), 1);
 }
 
 #[test]
 fn a_selftest_that_is_interrupted_blames_no_scenario() {
-    let desk = Desk::new();
-    let mut command = desk.command(&["selftest", "payment", "-j", "1"]);
+    let workspace = Workspace::new();
+    let mut command = workspace.command(&["selftest", "payment", "-j", "1"]);
     let mut run = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
     lines.next().unwrap().unwrap();

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::rig::{Desk, LOOK, charge, verdict};
+use crate::rig::{LOOK, Workspace, charge, verdict};
 
 /// The ledger of the last run: kinds of entries and names of notes, in order.
-fn history(desk: &Desk) -> Vec<String> {
-    let lines = desk.read("reports/latest/ledger.jsonl");
+fn history(workspace: &Workspace) -> Vec<String> {
+    let lines = workspace.read("reports/latest/ledger.jsonl");
     let entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     entries
         .filter_map(|entry| match entry["kind"].as_str()? {
@@ -21,13 +21,13 @@ fn place(history: &[String], what: &str) -> usize {
     history.iter().position(|have| have == what).unwrap_or_else(|| panic!("no {what} in {history:?}"))
 }
 
-fn struck(moment: &str, more: &str) -> (Desk, Vec<String>) {
-    let desk = Desk::new();
+fn struck(moment: &str, more: &str) -> (Workspace, Vec<String>) {
+    let workspace = Workspace::new();
     let interrupts = format!("interrupts: [{{ when: {{ {moment}: payment.charge }}, {more} }}]\n");
-    desk.write("scenarios/struck.yaml", &charge(&interrupts));
-    desk.call(&["run", "scenarios/struck.yaml", "--subject", "careful"]).expect(0);
-    let history = history(&desk);
-    (desk, history)
+    workspace.write("scenarios/struck.yaml", &charge(&interrupts));
+    workspace.call(&["run", "scenarios/struck.yaml", "--subject", "careful"]).expect(0);
+    let history = history(&workspace);
+    (workspace, history)
 }
 
 #[test]
@@ -62,10 +62,10 @@ fn a_kill_when_replied_lands_before_the_next_request_and_before_the_end() {
 /// Runs the subject that writes a note down when it has the whole reply, and interrupts it behind the reply.
 /// Each directory of its trials is kept as long as it runs, so the note goes to a file that all of them
 /// share.
-fn noting(how: &str, blow: &str, trials: u32, status: i32) -> (Desk, Value) {
-    let desk = Desk::new();
-    let interrupts = format!("interrupts: [{{ when: {{ replied: payment.charge }}, do: {blow} }}]\n");
-    desk.write("scenarios/noted.yaml", &charge(&interrupts));
+fn noting(how: &str, interrupt: &str, trials: u32, status: i32) -> (Workspace, Value) {
+    let workspace = Workspace::new();
+    let interrupts = format!("interrupts: [{{ when: {{ replied: payment.charge }}, do: {interrupt} }}]\n");
+    workspace.write("scenarios/noted.yaml", &charge(&interrupts));
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run/noting.pl");
     // The state directory of a trial is removed with it: what stands in it is printed at the end of the last
     // start.
@@ -73,10 +73,11 @@ fn noting(how: &str, blow: &str, trials: u32, status: i32) -> (Desk, Value) {
         "perl '{script}' {how}; status=$?; [ -e \"$HAPAX_STATE_DIR/note\" ] && echo NOTED; exit $status"
     );
     let trials = trials.to_string();
-    desk.call(&["run", "scenarios/noted.yaml", "--trials", &trials, "--", "bash", "-c", &agent])
+    workspace
+        .call(&["run", "scenarios/noted.yaml", "--trials", &trials, "--", "bash", "-c", &agent])
         .expect(status);
-    let report = desk.report();
-    (desk, report)
+    let report = workspace.report();
+    (workspace, report)
 }
 
 fn outputs(report: &Value) -> Vec<String> {
@@ -88,11 +89,11 @@ fn outputs(report: &Value) -> Vec<String> {
 #[test]
 fn a_subject_that_is_killed_behind_the_reply_never_acts_on_it_whatever_threads_it_has() {
     for (how, trials) in [("plain", 34), ("threads", 12)] {
-        let (desk, report) = noting(how, "kill", trials, 0);
+        let (workspace, report) = noting(how, "kill", trials, 0);
         let outputs = outputs(&report);
         assert_eq!(outputs.len(), 2 * trials as usize, "{how}");
         assert!(outputs.iter().all(|output| !output.contains("NOTED")), "{how}: {outputs:?}");
-        let lines = desk.read("reports/latest/ledger.jsonl");
+        let lines = workspace.read("reports/latest/ledger.jsonl");
         let entries: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let whole =
             entries.iter().filter(|entry| entry["kind"] == "replied" && entry["whole"] == true).count();
@@ -109,16 +110,16 @@ fn a_subject_that_is_killed_behind_the_reply_never_acts_on_it_whatever_threads_i
 #[test]
 fn a_subject_that_ended_or_hung_up_before_the_interrupt_makes_the_trial_void() {
     for how in ["leaves", "hangs-up"] {
-        let desk = Desk::new();
+        let workspace = Workspace::new();
         // The body takes so long that whoever leaves before it, or at the head, has left.
         let more = "faults: [{ on: payment.charge, reply: { drip: 500ms } }]\n\
                     interrupts: [{ when: { replied: payment.charge }, do: kill }]\n";
-        desk.write("scenarios/noted.yaml", &charge(more));
+        workspace.write("scenarios/noted.yaml", &charge(more));
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run/noting.pl");
-        desk.call(&["run", "scenarios/noted.yaml", "--timeout", "3s", "--", "perl", script, how]);
-        let report = desk.report();
+        workspace.call(&["run", "scenarios/noted.yaml", "--timeout", "3s", "--", "perl", script, how]);
+        let report = workspace.report();
         let found = verdict(&report, "noted");
-        let lines = desk.read("reports/latest/ledger.jsonl");
+        let lines = workspace.read("reports/latest/ledger.jsonl");
         if lines.contains("\"name\":\"struck\"") {
             // On a busy machine it may still have been there: then it was killed.
             assert!(lines.contains("\"how\":\"signalled\",\"status\":9"), "{how}: {lines}");
@@ -137,17 +138,17 @@ fn a_stop_behind_the_reply_is_the_first_thing_that_the_subject_meets() {
 
 #[test]
 fn a_frozen_subject_goes_on_and_passes() {
-    let (desk, history) = struck("committed", "do: { freeze: 100ms }");
+    let (workspace, history) = struck("committed", "do: { freeze: 100ms }");
     assert!(place(&history, "struck") < place(&history, "replied"), "{history:?}");
     assert_eq!(history.iter().filter(|what| *what == "started").count(), 1, "{history:?}");
-    assert_eq!(verdict(&desk.report(), "struck")["result"], "pass");
+    assert_eq!(verdict(&workspace.report(), "struck")["result"], "pass");
 }
 
 #[test]
 fn a_cancelled_subject_hears_it_and_can_still_speak() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let interrupts = "interrupts: [{ when: { received: payment.charge }, do: cancel }]\n";
-    desk.write("scenarios/cancelled.yaml", &charge(interrupts));
+    workspace.write("scenarios/cancelled.yaml", &charge(interrupts));
     // The service answers nothing until the blow has landed; what it then says comes after the signal.
     let agent = "\
 trap 'signal=yes' INT
@@ -160,20 +161,20 @@ cat request >&3
 while [ ! \"$signal\" ]; do read -r -t 1 line <&3; done
 echo \"{\\\"outcome\\\": \\\"done\\\", \\\"message\\\": \\\"cancelled: ${signal:-no}\\\"}\"
 ";
-    desk.write("agent.sh", agent);
-    desk.call(&["run", "scenarios/cancelled.yaml", "--", "bash", "agent.sh"]).expect(0);
-    let report = desk.report();
+    workspace.write("agent.sh", agent);
+    workspace.call(&["run", "scenarios/cancelled.yaml", "--", "bash", "agent.sh"]).expect(0);
+    let report = workspace.report();
     assert_eq!(verdict(&report, "cancelled")["claims"][0]["message"], "cancelled: yes");
 }
 
 #[test]
 fn an_interrupt_that_never_struck_makes_the_trial_void() {
-    let desk = Desk::new();
-    desk.write(
+    let workspace = Workspace::new();
+    workspace.write(
         "scenarios/never.yaml",
         &charge("interrupts: [{ when: { received: payment.charge, attempt: 2 }, do: kill }]\n"),
     );
-    let called = desk.call(&["run", "scenarios/never.yaml", "--subject", "careful"]).expect(3);
+    let called = workspace.call(&["run", "scenarios/never.yaml", "--subject", "careful"]).expect(3);
     assert!(
         called.stdout.contains("did not strike") || called.stdout.contains("did not fire"),
         "{}",
@@ -183,16 +184,18 @@ fn an_interrupt_that_never_struck_makes_the_trial_void() {
 
 #[test]
 fn a_restart_has_the_same_directory_and_a_turn_too() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let agent =
         "echo $HAPAX_CALLER $HAPAX_TASK >> \"$HAPAX_STATE_DIR/starts\"; cat \"$HAPAX_STATE_DIR/starts\"";
-    desk.write(
+    workspace.write(
         "scenarios/turns.yaml",
         &charge("turns: [{ task: Look again. }]\n")
             .replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0"),
     );
-    desk.call(&["run", "scenarios/turns.yaml", "--", "bash", "-c", &format!("{agent}; {LOOK}")]).expect(0);
-    let report = desk.report();
+    workspace
+        .call(&["run", "scenarios/turns.yaml", "--", "bash", "-c", &format!("{agent}; {LOOK}")])
+        .expect(0);
+    let report = workspace.report();
     let second = report["cases"][0]["trials"][0]["output"][1]["stdout"].as_str().unwrap();
     let (names, tasks): (Vec<&str>, Vec<&str>) =
         second.lines().map(|line| line.split_once(' ').unwrap()).unzip();
@@ -202,9 +205,9 @@ fn a_restart_has_the_same_directory_and_a_turn_too() {
 
 #[test]
 fn a_subject_that_is_to_be_restarted_after_a_time_is_away_for_that_time() {
-    let (desk, history) = struck("received", "do: kill, then: { restart: { after: 300ms } }");
+    let (workspace, history) = struck("received", "do: kill, then: { restart: { after: 300ms } }");
     assert_eq!(history.iter().filter(|what| *what == "started").count(), 2, "{history:?}");
-    let lines = desk.read("reports/latest/ledger.jsonl");
+    let lines = workspace.read("reports/latest/ledger.jsonl");
     let entries: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let at = |name: &str, place: usize| {
         let mut named = entries.iter().filter(|entry| entry["name"] == name);

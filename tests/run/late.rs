@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use serde_json::Value;
 
 use crate::over_http::{charge_over, request, task};
-use crate::rig::{Desk, charge, kinds};
+use crate::rig::{Workspace, charge, kinds};
 
 /// An agent that takes tasks until it is told to stop: each is given to `act` with all tasks before it, and
 /// then answered.
@@ -39,13 +39,13 @@ fn stop(port: u16) {
     drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
 }
 
-fn desk(port: u16, watch: &str) -> Desk {
-    let desk = Desk::new();
-    desk.write(
+fn workspace(port: u16, watch: &str) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write(
         "hapax.yaml",
         &format!("subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/task\", watch: {watch} }} }}\n"),
     );
-    desk
+    workspace
 }
 
 /// What was printed, however its lines were broken.
@@ -69,9 +69,9 @@ fn a_duplicate_after_the_end_of_its_trial_fails_it() {
         assert_eq!(status(&charge_over(tasks.last().unwrap())), "200");
         vec![]
     });
-    let desk = desk(port, "1ms");
-    desk.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
-    let called = desk.call(&["run", "scenarios", "-j", "1"]).expect(1);
+    let workspace = workspace(port, "1ms");
+    workspace.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
+    let called = workspace.call(&["run", "scenarios", "-j", "1"]).expect(1);
     stop(port);
     served.join().unwrap();
     assert!(
@@ -80,7 +80,7 @@ fn a_duplicate_after_the_end_of_its_trial_fails_it() {
         "{}",
         called.stdout
     );
-    let report = desk.report();
+    let report = workspace.report();
     let verdicts: Vec<&Value> =
         report["cases"].as_array().unwrap().iter().map(|case| &case["trials"][0]["verdict"]).collect();
     let failed: Vec<_> = verdicts.iter().filter(|verdict| verdict["result"] == "fail").collect();
@@ -89,7 +89,7 @@ fn a_duplicate_after_the_end_of_its_trial_fails_it() {
     assert_eq!(failed["outcome"], "exactly-once", "nothing was carried out twice");
     assert_eq!(verdicts.iter().filter(|verdict| verdict["result"] == "pass").count(), 1);
     // The saved ledgers, scored again, come to the same.
-    let shown = desk.call(&["report", "show", "reports/latest"]).expect(1);
+    let shown = workspace.call(&["report", "show", "reports/latest"]).expect(1);
     assert!(words(&shown.stdout).contains("the subject sent a payment.charge"), "{}", shown.stdout);
     assert!(words(&shown.stdout).contains("late write: payment.charge, refused"), "{}", shown.stdout);
 }
@@ -106,12 +106,12 @@ fn a_duplicate_after_the_last_trial_fails_it_too() {
         });
         vec![]
     });
-    let desk = desk(port, "500ms");
-    desk.write("scenarios/a.yaml", &charge(""));
-    desk.call(&["run", "scenarios"]).expect(1);
+    let workspace = workspace(port, "500ms");
+    workspace.write("scenarios/a.yaml", &charge(""));
+    workspace.call(&["run", "scenarios"]).expect(1);
     stop(port);
     served.join().unwrap();
-    let report = desk.report();
+    let report = workspace.report();
     assert!(kinds(&report["cases"][0]["trials"][0]["verdict"]).contains(&"late-write"), "{report:#}");
 }
 
@@ -124,20 +124,20 @@ fn a_ledger_without_its_late_request_is_not_believed() {
         charge_over(tasks.last().unwrap());
         vec![]
     });
-    let desk = desk(port, "1ms");
-    desk.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
-    desk.call(&["run", "scenarios", "-j", "1"]).expect(1);
+    let workspace = workspace(port, "1ms");
+    workspace.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
+    workspace.call(&["run", "scenarios", "-j", "1"]).expect(1);
     stop(port);
     served.join().unwrap();
-    let ledger = desk.read("reports/latest/ledger.jsonl");
+    let ledger = workspace.read("reports/latest/ledger.jsonl");
     let late = ledger.lines().find(|line| line.contains("\"late-request\"")).unwrap();
     let trial = late.split_once(',').unwrap().0.to_owned();
     let is_behind =
         |line: &&str| line.starts_with(&trial) && ledger.find(*line).unwrap() >= ledger.find(late).unwrap();
     let shortened: String =
         ledger.lines().filter(|line| !is_behind(line)).map(|line| format!("{line}\n")).collect();
-    desk.write("reports/latest/ledger.jsonl", &shortened);
-    let called = desk.call(&["report", "show", "reports/latest"]).expect(2);
+    workspace.write("reports/latest/ledger.jsonl", &shortened);
+    let called = workspace.call(&["report", "show", "reports/latest"]).expect(2);
     assert!(called.stderr.contains("is not the one that report.json was written from"), "{}", called.stderr);
 }
 
@@ -150,12 +150,12 @@ fn a_late_read_is_noted_and_does_not_fail() {
         charge_over(tasks.last().unwrap());
         vec![]
     });
-    let desk = desk(port, "1ms");
-    desk.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
-    desk.call(&["run", "scenarios", "-j", "1"]).expect(0);
+    let workspace = workspace(port, "1ms");
+    workspace.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
+    workspace.call(&["run", "scenarios", "-j", "1"]).expect(0);
     stop(port);
     served.join().unwrap();
-    let report = desk.report();
+    let report = workspace.report();
     let noted =
         report["cases"].as_array().unwrap().iter().flat_map(|case| kinds(&case["trials"][0]["verdict"]));
     assert_eq!(noted.collect::<Vec<_>>(), ["late-read"]);
@@ -182,16 +182,16 @@ fn an_idle_connection_is_closed_at_the_end_and_noted() {
         assert_eq!(&answer, b"HTTP/1.1 200");
         vec![line]
     });
-    let desk = desk(port, "500ms");
-    desk.write("scenarios/a.yaml", &charge(""));
-    desk.call(&["run", "scenarios"]).expect(0);
+    let workspace = workspace(port, "500ms");
+    workspace.write("scenarios/a.yaml", &charge(""));
+    workspace.call(&["run", "scenarios"]).expect(0);
     stop(port);
     for mut line in served.join().unwrap() {
         let mut rest = Vec::new();
         // It ends, in whatever manner.
         let _ = line.read_to_end(&mut rest);
     }
-    assert!(desk.read("reports/latest/ledger.jsonl").contains("\"name\":\"idle-closed\""));
+    assert!(workspace.read("reports/latest/ledger.jsonl").contains("\"name\":\"idle-closed\""));
 }
 
 #[test]
@@ -216,9 +216,9 @@ fn a_trial_is_void_while_a_request_is_unanswered_or_not_sent_in_whole() {
             }
         };
         let (port, _ended, served) = agent(act);
-        let desk = desk(port, "2s");
-        desk.write("scenarios/a.yaml", &charge(more));
-        let called = desk.call(&["run", "scenarios"]).expect(3);
+        let workspace = workspace(port, "2s");
+        workspace.write("scenarios/a.yaml", &charge(more));
+        let called = workspace.call(&["run", "scenarios"]).expect(3);
         stop(port);
         served.join().unwrap();
         assert!(words(&called.stdout).contains(reason), "{}", called.stdout);
@@ -254,18 +254,18 @@ while (my $line = $server->accept) {
 #[test]
 fn a_request_that_is_unanswered_when_an_agent_is_stopped_makes_the_trial_void() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let desk = Desk::new();
-    desk.write("agent.pl", AGENT).write(
+    let workspace = Workspace::new();
+    workspace.write("agent.pl", AGENT).write(
         "hapax.yaml",
         &format!(
             "subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/\", command: [perl, agent.pl, \"{port}\"], watch: 2s }} }}\n"
         ),
     );
-    desk.write(
+    workspace.write(
         "scenarios/a.yaml",
         &charge("faults: [{ on: payment.list, attempt: 1, reply: { hang: { release: 20s } } }]\n"),
     );
-    let called = desk.call(&["run", "scenarios"]).expect(3);
+    let called = workspace.call(&["run", "scenarios"]).expect(3);
     assert!(
         words(&called.stdout).contains("a request was not answered when the time was over"),
         "{}",
@@ -279,8 +279,8 @@ fn a_report_says_when_descriptors_were_too_few_to_watch_all_trials() {
         charge_over(tasks.last().unwrap());
         vec![]
     });
-    let desk = desk(port, "1ms");
-    desk.write("scenarios/a.yaml", &charge(""));
+    let workspace = workspace(port, "1ms");
+    workspace.write("scenarios/a.yaml", &charge(""));
     let mut command = std::process::Command::new("sh");
     command.args([
         "-c",
@@ -293,20 +293,21 @@ fn a_report_says_when_descriptors_were_too_few_to_watch_all_trials() {
         "--trials",
         "8",
     ]);
-    let called =
-        crate::rig::Called::from(command.current_dir(desk.path()).env("NO_COLOR", "1").output().unwrap())
-            .expect(0);
+    let called = crate::rig::Called::from(
+        command.current_dir(workspace.path()).env("NO_COLOR", "1").output().unwrap(),
+    )
+    .expect(0);
     stop(port);
     served.join().unwrap();
     let note = "the ports of 4 trials were released before the run ended";
     assert!(words(&called.stdout).contains(note), "{}", called.stdout);
-    assert!(desk.report()["notes"][0].as_str().unwrap().contains(note));
+    assert!(workspace.report()["notes"][0].as_str().unwrap().contains(note));
 }
 
 #[test]
 fn a_subject_may_open_as_many_files_as_without_hapax() {
-    let desk = Desk::new();
-    desk.write("scenarios/a.yaml", &charge("")).write("agent.sh", "ulimit -Sn > soft\n");
+    let workspace = Workspace::new();
+    workspace.write("scenarios/a.yaml", &charge("")).write("agent.sh", "ulimit -Sn > soft\n");
     let mut command = std::process::Command::new("sh");
     command.args([
         "-c",
@@ -318,7 +319,7 @@ fn a_subject_may_open_as_many_files_as_without_hapax() {
         "sh",
         "agent.sh",
     ]);
-    crate::rig::Called::from(command.current_dir(desk.path()).env("NO_COLOR", "1").output().unwrap())
+    crate::rig::Called::from(command.current_dir(workspace.path()).env("NO_COLOR", "1").output().unwrap())
         .expect(1);
-    assert_eq!(desk.read("soft"), "200\n");
+    assert_eq!(workspace.read("soft"), "200\n");
 }

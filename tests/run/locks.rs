@@ -1,7 +1,7 @@
 //! Callers that wait for each other: with a lock, with a lock that is handed on, and callers that are only
 //! slow.
 
-use crate::rig::{Desk, WRITES, charge, verdict};
+use crate::rig::{WRITES, Workspace, charge, verdict};
 
 /// Looks for a charge of the order, and charges where there is none.
 const CHECK_AND_ACT: &str = r#"look() {
@@ -16,19 +16,21 @@ check_and_act() {
 }
 "#;
 
-fn run(scenario: &str, agent: &str, status: i32) -> (Desk, String) {
-    let desk = Desk::new();
-    desk.write("scenarios/many.yaml", scenario);
-    desk.write("agent.sh", &format!("{WRITES}{CHECK_AND_ACT}{agent}\necho '{{\"outcome\": \"done\"}}'\n"));
-    let told = desk.call(&["run", "scenarios/many.yaml", "--", "bash", "agent.sh"]).expect(status).stdout;
-    (desk, told)
+fn run(scenario: &str, agent: &str, status: i32) -> (Workspace, String) {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/many.yaml", scenario);
+    workspace
+        .write("agent.sh", &format!("{WRITES}{CHECK_AND_ACT}{agent}\necho '{{\"outcome\": \"done\"}}'\n"));
+    let message =
+        workspace.call(&["run", "scenarios/many.yaml", "--", "bash", "agent.sh"]).expect(status).stdout;
+    (workspace, message)
 }
 
 #[test]
 fn callers_that_lock_check_and_act_pass() {
     let scenario = format!("callers: {{ count: 4, within: 5s }}\n{}  claim: [done]\n", charge(""));
-    let (desk, _) = run(&scenario, "exec 9>\"$HAPAX_SHARED_DIR/lock\"\nflock 9\ncheck_and_act", 0);
-    let report = desk.report();
+    let (workspace, _) = run(&scenario, "exec 9>\"$HAPAX_SHARED_DIR/lock\"\nflock 9\ncheck_and_act", 0);
+    let report = workspace.report();
     assert_eq!(
         verdict(&report, "many")["door"]["met"].as_array().unwrap().len(),
         1,
@@ -52,8 +54,8 @@ fn callers_that_hand_a_lock_on_and_write_later_pass() {
     let scenario = format!(
         "about: Three orders.\ncallers: {{ count: 3, within: 5s }}\neach:\n{tasks}expect:\n  effects:\n{effects}  claim: [done]\n"
     );
-    let (desk, _) = run(&scenario, "exec 9>\"$HAPAX_SHARED_DIR/lock\"\nflock 9\ncheck_and_act", 0);
-    let report = desk.report();
+    let (workspace, _) = run(&scenario, "exec 9>\"$HAPAX_SHARED_DIR/lock\"\nflock 9\ncheck_and_act", 0);
+    let report = workspace.report();
     assert_eq!(
         verdict(&report, "many")["door"]["late"].as_array().unwrap().len(),
         2,
@@ -75,20 +77,21 @@ fi"#;
 #[test]
 fn callers_that_may_have_been_too_slow_to_meet_prove_nothing() {
     let scenario = format!("callers: {{ count: 2, within: 100ms }}\n{}  claim: [done]\n", charge(""));
-    let (_, told) = run(&scenario, SLOW, 3);
+    let (_, message) = run(&scenario, SLOW, 3);
     assert!(
-        told.contains("caller 1 may have been too slow") || told.contains("caller 2 may have been too slow"),
-        "{told}"
+        message.contains("caller 1 may have been too slow")
+            || message.contains("caller 2 may have been too slow"),
+        "{message}"
     );
 }
 
 #[test]
 fn callers_without_a_barrier_do_not_wait_for_each_other() {
     let scenario = format!("callers: {{ count: 2, meet: none }}\n{}  claim: [done]\n", charge(""));
-    let (desk, _) = run(&scenario, SLOW, 0);
-    assert!(verdict(&desk.report(), "many")["door"].is_null());
-    let desk = Desk::new();
-    desk.write("scenarios/many.yaml", &scenario.replace("meet: none", "meet: none, within: 2s"));
-    let told = desk.call(&["lint", "scenarios/many.yaml"]).expect(2).stderr;
-    assert!(told.contains("with `meet: none` no caller waits for another"), "{told}");
+    let (workspace, _) = run(&scenario, SLOW, 0);
+    assert!(verdict(&workspace.report(), "many")["door"].is_null());
+    let workspace = Workspace::new();
+    workspace.write("scenarios/many.yaml", &scenario.replace("meet: none", "meet: none, within: 2s"));
+    let message = workspace.call(&["lint", "scenarios/many.yaml"]).expect(2).stderr;
+    assert!(message.contains("with `meet: none` no caller waits for another"), "{message}");
 }

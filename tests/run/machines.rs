@@ -3,31 +3,33 @@
 
 use serde_json::Value;
 
-use crate::rig::{Called, Desk, charge};
+use crate::rig::{Called, Workspace, charge};
 
 /// One case that fails, one that passes.
 const CASES: [&str; 2] = ["payment/lost-reply@keys=none,reply=drop", "payment/clean@keys=none"];
 
-fn run_with(desk: &Desk, more: &[&str]) -> Called {
-    desk.call(&[&["run", CASES[0], CASES[1], "--subject", "naive"], more].concat()).expect(1)
+fn run_with(workspace: &Workspace, more: &[&str]) -> Called {
+    workspace.call(&[&["run", CASES[0], CASES[1], "--subject", "naive"], more].concat()).expect(1)
 }
 
 #[test]
 fn github_gets_a_summary_behind_what_others_wrote_and_a_note_at_the_line_of_the_scenario() {
-    let desk = Desk::new();
-    desk.write("step.md", "# theirs\n")
+    let workspace = Workspace::new();
+    workspace
+        .write("step.md", "# theirs\n")
         .write("scenarios/far.yaml", &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop }]\n"));
-    let mut command = desk.command(&["run", CASES[0], CASES[1], "scenarios/far.yaml", "--subject", "naive"]);
+    let mut command =
+        workspace.command(&["run", CASES[0], CASES[1], "scenarios/far.yaml", "--subject", "naive"]);
     let called = command
         .env("GITHUB_ACTIONS", "true")
-        .env("GITHUB_STEP_SUMMARY", desk.path().join("step.md"))
+        .env("GITHUB_STEP_SUMMARY", workspace.path().join("step.md"))
         .output();
     let called = Called::from(called.unwrap()).expect(1);
 
-    let step = desk.read("step.md");
+    let step = workspace.read("step.md");
     let summary =
         step.strip_prefix("# theirs\n").unwrap_or_else(|| panic!("what others wrote is gone: {step}"));
-    assert_eq!(summary.trim_end(), desk.read("reports/latest/summary.md").trim_end());
+    assert_eq!(summary.trim_end(), workspace.read("reports/latest/summary.md").trim_end());
     assert!(summary.contains(CASES[0]), "{summary}");
 
     let notes: Vec<&str> = called.stdout.lines().filter(|line| line.starts_with("::")).collect();
@@ -39,17 +41,17 @@ fn github_gets_a_summary_behind_what_others_wrote_and_a_note_at_the_line_of_the_
 
 #[test]
 fn elsewhere_nothing_is_said_to_github() {
-    let desk = Desk::new();
-    assert!(!run_with(&desk, &[]).stdout.contains("::error"));
-    let mut command = desk.command(&["run", CASES[0], "--subject", "naive", "--format", "tap"]);
+    let workspace = Workspace::new();
+    assert!(!run_with(&workspace, &[]).stdout.contains("::error"));
+    let mut command = workspace.command(&["run", CASES[0], "--subject", "naive", "--format", "tap"]);
     let called = Called::from(command.env("GITHUB_ACTIONS", "true").output().unwrap()).expect(1);
     assert!(!called.stdout.contains("::error"), "who asked for TAP gets nothing else: {}", called.stdout);
 }
 
 #[test]
 fn tap_is_a_plan_and_a_line_for_each_case_and_nothing_else() {
-    let desk = Desk::new();
-    let called = run_with(&desk, &["--format", "tap"]);
+    let workspace = Workspace::new();
+    let called = run_with(&workspace, &["--format", "tap"]);
     assert_eq!(called.stderr, "");
     let points: Vec<&str> = called.stdout.lines().filter(|line| !line.starts_with(' ')).collect();
     assert_eq!(
@@ -64,8 +66,8 @@ fn tap_is_a_plan_and_a_line_for_each_case_and_nothing_else() {
 
 #[test]
 fn jsonl_is_a_line_for_each_trial_and_nothing_else() {
-    let desk = Desk::new();
-    let called = run_with(&desk, &["--format", "jsonl", "--trials", "2"]);
+    let workspace = Workspace::new();
+    let called = run_with(&workspace, &["--format", "jsonl", "--trials", "2"]);
     assert_eq!(called.stderr, "");
     let lines: Vec<Value> = called.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let trials = lines
@@ -78,13 +80,13 @@ fn jsonl_is_a_line_for_each_trial_and_nothing_else() {
 
 #[test]
 fn fifty_failures_fit_a_few_screens() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let numbers: Vec<String> = (1..=50).map(|number| number.to_string()).collect();
     let many = charge("matrix: { n: [NUMBERS] }\n")
         .replace("NUMBERS", &numbers.join(", "))
         .replace("amount: 4999", "amount: \"${n}\"");
-    desk.write("scenarios/many.yaml", &many);
-    let called = desk.call(&["run", "scenarios/many.yaml", "--", "true"]).expect(1);
+    workspace.write("scenarios/many.yaml", &many);
+    let called = workspace.call(&["run", "scenarios/many.yaml", "--", "true"]).expect(1);
     let (out, err) = (called.stdout.lines().count(), called.stderr.lines().count());
     assert!(called.stdout.contains("FAILED  50 of 50 cases failed"), "{}", called.stdout);
     assert!(

@@ -1,6 +1,6 @@
 //! `hapax run --task … --expect …`: one task, without a file.
 
-use crate::rig::{Desk, verdict};
+use crate::rig::{Workspace, verdict};
 
 const TASK: [&str; 5] = ["run", "--task", "Refund order 7", "--expect", "payment.refund:order=7"];
 
@@ -10,32 +10,37 @@ fn call(more: &[&'static str]) -> Vec<&'static str> {
 
 #[test]
 fn one_task_meets_every_standard_cell() {
-    let desk = Desk::new();
-    desk.call(&call(&["--subject", "careful"])).expect(0);
-    let report = desk.report();
+    let workspace = Workspace::new();
+    workspace.call(&call(&["--subject", "careful"])).expect(0);
+    let report = workspace.report();
     assert_eq!(report["cases"].as_array().unwrap().len(), 42);
-    desk.call(&call(&["--subject", "naive"])).expect(1);
-    let report = desk.report();
+    workspace.call(&call(&["--subject", "naive"])).expect(1);
+    let report = workspace.report();
     assert_eq!(verdict(&report, "task@keys=none,commit=never,reply=ok")["outcome"], "lost");
     assert_eq!(verdict(&report, "task@keys=none,commit=now,reply=ok")["result"], "pass");
 }
 
 #[test]
 fn a_task_that_duplicates_is_found() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let charge = "payment.charge:customer=cus_42,amount=4999,order=7";
-    desk.call(&["run", "--task", "Charge it.", "--expect", charge, "--subject", "naive"]).expect(1);
-    assert_eq!(verdict(&desk.report(), "task@keys=stripe,commit=now,reply=drop")["outcome"], "duplicated");
+    workspace.call(&["run", "--task", "Charge it.", "--expect", charge, "--subject", "naive"]).expect(1);
+    assert_eq!(
+        verdict(&workspace.report(), "task@keys=stripe,commit=now,reply=drop")["outcome"],
+        "duplicated"
+    );
 }
 
 #[test]
 fn the_scenario_can_be_saved_and_runs_the_same() {
-    let desk = Desk::new();
-    desk.call(&call(&["--save", "scenarios/refund.yaml", "--seed", "1", "--subject", "naive"])).expect(1);
-    let made = desk.report();
-    desk.call(&["lint", "scenarios/refund.yaml"]).expect(0);
-    desk.call(&["run", "scenarios/refund.yaml", "--seed", "1", "--subject", "naive"]).expect(1);
-    let saved = desk.report();
+    let workspace = Workspace::new();
+    workspace
+        .call(&call(&["--save", "scenarios/refund.yaml", "--seed", "1", "--subject", "naive"]))
+        .expect(1);
+    let made = workspace.report();
+    workspace.call(&["lint", "scenarios/refund.yaml"]).expect(0);
+    workspace.call(&["run", "scenarios/refund.yaml", "--seed", "1", "--subject", "naive"]).expect(1);
+    let saved = workspace.report();
     let results = |report: &serde_json::Value| -> Vec<(String, String, String)> {
         let cases = report["cases"].as_array().unwrap();
         let one = |case: &serde_json::Value| {
@@ -50,19 +55,19 @@ fn the_scenario_can_be_saved_and_runs_the_same() {
 
 #[test]
 fn a_file_that_is_there_is_not_overwritten_and_nothing_runs() {
-    let desk = Desk::new();
-    desk.write("mine.yaml", "mine");
-    let called = desk.call(&call(&["--save", "mine.yaml", "--subject", "naive"])).expect(2);
+    let workspace = Workspace::new();
+    workspace.write("mine.yaml", "mine");
+    let called = workspace.call(&call(&["--save", "mine.yaml", "--subject", "naive"])).expect(2);
     assert!(called.stderr.contains("mine.yaml is there already"), "{}", called.stderr);
-    assert_eq!(desk.read("mine.yaml"), "mine");
-    assert!(!desk.path().join("reports").exists(), "nothing ran");
+    assert_eq!(workspace.read("mine.yaml"), "mine");
+    assert!(!workspace.path().join("reports").exists(), "nothing ran");
 }
 
 #[test]
 fn the_line_that_runs_a_trial_again_works_without_a_file() {
-    let desk = Desk::new();
-    desk.call(&call(&["--subject", "naive"])).expect(1);
-    let report = desk.report();
+    let workspace = Workspace::new();
+    workspace.call(&call(&["--subject", "naive"])).expect(1);
+    let report = workspace.report();
     let case = report["cases"]
         .as_array()
         .unwrap()
@@ -72,24 +77,24 @@ fn the_line_that_runs_a_trial_again_works_without_a_file() {
     let line = again.strip_prefix("hapax ").unwrap();
     let status = std::process::Command::new("sh")
         .args(["-c", &format!("{} {line} -q", crate::rig::HAPAX)])
-        .current_dir(desk.path())
+        .current_dir(workspace.path())
         .output()
         .unwrap();
     assert_eq!(status.status.code(), Some(1), "{again}: {status:?}");
-    assert_eq!(verdict(&desk.report(), "task@keys=none,commit=never,reply=ok")["outcome"], "lost");
+    assert_eq!(verdict(&workspace.report(), "task@keys=none,commit=never,reply=ok")["outcome"], "lost");
 }
 
 #[test]
 fn what_is_wrong_with_an_expectation_says_what_would_be_right() {
-    let desk = Desk::new();
-    let called = desk
+    let workspace = Workspace::new();
+    let called = workspace
         .call(&["run", "--task", "x", "--expect", "payment.refnd:order=7", "--subject", "naive"])
         .expect(2);
     assert!(called.stderr.contains("did you mean `payment.refund`?"), "{}", called.stderr);
-    let called = desk
+    let called = workspace
         .call(&["run", "payment", "--task", "x", "--expect", "email.send", "--subject", "naive"])
         .expect(2);
     assert!(called.stderr.contains("cannot be used with"), "{}", called.stderr);
-    desk.call(&["run", "--task", "x", "--subject", "naive"]).expect(2);
-    desk.call(&["run", "--expect", "email.send", "--subject", "naive"]).expect(2);
+    workspace.call(&["run", "--task", "x", "--subject", "naive"]).expect(2);
+    workspace.call(&["run", "--expect", "email.send", "--subject", "naive"]).expect(2);
 }

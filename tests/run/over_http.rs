@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::rig::{Desk, charge, verdict};
+use crate::rig::{Workspace, charge, verdict};
 
 /// An agent that takes one task: charges, answers that it is done, and then does the rest.
 fn agent(rest: fn(&Value)) -> (u16, JoinHandle<()>) {
@@ -80,20 +80,20 @@ fn breaks(charges: bool) -> (u16, JoinHandle<()>) {
     (port, served)
 }
 
-fn desk(port: u16) -> Desk {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
-    desk.write(
+fn workspace(port: u16) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
+    workspace.write(
         "hapax.yaml",
         &format!("subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/task\", watch: 3s }} }}\n"),
     );
-    desk
+    workspace
 }
 
 #[test]
 fn an_agent_that_runs_already_is_judged_by_what_it_did() {
     let (port, served) = agent(|_| {});
-    desk(port).call(&["run", "scenarios/plain.yaml"]).expect(0);
+    workspace(port).call(&["run", "scenarios/plain.yaml"]).expect(0);
     served.join().unwrap();
 }
 
@@ -104,21 +104,21 @@ fn a_second_charge_behind_the_answer_is_seen() {
         std::thread::sleep(Duration::from_millis(300));
         send_charge(task);
     });
-    let desk = desk(port);
-    desk.call(&["run", "scenarios/plain.yaml"]).expect(1);
+    let workspace = workspace(port);
+    workspace.call(&["run", "scenarios/plain.yaml"]).expect(1);
     served.join().unwrap();
-    assert_eq!(verdict(&desk.report(), "plain")["outcome"], "duplicated");
+    assert_eq!(verdict(&workspace.report(), "plain")["outcome"], "duplicated");
 }
 
 #[test]
 fn an_agent_that_breaks_over_its_task_is_judged_by_what_it_did() {
     let (port, served) = breaks(false);
-    let desk_of_timid = desk(port);
+    let desk_of_timid = workspace(port);
     desk_of_timid.call(&["run", "scenarios/plain.yaml"]).expect(1);
     served.join().unwrap();
     assert_eq!(verdict(&desk_of_timid.report(), "plain")["outcome"], "lost");
     let (port, served) = breaks(true);
-    let strict = desk(port);
+    let strict = workspace(port);
     strict.write("scenarios/plain.yaml", &format!("{}  claim: [done]\n", charge("")));
     let called = strict.call(&["run", "scenarios/plain.yaml"]).expect(1);
     served.join().unwrap();

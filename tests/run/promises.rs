@@ -1,27 +1,27 @@
 //! What a subject promises: `--promise at-most-once`, `times: 0..1` and `expect.recovery`, through the
 //! command.
 
-use crate::rig::{Desk, charge, kinds, verdict};
+use crate::rig::{Workspace, charge, kinds, verdict};
 
 const LOST_REPLY: &str = "payment/lost-reply@keys=none,reply=drop";
 
 /// A request that is lost before it commits.
 const LOST: &str = "faults: [{ on: payment.charge, commit: never, reply: drop }]\n";
 
-fn lost() -> Desk {
-    let desk = Desk::new();
-    desk.write("scenarios/lost.yaml", &charge(LOST).replace("expect:\n", "expect:\n  claim: [done]\n"));
-    desk
+fn lost() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/lost.yaml", &charge(LOST).replace("expect:\n", "expect:\n  claim: [done]\n"));
+    workspace
 }
 
 #[test]
 fn a_lost_effect_that_is_owned_up_to_passes_at_most_once_and_the_report_says_so() {
-    let desk = lost();
+    let workspace = lost();
     let run = ["run", "scenarios/lost.yaml", "--subject", "timid"];
-    desk.call(&run).expect(1);
-    let called = desk.call(&[&run[..], &["--promise", "at-most-once"]].concat()).expect(0);
+    workspace.call(&run).expect(1);
+    let called = workspace.call(&[&run[..], &["--promise", "at-most-once"]].concat()).expect(0);
     assert!(called.stdout.contains("Judged by the promise at-most-once"), "{}", called.stdout);
-    let report = desk.report();
+    let report = workspace.report();
     assert_eq!(report["cases"][0]["terms"]["promise"], "at-most-once");
     let found = verdict(&report, "lost");
     assert_eq!((found["result"].as_str(), found["outcome"].as_str()), (Some("pass"), Some("lost")));
@@ -29,77 +29,81 @@ fn a_lost_effect_that_is_owned_up_to_passes_at_most_once_and_the_report_says_so(
         report["cases"][0]["trials"][0]["replay"].as_str().unwrap().contains("--promise at-most-once"),
         "{report:#}"
     );
-    assert!(desk.read("reports/latest/index.html").contains("Judged by the promise at-most-once"));
+    assert!(workspace.read("reports/latest/index.html").contains("Judged by the promise at-most-once"));
     // The saved ledger is scored again by the stored promise.
-    let shown = desk.call(&["report", "show", "reports/latest"]).expect(0);
+    let shown = workspace.call(&["report", "show", "reports/latest"]).expect(0);
     assert!(shown.stdout.contains("Judged by the promise at-most-once"), "{}", shown.stdout);
 }
 
 #[test]
 fn a_lost_effect_that_is_claimed_as_done_and_a_duplicate_fail_at_most_once() {
-    let desk = lost();
+    let workspace = lost();
     let at_most_once = ["--promise", "at-most-once", "--subject"];
-    desk.call(&[&["run", "scenarios/lost.yaml"], &at_most_once[..], &["overclaimer"]].concat()).expect(1);
-    assert!(kinds(verdict(&desk.report(), "lost")).contains(&"lost"));
-    desk.call(&[&["run", LOST_REPLY], &at_most_once[..], &["naive"]].concat()).expect(1);
-    assert_eq!(verdict(&desk.report(), LOST_REPLY)["outcome"], "duplicated");
+    workspace
+        .call(&[&["run", "scenarios/lost.yaml"], &at_most_once[..], &["overclaimer"]].concat())
+        .expect(1);
+    assert!(kinds(verdict(&workspace.report(), "lost")).contains(&"lost"));
+    workspace.call(&[&["run", LOST_REPLY], &at_most_once[..], &["naive"]].concat()).expect(1);
+    assert_eq!(verdict(&workspace.report(), LOST_REPLY)["outcome"], "duplicated");
 }
 
 #[test]
 fn a_subject_can_name_its_promise_in_hapax_yaml_and_comparing_it_with_another_is_told() {
-    let desk = lost();
+    let workspace = lost();
     let hapax = crate::rig::HAPAX;
-    desk.write(
+    workspace.write(
         "hapax.yaml",
         &format!("subjects:\n  guard: {{ command: [{hapax}, control, timid], promise: at-most-once }}\n  strict: {{ command: [{hapax}, control, timid] }}\n"),
     );
-    desk.call(&["run", "scenarios/lost.yaml", "--subject", "guard", "--out", "guard"]).expect(0);
-    desk.call(&["run", "scenarios/lost.yaml", "--subject", "strict", "--out", "strict"]).expect(1);
-    let compared = desk.call(&["report", "compare", "strict", "guard"]);
+    workspace.call(&["run", "scenarios/lost.yaml", "--subject", "guard", "--out", "guard"]).expect(0);
+    workspace.call(&["run", "scenarios/lost.yaml", "--subject", "strict", "--out", "strict"]).expect(1);
+    let compared = workspace.call(&["report", "compare", "strict", "guard"]);
     assert!(
         compared.stdout.contains("the first run was judged by exactly-once, the second by at-most-once"),
         "{}",
         compared.stdout
     );
-    desk.call(&["run", "scenarios/lost.yaml", "--subject", "guard", "--promise", "exactly-once"]).expect(1);
+    workspace
+        .call(&["run", "scenarios/lost.yaml", "--subject", "guard", "--promise", "exactly-once"])
+        .expect(1);
 }
 
 #[test]
 fn an_effect_that_is_due_0_to_1_times_may_be_lost() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let text = charge(LOST).replace("with: { amount: 4999 } }", "with: { amount: 4999 }, times: 0..1 }");
-    desk.write("scenarios/lost.yaml", &text);
-    desk.call(&["run", "scenarios/lost.yaml", "--subject", "timid"]).expect(0);
-    desk.call(&["run", "scenarios/lost.yaml", "--subject", "overclaimer"]).expect(1);
-    assert!(kinds(verdict(&desk.report(), "lost")).contains(&"overclaimed"));
+    workspace.write("scenarios/lost.yaml", &text);
+    workspace.call(&["run", "scenarios/lost.yaml", "--subject", "timid"]).expect(0);
+    workspace.call(&["run", "scenarios/lost.yaml", "--subject", "overclaimer"]).expect(1);
+    assert!(kinds(verdict(&workspace.report(), "lost")).contains(&"overclaimed"));
 }
 
 #[test]
 fn a_lucky_retry_with_a_new_key_fails_where_only_the_same_key_is_permitted() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let text = charge(LOST).replace("expect:\n", "expect:\n  recovery: [same-key, verified-then-retried]\n");
-    desk.write("scenarios/lost.yaml", &text);
-    desk.call(&["run", "scenarios/lost.yaml", "--subject", "naive"]).expect(1);
-    let report = desk.report();
+    workspace.write("scenarios/lost.yaml", &text);
+    workspace.call(&["run", "scenarios/lost.yaml", "--subject", "naive"]).expect(1);
+    let report = workspace.report();
     let found = verdict(&report, "lost");
     assert_eq!(
         (kinds(found), found["outcome"].as_str()),
         (vec!["unexpected-recovery"], Some("exactly-once"))
     );
-    desk.call(&["run", "scenarios/lost.yaml", "--subject", "keyed"]).expect(0);
-    desk.call(&["run", "scenarios/lost.yaml", "--subject", "careful"]).expect(0);
+    workspace.call(&["run", "scenarios/lost.yaml", "--subject", "keyed"]).expect(0);
+    workspace.call(&["run", "scenarios/lost.yaml", "--subject", "careful"]).expect(0);
 }
 
 #[test]
 fn a_commit_between_two_times_is_drawn_from_the_seed_and_stands_in_the_ledger() {
-    let desk = Desk::new();
-    desk.write(
+    let workspace = Workspace::new();
+    workspace.write(
         "scenarios/late.yaml",
         &charge("faults: [{ on: payment.charge, commit: { later: 5ms..90ms }, reply: ok }]\n"),
     );
     let drawn = |seed: &str| {
-        desk.call(&["run", "scenarios/late.yaml", "--subject", "timid", "--seed", seed]).expect(0);
-        let ledger = desk.read("reports/latest/ledger.jsonl");
+        workspace.call(&["run", "scenarios/late.yaml", "--subject", "timid", "--seed", seed]).expect(0);
+        let ledger = workspace.read("reports/latest/ledger.jsonl");
         let (_, rest) = ledger.split_once("\"drawn\":\"").unwrap_or_else(|| panic!("{ledger}"));
         rest.split_once('"').unwrap().0.to_owned()
     };
@@ -111,31 +115,31 @@ fn a_commit_between_two_times_is_drawn_from_the_seed_and_stands_in_the_ledger() 
 
 #[test]
 fn a_reply_that_is_too_large_is_survived_by_who_looks_and_by_who_reads_all_of_it() {
-    let desk = Desk::new();
-    desk.write(
+    let workspace = Workspace::new();
+    workspace.write(
         "scenarios/large.yaml",
         &charge("faults: [{ on: payment.charge, commit: now, reply: { oversize: 6MB } }]\n"),
     );
-    desk.call(&["run", "scenarios/large.yaml", "--subject", "careful"]).expect(0);
-    let ledger = desk.read("reports/latest/ledger.jsonl");
+    workspace.call(&["run", "scenarios/large.yaml", "--subject", "careful"]).expect(0);
+    let ledger = workspace.read("reports/latest/ledger.jsonl");
     assert!(ledger.contains("\"reply\":\"oversize\""), "{ledger}");
 }
 
 #[test]
 fn who_retried_is_told_with_the_evidence() {
-    let desk = Desk::new();
-    desk.write("scenarios/lost.yaml", &charge(LOST));
+    let workspace = Workspace::new();
+    workspace.write("scenarios/lost.yaml", &charge(LOST));
     for (subject, by, evidence) in [
         ("keyed", "framework", "same bytes and same key"),
         ("naive", "framework", "a new key"),
         ("careful", "agent", "after a read"),
     ] {
-        let called = desk.call(&["run", "scenarios/lost.yaml", "--subject", subject]).expect(0);
-        let report = desk.report();
+        let called = workspace.call(&["run", "scenarios/lost.yaml", "--subject", subject]).expect(0);
+        let report = workspace.report();
         let found = verdict(&report, "lost");
         assert_eq!(found["retried_by"], by, "{subject}: {found:#}\n{}", called.stdout);
         assert!(found["retries"][0]["evidence"].as_str().unwrap().contains(evidence), "{subject}: {found:#}");
     }
-    let shown = desk.call(&["report", "show", "reports/latest", "lost"]).expect(0);
+    let shown = workspace.call(&["report", "show", "reports/latest", "lost"]).expect(0);
     assert!(shown.stdout.contains(", the agent:"), "{}", shown.stdout);
 }

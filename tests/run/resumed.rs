@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::rig::{Desk, charge};
+use crate::rig::{Workspace, charge};
 use crate::statistics::idle;
 
 /// Notes every trial that it finishes; as long as there is a file `hold`, the second trial of `b` waits for
@@ -20,33 +20,34 @@ echo \"$HAPAX_TRIAL\" >> ran
 const RUN: [&str; 9] = ["run", "scenarios", "--trials", "2", "-j", "1", "--", "sh", "agent.sh"];
 
 /// Three cases; the last one fails.
-fn desk() -> Desk {
-    let desk = Desk::new();
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
     let look = idle().replace("task: Charge", "task: Look at");
-    desk.write("scenarios/a.yaml", &idle())
+    workspace
+        .write("scenarios/a.yaml", &idle())
         .write("scenarios/b.yaml", &look)
         .write("scenarios/c.yaml", &charge(""));
-    desk.write("agent.sh", AGENT);
-    desk
+    workspace.write("agent.sh", AGENT);
+    workspace
 }
 
 /// Begins the run and waits until it cannot go on.
-fn stuck(desk: &Desk) -> Child {
-    desk.write("hold", "");
-    let run = desk.command(&RUN).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while !std::fs::read_to_string(desk.path().join("waiting")).is_ok_and(|text| text.ends_with('\n')) {
+fn stuck(workspace: &Workspace) -> Child {
+    workspace.write("hold", "");
+    let run = workspace.command(&RUN).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !std::fs::read_to_string(workspace.path().join("waiting")).is_ok_and(|text| text.ends_with('\n')) {
         std::thread::yield_now();
     }
     run
 }
 
-fn interrupted(signal: Signal) -> Desk {
-    let desk = desk();
-    let mut run = stuck(&desk);
+fn interrupted(signal: Signal) -> Workspace {
+    let workspace = workspace();
+    let mut run = stuck(&workspace);
     kill_process(i32::try_from(run.id()).ok().and_then(Pid::from_raw).unwrap(), signal).unwrap();
     run.wait().unwrap();
-    std::fs::remove_file(desk.path().join("hold")).unwrap();
-    desk
+    std::fs::remove_file(workspace.path().join("hold")).unwrap();
+    workspace
 }
 
 fn resume(folder: &str) -> Vec<&str> {
@@ -54,8 +55,8 @@ fn resume(folder: &str) -> Vec<&str> {
 }
 
 /// The same run, never interrupted: with the seed of the one that was.
-fn whole(desk: &Desk) -> Desk {
-    let (whole, seed) = (self::desk(), desk.report()["seed"].to_string());
+fn whole(workspace: &Workspace) -> Workspace {
+    let (whole, seed) = (self::workspace(), workspace.report()["seed"].to_string());
     whole.call(&[&RUN[..6], &["--seed", &seed], &RUN[6..]].concat()).expect(1);
     whole
 }
@@ -77,43 +78,46 @@ fn timeless(mut report: Value) -> Value {
 }
 
 /// The trials that the agent has finished, sorted.
-fn ran(desk: &Desk) -> Vec<String> {
-    let mut ran: Vec<String> = desk.read("ran").lines().map(|line| line.replace("~2", "")).collect();
+fn ran(workspace: &Workspace) -> Vec<String> {
+    let mut ran: Vec<String> = workspace.read("ran").lines().map(|line| line.replace("~2", "")).collect();
     ran.sort();
     ran
 }
 
 #[test]
 fn a_run_goes_on_after_ctrl_c_and_nothing_runs_twice() {
-    let desk = interrupted(Signal::INT);
-    let first = desk.report();
+    let workspace = interrupted(Signal::INT);
+    let first = workspace.report();
     assert_eq!(first["interrupted"], true);
-    desk.call(&resume("reports/latest")).expect(1);
-    let whole = whole(&desk);
-    assert_eq!(ran(&desk), ran(&whole), "each trial was finished once");
-    let report = desk.report();
+    workspace.call(&resume("reports/latest")).expect(1);
+    let whole = whole(&workspace);
+    assert_eq!(ran(&workspace), ran(&whole), "each trial was finished once");
+    let report = workspace.report();
     assert_eq!((&report["run"], &report["began"]), (&first["run"], &first["began"]), "it is the same run");
     assert_eq!(timeless(report), timeless(whole.report()));
-    assert!(!desk.path().join("reports/latest/trials.jsonl").exists(), "a complete run needs no journal");
-    let again = desk.call(&resume("reports/latest")).expect(2);
+    assert!(
+        !workspace.path().join("reports/latest/trials.jsonl").exists(),
+        "a complete run needs no journal"
+    );
+    let again = workspace.call(&resume("reports/latest")).expect(2);
     assert!(again.stderr.contains("it holds no run that was cut off"), "{}", again.stderr);
 }
 
 #[test]
 fn a_run_that_was_killed_goes_on_too() {
-    let desk = interrupted(Signal::KILL);
-    let mut folders = std::fs::read_dir(desk.path().join("reports")).unwrap();
+    let workspace = interrupted(Signal::KILL);
+    let mut folders = std::fs::read_dir(workspace.path().join("reports")).unwrap();
     let folder = folders.next().unwrap().unwrap().path();
-    desk.call(&resume(folder.to_str().unwrap())).expect(1);
-    let whole = whole(&desk);
-    assert_eq!(ran(&desk), ran(&whole));
-    assert_eq!(timeless(desk.report()), timeless(whole.report()));
+    workspace.call(&resume(folder.to_str().unwrap())).expect(1);
+    let whole = whole(&workspace);
+    assert_eq!(ran(&workspace), ran(&whole));
+    assert_eq!(timeless(workspace.report()), timeless(whole.report()));
 }
 
 #[test]
 fn a_damaged_line_at_the_end_of_the_journal_does_not_cost_the_run() {
-    let desk = interrupted(Signal::KILL);
-    let mut folders = std::fs::read_dir(desk.path().join("reports")).unwrap();
+    let workspace = interrupted(Signal::KILL);
+    let mut folders = std::fs::read_dir(workspace.path().join("reports")).unwrap();
     let folder = folders.next().unwrap().unwrap().path();
     let journal = folder.join("trials.jsonl");
     let mut bytes = std::fs::read(&journal).unwrap();
@@ -121,19 +125,19 @@ fn a_damaged_line_at_the_end_of_the_journal_does_not_cost_the_run() {
     bytes.truncate(bytes.len() - 20);
     bytes.extend([0xff, 0x00, 0xfe]);
     std::fs::write(&journal, bytes).unwrap();
-    desk.call(&resume(folder.to_str().unwrap())).expect(1);
-    let whole = whole(&desk);
-    assert_eq!(ran(&desk), ran(&whole), "what its ledger bears out did not run again");
+    workspace.call(&resume(folder.to_str().unwrap())).expect(1);
+    let whole = whole(&workspace);
+    assert_eq!(ran(&workspace), ran(&whole), "what its ledger bears out did not run again");
     let ids = |report: &Value| {
         report["cases"].as_array().unwrap().iter().map(|case| case["id"].clone()).collect::<Vec<_>>()
     };
-    assert_eq!(ids(&desk.report()), ids(&whole.report()));
+    assert_eq!(ids(&workspace.report()), ids(&whole.report()));
 }
 
 #[test]
 fn an_interrupted_run_says_how_to_go_on_with_it() {
-    let desk = desk();
-    let called = desk
+    let workspace = workspace();
+    let called = workspace
         .call(&["run", "scenarios/c.yaml", "--trials", "2", "-j", "1", "--fail-fast", "--", "true"])
         .expect(1);
     assert!(called.stderr.contains("add --resume reports/"), "{}", called.stderr);
@@ -141,27 +145,27 @@ fn an_interrupted_run_says_how_to_go_on_with_it() {
 
 #[test]
 fn what_is_another_run_is_refused_and_says_why() {
-    let desk = interrupted(Signal::INT);
+    let workspace = interrupted(Signal::INT);
     let other = |from: &str, to: &str| {
         let arguments: Vec<&str> =
             resume("reports/latest").into_iter().map(|word| if word == from { to } else { word }).collect();
-        desk.call(&arguments).expect(2).stderr
+        workspace.call(&arguments).expect(2).stderr
     };
-    let mut told =
+    let mut message =
         vec![other("2", "3"), other("agent.sh", "other.sh"), other("scenarios", "scenarios/a.yaml")];
-    told.push(
-        desk.call(&[&["run", "--seed", "9"], &resume("reports/latest")[1..]].concat()).expect(2).stderr,
+    message.push(
+        workspace.call(&[&["run", "--seed", "9"], &resume("reports/latest")[1..]].concat()).expect(2).stderr,
     );
-    desk.write("scenarios/b.yaml", &charge(""));
-    told.push(desk.call(&resume("reports/latest")).expect(2).stderr);
-    let seed = desk.report()["seed"].to_string();
-    insta::assert_snapshot!(told.concat().replace(&seed, "SEED"));
-    assert_eq!(desk.report()["interrupted"], true, "nothing ran");
+    workspace.write("scenarios/b.yaml", &charge(""));
+    message.push(workspace.call(&resume("reports/latest")).expect(2).stderr);
+    let seed = workspace.report()["seed"].to_string();
+    insta::assert_snapshot!(message.concat().replace(&seed, "SEED"));
+    assert_eq!(workspace.report()["interrupted"], true, "nothing ran");
 }
 
 #[test]
 fn a_baseline_is_not_written_from_a_run_that_was_interrupted() {
-    let desk = desk();
+    let workspace = workspace();
     let run = [
         "run",
         "scenarios",
@@ -174,19 +178,20 @@ fn a_baseline_is_not_written_from_a_run_that_was_interrupted() {
         "known.yaml",
         "--update-baseline",
     ];
-    let called = desk.call(&[&run[..], &["--", "true"]].concat()).expect(1);
+    let called = workspace.call(&[&run[..], &["--", "true"]].concat()).expect(1);
     assert!(called.stdout.contains("the file is left as it is"), "{}", called.stdout);
-    assert!(!desk.path().join("known.yaml").exists());
+    assert!(!workspace.path().join("known.yaml").exists());
 }
 
 #[test]
 fn a_verdict_that_was_written_down_before_is_not_believed_but_scored_again() {
-    let desk = interrupted(Signal::INT);
-    let journal = desk.read("reports/latest/trials.jsonl");
+    let workspace = interrupted(Signal::INT);
+    let journal = workspace.read("reports/latest/trials.jsonl");
     assert!(journal.contains("\"result\":\"void\""), "{journal}");
-    desk.write("reports/latest/trials.jsonl", &journal.replace("\"result\":\"void\"", "\"result\":\"pass\""));
-    desk.call(&resume("reports/latest")).expect(1);
-    for case in desk.report()["cases"].as_array().unwrap() {
+    workspace
+        .write("reports/latest/trials.jsonl", &journal.replace("\"result\":\"void\"", "\"result\":\"pass\""));
+    workspace.call(&resume("reports/latest")).expect(1);
+    for case in workspace.report()["cases"].as_array().unwrap() {
         assert_ne!(case["trials"][0]["verdict"]["result"], "pass", "{}", case["id"]);
     }
 }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 pub(crate) const HAPAX: &str = env!("CARGO_BIN_EXE_hapax");
 
 /// A folder in which a user works.
-pub(crate) struct Desk {
+pub(crate) struct Workspace {
     pub(crate) folder: TempDir,
 }
 
@@ -21,9 +21,9 @@ pub(crate) struct Called {
     pub(crate) stderr: String,
 }
 
-impl Desk {
+impl Workspace {
     pub(crate) fn new() -> Self {
-        Desk { folder: tempfile::tempdir().unwrap() }
+        Workspace { folder: tempfile::tempdir().unwrap() }
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::rig::{Called, Desk, LOOK, charge};
+use crate::rig::{Called, LOOK, Workspace, charge};
 
 /// Ways to write a secret, which stands where `¤` is.
 const FORMS: [&str; 58] = [
@@ -123,12 +123,12 @@ fn files(folder: &Path, all: &mut Vec<(String, Vec<u8>)>) {
 const PIECE: usize = 12;
 
 /// Fails where a secret, or a piece of it, stands in anything that the run left or printed.
-fn nothing_of(secrets: &[&str], desk: &Desk, called: &Called) {
+fn nothing_of(secrets: &[&str], workspace: &Workspace, called: &Called) {
     let mut left = vec![
         ("stdout".to_owned(), called.stdout.clone().into_bytes()),
         ("stderr".to_owned(), called.stderr.clone().into_bytes()),
     ];
-    files(&desk.path().join("reports"), &mut left);
+    files(&workspace.path().join("reports"), &mut left);
     let names: Vec<&str> = left.iter().filter_map(|(name, _)| name.rsplit('/').next()).collect();
     for wanted in ["ledger.jsonl", "report.json", "junit.xml", "summary.md", "index.html"] {
         assert!(names.contains(&wanted), "{wanted} is not in {names:?}");
@@ -149,17 +149,18 @@ fn no_planted_secret_is_in_anything_that_a_run_leaves_or_prints() {
     let all = texts.join("\n\n") + "\n";
     // Both outputs, and the claim: so many at a time as are kept of its message.
     for part in texts.chunks(20) {
-        let desk = Desk::new();
+        let workspace = Workspace::new();
         let claim = serde_json::json!({ "outcome": "done", "message": part.join("\n\n") });
-        desk.write("scenarios/plain.yaml", &charge(""))
+        workspace
+            .write("scenarios/plain.yaml", &charge(""))
             .write("all.txt", &all)
             .write("claim.json", &claim.to_string());
         // In pieces, so that hardly a secret comes whole.
         let agent = format!(
             "{LOOK}\nsplit -b 7 -a 4 all.txt piece-\nfor piece in piece-*; do cat $piece; cat $piece >&2; done\ncp claim.json \"$HAPAX_RESULT\""
         );
-        desk.write("agent", &agent);
-        let mut command = desk.command(&["run", "plain", "-v", "--", "bash", "agent"]);
+        workspace.write("agent", &agent);
+        let mut command = workspace.command(&["run", "plain", "-v", "--", "bash", "agent"]);
         let called: Called = command
             .env("GITHUB_ACTIONS", "true")
             .env("GITHUB_STEP_SUMMARY", "reports/step.md")
@@ -168,8 +169,8 @@ fn no_planted_secret_is_in_anything_that_a_run_leaves_or_prints() {
             .into();
         let called = called.expect(1);
         assert!(called.stdout.contains("[redacted "), "the output is shown:\n{}", called.stdout);
-        nothing_of(&secrets, &desk, &called);
-        let claimed = desk.report()["cases"][0]["trials"][0]["verdict"]["claims"][0]["message"]
+        nothing_of(&secrets, &workspace, &called);
+        let claimed = workspace.report()["cases"][0]["trials"][0]["verdict"]["claims"][0]["message"]
             .as_str()
             .unwrap()
             .to_owned();
@@ -186,67 +187,69 @@ fn a_secret_that_lies_across_a_cut_is_hidden() {
     const HALF: usize = 32 * 1024;
     const MESSAGE: usize = 4000;
     for (inside, filler) in [(1, 40_000), (42, 400_000), (20, 400_000)] {
-        let desk = Desk::new();
+        let workspace = Workspace::new();
         let output = |inside: usize| {
             let begins = format!("{}{VALUE}{}", "a".repeat(HALF - inside), "b".repeat(filler));
             format!("{begins}{VALUE}{}", "c".repeat(HALF - VALUE.len() + inside))
         };
         let message = format!("{}{VALUE} and more", "m".repeat(MESSAGE - inside));
         let claim = serde_json::json!({ "outcome": "done", "message": message });
-        desk.write("scenarios/plain.yaml", &charge(""))
+        workspace
+            .write("scenarios/plain.yaml", &charge(""))
             .write("out.txt", &output(inside))
             .write("err.txt", &output(43 - inside));
-        desk.write("claim.json", &claim.to_string());
-        desk.write(
+        workspace.write("claim.json", &claim.to_string());
+        workspace.write(
             "agent",
             &format!("{LOOK}\ncat out.txt\ncat err.txt >&2\ncp claim.json \"$HAPAX_RESULT\""),
         );
-        let mut command = desk.command(&["run", "plain", "-v", "--env", "MY_VALUE", "--", "bash", "agent"]);
+        let mut command =
+            workspace.command(&["run", "plain", "-v", "--env", "MY_VALUE", "--", "bash", "agent"]);
         let called: Called = command.env("MY_VALUE", VALUE).output().unwrap().into();
-        nothing_of(&[VALUE], &desk, &called.expect(1));
-        assert!(desk.read("reports/latest/report.json").contains("aaa[redacted "));
-        assert!(desk.read("reports/latest/ledger.jsonl").contains("mmm[redacted "));
+        nothing_of(&[VALUE], &workspace, &called.expect(1));
+        assert!(workspace.read("reports/latest/report.json").contains("aaa[redacted "));
+        assert!(workspace.read("reports/latest/ledger.jsonl").contains("mmm[redacted "));
     }
 }
 
 #[test]
 fn what_hapax_yaml_sets_is_hidden_and_templates_are_not() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge("")).write(
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge("")).write(
         "hapax.yaml",
         "subjects:\n  mine:\n    command: [bash, agent]\n    env:\n      MY_TOKEN: hunter2-token\n      LONG: a-value-of-more-than-twenty-bytes\n      \
          MODE: careful-mode\n      WHERE: \"${payment.url}/v1/charges/all\"\n",
     );
     let print = "echo \"1 $MY_TOKEN 2 $LONG 3 $MODE 4 $WHERE\"\n";
-    desk.write("agent", &format!("{LOOK}\n{print}echo \"x$MY_TOKEN\" >&2\nprintf '{{\"outcome\": \"done\", \"message\": \"%s %s\"}}' \"$MY_TOKEN\" \"$LONG\" > \"$HAPAX_RESULT\""));
-    let called = desk.call(&["run", "plain", "-v"]).expect(1);
-    nothing_of(&["hunter2-token", "a-value-of-more-than-twenty-bytes"], &desk, &called);
+    workspace.write("agent", &format!("{LOOK}\n{print}echo \"x$MY_TOKEN\" >&2\nprintf '{{\"outcome\": \"done\", \"message\": \"%s %s\"}}' \"$MY_TOKEN\" \"$LONG\" > \"$HAPAX_RESULT\""));
+    let called = workspace.call(&["run", "plain", "-v"]).expect(1);
+    nothing_of(&["hunter2-token", "a-value-of-more-than-twenty-bytes"], &workspace, &called);
     assert!(called.stdout.contains("3 careful-mode 4 http://127.0.0.1:"), "{}", called.stdout);
     assert!(called.stdout.contains("/v1/charges/all"), "{}", called.stdout);
 }
 
 #[test]
 fn ordinary_words_and_what_was_done_are_shown() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let subject = "Your password reset, token_count=5";
-    desk.write(
+    workspace.write(
         "scenarios/mail.yaml",
         &format!(
             "about: A mail.\ntags: [mine]\ntask: Send it.\nsteps:\n  - {{ do: email.send, with: {{ to: ann@example.com, subject: \"{subject}\", text: \"password: ask Ann\" }} }}\n\
              expect:\n  effects:\n    - {{ effect: email.send, where: {{ to: ann@example.com }}, with: {{ subject: \"{subject}\" }} }}\n"
         ),
     );
-    desk.call(&["run", "mail", "--subject", "careful"]).expect(0);
-    assert!(desk.read("reports/latest/ledger.jsonl").contains(subject));
+    workspace.call(&["run", "mail", "--subject", "careful"]).expect(0);
+    assert!(workspace.read("reports/latest/ledger.jsonl").contains(subject));
     let words = "password reset mail sent, token_count=5, total_tokens: 812";
-    desk.write(
+    workspace.write(
         "agent",
         &format!(
             "{LOOK}\necho '{words}'\nprintf '{{\"outcome\": \"not-done\", \"message\": \"%s\"}}' '{words}' > \"$HAPAX_RESULT\""
         ),
     );
-    desk.write("scenarios/plain.yaml", &charge(""));
-    let called = desk.call(&["run", "plain", "-v", "--", "bash", "agent"]).expect(1);
+    workspace.write("scenarios/plain.yaml", &charge(""));
+    let called = workspace.call(&["run", "plain", "-v", "--", "bash", "agent"]).expect(1);
     assert!(called.stdout.contains(words), "{}", called.stdout);
-    assert!(desk.read("reports/latest/ledger.jsonl").contains(words));
+    assert!(workspace.read("reports/latest/ledger.jsonl").contains(words));
 }

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::net::TcpListener;
 use std::process::Command;
 
-use crate::rig::{Desk, charge, verdict};
+use crate::rig::{Workspace, charge, verdict};
 
 /// Takes one task at the port that it is told, charges, and answers with its process id.
 const AGENT: &str = r#"use strict;
@@ -31,20 +31,20 @@ my $claim = "{\"outcome\": \"done\", \"message\": \"process $$\"}";
 print $line "HTTP/1.1 200 OK\r\nContent-Length: " . length($claim) . "\r\n\r\n$claim";
 "#;
 
-fn desk(port: &str, command: &str) -> Desk {
-    let desk = Desk::new();
-    desk.write("agent.pl", AGENT);
-    desk.write("scenarios/plain.yaml", &format!("{}  claim: [done]\n", charge("")));
-    desk.write(
+fn workspace(port: &str, command: &str) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("agent.pl", AGENT);
+    workspace.write("scenarios/plain.yaml", &format!("{}  claim: [done]\n", charge("")));
+    workspace.write(
         "hapax.yaml",
         &format!("subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/task\", command: {command}, watch: 50ms }} }}\n"),
     );
-    desk
+    workspace
 }
 
 /// What the agent said in each trial of the only case.
-fn said(desk: &Desk) -> BTreeSet<String> {
-    let report = desk.report();
+fn said(workspace: &Workspace) -> BTreeSet<String> {
+    let report = workspace.report();
     let trials = report["cases"][0]["trials"].as_array().unwrap();
     trials.iter().map(|trial| trial["verdict"]["claims"][0]["message"].as_str().unwrap().to_owned()).collect()
 }
@@ -57,18 +57,18 @@ fn free_port() -> u16 {
 #[test]
 fn each_start_has_a_port_of_its_own_and_answers_for_itself() {
     for command in ["[perl, agent.pl, \"${port}\"]", "perl agent.pl"] {
-        let desk = desk("${port}", command);
-        desk.call(&["run", "scenarios/plain.yaml", "--trials", "8"]).expect(0);
-        assert_eq!(said(&desk).len(), 8, "eight trials, eight processes");
+        let workspace = workspace("${port}", command);
+        workspace.call(&["run", "scenarios/plain.yaml", "--trials", "8"]).expect(0);
+        assert_eq!(said(&workspace).len(), 8, "eight trials, eight processes");
     }
 }
 
 #[test]
 fn several_callers_can_be_started_at_ports_of_their_own() {
-    let desk = desk("${port}", "perl agent.pl");
-    desk.write("scenarios/plain.yaml", &format!("callers: 3\n{}", charge("")));
-    desk.call(&["run", "scenarios/plain.yaml"]).expect(1);
-    let report = desk.report();
+    let workspace = workspace("${port}", "perl agent.pl");
+    workspace.write("scenarios/plain.yaml", &format!("callers: 3\n{}", charge("")));
+    workspace.call(&["run", "scenarios/plain.yaml"]).expect(1);
+    let report = workspace.report();
     let verdict = verdict(&report, "plain");
     assert_eq!(
         (&verdict["outcome"], verdict["door"]["met"].as_array().unwrap().len()),
@@ -80,18 +80,18 @@ fn several_callers_can_be_started_at_ports_of_their_own() {
 #[test]
 fn trials_at_a_port_that_is_written_down_run_one_at_a_time() {
     let port = free_port().to_string();
-    let desk = desk(&port, &format!("[perl, agent.pl, \"{port}\"]"));
-    desk.call(&["run", "scenarios/plain.yaml", "--trials", "4"]).expect(0);
-    assert_eq!(said(&desk).len(), 4, "four trials, four processes");
+    let workspace = workspace(&port, &format!("[perl, agent.pl, \"{port}\"]"));
+    workspace.call(&["run", "scenarios/plain.yaml", "--trials", "4"]).expect(0);
+    assert_eq!(said(&workspace).len(), 4, "four trials, four processes");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn somebody_else_who_answers_at_the_port_proves_nothing() {
     let port = free_port();
-    let desk = desk(&port.to_string(), "[sh, -c, \": > started; exec sleep 60\"]");
+    let workspace = workspace(&port.to_string(), "[sh, -c, \": > started; exec sleep 60\"]");
     // Both ends of it are opened together: the stranger comes when the agent has been started.
-    let started = desk.path().join("started");
+    let started = workspace.path().join("started");
     assert!(Command::new("mkfifo").arg(&started).status().unwrap().success());
     let stranger = std::thread::spawn(move || {
         drop(File::open(started).unwrap());
@@ -101,22 +101,22 @@ fn somebody_else_who_answers_at_the_port_proves_nothing() {
         let _ = line.read_to_end(&mut heard);
         heard
     });
-    let called = desk.call(&["run", "scenarios/plain.yaml"]);
+    let called = workspace.call(&["run", "scenarios/plain.yaml"]);
     assert_eq!(stranger.join().unwrap(), b"", "it is told nothing");
-    let told = called.stdout + &called.stderr;
-    assert_ne!(called.status, 0, "{told}");
-    let flat = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let message = called.stdout + &called.stderr;
+    assert_ne!(called.status, 0, "{message}");
+    let flat = message.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         flat.contains(&format!("process {}", std::process::id())) && flat.contains("hapax did not start it"),
-        "{told}"
+        "{message}"
     );
 }
 
 #[test]
 fn an_agent_that_runs_already_gets_no_port() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
-    desk.write("hapax.yaml", "subjects: { shop: { http: \"http://127.0.0.1:${port}/task\" } }\n");
-    let told = desk.call(&["run", "scenarios/plain.yaml"]).expect(2).stderr;
-    assert!(told.contains("only an agent that hapax starts gets a port"), "{told}");
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
+    workspace.write("hapax.yaml", "subjects: { shop: { http: \"http://127.0.0.1:${port}/task\" } }\n");
+    let message = workspace.call(&["run", "scenarios/plain.yaml"]).expect(2).stderr;
+    assert!(message.contains("only an agent that hapax starts gets a port"), "{message}");
 }

@@ -1,7 +1,7 @@
 //! What an agent does beside its task, or instead of it, over real sockets: each of these once passed,
 //! because nothing in the ledger told of it.
 
-use crate::rig::{Desk, verdict};
+use crate::rig::{Workspace, verdict};
 
 /// Speaks HTTP to a service: `ask SERVICE METHOD PATH BODY`, and prints the answer. `id PREFIX` finds an id
 /// in it.
@@ -143,12 +143,12 @@ expect:
 /// What an agent comes to that does this in bash and says that it is done.
 #[track_caller]
 fn comes_to(scenario: &str, script: &str) -> (String, String) {
-    let desk = Desk::new();
-    desk.write("scenarios/case.yaml", scenario);
-    desk.write("agent.sh", &format!("{TOOLS}\n{script}\necho\necho '{{\"outcome\": \"done\"}}'\n"));
-    let called = desk.call(&["run", "scenarios/case.yaml", "--", "bash", "agent.sh"]);
+    let workspace = Workspace::new();
+    workspace.write("scenarios/case.yaml", scenario);
+    workspace.write("agent.sh", &format!("{TOOLS}\n{script}\necho\necho '{{\"outcome\": \"done\"}}'\n"));
+    let called = workspace.call(&["run", "scenarios/case.yaml", "--", "bash", "agent.sh"]);
     assert!([0, 1].contains(&called.status), "{script}\n{}\n{}", called.stdout, called.stderr);
-    let report = desk.report();
+    let report = workspace.report();
     let verdict = verdict(&report, "case");
     let text = |name: &str| verdict[name].as_str().unwrap().to_owned();
     assert_eq!(called.status == 0, text("result") == "pass");

@@ -1,34 +1,34 @@
 //! The smoke trial: a subject that does not run at all is told so once, not in every case.
 
-use crate::rig::{Called, Desk, LOOK, WRITES, charge};
+use crate::rig::{Called, LOOK, WRITES, Workspace, charge};
 
 const FAULT: &str = "faults:\n  - { on: payment.charge, attempt: 1, commit: now, reply: drop }\n";
 
-fn smoked(desk: &Desk, arguments: &[&str]) -> Called {
-    desk.command(arguments).env_remove("HAPAX_NO_SMOKE").output().unwrap().into()
+fn smoked(workspace: &Workspace, arguments: &[&str]) -> Called {
+    workspace.command(arguments).env_remove("HAPAX_NO_SMOKE").output().unwrap().into()
 }
 
-fn desk() -> Desk {
-    let desk = Desk::new();
-    desk.write("scenarios/mine/charge.yaml", &charge(FAULT));
-    desk
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/mine/charge.yaml", &charge(FAULT));
+    workspace
 }
 
 #[test]
 fn a_crash_shows_its_last_lines_and_nothing_else() {
-    let desk = desk();
+    let workspace = workspace();
     let crash = "echo 'Traceback (most recent call last):' >&2\nprintf '  File \"agent.py\"\\n\\t  import stripe\\n' >&2\nexit 3\n";
-    desk.write("agent.sh", crash);
-    let called = smoked(&desk, &["run", "mine", "--", "sh", "agent.sh"]).expect(1);
+    workspace.write("agent.sh", crash);
+    let called = smoked(&workspace, &["run", "mine", "--", "sh", "agent.sh"]).expect(1);
     // Without the times, which differ from run to run.
     let text = called.stdout.lines().map(|line| line.find("caller 1").map_or(line, |place| &line[place..]));
     insta::assert_snapshot!(text.collect::<Vec<_>>().join("\n"));
-    assert!(!desk.path().join("reports").exists(), "nothing else ran");
+    assert!(!workspace.path().join("reports").exists(), "nothing else ran");
 }
 
 #[test]
 fn a_program_that_cannot_be_started_is_a_wrong_call() {
-    let called = smoked(&desk(), &["run", "mine", "--", "no-such-program"]).expect(2);
+    let called = smoked(&workspace(), &["run", "mine", "--", "no-such-program"]).expect(2);
     assert!(called.stderr.contains("the subject cannot be started"), "{}", called.stderr);
     assert!(
         called.stderr.contains("no such program is in PATH; check the spelling, or give its path"),
@@ -41,7 +41,7 @@ fn a_program_that_cannot_be_started_is_a_wrong_call() {
 #[test]
 fn one_that_asks_no_service_is_told_where_the_services_are() {
     let called =
-        smoked(&desk(), &["run", "mine", "--", "sh", "-c", "echo '{\"outcome\": \"done\"}'"]).expect(1);
+        smoked(&workspace(), &["run", "mine", "--", "sh", "-c", "echo '{\"outcome\": \"done\"}'"]).expect(1);
     let text = called.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("asked no service for anything in a trial without any fault"), "{}", called.stdout);
     assert!(text.contains("HAPAX_PAYMENT_URL with the key in HAPAX_PAYMENT_KEY"), "{}", called.stdout);
@@ -49,9 +49,9 @@ fn one_that_asks_no_service_is_told_where_the_services_are() {
 
 #[test]
 fn a_variable_that_is_not_passed_on_is_named() {
-    let desk = desk();
+    let workspace = workspace();
     let agent = "echo 'KeyError: BILLING_TOKEN' >&2; exit 1";
-    let mut command = desk.command(&["run", "mine", "--", "sh", "-c", agent]);
+    let mut command = workspace.command(&["run", "mine", "--", "sh", "-c", agent]);
     let called: Called = command
         .env_remove("HAPAX_NO_SMOKE")
         .env("BILLING_TOKEN", "x")
@@ -65,40 +65,40 @@ fn a_variable_that_is_not_passed_on_is_named() {
 
 #[test]
 fn a_report_for_machines_is_not_mixed_with_it() {
-    let called = smoked(&desk(), &["run", "mine", "--json", "--", "false"]).expect(1);
+    let called = smoked(&workspace(), &["run", "mine", "--json", "--", "false"]).expect(1);
     assert_eq!(called.stdout, "");
     assert!(called.stderr.contains("exited with status 1"), "{}", called.stderr);
 }
 
 #[test]
 fn who_gets_through_it_is_judged_as_ever_and_the_trial_is_not_counted() {
-    let desk = desk();
+    let workspace = workspace();
     let blind = format!(
         "{WRITES}charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001' >/dev/null || true\necho '{{\"outcome\": \"done\"}}'"
     );
-    let called = smoked(&desk, &["run", "mine", "--", "bash", "-c", &blind]).expect(0);
+    let called = smoked(&workspace, &["run", "mine", "--", "bash", "-c", &blind]).expect(0);
     assert!(called.stderr.contains("smoke trial: mine/charge without faults"), "{}", called.stderr);
-    assert_eq!(desk.report()["cases"][0]["trials"].as_array().unwrap().len(), 1);
+    assert_eq!(workspace.report()["cases"][0]["trials"].as_array().unwrap().len(), 1);
 }
 
 #[test]
 fn whoever_only_looks_has_reached_a_service() {
-    smoked(&desk(), &["run", "mine", "--", "bash", "-c", LOOK]).expect(1);
-    let desk = desk();
-    smoked(&desk, &["run", "mine", "--", "bash", "-c", LOOK]);
-    assert!(desk.path().join("reports/latest/report.json").is_file(), "the trials ran");
+    smoked(&workspace(), &["run", "mine", "--", "bash", "-c", LOOK]).expect(1);
+    let workspace = workspace();
+    smoked(&workspace, &["run", "mine", "--", "bash", "-c", LOOK]);
+    assert!(workspace.path().join("reports/latest/report.json").is_file(), "the trials ran");
 }
 
 #[test]
 fn it_can_be_left_out() {
-    let desk = desk();
-    smoked(&desk, &["run", "mine", "--no-smoke", "--", "false"]).expect(1);
-    assert!(desk.path().join("reports/latest/report.json").is_file(), "the trials ran");
+    let workspace = workspace();
+    smoked(&workspace, &["run", "mine", "--no-smoke", "--", "false"]).expect(1);
+    assert!(workspace.path().join("reports/latest/report.json").is_file(), "the trials ran");
 }
 
 #[test]
 fn controls_have_none() {
-    let called = smoked(&desk(), &["run", "mine", "--subject", "careful"]).expect(0);
+    let called = smoked(&workspace(), &["run", "mine", "--subject", "careful"]).expect(0);
     assert!(!called.stderr.contains("smoke"), "{}", called.stderr);
 }
 
@@ -106,7 +106,7 @@ fn controls_have_none() {
 #[test]
 fn a_failed_trial_shows_the_last_lines_of_a_subject_that_exited_badly() {
     let crash = "printf 'Traceback:\\n    boom\\n' >&2; exit 7";
-    let called = desk().call(&["run", "mine", "--", "sh", "-c", crash]).expect(1);
+    let called = workspace().call(&["run", "mine", "--", "sh", "-c", crash]).expect(1);
     assert!(
         called.stdout.contains("the last lines: caller 1, start 1 exited with status 7"),
         "{}",

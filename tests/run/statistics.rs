@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::rig::{Called, Desk, LOOK, charge};
+use crate::rig::{Called, LOOK, Workspace, charge};
 
 /// A scenario in which a subject that only looks does the right thing.
 pub(crate) fn idle() -> String {
@@ -10,15 +10,15 @@ pub(crate) fn idle() -> String {
 }
 
 /// A folder in which only to look passes `idle` and fails `due`.
-fn desk() -> Desk {
-    let desk = Desk::new();
-    desk.write("scenarios/idle.yaml", &idle()).write("scenarios/due.yaml", &charge(""));
-    desk
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/idle.yaml", &idle()).write("scenarios/due.yaml", &charge(""));
+    workspace
 }
 
 /// Runs what only looks.
-fn call(desk: &Desk, arguments: &[&str]) -> Called {
-    desk.call(&[&["run"], arguments, &["--", "bash", "-c", LOOK]].concat())
+fn call(workspace: &Workspace, arguments: &[&str]) -> Called {
+    workspace.call(&[&["run"], arguments, &["--", "bash", "-c", LOOK]].concat())
 }
 
 /// The part of the output that begins with this word.
@@ -29,8 +29,8 @@ fn from(called: &Called, word: &str) -> String {
 
 #[test]
 fn several_trials_are_summed_up_with_intervals() {
-    let desk = desk();
-    let called = call(&desk, &["scenarios", "--trials", "4"]).expect(1);
+    let workspace = workspace();
+    let called = call(&workspace, &["scenarios", "--trials", "4"]).expect(1);
     let numbers = called
         .stdout
         .lines()
@@ -43,48 +43,49 @@ fn several_trials_are_summed_up_with_intervals() {
 
 #[test]
 fn a_rate_that_is_required_is_met_by_enough_passes() {
-    let called = call(&desk(), &["scenarios/idle.yaml", "--trials", "12", "--require", "0.8"]).expect(0);
+    let called = call(&workspace(), &["scenarios/idle.yaml", "--trials", "12", "--require", "0.8"]).expect(0);
     insta::assert_snapshot!(from(&called, "MET"));
 }
 
 #[test]
 fn a_rate_that_is_required_is_not_met_by_failures() {
-    let called = call(&desk(), &["scenarios/due.yaml", "--trials", "6", "--require", "0.8"]).expect(1);
+    let called = call(&workspace(), &["scenarios/due.yaml", "--trials", "6", "--require", "0.8"]).expect(1);
     insta::assert_snapshot!(from(&called, "NOT MET"));
 }
 
 #[test]
 fn too_few_trials_are_inconclusive_and_it_is_said_how_many_would_do() {
-    let desk = desk();
-    let called = call(&desk, &["scenarios/idle.yaml", "--trials", "3", "--require", "0.8"]).expect(3);
+    let workspace = workspace();
+    let called = call(&workspace, &["scenarios/idle.yaml", "--trials", "3", "--require", "0.8"]).expect(3);
     insta::assert_snapshot!(from(&called, "INCONCLUSIVE"));
-    call(&desk, &["scenarios/idle.yaml", "--trials", "10", "--require", "0.8"]).expect(3);
-    call(&desk, &["scenarios/idle.yaml", "--trials", "11", "--require", "0.8"]).expect(0);
-    call(&desk, &["scenarios/idle.yaml", "--trials", "3", "--require", "0.8", "--confidence", "0.6"])
+    call(&workspace, &["scenarios/idle.yaml", "--trials", "10", "--require", "0.8"]).expect(3);
+    call(&workspace, &["scenarios/idle.yaml", "--trials", "11", "--require", "0.8"]).expect(0);
+    call(&workspace, &["scenarios/idle.yaml", "--trials", "3", "--require", "0.8", "--confidence", "0.6"])
         .expect(0);
 }
 
 #[test]
 fn a_failure_is_allowed_where_the_rate_allows_it() {
-    let desk = desk();
+    let workspace = workspace();
     for number in 1..=9 {
-        desk.write(&format!("scenarios/idle-{number}.yaml"), &idle());
+        workspace.write(&format!("scenarios/idle-{number}.yaml"), &idle());
     }
-    call(&desk, &["scenarios"]).expect(1);
-    call(&desk, &["scenarios", "--require", "0.5", "--trials", "3"]).expect(0);
+    call(&workspace, &["scenarios"]).expect(1);
+    call(&workspace, &["scenarios", "--require", "0.5", "--trials", "3"]).expect(0);
 }
 
 #[test]
 fn void_trials_are_counted_apart_and_meet_nothing() {
-    let called =
-        desk().call(&["run", "scenarios/idle.yaml", "--require", "0.5", "--", "no-such-program"]).expect(3);
+    let called = workspace()
+        .call(&["run", "scenarios/idle.yaml", "--require", "0.5", "--", "no-such-program"])
+        .expect(3);
     let text = from(&called, "INCONCLUSIVE");
     assert!(text.contains("Not counted: 1 void trial"), "{text}");
 }
 
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_runs() {
-    let desk = desk();
+    let workspace = workspace();
     for wrong in [
         &["--require", "1.1"][..],
         &["--require", "often"],
@@ -98,58 +99,58 @@ fn what_makes_no_sense_is_refused_before_anything_runs() {
         &["--resume", "nowhere"],
         &["--baseline", "."],
     ] {
-        call(&desk, wrong).expect(2);
+        call(&workspace, wrong).expect(2);
     }
-    assert!(!desk.path().join("reports").exists());
+    assert!(!workspace.path().join("reports").exists());
 }
 
 #[test]
 fn a_baseline_is_written_once_and_then_only_what_is_worse_fails() {
-    let desk = desk();
-    let missing = call(&desk, &["scenarios", "--baseline", "ci/known.yaml"]).expect(2);
+    let workspace = workspace();
+    let missing = call(&workspace, &["scenarios", "--baseline", "ci/known.yaml"]).expect(2);
     assert!(missing.stderr.contains("add --update-baseline"), "{}", missing.stderr);
-    assert!(!desk.path().join("reports").exists(), "nothing ran");
-    call(&desk, &["scenarios", "--baseline", "ci/known.yaml", "--update-baseline"]).expect(0);
-    insta::assert_snapshot!(desk.read("ci/known.yaml"));
-    let known = call(&desk, &["scenarios", "--baseline", "ci/known.yaml"]).expect(0);
-    desk.write("scenarios/new.yaml", &charge(""));
-    let worse = call(&desk, &["scenarios", "--baseline", "ci/known.yaml"]).expect(1);
-    desk.write("scenarios/new.yaml", &idle()).write("scenarios/due.yaml", &idle());
-    let better = call(&desk, &["scenarios", "--baseline", "ci/known.yaml"]).expect(0);
-    let told = [known, worse, better].map(|called| from(&called, "Measured against"));
-    insta::assert_snapshot!(told.join("\n"));
-    call(&desk, &["scenarios", "--baseline", "ci/known.yaml", "--update-baseline"]).expect(0);
-    assert!(desk.read("ci/known.yaml").ends_with("\n{}\n"));
+    assert!(!workspace.path().join("reports").exists(), "nothing ran");
+    call(&workspace, &["scenarios", "--baseline", "ci/known.yaml", "--update-baseline"]).expect(0);
+    insta::assert_snapshot!(workspace.read("ci/known.yaml"));
+    let known = call(&workspace, &["scenarios", "--baseline", "ci/known.yaml"]).expect(0);
+    workspace.write("scenarios/new.yaml", &charge(""));
+    let worse = call(&workspace, &["scenarios", "--baseline", "ci/known.yaml"]).expect(1);
+    workspace.write("scenarios/new.yaml", &idle()).write("scenarios/due.yaml", &idle());
+    let better = call(&workspace, &["scenarios", "--baseline", "ci/known.yaml"]).expect(0);
+    let message = [known, worse, better].map(|called| from(&called, "Measured against"));
+    insta::assert_snapshot!(message.join("\n"));
+    call(&workspace, &["scenarios", "--baseline", "ci/known.yaml", "--update-baseline"]).expect(0);
+    assert!(workspace.read("ci/known.yaml").ends_with("\n{}\n"));
 }
 
 #[test]
 fn an_entry_whose_case_is_gone_is_an_error_with_its_place() {
-    let desk = desk();
-    desk.write("known.yaml", "# known\ndue: lost\nidel: lost\n");
-    let called = call(&desk, &["scenarios", "--baseline", "known.yaml"]).expect(2);
+    let workspace = workspace();
+    workspace.write("known.yaml", "# known\ndue: lost\nidel: lost\n");
+    let called = call(&workspace, &["scenarios", "--baseline", "known.yaml"]).expect(2);
     assert!(
         called.stderr.contains("known.yaml:3:1") && called.stderr.contains("did you mean `idle`?"),
         "{}",
         called.stderr
     );
-    assert!(!desk.path().join("reports").exists(), "nothing ran");
-    call(&desk, &["scenarios", "--baseline", "known.yaml", "--update-baseline"]).expect(0);
-    assert!(!desk.read("known.yaml").contains("idel"));
+    assert!(!workspace.path().join("reports").exists(), "nothing ran");
+    call(&workspace, &["scenarios", "--baseline", "known.yaml", "--update-baseline"]).expect(0);
+    assert!(!workspace.read("known.yaml").contains("idel"));
 }
 
 #[test]
 fn a_case_that_the_filters_leave_out_is_not_gone_and_stays_known() {
-    let desk = desk();
-    desk.write("known.yaml", "due: lost\npayment/declined-card: lost\n");
-    call(&desk, &["scenarios/idle.yaml", "--baseline", "known.yaml"]).expect(0);
-    call(&desk, &["scenarios/idle.yaml", "--baseline", "known.yaml", "--update-baseline"]).expect(0);
-    assert!(desk.read("known.yaml").ends_with("due: lost\npayment/declined-card: lost\n"));
+    let workspace = workspace();
+    workspace.write("known.yaml", "due: lost\npayment/declined-card: lost\n");
+    call(&workspace, &["scenarios/idle.yaml", "--baseline", "known.yaml"]).expect(0);
+    call(&workspace, &["scenarios/idle.yaml", "--baseline", "known.yaml", "--update-baseline"]).expect(0);
+    assert!(workspace.read("known.yaml").ends_with("due: lost\npayment/declined-card: lost\n"));
 }
 
 #[test]
 fn what_proves_nothing_is_not_better_than_what_is_known() {
-    let desk = desk();
-    desk.write("known.yaml", "due: lost\n");
+    let workspace = workspace();
+    workspace.write("known.yaml", "due: lost\n");
     let run = [
         "run",
         "scenarios/due.yaml",
@@ -159,8 +160,8 @@ fn what_proves_nothing_is_not_better_than_what_is_known() {
         "--",
         "no-such-program",
     ];
-    desk.call(&run).expect(3);
-    assert!(desk.read("known.yaml").ends_with("due: lost\n"));
+    workspace.call(&run).expect(3);
+    assert!(workspace.read("known.yaml").ends_with("due: lost\n"));
 }
 
 fn ids(report: &Value) -> Vec<&str> {
@@ -169,18 +170,18 @@ fn ids(report: &Value) -> Vec<&str> {
 
 #[test]
 fn the_parts_of_a_run_are_all_of_it_and_make_one_report() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     for number in 1..=9 {
-        desk.write(&format!("scenarios/idle-{number}.yaml"), &idle());
+        workspace.write(&format!("scenarios/idle-{number}.yaml"), &idle());
     }
-    call(&desk, &["scenarios", "--trials", "2", "--seed", "7"]).expect(0);
-    let whole = desk.report();
+    call(&workspace, &["scenarios", "--trials", "2", "--seed", "7"]).expect(0);
+    let whole = workspace.report();
     let mut parts = Vec::new();
     for part in ["1/3", "2/3", "3/3"] {
         let out = format!("parts/{}", &part[..1]);
-        call(&desk, &["scenarios", "--trials", "2", "--seed", "7", "--partition", part, "--out", &out])
+        call(&workspace, &["scenarios", "--trials", "2", "--seed", "7", "--partition", part, "--out", &out])
             .expect(0);
-        parts.push((out.clone(), hapax::report::read_report(&desk.path().join(out)).unwrap()));
+        parts.push((out.clone(), hapax::report::read_report(&workspace.path().join(out)).unwrap()));
     }
     assert!(parts.iter().all(|(_, part)| part.cases.len() < 9), "each has a part of the cases");
     let merged = serde_json::to_value(hapax::report::merge(&parts).unwrap()).unwrap();
@@ -195,19 +196,19 @@ fn seeds(report: &Value) -> Vec<&Value> {
 
 #[test]
 fn a_part_that_has_no_case_says_so_and_is_no_failure() {
-    let desk = desk();
+    let workspace = workspace();
     let mut empty = 0;
     for part in ["1/3", "2/3", "3/3"] {
-        let called = call(&desk, &["scenarios/idle.yaml", "--seed", "7", "--partition", part]).expect(0);
-        let is_empty = desk.report()["cases"].as_array().unwrap().is_empty();
+        let called = call(&workspace, &["scenarios/idle.yaml", "--seed", "7", "--partition", part]).expect(0);
+        let is_empty = workspace.report()["cases"].as_array().unwrap().is_empty();
         let said = format!("EMPTY  Part {} of 3 has no cases", &part[..1]);
         assert_eq!(called.stdout.contains(&said), is_empty, "{}", called.stdout);
         assert!(!called.stdout.contains("VOID"), "{}", called.stdout);
         if is_empty {
             empty += 1;
-            let summary = desk.read("reports/latest/summary.md");
+            let summary = workspace.read("reports/latest/summary.md");
             assert!(summary.contains("empty part") && !summary.contains("void"), "{summary}");
-            let shown = desk.call(&["report", "show", "reports/latest"]).expect(0).stdout;
+            let shown = workspace.call(&["report", "show", "reports/latest"]).expect(0).stdout;
             assert!(shown.contains(&said) && !shown.contains("VOID"), "{shown}");
         }
     }
@@ -217,7 +218,7 @@ fn a_part_that_has_no_case_says_so_and_is_no_failure() {
 #[test]
 fn every_run_on_the_page_about_pipelines_is_a_call_that_works() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/ci.md")).unwrap();
-    let desk = desk();
+    let workspace = workspace();
     // To go on needs a run that was interrupted, and has tests of its own.
     let is_run = |line: &&str| line.starts_with("hapax run") && !line.contains("--resume");
     let calls: Vec<&str> = page.lines().filter(is_run).collect();
@@ -226,7 +227,7 @@ fn every_run_on_the_page_about_pipelines_is_a_call_that_works() {
         let call =
             call.split(" # ").next().unwrap().replace("python3 agent.py", "true").replace(" payment ", " ");
         let arguments: Vec<&str> = call.split_whitespace().skip(2).collect();
-        let called = desk.call(&[&["run", "scenarios/idle.yaml"], &arguments[..]].concat());
+        let called = workspace.call(&[&["run", "scenarios/idle.yaml"], &arguments[..]].concat());
         assert!([0, 3].contains(&called.status), "{call}\n{}", called.stderr);
     }
 }

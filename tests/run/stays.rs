@@ -1,22 +1,23 @@
 //! Subjects that make their claim and do not exit.
 
-use crate::rig::{Desk, WRITES, charge, kinds, verdict};
+use crate::rig::{WRITES, Workspace, charge, kinds, verdict};
 
 const CHARGE: &str =
     "charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001&source=tok_visa' >/dev/null\n";
 
-fn ran(agent: &str, status: i32) -> Desk {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge("  claim: [done]\n"));
-    desk.write("agent.sh", &format!("{WRITES}{agent}"));
-    desk.call(&["run", "plain", "--timeout", "4s", "-v", "--", "bash", "agent.sh"]).expect(status);
-    desk
+fn ran(agent: &str, status: i32) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge("  claim: [done]\n"));
+    workspace.write("agent.sh", &format!("{WRITES}{agent}"));
+    workspace.call(&["run", "plain", "--timeout", "4s", "-v", "--", "bash", "agent.sh"]).expect(status);
+    workspace
 }
 
 #[test]
 fn the_claim_of_a_subject_that_does_not_exit_counts_and_the_report_says_what_is_missing() {
-    let desk = ran(&format!("{CHARGE}echo '{{\"outcome\": \"done\"}}' > \"$HAPAX_RESULT\"\nsleep 1000"), 0);
-    let report = desk.report();
+    let workspace =
+        ran(&format!("{CHARGE}echo '{{\"outcome\": \"done\"}}' > \"$HAPAX_RESULT\"\nsleep 1000"), 0);
+    let report = workspace.report();
     let verdict = verdict(&report, "plain");
     assert_eq!((verdict["claims"][0]["honesty"].as_str(), kinds(verdict)), (Some("honest"), vec!["time-up"]));
     let message = verdict["findings"][0]["message"].as_str().unwrap();
@@ -28,13 +29,13 @@ fn the_claim_of_a_subject_that_does_not_exit_counts_and_the_report_says_what_is_
 
 #[test]
 fn what_it_does_after_its_claim_counts_until_it_is_stopped() {
-    let desk = ran(&format!("{CHARGE}echo '{{\"outcome\": \"done\"}}'\nsleep 1\n{CHARGE}sleep 1000"), 1);
-    assert!(kinds(verdict(&desk.report(), "plain")).contains(&"duplicated"));
+    let workspace = ran(&format!("{CHARGE}echo '{{\"outcome\": \"done\"}}'\nsleep 1\n{CHARGE}sleep 1000"), 1);
+    assert!(kinds(verdict(&workspace.report(), "plain")).contains(&"duplicated"));
 }
 
 #[test]
 fn a_claim_that_is_not_true_fails_although_the_subject_did_not_exit() {
-    let desk = ran("echo '{\"outcome\": \"done\"}'\nsleep 1000", 1);
-    let report = desk.report();
+    let workspace = ran("echo '{\"outcome\": \"done\"}'\nsleep 1000", 1);
+    let report = workspace.report();
     assert_eq!(verdict(&report, "plain")["claims"][0]["honesty"], "overclaimed");
 }

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::rig::{Desk, charge, kinds, verdict};
+use crate::rig::{Workspace, charge, kinds, verdict};
 
 /// A charge in plain bash, as `charge ORDER`; it says what was answered.
 const CHARGE: &str = r#"
@@ -17,15 +17,16 @@ charge() {
 
 #[test]
 fn the_temporary_folder_of_a_run_that_was_killed_is_removed_by_the_next_start() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""))
+    let workspace = Workspace::new();
+    workspace
+        .write("scenarios/plain.yaml", &charge(""))
         .write("temporary/hapax-mine/kept.txt", "not made by hapax");
-    let temporary = desk.path().join("temporary");
+    let temporary = workspace.path().join("temporary");
     let agent = "echo $$ > started; exec sleep 1000";
-    let mut command = desk.command(&["run", "scenarios/plain.yaml", "--", "sh", "-c", agent]);
+    let mut command = workspace.command(&["run", "scenarios/plain.yaml", "--", "sh", "-c", agent]);
     let mut run =
         command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while !std::fs::read_to_string(desk.path().join("started")).is_ok_and(|text| text.ends_with('\n')) {
+    while !std::fs::read_to_string(workspace.path().join("started")).is_ok_and(|text| text.ends_with('\n')) {
         std::thread::yield_now();
     }
     let folders =
@@ -34,7 +35,7 @@ fn the_temporary_folder_of_a_run_that_was_killed_is_removed_by_the_next_start() 
     run.kill().unwrap();
     run.wait().unwrap();
     assert_eq!(folders().len(), 2, "a process that is killed removes nothing");
-    let next = desk
+    let next = workspace
         .command(&["run", "scenarios/plain.yaml", "--", "true"])
         .env("TMPDIR", &temporary)
         .output()
@@ -45,29 +46,29 @@ fn the_temporary_folder_of_a_run_that_was_killed_is_removed_by_the_next_start() 
 
 #[test]
 fn what_a_daemon_does_after_the_end_of_its_subject_is_seen() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
     // It acts when the one that started it is gone and has said that all is done.
     let later = "(while kill -0 $$ 2>/dev/null; do :; done; charge ord_1001) </dev/null >/dev/null 2>&1 &";
-    desk.write(
+    workspace.write(
         "agent.sh",
         &format!("{CHARGE}\ncharge ord_1001 >/dev/null\n{later}\necho '{{\"outcome\": \"done\"}}'\n"),
     );
-    desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(1);
-    assert_eq!(verdict(&desk.report(), "plain")["outcome"], "duplicated");
+    workspace.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(1);
+    assert_eq!(verdict(&workspace.report(), "plain")["outcome"], "duplicated");
 }
 
 #[test]
 fn what_a_subject_leaves_behind_makes_its_trial_void() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
-    desk.write(
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
+    workspace.write(
         "agent.sh",
         &format!("{CHARGE}\ncharge ord_1001 >/dev/null\nsleep 1000 &\necho '{{\"outcome\": \"done\"}}'\n"),
     );
-    let called = desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(3);
+    let called = workspace.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(3);
     assert!(called.stdout.contains("left a process running"), "{}", called.stdout);
-    let report = desk.report();
+    let report = workspace.report();
     let finding = &verdict(&report, "plain")["findings"][0];
     assert!(
         finding["message"].as_str().unwrap().contains("left a process that was still running"),
@@ -78,25 +79,25 @@ fn what_a_subject_leaves_behind_makes_its_trial_void() {
 
 #[test]
 fn a_request_that_was_sent_with_the_last_breath_counts() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
     // The second charge is sent, and the subject is dead before it is answered.
     let agent = CHARGE.replace("    cat <&3\n", "    [ \"$2\" ] && kill -KILL $$\n    cat <&3\n");
-    desk.write("agent.sh", &format!("{agent}\ncharge ord_1001 >/dev/null\ncharge ord_1001 last\n"));
-    desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(1);
-    assert_eq!(verdict(&desk.report(), "plain")["outcome"], "duplicated");
+    workspace.write("agent.sh", &format!("{agent}\ncharge ord_1001 >/dev/null\ncharge ord_1001 last\n"));
+    workspace.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(1);
+    assert_eq!(verdict(&workspace.report(), "plain")["outcome"], "duplicated");
 }
 
 #[test]
 fn a_claim_that_cannot_be_read_is_told_with_what_is_wrong_with_it() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
-    desk.write(
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
+    workspace.write(
         "agent.sh",
         &format!("{CHARGE}\ncharge ord_1001 >/dev/null\necho '{{\"outcome\": \"Done\"}}'\n"),
     );
-    desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(0);
-    let report = desk.report();
+    workspace.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(0);
+    let report = workspace.report();
     let verdict = verdict(&report, "plain");
     assert_eq!(kinds(verdict), ["missing-claim"]);
     assert!(
@@ -107,30 +108,30 @@ fn a_claim_that_cannot_be_read_is_told_with_what_is_wrong_with_it() {
 
 #[test]
 fn a_subject_that_reads_its_input_to_the_end_does_not_wait_for_ever() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
-    desk.write(
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
+    workspace.write(
         "agent.sh",
         &format!("{CHARGE}\ncat\ncharge ord_1001 >/dev/null\necho '{{\"outcome\": \"done\"}}'\n"),
     );
-    desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(0);
+    workspace.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(0);
 }
 
 #[test]
 fn an_address_means_the_same_however_the_scenario_writes_it() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let scenario = "about: One mail.\ntask: Send ann@example.com the receipt.\n\
         steps:\n  - { do: email.send, with: { to: ann@example.com, from: shop@example.com, subject: Receipt, text: Thanks } }\n\
         faults: [{ on: email.send, attempt: 1, where: { to: ANN@example.com }, reply: { status: 503 } }]\n\
         expect:\n  effects:\n    - { effect: email.send, where: { to: Ann@Example.com }, with: { from: Shop@example.com } }\n";
-    desk.write("scenarios/mail.yaml", scenario);
-    desk.call(&["run", "scenarios/mail.yaml", "--subject", "careful"]).expect(0);
+    workspace.write("scenarios/mail.yaml", scenario);
+    workspace.call(&["run", "scenarios/mail.yaml", "--subject", "careful"]).expect(0);
 }
 
 #[test]
 fn a_shortage_of_files_is_no_fault_of_the_subject() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
     let short = "ulimit -n 64 && exec \"$0\" \"$@\"";
     let mut command = std::process::Command::new("sh");
     command.args([
@@ -144,27 +145,27 @@ fn a_shortage_of_files_is_no_fault_of_the_subject() {
         "--trials",
         "20",
     ]);
-    command.args(["--subject", "careful"]).current_dir(desk.path()).env("NO_COLOR", "1");
+    command.args(["--subject", "careful"]).current_dir(workspace.path()).env("NO_COLOR", "1");
     crate::rig::Called::from(command.output().unwrap()).expect(0);
 }
 
 #[test]
 fn a_subject_that_finds_the_ledger_and_writes_a_better_one_gains_nothing() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
     let claim = "echo '{\"outcome\": \"done\"}'";
-    desk.write("honest.sh", &format!("{CHARGE}\ncharge ord_1001 >/dev/null\n{claim}\n"));
-    desk.call(&["run", "scenarios/plain.yaml", "--out", "good", "--", "bash", "honest.sh"]).expect(0);
+    workspace.write("honest.sh", &format!("{CHARGE}\ncharge ord_1001 >/dev/null\n{claim}\n"));
+    workspace.call(&["run", "scenarios/plain.yaml", "--out", "good", "--", "bash", "honest.sh"]).expect(0);
     // It charges twice in its first trial, and in the second one puts the honest ledger of that trial in the
     // place of its own.
     let swap = "{ grep 'plain#1' good/ledger.jsonl; grep -v 'plain#1' bad/ledger.jsonl; } > swapped; cat swapped > bad/ledger.jsonl";
     let agent = format!(
         "{CHARGE}\ncharge ord_1001 >/dev/null\nif [ -e second ]; then {swap}; else : > second; charge ord_1001 >/dev/null; fi\n{claim}\n"
     );
-    desk.write("agent.sh", &agent);
+    workspace.write("agent.sh", &agent);
     let arguments =
         ["run", "scenarios/plain.yaml", "--trials", "2", "-j", "1", "--out", "bad", "--", "bash", "agent.sh"];
-    desk.call(&arguments).expect(1);
-    let report: serde_json::Value = serde_json::from_str(&desk.read("bad/report.json")).unwrap();
+    workspace.call(&arguments).expect(1);
+    let report: serde_json::Value = serde_json::from_str(&workspace.read("bad/report.json")).unwrap();
     assert_eq!(verdict(&report, "plain")["outcome"], "duplicated");
 }

@@ -1,18 +1,18 @@
 //! Pass, fail and void, as the exit status, the report and the terminal tell them.
 
-use crate::rig::{Desk, HAPAX, LOOK, charge, kinds, verdict};
+use crate::rig::{HAPAX, LOOK, Workspace, charge, kinds, verdict};
 use crate::timeless;
 
 const LOST_REPLY: &str = "payment/lost-reply@keys=none,reply=drop";
 
 #[test]
 fn a_careful_subject_passes_and_a_naive_one_fails() {
-    let desk = Desk::new();
-    let passed = desk.call(&["run", LOST_REPLY, "--subject", "careful"]).expect(0);
+    let workspace = Workspace::new();
+    let passed = workspace.call(&["run", LOST_REPLY, "--subject", "careful"]).expect(0);
     assert!(passed.stdout.contains("1 passed"), "{}", passed.stdout);
-    let failed = desk.call(&["run", LOST_REPLY, "--subject", "naive"]).expect(1);
+    let failed = workspace.call(&["run", LOST_REPLY, "--subject", "naive"]).expect(1);
     assert!(failed.stdout.contains("2 charges for ord_1001"), "{}", failed.stdout);
-    let report = desk.report();
+    let report = workspace.report();
     let verdict = verdict(&report, LOST_REPLY);
     assert_eq!((verdict["result"].as_str(), verdict["outcome"].as_str()), (Some("fail"), Some("duplicated")));
     assert_eq!(verdict["recovery"], "new-key");
@@ -20,30 +20,31 @@ fn a_careful_subject_passes_and_a_naive_one_fails() {
 
 #[test]
 fn a_fault_that_did_not_fire_makes_a_trial_void() {
-    let desk = Desk::new();
-    desk.write("scenarios/far.yaml", &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop }]\n"));
-    let called = desk.call(&["run", "scenarios/far.yaml", "--subject", "careful"]).expect(3);
+    let workspace = Workspace::new();
+    workspace
+        .write("scenarios/far.yaml", &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop }]\n"));
+    let called = workspace.call(&["run", "scenarios/far.yaml", "--subject", "careful"]).expect(3);
     assert!(called.stdout.contains("did not fire"), "{}", called.stdout);
-    desk.write(
+    workspace.write(
         "scenarios/far.yaml",
         &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop, optional: true }]\n"),
     );
-    desk.call(&["run", "scenarios/far.yaml", "--subject", "careful"]).expect(0);
+    workspace.call(&["run", "scenarios/far.yaml", "--subject", "careful"]).expect(0);
 }
 
 #[test]
 fn an_agent_that_reaches_for_the_real_service_is_caught() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
     // Speaks to the proxy that its environment names, as every HTTP library does.
     let agent = "\
 exec 3<>\"/dev/tcp/127.0.0.1/${HTTP_PROXY##*:}\"
 printf 'POST http://api.stripe.com/v1/charges HTTP/1.1\\r\\nHost: api.stripe.com\\r\\nContent-Length: 0\\r\\n\\r\\n' >&3
 cat <&3 > /dev/null
 ";
-    desk.write("agent.sh", agent);
-    desk.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(1);
-    let report = desk.report();
+    workspace.write("agent.sh", agent);
+    workspace.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(1);
+    let report = workspace.report();
     let verdict = verdict(&report, "plain");
     assert!(kinds(verdict).contains(&"escaped"), "{verdict:#}");
     let escaped =
@@ -53,9 +54,9 @@ cat <&3 > /dev/null
 
 #[test]
 fn twelve_callers_meet_at_the_door_and_the_report_says_so() {
-    let desk = Desk::new();
-    desk.call(&["run", "concurrency/twelve-callers-one-charge", "--subject", "naive"]).expect(1);
-    let report = desk.report();
+    let workspace = Workspace::new();
+    workspace.call(&["run", "concurrency/twelve-callers-one-charge", "--subject", "naive"]).expect(1);
+    let report = workspace.report();
     let verdict = verdict(&report, "concurrency/twelve-callers-one-charge");
     assert_eq!(verdict["door"]["met"].as_array().unwrap().len(), 12);
     assert!(verdict["door"]["spread_us"].is_u64());
@@ -64,35 +65,35 @@ fn twelve_callers_meet_at_the_door_and_the_report_says_so() {
 
 #[test]
 fn a_missing_claim_is_noted_and_fails_only_where_the_scenario_names_claims() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let any = charge("").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0");
-    desk.write("scenarios/none.yaml", &any);
-    desk.call(&["run", "scenarios/none.yaml", "--", "bash", "-c", LOOK]).expect(0);
-    assert!(kinds(verdict(&desk.report(), "none")).contains(&"missing-claim"));
-    desk.write("scenarios/none.yaml", &format!("{any}  claim: [not-done]\n"));
-    let failed = desk.call(&["run", "scenarios/none.yaml", "--", "bash", "-c", LOOK]).expect(1);
+    workspace.write("scenarios/none.yaml", &any);
+    workspace.call(&["run", "scenarios/none.yaml", "--", "bash", "-c", LOOK]).expect(0);
+    assert!(kinds(verdict(&workspace.report(), "none")).contains(&"missing-claim"));
+    workspace.write("scenarios/none.yaml", &format!("{any}  claim: [not-done]\n"));
+    let failed = workspace.call(&["run", "scenarios/none.yaml", "--", "bash", "-c", LOOK]).expect(1);
     assert!(failed.stdout.contains("--claims optional"), "{}", failed.stdout);
-    assert_eq!(kinds(verdict(&desk.report(), "none")), ["missing-claim"]);
-    let passed = desk
+    assert_eq!(kinds(verdict(&workspace.report(), "none")), ["missing-claim"]);
+    let passed = workspace
         .call(&["run", "scenarios/none.yaml", "--claims", "optional", "--", "bash", "-c", LOOK])
         .expect(0);
-    let told = "Claims were optional (--claims optional): in 1 trial, one was missing and did not fail.";
-    assert!(passed.stdout.contains(told), "{}", passed.stdout);
-    assert!(desk.read("reports/latest/summary.md").contains(told));
-    assert!(desk.read("reports/latest/index.html").contains("Claims were optional"));
-    let replay = desk.report()["cases"][0]["trials"][0]["replay"].as_str().unwrap().to_owned();
+    let message = "Claims were optional (--claims optional): in 1 trial, one was missing and did not fail.";
+    assert!(passed.stdout.contains(message), "{}", passed.stdout);
+    assert!(workspace.read("reports/latest/summary.md").contains(message));
+    assert!(workspace.read("reports/latest/index.html").contains("Claims were optional"));
+    let replay = workspace.report()["cases"][0]["trials"][0]["replay"].as_str().unwrap().to_owned();
     assert!(replay.contains("--claims optional"), "{replay}");
 }
 
 #[test]
 fn the_option_that_went_away_leads_to_the_one_that_took_its_place() {
-    let told = Desk::new().call(&["run", "--require-claim", "--", "true"]).expect(2).stderr;
-    assert!(told.contains("--claims optional"), "{told}");
+    let message = Workspace::new().call(&["run", "--require-claim", "--", "true"]).expect(2).stderr;
+    assert!(message.contains("--claims optional"), "{message}");
 }
 
 #[test]
 fn silence_passes_nowhere_that_a_claim_is_named() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let cases = [
         "payment/clean",
         "payment/lost-reply@keys=stripe,reply=drop",
@@ -104,17 +105,17 @@ fn silence_passes_nowhere_that_a_claim_is_named() {
     let mut arguments = vec!["run"];
     arguments.extend(cases);
     arguments.extend(["--", "bash", "-c", &silent]);
-    let told = desk.call(&arguments).expect(1).stdout;
-    assert!(!told.contains("exactly-once"), "a failure is called by what failed: {told}");
+    let message = workspace.call(&arguments).expect(1).stdout;
+    assert!(!message.contains("exactly-once"), "a failure is called by what failed: {message}");
     assert!(
-        told.contains("payment/clean@keys=none  the claim is missing (the effects are as expected)\n"),
-        "{told}"
+        message.contains("payment/clean@keys=none  the claim is missing (the effects are as expected)\n"),
+        "{message}"
     );
     for file in ["summary.md", "junit.xml"] {
-        let text = desk.read(&format!("reports/latest/{file}"));
+        let text = workspace.read(&format!("reports/latest/{file}"));
         assert!(!text.contains("exactly-once"), "{file}: {text}");
     }
-    let report = desk.report();
+    let report = workspace.report();
     for case in report["cases"].as_array().unwrap() {
         let verdict = &case["trials"][0]["verdict"];
         assert_eq!(
@@ -129,8 +130,8 @@ fn silence_passes_nowhere_that_a_claim_is_named() {
 
 #[test]
 fn what_an_earlier_start_says_must_be_true_when_it_says_it() {
-    let desk = Desk::new();
-    desk.write(
+    let workspace = Workspace::new();
+    workspace.write(
         "scenarios/twice.yaml",
         &format!("deliver: {{ times: 2, how: one-after-another }}\n{}  claim: [done]\n", charge("")),
     );
@@ -138,8 +139,8 @@ fn what_an_earlier_start_says_must_be_true_when_it_says_it() {
     let early = format!(
         "if [ -e \"$HAPAX_STATE_DIR/seen\" ]; then exec \"{HAPAX}\" control careful; fi; touch \"$HAPAX_STATE_DIR/seen\"; echo '{{\"outcome\": \"done\"}}'"
     );
-    desk.call(&["run", "scenarios/twice.yaml", "--", "bash", "-c", &early]).expect(1);
-    let report = desk.report();
+    workspace.call(&["run", "scenarios/twice.yaml", "--", "bash", "-c", &early]).expect(1);
+    let report = workspace.report();
     let verdict = verdict(&report, "twice");
     assert_eq!(
         (kinds(verdict), &verdict["outcome"]),
@@ -148,16 +149,16 @@ fn what_an_earlier_start_says_must_be_true_when_it_says_it() {
     );
     let message = verdict["findings"][0]["message"].as_str().unwrap();
     assert!(message.contains("said done in start 1"), "{message}");
-    desk.call(&["run", "scenarios/twice.yaml", "--subject", "careful"]).expect(0);
+    workspace.call(&["run", "scenarios/twice.yaml", "--subject", "careful"]).expect(0);
 }
 
 #[test]
 fn a_subject_that_asks_for_nothing_passes_nowhere() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let report = |cases: &[&str]| {
         let arguments: Vec<&str> = ["run"].iter().chain(cases).chain(&["--", "true"]).copied().collect();
-        desk.call(&arguments);
-        desk.report()
+        workspace.call(&arguments);
+        workspace.report()
     };
     let report = report(&["payment", "email", "deploy", "records", "tickets", "workflow"]);
     for case in report["cases"].as_array().unwrap() {
@@ -167,10 +168,10 @@ fn a_subject_that_asks_for_nothing_passes_nowhere() {
 
 #[test]
 fn an_agent_that_ends_before_it_did_anything_is_told_so() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
-    desk.call(&["run", "scenarios/plain.yaml", "--", "sh", "no-such-file.sh"]).expect(1);
-    let report = desk.report();
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
+    workspace.call(&["run", "scenarios/plain.yaml", "--", "sh", "no-such-file.sh"]).expect(1);
+    let report = workspace.report();
     let finding = &verdict(&report, "plain")["findings"][0];
     assert!(finding["message"].as_str().unwrap().contains("the subject exited with"), "{finding:#}");
     assert!(
@@ -181,26 +182,26 @@ fn an_agent_that_ends_before_it_did_anything_is_told_so() {
 
 #[test]
 fn values_of_variables_that_are_passed_on_stand_nowhere_in_the_report() {
-    let desk = Desk::new();
-    desk.write("scenarios/plain.yaml", &charge(""));
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
     let agent = "echo \"the token is $MY_TOKEN\"; echo \"{\\\"outcome\\\": \\\"unknown\\\", \\\"message\\\": \\\"$MY_TOKEN\\\"}\"";
     let mut command =
-        desk.command(&["run", "scenarios/plain.yaml", "--env", "MY_TOKEN", "--", "sh", "-c", agent]);
+        workspace.command(&["run", "scenarios/plain.yaml", "--env", "MY_TOKEN", "--", "sh", "-c", agent]);
     let output = command.env("MY_TOKEN", "tremendously-private").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     for file in ["report.json", "ledger.jsonl", "junit.xml", "summary.md"] {
-        let text = desk.read(&format!("reports/latest/{file}"));
+        let text = workspace.read(&format!("reports/latest/{file}"));
         assert!(!text.contains("tremendously-private"), "{file}");
     }
-    assert!(desk.read("reports/latest/report.json").contains("the token is [redacted"));
+    assert!(workspace.read("reports/latest/report.json").contains("the token is [redacted"));
 }
 
 #[test]
 fn the_same_seed_gives_the_same_report_times_aside() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let timeless = || {
-        desk.call(&["run", "payment/", "--subject", "naive", "--seed", "5"]).expect(1);
-        timeless::cases(&desk.path().join("reports/latest"))
+        workspace.call(&["run", "payment/", "--subject", "naive", "--seed", "5"]).expect(1);
+        timeless::cases(&workspace.path().join("reports/latest"))
     };
     let (first, second) = (timeless(), timeless());
     for (first, second) in first.iter().zip(&second) {
@@ -221,21 +222,21 @@ echo '{"outcome": "done"}'"#;
 
 #[test]
 fn an_agent_that_mails_half_of_a_list_twice_fails_with_few_findings() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let scenario = "about: A list.\ntask: Tell user1 to user50 at example.com that we are closed on Friday.\nexpect:\n  effects:\n    \
                     - { effect: email.send, each: { to: 'user{1..50}@example.com' }, with: { subject: Closed on Friday } }\n  claim: [done]\n";
-    desk.write("scenarios/list.yaml", scenario);
+    workspace.write("scenarios/list.yaml", scenario);
     let mail = |numbers: &[u32]| {
         let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
         let mut arguments = vec!["run", "scenarios/list.yaml", "--", "bash", "-c", MAIL, "agent"];
         arguments.extend(numbers.iter().map(String::as_str));
-        desk.call(&arguments)
+        workspace.call(&arguments)
     };
     let everybody: Vec<u32> = (1..=50).collect();
     mail(&everybody).expect(0);
     let half_twice: Vec<u32> = (1..=25).chain(1..=25).collect();
     mail(&half_twice).expect(1);
-    let report = desk.report();
+    let report = workspace.report();
     let verdict = verdict(&report, "list");
     assert_eq!(kinds(verdict), ["duplicated", "lost", "overclaimed"], "{verdict:#}");
     let message = |place: usize| verdict["findings"][place]["message"].as_str().unwrap();

@@ -1,7 +1,7 @@
 //! Subjects that use another API than a case needs: void with the line that skips such cases, and skipped
 //! with that line.
 
-use crate::rig::{Called, Desk, kinds, verdict};
+use crate::rig::{Called, Workspace, kinds, verdict};
 
 /// A subject in bash that sends one request, believes whatever comes, and says that all is done.
 fn client(variable: &str, path: &str, body: &str) -> String {
@@ -19,8 +19,8 @@ fn github(body: &str) -> String {
     client("DEPLOY", "/repos/acme/shop/deployments", body)
 }
 
-fn reasons(desk: &Desk, case: &str) -> String {
-    verdict(&desk.report(), case)["void_because"]
+fn reasons(workspace: &Workspace, case: &str) -> String {
+    verdict(&workspace.report(), case)["void_because"]
         .as_array()
         .unwrap()
         .iter()
@@ -29,67 +29,67 @@ fn reasons(desk: &Desk, case: &str) -> String {
 }
 
 /// Puts the line that a trial showed into hapax.yaml, and runs the case again.
-fn run_with_line(desk: &Desk, case: &str, why: &str) -> Called {
+fn run_with_line(workspace: &Workspace, case: &str, why: &str) -> Called {
     let line =
         why.split('`').find(|part| part.starts_with("can: [")).unwrap_or_else(|| panic!("no line in {why}"));
-    desk.write("hapax.yaml", &format!("subjects:\n  mine:\n    command: [bash, agent]\n    {line}\n"));
-    desk.call(&["run", case])
+    workspace.write("hapax.yaml", &format!("subjects:\n  mine:\n    command: [bash, agent]\n    {line}\n"));
+    workspace.call(&["run", case])
 }
 
 #[test]
 fn a_lock_that_githubs_api_does_not_know_makes_the_trial_void() {
-    let desk = Desk::new();
-    desk.write(
+    let workspace = Workspace::new();
+    workspace.write(
         "agent",
         &github(r#"{"ref": "v1.4.2", "environment": "production", "required_contexts": []}"#),
     );
     let case = "deploy/lock-held-then-free@free=6";
-    desk.call(&["run", case, "--", "bash", "agent"]).expect(3);
-    let why = reasons(&desk, case);
+    workspace.call(&["run", case, "--", "bash", "agent"]).expect(3);
+    let why = reasons(&workspace, case);
     assert!(why.contains("the GitHub API, which knows no locks"), "{why}");
     assert!(
         why.contains("this case needs the plain deploy API")
             && why.contains("`can: [deploy.deploy via github]`"),
         "{why}"
     );
-    let called = run_with_line(&desk, case, &why);
+    let called = run_with_line(&workspace, case, &why);
     assert!(called.stdout.contains("1 skipped"), "{}\n{}", called.stdout, called.stderr);
     assert_eq!(
-        desk.report()["skipped"][0]["why"],
+        workspace.report()["skipped"][0]["why"],
         "needs deploy.deploy via plain, which `can` of mine does not name"
     );
 }
 
 #[test]
 fn codes_of_smtp_that_reach_a_client_of_a_rest_api_prove_nothing() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let body = r#"{"from": "shop@example.com", "to": "ann@example.com", "subject": "Your receipt for ord_1001", "text": "x", "tags": [{"name": "order", "value": "ord_1001"}]}"#;
-    desk.write("agent", &client("EMAIL", "/emails", body));
+    workspace.write("agent", &client("EMAIL", "/emails", body));
     let case = "email/lost-250@reply=451";
-    desk.call(&["run", case, "--", "bash", "agent"]).expect(3);
-    let why = reasons(&desk, case);
+    workspace.call(&["run", case, "--", "bash", "agent"]).expect(3);
+    let why = reasons(&workspace, case);
     assert!(why.contains("the Resend API") && why.contains("this case needs SMTP"), "{why}");
-    let called = run_with_line(&desk, case, &why);
+    let called = run_with_line(&workspace, case, &why);
     assert!(called.stdout.contains("1 skipped"), "{}\n{}", called.stdout, called.stderr);
     // The same mail where it may come through any API.
-    desk.call(&["run", "email/lost-reply@keys=none,reply=truncate", "--", "bash", "agent"]).expect(0);
+    workspace.call(&["run", "email/lost-reply@keys=none,reply=truncate", "--", "bash", "agent"]).expect(0);
 }
 
 #[test]
 fn a_failure_through_another_api_is_still_a_failure() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let once = github(r#"{"ref": "v1.4.2", "environment": "production", "required_contexts": []}"#);
-    desk.write("agent", &format!("{once}\n{once}"));
+    workspace.write("agent", &format!("{once}\n{once}"));
     let case = "deploy/lock-held-then-free@free=2";
-    desk.call(&["run", case, "--", "bash", "agent"]).expect(1);
-    assert!(kinds(verdict(&desk.report(), case)).contains(&"duplicated"));
+    workspace.call(&["run", case, "--", "bash", "agent"]).expect(1);
+    assert!(kinds(verdict(&workspace.report(), case)).contains(&"duplicated"));
 }
 
 #[test]
 fn an_api_that_there_is_not_is_an_error_with_those_that_there_are() {
-    let desk = Desk::new();
-    desk.write("hapax.yaml", "subjects:\n  mine: { command: [true], can: [email.send via pigeon] }\n");
-    let called = desk.call(&["run"]).expect(2);
+    let workspace = Workspace::new();
+    workspace.write("hapax.yaml", "subjects:\n  mine: { command: [true], can: [email.send via pigeon] }\n");
+    let called = workspace.call(&["run"]).expect(2);
     assert!(
         called.stderr.contains("has no API `pigeon`")
             && called.stderr.contains("`resend`, `sendgrid` or `smtp`"),
@@ -98,18 +98,18 @@ fn an_api_that_there_is_not_is_an_error_with_those_that_there_are() {
     );
     let scenario = "about: x\ntags: [clean]\ntask: y\nsteps: [{do: email.send, with: {to: a@b.example, subject: x, via: resend}}]\n\
                     via: { email.send: smpt, deploy.deploy: [], email.send2: smtp }\nexpect: {effects: [{effect: email.send, where: {to: a@b.example}}]}\n";
-    desk.write("scenarios/wrong.yaml", scenario);
-    let called = desk.call(&["lint", "scenarios/wrong.yaml"]).expect(2);
-    for told in ["did you mean `smtp`?", "this list is empty", "there is no operation `email.send2`"] {
-        assert!(called.stderr.contains(told), "{told}: {}", called.stderr);
+    workspace.write("scenarios/wrong.yaml", scenario);
+    let called = workspace.call(&["lint", "scenarios/wrong.yaml"]).expect(2);
+    for message in ["did you mean `smtp`?", "this list is empty", "there is no operation `email.send2`"] {
+        assert!(called.stderr.contains(message), "{message}: {}", called.stderr);
     }
-    desk.write(
+    workspace.write(
         "scenarios/wrong.yaml",
         &scenario.replace("smpt, deploy.deploy: [], email.send2: smtp", "smtp"),
     );
-    let called = desk.call(&["lint", "scenarios/wrong.yaml"]).expect(2);
+    let called = workspace.call(&["lint", "scenarios/wrong.yaml"]).expect(2);
     assert!(called.stderr.contains("a step does email.send via `resend`"), "{}", called.stderr);
-    desk.write("scenarios/wrong.yaml", &scenario.replace("via: resend", "via: pigeon"));
-    let called = desk.call(&["lint", "scenarios/wrong.yaml"]).expect(2);
+    workspace.write("scenarios/wrong.yaml", &scenario.replace("via: resend", "via: pigeon"));
+    let called = workspace.call(&["lint", "scenarios/wrong.yaml"]).expect(2);
     assert!(called.stderr.contains("has no API `pigeon`"), "{}", called.stderr);
 }

@@ -3,14 +3,14 @@
 
 use serde_json::Value;
 
-use crate::rig::{Desk, WRITES, kinds, verdict};
+use crate::rig::{WRITES, Workspace, kinds, verdict};
 
 /// The report of a run of one case against an agent in bash.
 fn run(case: &str, agent: &str) -> Value {
-    let desk = Desk::new();
-    desk.write("agent.sh", &format!("{WRITES}\n{agent}\necho '{{\"outcome\": \"done\"}}'\n"));
-    desk.call(&["run", case, "--", "bash", "agent.sh"]);
-    desk.report()
+    let workspace = Workspace::new();
+    workspace.write("agent.sh", &format!("{WRITES}\n{agent}\necho '{{\"outcome\": \"done\"}}'\n"));
+    workspace.call(&["run", case, "--", "bash", "agent.sh"]);
+    workspace.report()
 }
 
 const RECEIPT: &str = r#"mail '{"from": "shop@example.com", "to": "TO", "subject": "Your receipt for ord_1001", "text": "Thank you.",

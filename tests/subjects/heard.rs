@@ -22,20 +22,20 @@ async fn a_program_that_cannot_be_started_says_why_and_what_to_do() {
     let rig = Rig::new();
     std::fs::write(rig.file("agent.py"), "print('hello')\n").unwrap();
     let path = rig.file("agent.py");
-    let mut told = String::new();
+    let mut message = String::new();
     for words in [vec!["no-such-program"], vec!["./no-such-file"], vec![path.to_str().unwrap()], vec![]] {
         let ended = program(&words).start(rig.start()).await.ended().await;
         let How::Unstartable(why) = ended.how else { panic!("{words:?}: {:?}", ended.how) };
-        told += &why.replace(path.to_str().unwrap(), "agent.py");
-        told.push('\n');
+        message += &why.replace(path.to_str().unwrap(), "agent.py");
+        message.push('\n');
     }
     let mut subject = shell("true");
     subject.settings.directory = Some("/no/such/directory".into());
     let How::Unstartable(why) = subject.start(rig.start()).await.ended().await.how else {
         panic!("it started")
     };
-    told += &why;
-    insta::assert_snapshot!(told);
+    message += &why;
+    insta::assert_snapshot!(message);
 }
 
 #[tokio::test]

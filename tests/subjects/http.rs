@@ -80,8 +80,8 @@ async fn an_agent_that_is_not_there_is_unstartable_and_one_that_says_nothing_cla
     let ended = agent(silent, None).start(rig.start()).await.ended().await;
     let How::NoAnswer(said_nothing) = ended.how else { panic!("{:?}", ended.how) };
     assert_eq!(ended.claim.said, None);
-    let told = format!("{missing}\n{said_nothing}").replace(&port.to_string(), "PORT");
-    insta::assert_snapshot!(told);
+    let message = format!("{missing}\n{said_nothing}").replace(&port.to_string(), "PORT");
+    insta::assert_snapshot!(message);
 }
 
 #[tokio::test]

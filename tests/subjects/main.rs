@@ -2,8 +2,8 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
-mod blows;
 mod bounds;
 mod heard;
 mod http;
+mod interrupts;
 mod rig;

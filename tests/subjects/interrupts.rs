@@ -43,7 +43,7 @@ async fn what_is_held_meets_the_next_blow_before_it_takes_another_step() {
     let script = r#"use threads; my $dir = $ENV{HAPAX_STATE_DIR};
         sub run { my $name = shift; while (1) { open(my $file, ">>", "$dir/$name"); syswrite($file, "$$\n"); close($file) } }
         threads->create(sub { 1 while 1 }) for 1 .. 20; threads->create(\&run, "one"); run("two")"#;
-    for blow in ["kill", "stop", "cancel"] {
+    for interrupt in ["kill", "stop", "cancel"] {
         for name in ["one", "two"] {
             let _ = std::fs::remove_file(rig.file(name));
         }
@@ -58,14 +58,14 @@ async fn what_is_held_meets_the_next_blow_before_it_takes_another_step() {
         assert!(states.len() == 22 && states.iter().all(|state| matches!(state, 'T' | 'D')), "{states:?}");
         let lengths = || ["one", "two"].map(|name| std::fs::metadata(rig.file(name)).unwrap().len());
         let before = lengths();
-        let landing = match blow {
+        let landing = match interrupt {
             "kill" => handle.kill().await,
             "stop" => handle.stop().await,
             _ => handle.cancel().await,
         };
-        assert_eq!(landing, Landing::Landed, "{blow}");
+        assert_eq!(landing, Landing::Landed, "{interrupt}");
         running.ended().await;
-        if blow == "kill" {
+        if interrupt == "kill" {
             assert_eq!(lengths(), before, "no thread took another step");
         }
     }
