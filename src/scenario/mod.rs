@@ -3,38 +3,25 @@
 
 mod addresses;
 mod after;
-mod callers;
 mod can;
 mod case;
-mod check;
-mod controls;
 mod defaults;
-mod each;
 mod expect;
 mod files;
-mod find;
-mod interrupts;
 mod known;
 mod load;
 mod matrix;
-mod names;
 mod promise;
 mod quick;
-mod quick_expect;
 mod read;
-mod read_case;
 mod recovery;
 mod schema;
-mod schema_faults;
 mod schema_services;
 mod services;
 mod setup;
 mod table;
-mod tasks;
 mod terms;
-mod times;
 mod via;
-mod words;
 mod work;
 
 pub(crate) use can::{beyond, line as can_line, split as split_can};

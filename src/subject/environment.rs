@@ -1,4 +1,8 @@
-//! What a subject finds in its environment. Pure: what hapax's own environment holds is handed in.
+//! The environment variables of a subject. Pure, except for [`write_long_values_to_files`]: the caller passes
+//! in the environment of hapax itself.
+
+use std::io;
+use std::path::Path;
 
 use super::before::Before;
 use super::{Settings, Start, client_variables};
@@ -9,6 +13,13 @@ const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 /// The services are here; everything else is for the recorder.
 const LOCAL: &str = "127.0.0.1,localhost,::1";
+
+/// The longest value of a variable, in bytes: Linux does not start a program with one of 128 KiB.
+const MAX_VARIABLE_BYTES: usize = 100 * 1000;
+/// The variables that can be longer than that: the variable, the variable that names the file instead, and the
+/// file.
+const LONG_VALUES: [(&str, &str, &str); 2] =
+    [("HAPAX_TASK", "HAPAX_TASK_FILE", "task.txt"), ("HAPAX_STEPS", "HAPAX_STEPS_FILE", "steps.json")];
 
 /// The variables of the command that is run before a trial: no service, no task and no proxy is among them.
 pub(super) fn before_environment(
@@ -72,7 +83,7 @@ fn leads_past(name: &str, value: &str, other: &str) -> bool {
 }
 
 fn of_the_start(start: &Start) -> [(String, String); 7] {
-    let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    let path = |path: &Path| path.to_string_lossy().into_owned();
     [
         ("HAPAX_TASK", start.task.clone()),
         ("HAPAX_STEPS", start.steps.clone()),
@@ -83,6 +94,23 @@ fn of_the_start(start: &Start) -> [(String, String); 7] {
         ("HAPAX_CALLER", start.name.clone()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
+}
+
+/// Writes values that are too long for a variable to files in `directory`, and sets a variable that names the
+/// file instead.
+pub(super) fn write_long_values_to_files(
+    env: &mut Vec<(String, String)>,
+    directory: &Path,
+) -> io::Result<()> {
+    for (variable, file_variable, file) in LONG_VALUES {
+        let is_long = |(name, value): &(String, String)| name == variable && value.len() > MAX_VARIABLE_BYTES;
+        let Some(index) = env.iter().position(is_long) else { continue };
+        let (_, value) = env.swap_remove(index);
+        let path = directory.join(file);
+        std::fs::write(&path, value)?;
+        env.push((file_variable.to_owned(), path.to_string_lossy().into_owned()));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

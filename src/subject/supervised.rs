@@ -13,10 +13,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::captured::Captured;
 use super::claim::{self, Heard};
-use super::environment::environment;
+use super::environment::{environment, write_long_values_to_files};
 use super::running::{Landing, Ordered, Running};
 use super::supervisor::{Answer, Order, SupervisorOrder};
-use super::{BeforeStop, Ended, How, Limits, Settings, Start, long, sweep};
+use super::{BeforeStop, Ended, How, Limits, Settings, Start, sweep};
 use crate::report::Output;
 
 /// How much longer than the subject a supervisor may take: it tries for ten seconds to kill what is left.
@@ -45,7 +45,7 @@ pub(super) fn with_supervisor(
 /// What a supervisor is told to start: all that the subject is given is in here.
 pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) -> Result<Order, String> {
     let mut env = environment(start, settings, &parent());
-    long::into_files(&mut env, &start.state_dir)
+    write_long_values_to_files(&mut env, &start.state_dir)
         .map_err(|error| format!("cannot write the task to {}: {error}", start.state_dir.display()))?;
     Ok(Order {
         program,

@@ -1,16 +1,21 @@
 //! What should be true afterwards: the effects that are due, the claims, the budget of attempts, the records.
 
+mod each;
+pub(super) mod times;
+
 use mock_services::fault::read_fields;
 use mock_services::service::Fields;
 use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
 
-use super::addresses::in_lower_case;
-use super::defaults;
-use super::each::read_each;
-use super::known::{Known, has_name};
-use super::setup::as_json;
-use super::times::{right_form, unnamed};
-use super::{Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Recovery, ServiceKind, ServiceSetup};
+use self::each::read_each;
+use self::times::{right_form, unnamed};
+use crate::scenario::addresses::in_lower_case;
+use crate::scenario::defaults;
+use crate::scenario::known::{Known, has_name};
+use crate::scenario::setup::as_json;
+use crate::scenario::{
+    Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Recovery, ServiceKind, ServiceSetup,
+};
 
 /// How many intents a case can have; each is compared with all before it.
 pub(super) const MOST: usize = 500;

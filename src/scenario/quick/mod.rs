@@ -2,17 +2,19 @@
 //! due, over the standard cells of commit and reply. It is made as the text of a file and read like any
 //! other, so what can be run can be saved.
 
+mod expect;
+
 use std::fmt::Write;
 
 use mock_services::yaml::{Key, Kind, Node, Problem, Problems, Source, Span, write_flow};
 
-use super::defaults;
-use super::known::Known;
-use super::quick_expect::{Asked, read};
-use super::read::read_scenario;
-use super::times::LIKE;
-use super::work::step_fields;
-use super::{Case, LoadError};
+use self::expect::{Asked, read};
+use crate::scenario::defaults;
+use crate::scenario::expect::times::LIKE;
+use crate::scenario::known::Known;
+use crate::scenario::read::read_scenario;
+use crate::scenario::work::step_fields;
+use crate::scenario::{Case, LoadError};
 
 /// Services whose real ones honour keys, and the way in which they do.
 const KEYED: [(&str, &str); 2] = [("payment", "stripe"), ("email", "resend")];

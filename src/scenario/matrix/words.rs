@@ -9,7 +9,7 @@ const LONGEST: usize = 40;
 
 /// A word for each value; no two are the same. A map of one key is its value where no other value has that
 /// word, so `{status: 502}` is `502`; what is equal nevertheless is told apart by its place.
-pub(super) fn words_of(values: &[Node]) -> Vec<String> {
+pub(crate) fn words_of(values: &[Node]) -> Vec<String> {
     let short: Vec<String> = values.iter().map(|value| cut(short_word(value))).collect();
     let mut count: HashMap<&str, usize> = HashMap::new();
     short.iter().for_each(|brief| *count.entry(brief).or_default() += 1);
@@ -74,7 +74,7 @@ fn typeable(text: &str) -> String {
 }
 
 /// Whether a character means itself in every shell, wherever it stands.
-pub(super) fn is_typeable(character: char) -> bool {
+pub(crate) fn is_typeable(character: char) -> bool {
     character.is_ascii_alphanumeric() || "._+-".contains(character)
 }
 

@@ -4,8 +4,8 @@
 use mock_services::service::Value;
 use mock_services::yaml::{Key, Kind, Node, Reader, Span, shown};
 
-use super::addresses::value_in_lower_case;
-use super::expect::{MOST, check_carried};
+use super::{MOST, check_carried};
+use crate::scenario::addresses::value_in_lower_case;
 
 /// A field, and the value that each intent has for it.
 #[derive(Debug)]

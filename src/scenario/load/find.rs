@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use include_dir::Dir;
 
-use super::files::SHIPPED;
+use crate::scenario::files::SHIPPED;
 
 /// Where a user's own scenarios stand.
 pub(super) const OWN: &str = "scenarios";

@@ -3,9 +3,9 @@
 
 use mock_services::yaml::{Key, Kind, Node, Problems, Reader, Source, Span, shown};
 
-use super::expect::check_carried;
-use super::known::Known;
-use super::times::unnamed;
+use crate::scenario::expect::check_carried;
+use crate::scenario::expect::times::unnamed;
+use crate::scenario::known::Known;
 
 const FORM: &str =
     "write it as EFFECT:FIELD=VALUE,FIELD=VALUE, for example payment.charge:order=7,amount=4999";

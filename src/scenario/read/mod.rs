@@ -1,20 +1,27 @@
 //! A scenario from its file: the matrix first, then one case for each combination. What is wrong in several
 //! cases is told once.
 
+pub(super) mod callers;
+mod case;
+mod check;
+mod controls;
+pub(super) mod interrupts;
+mod tasks;
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use mock_services::custom::Custom;
 use mock_services::yaml::{Kind, Node, Problem, Problems, Reader, Source, Span, parse, shown};
 
-use super::Case;
-use super::controls::Controls;
-use super::files::Folder;
-use super::matrix::{MOST_VALUES, Matrix, size};
-use super::names::{Names, no_names};
-use super::read_case::read_case;
-use super::services::Customs;
-use super::words::is_typeable;
+use self::case::read_case;
+use self::controls::Controls;
+use crate::scenario::Case;
+use crate::scenario::files::Folder;
+use crate::scenario::matrix::names::{Names, no_names};
+use crate::scenario::matrix::words::is_typeable;
+use crate::scenario::matrix::{MOST_VALUES, Matrix, size};
+use crate::scenario::services::Customs;
 
 /// After so many different problems no further case is read.
 const ENOUGH: usize = 100;
@@ -164,7 +171,12 @@ impl<'a> Scenario<'a> {
         controls
     }
 
-    fn named(&self, case: Case, variant: Vec<(String, String)>, controls: Vec<super::ControlTerm>) -> Case {
+    fn named(
+        &self,
+        case: Case,
+        variant: Vec<(String, String)>,
+        controls: Vec<crate::scenario::ControlTerm>,
+    ) -> Case {
         let pairs: Vec<String> = variant.iter().map(|(name, word)| format!("{name}={word}")).collect();
         let behind = if pairs.is_empty() { String::new() } else { format!("@{}", pairs.join(",")) };
         let id = format!("{}{behind}", self.name);

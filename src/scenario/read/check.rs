@@ -8,10 +8,10 @@ use mock_services::service::Fields;
 use mock_services::yaml::Reader;
 
 use super::callers::within_timeout;
-use super::expect::{Expected, PlacedIntent};
 use super::interrupts::PlacedInterrupt;
-use super::known::Known;
-use super::{ClaimedOutcome, InterruptAction, Reached, Step, Then};
+use crate::scenario::expect::{Expected, PlacedIntent};
+use crate::scenario::known::Known;
+use crate::scenario::{ClaimedOutcome, InterruptAction, Reached, Step, Then};
 
 /// The parts of a case that must agree.
 pub(super) struct Parts<'a> {

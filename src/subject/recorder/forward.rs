@@ -9,8 +9,8 @@ use tokio::io::{AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-use super::hosts::is_here;
-use super::recorder::{Escape, OwnPort};
+use super::{Escape, OwnPort};
+use crate::subject::hosts::is_here;
 
 /// How long it may take to find and to reach the host.
 const CONNECT: Duration = Duration::from_secs(10);

@@ -2,14 +2,16 @@
 //! words agree; what only the reader can know (which fields an operation has, what contradicts what) is left
 //! to `hapax lint`.
 
+mod faults;
+
 use serde_json::{Map, Value, json};
 
-use super::callers::{HOW, MOST_CALLERS, NOWHERE};
-use super::interrupts::{BLOWS, MOMENTS};
-use super::known::Known;
-use super::schema_faults::faults;
-use super::schema_services::services;
-use super::{CONTROLS, ClaimedOutcome, ControlOutcome, Recovery};
+use self::faults::faults;
+use crate::scenario::known::Known;
+use crate::scenario::read::callers::{HOW, MOST_CALLERS, NOWHERE};
+use crate::scenario::read::interrupts::{BLOWS, MOMENTS};
+use crate::scenario::schema_services::services;
+use crate::scenario::{CONTROLS, ClaimedOutcome, ControlOutcome, Recovery};
 
 /// The schema as it is printed and kept: indented, with a line break at its end.
 #[must_use]

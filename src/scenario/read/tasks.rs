@@ -1,6 +1,6 @@
 //! Which intents a task is about, where callers or turns have different ones: a claim is about its own task.
 
-use super::{Intent, Step, TaskTerm, Work};
+use crate::scenario::{Intent, Step, TaskTerm, Work};
 
 /// The tasks that are not about all intents. `each` are the first tasks of the callers, where they differ.
 pub(super) fn tasks(work: &Work, each: &[Work], turns: &[Work], intents: &[Intent]) -> Vec<TaskTerm> {

@@ -2,9 +2,9 @@
 
 use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
 
-use super::case::CONTROLS;
-use super::matrix::{Choice, Matrix, bare};
-use super::{ControlOutcome, ControlTerm};
+use crate::scenario::case::CONTROLS;
+use crate::scenario::matrix::{Choice, Matrix, bare};
+use crate::scenario::{ControlOutcome, ControlTerm};
 
 /// What one control comes to.
 #[derive(Debug)]

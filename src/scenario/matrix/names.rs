@@ -4,20 +4,20 @@ use std::collections::BTreeSet;
 
 use mock_services::yaml::{Kind, Node, Reader, Span};
 
-use super::matrix::{Matrix, placeholder};
+use super::{Matrix, placeholder};
 
 /// What the names in a tree are found to be.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     /// The axes that are used.
-    pub(super) used: BTreeSet<usize>,
+    pub(crate) used: BTreeSet<usize>,
     /// Where something stands that no axis can fill, which was reported.
-    pub(super) broken: Vec<Span>,
+    pub(crate) broken: Vec<Span>,
 }
 
 impl Names {
     /// Looks at all texts of a tree: each `${name}` must be a name of the matrix and a whole value.
-    pub(super) fn look(&mut self, reader: &Reader, matrix: &Matrix, node: &Node) {
+    pub(crate) fn look(&mut self, reader: &Reader, matrix: &Matrix, node: &Node) {
         match &node.kind {
             Kind::Text(text) => match placeholder(text) {
                 Some(name) => match matrix.named(reader, name, node.span) {
@@ -53,7 +53,7 @@ impl Names {
     }
 
     /// Reports the names that nothing uses.
-    pub(super) fn unused(&self, reader: &Reader, matrix: &Matrix) {
+    pub(crate) fn unused(&self, reader: &Reader, matrix: &Matrix) {
         for (_, axis) in matrix.axes.iter().enumerate().filter(|(place, _)| !self.used.contains(place)) {
             let message = format!("nothing uses `{}`, so its cases would all be the same", axis.name);
             let help = format!("write \"${{{}}}\" where its values belong, or leave it out", axis.name);
@@ -63,7 +63,7 @@ impl Names {
 }
 
 /// Reports names in the matrix itself, which is where they get their values.
-pub(super) fn no_names(reader: &Reader, node: &Node) {
+pub(crate) fn no_names(reader: &Reader, node: &Node) {
     match &node.kind {
         Kind::Text(text) if text.contains("${") => {
             let help = "write the value out; names can be used everywhere else";

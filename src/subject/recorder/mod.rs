@@ -1,6 +1,8 @@
 //! The proxy that a subject is given for the world outside of its trial. It refuses everything but the hosts
 //! that are allowed, and remembers where the subject wanted to go.
 
+mod forward;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,8 +14,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::forward::{connect, forward, head_end};
-use super::hosts::{Hosts, Treatment, is_loopback};
+use self::forward::{connect, forward, head_end};
+use crate::subject::hosts::{Hosts, Treatment, is_loopback};
 
 /// How many different escapes are remembered; a subject that tries more has made its point.
 const MOST: usize = 100;

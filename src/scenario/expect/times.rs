@@ -4,11 +4,11 @@
 use mock_services::service::{Fields, Operation, Value};
 use mock_services::yaml::{Key, Kind, Node, Span, listed, write_flow};
 
-use super::expect::MOST;
-use super::known::Known;
+use super::MOST;
+use crate::scenario::known::Known;
 
 /// Fields that say what an effect is like, not which one is meant.
-pub(super) const LIKE: [&str; 12] = [
+pub(crate) const LIKE: [&str; 12] = [
     "amount",
     "currency",
     "description",
@@ -25,7 +25,7 @@ pub(super) const LIKE: [&str; 12] = [
 
 /// What is wrong with an intent that is due more than once and does not say of which thing; `None` where one
 /// of the fields that tell the effects apart is named.
-pub(super) fn unnamed(
+pub(crate) fn unnamed(
     known: &Known,
     effect: &str,
     is_named: impl Fn(&str) -> bool,
@@ -41,7 +41,7 @@ pub(super) fn unnamed(
 }
 
 /// How such an intent is written.
-pub(super) fn right_form(known: &Known, effect: &str, which: &Fields, like: &Fields, times: u32) -> String {
+pub(crate) fn right_form(known: &Known, effect: &str, which: &Fields, like: &Fields, times: u32) -> String {
     let field = telling(known, effect).first().copied().unwrap_or_default();
     let entry_form = with_each(effect, field, which, like);
     format!(

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use mock_services::yaml::{Key, Node, Problems, Reader, Source, listed, nearest, parse, shown};
 
-use super::config_values::{
+use super::values::{
     read_claim, read_command, read_env, read_fields, read_hosts, read_operations, read_passed, read_time,
     read_url,
 };
-use super::port;
-use super::{HostPattern, Hosts, Settings, Signal, Subject, SubjectKind};
 use crate::scenario::Promise;
+use crate::subject::port;
+use crate::subject::{HostPattern, Hosts, Settings, Signal, Subject, SubjectKind};
 
 /// The subjects of a file, and the name of the default.
 pub(super) fn read(file: &Source, folder: &Path) -> Result<(Vec<Subject>, Option<String>), Problems> {

@@ -1,15 +1,17 @@
 //! All cases that a user asks for: from the shipped scenarios, the user's own, and the files and folders that
 //! are named.
 
+mod find;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
 use mock_services::yaml::{Problem, Problems, Source, Span, nearest, shown};
 
-use super::Case;
-use super::files::{Folder, disk_source, shown_path};
-use super::find::{Found, OWN, Place, in_binary, on_disk};
-use super::read::{place_of, read_in};
+use self::find::{Found, OWN, Place, in_binary, on_disk};
+use crate::scenario::Case;
+use crate::scenario::files::{Folder, disk_source, shown_path};
+use crate::scenario::read::{place_of, read_in};
 
 /// What was loaded.
 #[derive(Debug)]

@@ -6,9 +6,9 @@ use mock_services::service::Kind as OperationKind;
 use mock_services::yaml::{Kind, Map, Node, Reader, Span, write_duration};
 
 use super::callers::within_timeout;
-use super::known::Known;
-use super::work::Works;
-use super::{Interrupt, InterruptAction, InterruptMoment, Planned, Reached, Then, Work};
+use crate::scenario::known::Known;
+use crate::scenario::work::Works;
+use crate::scenario::{Interrupt, InterruptAction, InterruptMoment, Planned, Reached, Then, Work};
 
 /// How long a `freeze` lasts where nothing else is said.
 const DEFAULT_FREEZE: Duration = Duration::from_millis(500);
@@ -17,10 +17,10 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 /// How many interrupts a case can have.
 const MOST: usize = 100;
 /// The moments, by the words for them.
-pub(super) const MOMENTS: [(&str, Reached); 3] =
+pub(crate) const MOMENTS: [(&str, Reached); 3] =
     [("received", Reached::Received), ("committed", Reached::Committed), ("replied", Reached::Replied)];
 /// The blows, by the words for them.
-pub(super) const BLOWS: [(&str, InterruptAction); 4] = [
+pub(crate) const BLOWS: [(&str, InterruptAction); 4] = [
     ("kill", InterruptAction::Kill),
     ("stop", InterruptAction::Stop),
     ("cancel", InterruptAction::Cancel),
@@ -29,23 +29,23 @@ pub(super) const BLOWS: [(&str, InterruptAction); 4] = [
 
 /// An interrupt and where its moment stood.
 #[derive(Debug)]
-pub(super) struct PlacedInterrupt {
-    pub(super) interrupt: Interrupt,
-    pub(super) when: Span,
+pub(crate) struct PlacedInterrupt {
+    pub(crate) interrupt: Interrupt,
+    pub(crate) when: Span,
 }
 
 /// What interrupts are read against.
-pub(super) struct Interrupts<'a> {
-    pub(super) reader: &'a Reader,
-    pub(super) known: &'a Known,
-    pub(super) callers: u32,
-    pub(super) timeout: Duration,
+pub(crate) struct Interrupts<'a> {
+    pub(crate) reader: &'a Reader,
+    pub(crate) known: &'a Known,
+    pub(crate) callers: u32,
+    pub(crate) timeout: Duration,
     /// What the subject is to do, where all callers do the same.
-    pub(super) work: Option<&'a Work>,
+    pub(crate) work: Option<&'a Work>,
 }
 
 impl Interrupts<'_> {
-    pub(super) fn read(&self, node: Option<&Node>) -> Vec<PlacedInterrupt> {
+    pub(crate) fn read(&self, node: Option<&Node>) -> Vec<PlacedInterrupt> {
         let Some((node, items)) = node.and_then(|node| Some((node, self.reader.list(node)?))) else {
             return Vec::new();
         };
@@ -219,7 +219,7 @@ impl Interrupts<'_> {
 
 impl Interrupt {
     /// How it reads on one line: `payment.charge#1 committed: kill, then restart`.
-    pub(super) fn planned(&self) -> Planned {
+    pub(crate) fn planned(&self) -> Planned {
         let InterruptMoment { reached, operation, attempt, caller } = &self.when;
         let moment = MOMENTS.iter().find(|(_, have)| have == reached).map_or("", |(word, _)| word);
         let whose = caller.map(|caller| format!(" caller={caller}")).unwrap_or_default();

@@ -10,12 +10,12 @@ use mock_services::payment::Payment;
 use mock_services::records::Records;
 use mock_services::yaml::{Kind, Node, Reader, Source, nearest, shown};
 
-use super::http_wire::Target;
-use super::port;
-use super::template::Template;
-use super::words::split;
-use super::{ClaimSource, HostError, HostPattern};
 use crate::scenario::{ClaimedOutcome, split_can, unknown_api};
+use crate::subject::http_wire::Target;
+use crate::subject::port;
+use crate::subject::template::Template;
+use crate::subject::words::split;
+use crate::subject::{ClaimSource, HostError, HostPattern};
 
 /// A program and its arguments: a list, or one text.
 pub(super) fn read_command(reader: &Reader, node: &Node) -> Option<Vec<String>> {

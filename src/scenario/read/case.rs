@@ -6,17 +6,17 @@ use mock_services::fault::{Part, Placed, check_placed, read_fault_list};
 use mock_services::service::{Kind as OperationKind, Operation};
 use mock_services::yaml::{Kind, Node, Reader, shown};
 
-use super::addresses::in_lower_case;
 use super::callers::{CallersInput, read_callers};
 use super::check::{Parts, check};
-use super::expect::{Expected, read_expect};
 use super::interrupts::{Interrupts, PlacedInterrupt};
-use super::known::Known;
-use super::services::{Customs, default_setup, read_services};
 use super::tasks::tasks;
-use super::via::{check_via, read_via};
-use super::work::Works;
-use super::{Case, OperationTerm, Planned, Promise, ServiceSetup, Step, Terms, Then, Work};
+use crate::scenario::addresses::in_lower_case;
+use crate::scenario::expect::{Expected, read_expect};
+use crate::scenario::known::Known;
+use crate::scenario::services::{Customs, default_setup, read_services};
+use crate::scenario::via::{check_via, read_via};
+use crate::scenario::work::Works;
+use crate::scenario::{Case, OperationTerm, Planned, Promise, ServiceSetup, Step, Terms, Then, Work};
 
 /// How long one start of the subject may take where nothing else is said.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);

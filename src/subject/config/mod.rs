@@ -1,13 +1,16 @@
 //! `hapax.yaml`: the subjects that a project has names for. Which file, and what it comes to; how it is read
 //! is for `config_read`.
 
+mod read;
+mod values;
+
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use mock_services::yaml::{MAX_BYTES, Problems, Source, listed, nearest, shown};
 
-use super::Subject;
-use super::config_read::read;
+use self::read::read;
+use crate::subject::Subject;
 
 /// The name of the file.
 const FILE: &str = "hapax.yaml";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::schema::{flag, list, map_of, object, or_name, reference, whole, word};
+use super::{flag, list, map_of, object, or_name, reference, whole, word};
 
 /// A list of faults.
 pub(super) fn faults() -> Value {

@@ -1,9 +1,12 @@
 //! The matrix of a scenario: its axes, all combinations of their values, and what stands for `${name}` in
 //! each.
 
+pub(super) mod names;
+pub(super) mod words;
+
 use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
 
-use super::words::words_of;
+use self::words::words_of;
 
 /// How many cases one file can stand for.
 pub(super) const MOST_CASES: usize = 1000;

@@ -5,35 +5,35 @@ use std::time::Duration;
 use mock_services::BarrierOptions;
 use mock_services::yaml::{Key, Kind, Node, Reader, Span};
 
-use super::known::Known;
+use crate::scenario::known::Known;
 
 /// The most callers that a trial can have.
-pub(super) const MOST_CALLERS: u32 = 64;
+pub(crate) const MOST_CALLERS: u32 = 64;
 /// The word for `meet` where callers do not wait for each other.
-pub(super) const NOWHERE: &str = "none";
+pub(crate) const NOWHERE: &str = "none";
 /// The words for `how` a task is delivered more than once.
-pub(super) const HOW: [&str; 2] = ["together", "one-after-another"];
+pub(crate) const HOW: [&str; 2] = ["together", "one-after-another"];
 
 /// Who calls.
 #[derive(Debug)]
-pub(super) struct Callers {
-    pub(super) count: u32,
-    pub(super) door: Option<BarrierOptions>,
+pub(crate) struct Callers {
+    pub(crate) count: u32,
+    pub(crate) door: Option<BarrierOptions>,
     /// How often the same work comes again afterwards.
-    pub(super) again: u32,
+    pub(crate) again: u32,
 }
 
 /// What a scenario says of its callers.
-pub(super) struct CallersInput<'n> {
-    pub(super) callers: Option<&'n Node>,
+pub(crate) struct CallersInput<'n> {
+    pub(crate) callers: Option<&'n Node>,
     /// The key of the list of what each caller does, and how long the list is.
-    pub(super) each: Option<(&'n Key, usize)>,
-    pub(super) deliver: Option<(&'n Key, &'n Node)>,
-    pub(super) timeout: Duration,
+    pub(crate) each: Option<(&'n Key, usize)>,
+    pub(crate) deliver: Option<(&'n Key, &'n Node)>,
+    pub(crate) timeout: Duration,
 }
 
 /// Reads who calls.
-pub(super) fn read_callers(reader: &Reader, known: &Known, said: &CallersInput<'_>) -> Callers {
+pub(crate) fn read_callers(reader: &Reader, known: &Known, said: &CallersInput<'_>) -> Callers {
     let mut read = Callers { count: 1, door: None, again: 0 };
     let mut options = BarrierOptions {
         within: BarrierOptions::default().within.min(said.timeout / 2),
@@ -126,7 +126,7 @@ fn is_none(node: &Node) -> bool {
 }
 
 /// Reports a time that is not shorter than the time limit.
-pub(super) fn within_timeout(reader: &Reader, span: Span, what: &str, time: Duration, timeout: Duration) {
+pub(crate) fn within_timeout(reader: &Reader, span: Span, what: &str, time: Duration, timeout: Duration) {
     if time >= timeout {
         let write = mock_services::yaml::write_duration;
         let message = format!("{what} takes {}, and the time limit is {}", write(time), write(timeout));
