@@ -1,6 +1,7 @@
 //! What becomes of an attempt: two independent choices, what is committed and what the caller gets to see,
 //! and the trigger that says which attempt is meant. Plain data; the engine carries it out.
 
+mod builder;
 mod check;
 mod line;
 mod plan;

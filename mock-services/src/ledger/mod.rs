@@ -4,6 +4,7 @@
 mod chain;
 mod decode;
 mod draft;
+mod effects;
 mod entry;
 mod file;
 mod pages;
@@ -26,6 +27,7 @@ use crate::clock::Clock;
 use crate::lock::{Apart, lock};
 use crate::service::Fields;
 use chain::Chain;
+pub use effects::CommittedEffect;
 pub use entry::{BarrierEvent, ClosedBy, Entry, Event, How, LATE_REQUEST, Received, SilenceEnd};
 pub use file::LedgerFile;
 use pages::{Pages, Reading};

@@ -1,5 +1,8 @@
 //! The services of one trial: started together over one ledger and one fault plan, and stopped together.
 
+mod expect;
+mod handle;
+
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -16,6 +19,10 @@ use crate::idempotency::Idempotency;
 use crate::ledger::Ledger;
 use crate::service::{Operation, Service, mint};
 use crate::wire::{Endpoint, Limits, OpenConnections, Protocol, Wire};
+
+use expect::Expectations;
+pub use expect::{ExpectationBuilder, Times, UnmetExpectations};
+pub use handle::{ServiceHandle, UnknownService};
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 type Start = Box<dyn FnOnce(Arc<Shared>) -> Boxed<'static, Result<Running, StartError>> + Send>;
@@ -81,6 +88,8 @@ struct Shared {
 
 /// Running services. Dropping them stops them; [`MockServices::stop`] also waits until their ports are free.
 pub struct MockServices {
+    // Dropped first: it compares the ledger with what was expected.
+    expectations: Expectations,
     shared: Arc<Shared>,
     running: Vec<Running>,
 }
@@ -186,10 +195,17 @@ impl Builder {
         self
     }
 
-    /// The faults.
+    /// The faults, in place of those that were added before.
     #[must_use]
     pub fn faults(mut self, faults: Vec<Fault>) -> Self {
         self.faults = faults;
+        self
+    }
+
+    /// Adds a fault. It is checked by [`Builder::start`].
+    #[must_use]
+    pub fn fault(mut self, fault: Fault) -> Self {
+        self.faults.push(fault);
         self
     }
 
@@ -267,7 +283,7 @@ impl Builder {
         for start in self.services {
             running.push(start(Arc::clone(&shared)).await?);
         }
-        Ok(MockServices { shared, running })
+        Ok(MockServices { expectations: Expectations::new(shared.ledger.clone()), shared, running })
     }
 }
 
@@ -525,3 +541,6 @@ impl MockServices {
         self.close_ports().await;
     }
 }
+
+#[cfg(test)]
+mod tests;

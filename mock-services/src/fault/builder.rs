@@ -1,0 +1,221 @@
+//! Faults written in Rust: `Fault::on("payment.charge").attempt(1).commit(Commit::Now).reply(Reply::Drop)`, and
+//! the same fault parsed from one line.
+
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::line::read_unchecked;
+use super::{Attempts, Commit, DEFAULT_RELEASE, Fault, Reply, StatusReply, Trigger};
+use crate::service::{Fields, Value};
+use crate::yaml::{Problems, Reader, Source};
+
+impl Fault {
+    /// A fault on the first attempt of this operation. It changes nothing until [`commit`](Fault::commit) or
+    /// [`reply`](Fault::reply) is set.
+    ///
+    /// ```
+    /// use mock_services::fault::{Commit, Fault, Reply};
+    ///
+    /// let lost_reply = Fault::on("payment.charge").attempt(1).commit(Commit::Now).reply(Reply::Drop);
+    /// assert_eq!(lost_reply.to_string(), "payment.charge#1 commit=now reply=drop");
+    /// ```
+    #[must_use]
+    pub fn on(operation: impl Into<String>) -> Self {
+        let trigger = Trigger {
+            on: operation.into(),
+            attempts: Attempts::These(vec![1]),
+            fields: Fields::new(),
+            any_effect: false,
+            caller: None,
+            chance: None,
+        };
+        Fault { trigger, commit: Commit::Now, reply: Reply::Ok, optional: false }
+    }
+
+    /// Applies to the attempt with this number, counted from 1.
+    #[must_use]
+    pub fn attempt(self, number: u32) -> Self {
+        self.attempts(vec![number])
+    }
+
+    /// Applies to several attempts: `[1, 3]`, `1..=3` or [`Attempts::Every`].
+    #[must_use]
+    pub fn attempts(mut self, attempts: impl Into<Attempts>) -> Self {
+        self.trigger.attempts = attempts.into();
+        self
+    }
+
+    /// Sets what the service commits.
+    #[must_use]
+    pub fn commit(mut self, commit: Commit) -> Self {
+        self.commit = commit;
+        self
+    }
+
+    /// Sets what the caller sees.
+    #[must_use]
+    pub fn reply(mut self, reply: impl Into<Reply>) -> Self {
+        self.reply = reply.into();
+        self
+    }
+
+    /// Applies only to requests in which this field has this value. Each call adds a condition.
+    #[must_use]
+    pub fn field(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.trigger.fields.set(name, value);
+        self
+    }
+
+    /// Applies also to writes that the task does not intend; see [`IntendedEffects`](super::IntendedEffects).
+    #[must_use]
+    pub fn any_effect(mut self) -> Self {
+        self.trigger.any_effect = true;
+        self
+    }
+
+    /// Applies only to the attempts of this caller, counted from 1.
+    #[must_use]
+    pub fn caller(mut self, caller: u32) -> Self {
+        self.trigger.caller = Some(caller);
+        self
+    }
+
+    /// Fires with this probability, drawn from the seed of the services.
+    #[must_use]
+    pub fn chance(mut self, chance: f64) -> Self {
+        self.trigger.chance = Some(chance);
+        self
+    }
+
+    /// Lets a hapax trial pass in which this fault did not fire.
+    #[must_use]
+    pub fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+}
+
+/// Parses the line that `hapax serve --fault` takes. Whether the operation exists is checked when the fault is
+/// armed.
+///
+/// ```
+/// use mock_services::fault::{Fault, Reply};
+///
+/// let fault: Fault = "payment.charge#2 commit=never reply={status: 503}".parse()?;
+/// assert_eq!(fault.reply, Reply::status(503));
+/// # Ok::<(), mock_services::yaml::Problems>(())
+/// ```
+impl FromStr for Fault {
+    type Err = Problems;
+
+    fn from_str(line: &str) -> Result<Self, Problems> {
+        let source = Source::new("fault", line);
+        let reader = Reader::new(&source);
+        let placed = read_unchecked(&reader);
+        reader.finish(placed.map(|placed| placed.fault))
+    }
+}
+
+impl From<u32> for Attempts {
+    fn from(number: u32) -> Self {
+        Attempts::These(vec![number])
+    }
+}
+
+impl From<Vec<u32>> for Attempts {
+    fn from(numbers: Vec<u32>) -> Self {
+        Attempts::These(numbers)
+    }
+}
+
+impl<const N: usize> From<[u32; N]> for Attempts {
+    fn from(numbers: [u32; N]) -> Self {
+        Attempts::These(numbers.to_vec())
+    }
+}
+
+impl From<RangeInclusive<u32>> for Attempts {
+    fn from(range: RangeInclusive<u32>) -> Self {
+        Attempts::Span(*range.start(), *range.end())
+    }
+}
+
+impl Reply {
+    /// Another status than the true one, with the body that the real service sends with it.
+    #[must_use]
+    pub fn status(status: u16) -> Self {
+        StatusReply::new(status).into()
+    }
+
+    /// No byte for three seconds, then the connection is closed.
+    #[must_use]
+    pub const fn hang() -> Self {
+        Reply::Hang { release: Some(DEFAULT_RELEASE) }
+    }
+
+    /// No byte for this time, then the connection is closed.
+    #[must_use]
+    pub const fn hang_for(time: Duration) -> Self {
+        Reply::Hang { release: Some(time) }
+    }
+
+    /// No byte until the caller closes the connection.
+    #[must_use]
+    pub const fn hang_until_timeout() -> Self {
+        Reply::Hang { release: None }
+    }
+}
+
+impl From<StatusReply> for Reply {
+    fn from(reply: StatusReply) -> Self {
+        Reply::Status(reply)
+    }
+}
+
+impl StatusReply {
+    /// This status, with the body that the real service sends with it.
+    ///
+    /// ```
+    /// use mock_services::fault::{Commit, Fault, StatusReply};
+    ///
+    /// let rate_limit = StatusReply::new(429).retry_after(2);
+    /// let fault = Fault::on("email.send").commit(Commit::Never).reply(rate_limit);
+    /// assert_eq!(fault.to_string(), "email.send#1 commit=never reply={status: 429, retry_after: 2}");
+    /// ```
+    #[must_use]
+    pub fn new(status: u16) -> Self {
+        StatusReply { status, ..StatusReply::default() }
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sends this body in place of the service's own.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<String>) -> Self {
+        self.body = Some(body.into());
+        self
+    }
+
+    /// Adds `Retry-After` with this number of seconds.
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
+    /// Stores this reply under the idempotency key, so that a request with the same key gets it again.
+    #[must_use]
+    pub fn kept(mut self) -> Self {
+        self.kept = true;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests;
