@@ -21,6 +21,14 @@ pub struct CommittedEffect {
     pub how: How,
 }
 
+impl CommittedEffect {
+    /// The value of a field as text; empty where the effect has no such field.
+    #[must_use]
+    pub fn field(&self, name: &str) -> String {
+        self.fields.get(name).map(ToString::to_string).unwrap_or_default()
+    }
+}
+
 impl Ledger {
     /// The effects of this name that were committed so far, in order.
     ///
