@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::ExitStatus;
 use super::print::{output, plural, refused};
-use crate::report::inert;
+use crate::report::text::ci_commands;
 use crate::scenario::{Case, load, table_md};
 
 /// Show cases, what they are about, and their tags.
@@ -49,7 +49,7 @@ pub(super) fn run(args: ListArgs) -> ExitStatus {
         _ => as_text(&mut out, &loaded.cases),
     };
     let text = String::from_utf8_lossy(&out);
-    let text = if args.json { inert::json(&text) } else { inert::text(&text) };
+    let text = if args.json { ci_commands::json(&text) } else { ci_commands::text(&text) };
     output(text.as_bytes(), ExitStatus::Success)
 }
 

@@ -1,6 +1,7 @@
 //! The command line: reads arguments, calls the library and prints. It holds no logic, and nothing imports
 //! it.
 
+mod args;
 mod completions;
 mod control;
 mod demo;
@@ -9,15 +10,12 @@ mod lint;
 mod list;
 mod live;
 mod man;
-mod measure;
 mod print;
-mod quick;
 mod report;
 mod run;
 mod schema;
 mod selftest;
 mod serve;
-mod subject;
 mod supervise;
 
 use std::io::IsTerminal;

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use anstream::eprintln;
 
 use super::ExitStatus;
-use crate::report::inert;
+use crate::report::text::ci_commands;
 use crate::scenario::LoadError;
 
 /// A number and what is counted.
@@ -15,12 +15,12 @@ pub(super) fn plural(count: usize, what: &str) -> String {
 
 /// Writes words for people to standard error.
 pub(super) fn say(text: &str) {
-    eprintln!("{}", inert::text(text));
+    eprintln!("{}", ci_commands::text(text));
 }
 
 /// Writes words for people to standard output, and gives back the status as [`output`] does.
 pub(super) fn output_words(text: &str, status: ExitStatus) -> ExitStatus {
-    output(inert::text(text).as_bytes(), status)
+    output(ci_commands::text(text).as_bytes(), status)
 }
 
 /// Writes the output, and gives back the status: another where all went well but this. Whoever does not read

@@ -9,7 +9,7 @@ use clap::{Subcommand, ValueEnum};
 
 use super::print::say;
 use super::{ExitStatus, view};
-use crate::report::inert;
+use crate::report::text::ci_commands;
 use crate::report::{self, SavedRun, StoreError};
 use crate::score::TrialStatus;
 
@@ -177,11 +177,11 @@ fn show(args: &ShowArgs, rescore: Rescore) -> Result<ExitStatus, Failed> {
             )));
         }
         let text: String = cases.into_iter().map(|case| report::case_detail(case, &ledgers, &view)).collect();
-        print(&inert::text(&text))?;
+        print(&ci_commands::text(&text))?;
         return Ok(status_of(report::result(&report)));
     }
     match args.format {
-        ShowFormat::Terminal => print(&inert::text(&report::run_summary(&report, &ledgers, &view))),
+        ShowFormat::Terminal => print(&ci_commands::text(&report::run_summary(&report, &ledgers, &view))),
         ShowFormat::Markdown => print(&report::summary_md(&report, &ledgers, report::LARGEST_SUMMARY)),
         ShowFormat::Html => print(&report::page(&report, &ledgers)),
         ShowFormat::Junit => {
@@ -199,7 +199,9 @@ fn compare(args: &CompareArgs, rescore: Rescore) -> Result<ExitStatus, Failed> {
     let (old, new) = (read(&args.old, rescore)?, read(&args.new, rescore)?);
     let comparison = report::compare(&old.report, &new.report);
     match args.format {
-        CompareFormat::Terminal => print(&inert::text(&report::compare_text(&comparison, &view(false)))),
+        CompareFormat::Terminal => {
+            print(&ci_commands::text(&report::compare_text(&comparison, &view(false))))
+        }
         CompareFormat::Markdown => print(&report::compare_md(&comparison)),
         CompareFormat::Html => print(&report::compare_page(&comparison)),
     }?;
@@ -209,7 +211,7 @@ fn compare(args: &CompareArgs, rescore: Rescore) -> Result<ExitStatus, Failed> {
 fn merge(args: &MergeArgs, rescore: Rescore) -> Result<ExitStatus, Failed> {
     let merged = report::merge_folders(&args.folders, &args.out, rescore)
         .map_err(|error| Failed::Told(format!("error: {error}\nhelp: {}", error.help())))?;
-    print(&inert::text(&report::run_summary(&merged.report, &merged.ledgers, &view(false))))?;
+    print(&ci_commands::text(&report::run_summary(&merged.report, &merged.ledgers, &view(false))))?;
     Ok(status_of(report::result(&merged.report)))
 }
 

@@ -8,10 +8,10 @@ use jiff::Timestamp;
 
 use super::ExitStatus;
 use super::live::{Detail, Live};
-use super::measure::{Measure, MeasureArgs};
 use super::print::output;
-use super::quick::QuickArgs;
-use super::subject::SubjectArgs;
+use crate::cli::args::measure::{Measure, MeasureArgs};
+use crate::cli::args::quick::QuickArgs;
+use crate::cli::args::subject::SubjectArgs;
 use crate::report::{self, Report, SmokeProblem};
 use crate::run::{self, ConcurrencyLimiter, Folder, Identity, Options, Partition, Plan};
 use crate::scenario::Promise;
@@ -64,7 +64,7 @@ pub(super) struct RunArgs {
     quick: QuickArgs,
 
     /// Write the scenario that --task and --expect make to this file, which must not exist
-    #[arg(long, value_name = "FILE", requires = "task", help_heading = super::quick::HEADING)]
+    #[arg(long, value_name = "FILE", requires = "task", help_heading = crate::cli::args::quick::HEADING)]
     save: Option<PathBuf>,
 
     #[command(flatten)]
@@ -436,17 +436,17 @@ fn finish(report: &Report, folder: &Folder, how: &HowArgs, measure: &Measure) ->
         Format::Terminal => {
             let gap = if measured.is_empty() { "" } else { "\n" };
             let text = format!("{}{gap}{measured}", report::run_summary(report, ledgers, &view));
-            report::inert::text(&text).into_owned()
+            report::text::ci_commands::text(&text).into_owned()
         }
         Format::Json => {
             let json = serde_json::to_string_pretty(report).map_err(|error| error.to_string())?;
-            report::inert::json(&json).into_owned() + "\n"
+            report::text::ci_commands::json(&json).into_owned() + "\n"
         }
         Format::Jsonl => report::jsonl(report),
         Format::Tap => report::tap(report),
     };
     if how.format() != Format::Terminal {
-        eprint!("{}", report::inert::text(&measured));
+        eprint!("{}", report::text::ci_commands::text(&measured));
     }
     // The workflow of GitHub reads them from the output, and shows them at the lines of the scenarios.
     if how.format() == Format::Terminal

@@ -10,7 +10,7 @@ use mock_services::ledger::Entry;
 
 use super::ExitStatus;
 use super::print::say;
-use crate::report::inert;
+use crate::report::text::ci_commands;
 use crate::serve::{Options, ServeError, Serving, show, summary};
 
 /// Start mock services that commit and then fail, and show what happens to them.
@@ -166,7 +166,7 @@ async fn serve(options: Options, json: bool, quiet: bool) -> Result<(), ServeErr
     // What the end itself brought about.
     print(&mut out, &reader.next_entries(), json, quiet).map_err(ServeError::Output)?;
     let text = summary::render(&ended);
-    let text = inert::text(&text);
+    let text = ci_commands::text(&text);
     if json { write!(anstream::stderr(), "{text}") } else { write!(out, "{text}") }
         .map_err(ServeError::Output)
 }
@@ -174,9 +174,9 @@ async fn serve(options: Options, json: bool, quiet: bool) -> Result<(), ServeErr
 fn print(out: &mut impl Write, entries: &[Entry], json: bool, quiet: bool) -> io::Result<()> {
     for entry in entries {
         let line = if json {
-            serde_json::to_string(entry).ok().map(|line| inert::json(&line).into_owned())
+            serde_json::to_string(entry).ok().map(|line| ci_commands::json(&line).into_owned())
         } else {
-            show::line(entry).filter(|_| !quiet).map(|line| inert::text(&line).into_owned())
+            show::line(entry).filter(|_| !quiet).map(|line| ci_commands::text(&line).into_owned())
         };
         if let Some(line) = line {
             writeln!(out, "{line}")?;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::{Demo, Did, Row};
 use crate::report::View;
-use crate::report::paint::Paint;
+use crate::report::text::style::Paint;
 use crate::report::text::{columns, wrap};
 
 /// Beyond this width nothing gets easier to read.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::model::Report;
-use super::words;
+use crate::report::text::words;
 use crate::score::FindingKind;
 
 /// One cause and all that comes of it.

@@ -3,7 +3,7 @@
 
 use super::model::{CaseReport, TrialReport};
 use super::text::line;
-use super::words::{self, counted, numbers};
+use crate::report::text::words::{self, counted, numbers};
 use crate::scenario::{Intent, IntentList};
 use crate::score::{BarrierFacts, IntentOutcome, Outcome, RetriedBy, Retry, Verdict};
 

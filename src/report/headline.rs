@@ -3,7 +3,7 @@
 
 use super::model::CaseReport;
 use super::tally::result_of;
-use super::words;
+use crate::report::text::words;
 use crate::scenario::ControlOutcome;
 use crate::score::{Claim, FindingKind, Honesty, Outcome, TrialStatus, Verdict};
 

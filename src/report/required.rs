@@ -1,11 +1,11 @@
 //! The pass rate of a run, and what a required one comes to, in words.
 
 use super::model::Report;
-use super::paint::Paint;
 use super::tally::count;
-use super::terminal::View;
 use super::text::wrap;
-use super::words::{counted, percent};
+use crate::report::formats::terminal::View;
+use crate::report::text::style::Paint;
+use crate::report::text::words::{counted, percent};
 use crate::score::TrialStatus;
 use crate::score::rate::{Rate, Required, Tried};
 

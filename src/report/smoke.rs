@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use mock_services::ledger::{Entry, Event};
 
 use super::stderr::last_lines;
-use super::terminal::View;
 use super::text::{line, wrap};
 use super::timeline::{TextView, Timeline, render_text};
+use crate::report::formats::terminal::View;
 use crate::score::{FindingKind, Verdict};
 
 /// So many characters of one text.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::model::{CaseReport, Report, TrialReport};
-use super::words::counted;
+use crate::report::text::words::counted;
 use crate::scenario::Promise;
 use crate::score::rate::Rate;
 use crate::score::stats::{pass_hat_k, wilson};

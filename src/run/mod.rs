@@ -1,21 +1,15 @@
 //! Many trials: which, in what order, how many at once, where what they leave goes. It emits what happens;
 //! others show it.
 
-mod adopt;
-mod cost;
+mod concurrency;
 mod error;
-mod files;
 mod folder;
+mod host_notes;
 mod identity;
-mod late;
-mod lock;
-mod outside;
-mod pace;
+mod late_ports;
 mod plan;
 mod rescore;
-mod seed;
 mod smoke;
-mod time;
 mod work;
 
 use std::collections::BTreeMap;
@@ -33,13 +27,12 @@ use crate::score::TrialStatus;
 use crate::subject::Subject;
 use crate::trial;
 
+pub use concurrency::ConcurrencyLimiter;
 pub use error::RunError;
 pub use folder::Folder;
 pub use identity::Identity;
-pub use pace::ConcurrencyLimiter;
-pub use plan::{Partition, Plan, Planned, trial_seed};
+pub use plan::{Partition, Plan, Planned, random_seed, trial_seed};
 pub use rescore::{confirm, rescore};
-pub use seed::random_seed;
 pub use smoke::{smoke, smoke_case};
 use work::Work;
 
@@ -120,7 +113,7 @@ pub async fn run(
     }
     let released = work.late.release();
     let cases = case_reports(&plan.cases, done, &work);
-    let mut notes = outside::notes(&cases);
+    let mut notes = host_notes::notes(&cases);
     notes.extend(released_early(&work.subject, released));
     Ok(Report {
         report: REPORT_VERSION,
@@ -158,7 +151,7 @@ async fn all(
         .peekable();
     tokio::pin!(stop);
     loop {
-        let next = waiting.peek().map(|(case, _)| (case.callers, time::silences(case) > 0));
+        let next = waiting.peek().map(|(case, _)| (case.callers, plan::times::silences(case) > 0));
         if next.is_none() && running.is_empty() {
             return Ok(true);
         }

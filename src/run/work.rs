@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use mock_services::ledger::LedgerFile;
 
-use super::late::LateTrials;
-use super::time::Times;
-use super::{Options, Planned, RunError, files, millis};
+use super::concurrency::open_files;
+use super::{Options, Planned, RunError, millis};
 use crate::report::TrialReport;
+use crate::run::late_ports::LateTrials;
+use crate::run::plan::times::Times;
 use crate::scenario::Case;
 use crate::score::score;
 use crate::scratch::Scratch;
@@ -49,7 +50,7 @@ impl Work {
             limits: Limits {
                 time: times.limit,
                 grace: self.subject.settings.grace,
-                files: files::of_a_subject(),
+                files: open_files::of_a_subject(),
                 ..Limits::default()
             },
             longest_silence: times.silence,

@@ -42,7 +42,7 @@ fn a_run_that_was_cut_off_or_that_ran_nothing_has_not_passed() {
     assert_eq!(result(&report), TrialStatus::Pass);
     report.interrupted = true;
     assert_eq!(result(&report), TrialStatus::Void);
-    assert!(crate::report::badge::badge(&report).contains("not finished"));
+    assert!(crate::report::badge(&report).contains("not finished"));
     assert_eq!(result(&sample::gathered(vec![]).0), TrialStatus::Void);
     let (mut failed, _) = sample::gathered(vec![sample::lost()]);
     failed.interrupted = true;

@@ -1,6 +1,6 @@
 use super::*;
-use crate::report::paint::Paint;
 use crate::report::sample::{self, Book};
+use crate::report::text::style::Paint;
 
 fn text(timeline: &Timeline, lit: &[u64], width: usize) -> String {
     render_text(

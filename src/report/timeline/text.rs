@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Item, Shape, Timeline};
-use crate::report::paint::Paint;
+use crate::report::text::style::Paint;
 use crate::report::text::{columns, fit};
 
 /// How the text is to be.

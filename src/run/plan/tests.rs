@@ -160,3 +160,10 @@ fn ended(planned: &Planned) -> TrialReport {
         replay: String::new(),
     }
 }
+
+#[test]
+fn no_two_seeds_are_the_same() {
+    let seeds: std::collections::BTreeSet<u64> = (0..100).map(|_| random_seed().unwrap()).collect();
+    assert_eq!(seeds.len(), 100);
+    assert!(seeds.iter().all(|seed| *seed < 1 << 48));
+}

@@ -1,0 +1,5 @@
+//! Arguments that several verbs share.
+
+pub(super) mod measure;
+pub(super) mod quick;
+pub(super) mod subject;

@@ -1,0 +1,86 @@
+//! A comparison as people read it: terminal, Markdown and page. All say the same in the same order.
+
+mod html;
+mod markdown;
+mod terminal;
+
+pub use html::compare_page;
+pub use markdown::compare_md;
+pub use terminal::compare_text;
+
+use crate::report::compare::{CaseState, Cause, Change, Comparison, SIGNIFICANT};
+use crate::report::text;
+use crate::report::text::words::{self, counted, percent};
+use crate::score::TrialStatus;
+
+/// The whole in one line.
+fn headline(comparison: &Comparison) -> String {
+    use crate::report::compare::ChangeKind;
+    let counts = ChangeKind::ALL.map(|kind| (comparison.of_kind(kind).count(), kind.words()));
+    let mut parts: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, words)| format!("{count} {words}"))
+        .collect();
+    parts.push(counted(comparison.same, "case") + " the same");
+    let mut line = parts.join(", ");
+    if comparison.scenarios_changed > 0 {
+        line.push_str(&format!(
+            "; the scenario of {} changed",
+            counted(comparison.scenarios_changed, "case")
+        ));
+    }
+    if let Some((old, new)) = comparison.promises {
+        line.push_str(&format!(
+            "; the first run was judged by {old}, the second by {new}, so their results are not comparable"
+        ));
+    }
+    if let Some((old, new)) = &comparison.versions {
+        line.push_str(&format!("; hapax {} → {}", text::line(old, 40), text::line(new, 40)));
+    }
+    line
+}
+
+/// What can have made the difference.
+fn cause(change: &Change) -> &'static str {
+    match change.cause {
+        None => "",
+        Some(Cause::Scenario) => "scenario changed",
+        Some(Cause::Promise) => "same scenario: another promise was judged",
+        Some(Cause::Hapax) => "same scenario: hapax or the agent changed",
+        Some(Cause::Agent) => "same scenario: the agent changed",
+        Some(Cause::Unknown) => "not known whether the scenario changed",
+    }
+}
+
+/// What a case was or is.
+fn state(state: Option<CaseState>) -> String {
+    let Some(state) = state else { return "not there".to_owned() };
+    let several = if state.trials > 1 {
+        format!(" ({} of {} passed)", state.passed, state.trials)
+    } else {
+        String::new()
+    };
+    let failed = if state.result == TrialStatus::Fail {
+        format!(", {}", state.control_outcome.word())
+    } else {
+        String::new()
+    };
+    format!("{}{failed}{several}", words::result(state.result))
+}
+
+/// Whether a difference is more than chance.
+fn luck(change: &Change) -> String {
+    match change.chance {
+        None => String::new(),
+        Some(chance) if chance < 0.001 => "more than chance (p < 0.001)".to_owned(),
+        Some(chance) if chance < SIGNIFICANT => format!("more than chance (p = {chance:.3})"),
+        Some(chance) => format!(
+            "could be chance: {} of the time it looks like this without a difference",
+            percent(chance)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

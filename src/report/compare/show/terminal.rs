@@ -1,0 +1,48 @@
+//! A comparison in the terminal.
+
+use std::fmt::Write as _;
+
+use super::{cause, headline, luck, state};
+use crate::report::compare::{ChangeKind, Comparison};
+use crate::report::formats::terminal::View;
+use crate::report::text::style::Paint;
+use crate::report::text::{fit, line};
+
+/// The comparison as text.
+#[must_use]
+pub fn compare_text(comparison: &Comparison, view: &View) -> String {
+    let paint = Paint { colour: view.colour };
+    let width = view.width.clamp(40, 160);
+    let mut out = String::new();
+    for kind in ChangeKind::ALL {
+        for change in comparison.of_kind(kind) {
+            let word = kind.words().to_uppercase();
+            let word = match kind {
+                ChangeKind::Worse | ChangeKind::NewFailing => paint.bad(&word),
+                ChangeKind::Better => paint.good(&word),
+                ChangeKind::Gone | ChangeKind::New => paint.unsure(&word),
+            };
+            let _ = writeln!(out, "{word}  {}", paint.strong(&line(&change.id, 300)));
+            let _ = writeln!(
+                out,
+                "{}",
+                fit(&format!("      {} → {}", state(change.old), state(change.new)), width)
+            );
+            let cause = cause(change);
+            if !cause.is_empty() {
+                let _ = writeln!(out, "{}", fit(&format!("      {cause}"), width));
+            }
+            let luck = luck(change);
+            if !luck.is_empty() {
+                let _ = writeln!(out, "{}", fit(&format!("      {luck}"), width));
+            }
+        }
+    }
+    if !comparison.changes.is_empty() {
+        out.push('\n');
+    }
+    let named = |(run, subject): &(String, String)| format!("{} ({})", line(run, 100), line(subject, 100));
+    let _ =
+        writeln!(out, "{} → {}: {}", named(&comparison.old), named(&comparison.new), headline(comparison));
+    out
+}

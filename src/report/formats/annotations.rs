@@ -1,0 +1,101 @@
+//! Lines that GitHub shows beside the scenario: `::error file=…,line=…::`.
+
+use std::fmt::Write as _;
+
+use crate::report::formats::plain_text::case_headline;
+use crate::report::model::Report;
+use crate::report::tally::{result_of, worst_first};
+use crate::report::text::ci_commands;
+use crate::report::text::line;
+use crate::report::text::words::counted;
+use crate::score::TrialStatus;
+
+/// GitHub shows so many of a step.
+const SHOWN: usize = 10;
+/// So many characters of a message.
+const WORDS: usize = 1_000;
+
+/// One line for each place in a scenario file at which something failed or is void, worst first.
+#[must_use]
+pub fn annotations(report: &Report) -> String {
+    let mut places: Vec<(&str, usize, TrialStatus, String, usize)> = Vec::new();
+    for case in worst_first(report) {
+        let result = result_of(case);
+        if result == TrialStatus::Pass {
+            continue;
+        }
+        match places.iter_mut().find(|(file, at, ..)| (*file, *at) == (case.file.as_str(), case.line)) {
+            Some((.., more)) => *more += 1,
+            None => places.push((
+                &case.file,
+                case.line,
+                result,
+                format!("{}: {}", line(&case.id, 300), case_headline(case)),
+                0,
+            )),
+        }
+    }
+    let mut out = String::new();
+    for (file, at, result, message, more) in places.iter().take(SHOWN) {
+        let (level, title) = if *result == TrialStatus::Fail {
+            ("error", "hapax: failed")
+        } else {
+            ("warning", "hapax: void")
+        };
+        let more = if *more == 0 {
+            String::new()
+        } else {
+            format!("\nAnd {} of this scenario.", counted(*more, "more case"))
+        };
+        let message = data(&ci_commands::text(&format!("{}{more}", line(message, WORDS))));
+        let _ = writeln!(
+            out,
+            "::{level} file={},line={at},title={}::{message}",
+            property(&line(file, 300)),
+            property(title)
+        );
+    }
+    out
+}
+
+/// A message must not end its line.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Nor must a property end its place.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn what_failed_is_shown_at_the_line_of_its_scenario() {
+        let (report, _) = sample::run();
+        insta::assert_snapshot!(annotations(&report));
+    }
+
+    #[test]
+    fn nobody_can_write_a_command_of_their_own() {
+        let (mut case, saved) = sample::hostile("100%\r\n::error::mine");
+        case.file = "a,line=9::b\n::warning::c".to_owned();
+        let (report, _) = sample::gathered(vec![(case, saved)]);
+        let text = annotations(&report);
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert_eq!(text.matches("line=3,").count(), 1);
+        assert!(text.starts_with("::error file=a%2Cline=9%3A%3Ab"), "{text}");
+    }
+
+    #[test]
+    fn cases_of_one_scenario_share_a_line() {
+        let (report, _) =
+            sample::gathered(vec![sample::double_charge("none"), sample::double_charge("stripe")]);
+        let text = annotations(&report);
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(text.contains("%0AAnd 1 more case of this scenario."), "{text}");
+    }
+}

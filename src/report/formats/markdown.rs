@@ -1,0 +1,211 @@
+//! `summary.md`: a table for a pull request, worst first, with folded details, under GitHub's limit.
+
+use std::fmt::Write as _;
+
+use crate::report::causes::causes;
+use crate::report::formats::plain_text::{case_headline, case_text};
+use crate::report::headline;
+use crate::report::model::{CaseReport, Report, TrialReport};
+use crate::report::store::Ledgers;
+use crate::report::tally::{Tally, count, result_of, worst_first};
+use crate::report::text::escape::{code, markdown, pre};
+use crate::report::text::line;
+use crate::report::text::words::{self, counted, percent};
+use crate::score::{FindingKind, TrialStatus};
+
+/// GitHub takes 1 MiB of a step's summary; others may write to the same one.
+pub const LARGEST_SUMMARY: usize = 900 * 1024;
+/// The notes of what was left out have their place, too.
+const NOTES: usize = 1024;
+/// So many characters of one text.
+const WORDS: usize = 600;
+/// So many causes.
+const CAUSES: usize = 10;
+
+/// The run for a pull request, in at most `most` bytes.
+#[must_use]
+pub fn summary_md(report: &Report, ledgers: &Ledgers, most: usize) -> String {
+    let tally = Tally::of(report);
+    let mut out = head(report, &tally);
+    let limit = most.saturating_sub(NOTES);
+    push_causes(&mut out, report, limit);
+    let cases = worst_first(report);
+    let wrong: Vec<&CaseReport> =
+        cases.iter().copied().filter(|case| result_of(case) != TrialStatus::Pass).collect();
+    // The table may take half of the room, so that there is some for details.
+    push_table(&mut out, &wrong, limit / 2);
+    push_details(&mut out, &wrong, ledgers, limit);
+    push_folded(
+        &mut out,
+        "skipped",
+        report.skipped.iter().map(|skipped| (skipped.id.as_str(), skipped.why.as_str())),
+        limit,
+    );
+    let passed = cases.iter().filter(|case| result_of(case) == TrialStatus::Pass);
+    push_folded(&mut out, "passed", passed.map(|case| (case.id.as_str(), case.about.as_str())), limit);
+    out
+}
+
+fn head(report: &Report, tally: &Tally) -> String {
+    if let Some(empty) = words::empty_part(report) {
+        return format!("## hapax: empty part\n\n{empty}\n");
+    }
+    let result = match tally.result() {
+        TrialStatus::Fail => "failed",
+        TrialStatus::Void => "void",
+        TrialStatus::Pass => "passed",
+    };
+    let cases = tally.cases;
+    let mut out = format!("## hapax: {result}\n\nSubject {}: ", code(&line(&report.subject, 200)));
+    let _ = write!(
+        out,
+        "{} of {} failed, {} void, {} passed, {} skipped",
+        cases.fail,
+        counted(cases.all(), "case"),
+        cases.void,
+        cases.pass,
+        tally.skipped
+    );
+    let _ = writeln!(
+        out,
+        " ({} in {}, seed {}).\n",
+        counted(tally.trials.all(), "trial"),
+        words::duration(report.took),
+        report.seed
+    );
+    if let Some(promised) = Tally::promised(report) {
+        let _ = writeln!(out, "{promised}\n");
+    }
+    if let Some(lenient) = tally.lenient() {
+        let _ = writeln!(out, "{lenient}\n");
+    }
+    let is_released = |trial: &TrialReport| {
+        trial.verdict.findings.iter().any(|finding| finding.kind == FindingKind::TimeoutNotReached)
+    };
+    let released = report.cases.iter().filter(|case| case.trials.iter().any(is_released)).count();
+    if released > 0 {
+        let cases = counted(released, "case");
+        let _ = writeln!(
+            out,
+            "Client timeout not reached in {cases}: hapax ended the silence while the client was still waiting.\n"
+        );
+    }
+    for text in tally.partial(report).iter().chain(&report.notes) {
+        let _ = writeln!(out, "{}\n", markdown(&line(text, 500)));
+    }
+    let or_none = |share: Option<f64>| share.map_or_else(|| "none".to_owned(), percent);
+    out.push_str("| exactly once | duplicates | lost | unintended | overclaims | attempts per effect | pass^k (95 %) |\n");
+    out.push_str("| --- | --- | --- | --- | --- | --- | --- |\n");
+    let pass = tally.pass_hat_k.map_or_else(
+        || "none".to_owned(),
+        |found| {
+            let (low, high) = found.interval;
+            format!("k = {}: {} ({} to {})", found.k, percent(found.estimate), percent(low), percent(high))
+        },
+    );
+    let per_effect =
+        tally.attempts_per_effect().map_or_else(|| "none".to_owned(), |share| format!("{share:.2}"));
+    let _ = writeln!(
+        out,
+        "| {} | {} | {} | {} | {} | {per_effect} | {pass} |\n",
+        or_none(tally.exactly_once_rate()),
+        tally.duplicates,
+        tally.losses,
+        tally.unintended,
+        tally.overclaims
+    );
+    out
+}
+
+fn push_causes(out: &mut String, report: &Report, limit: usize) {
+    let causes = causes(report);
+    if causes.is_empty() {
+        return;
+    }
+    out.push_str("### What to mend first\n\n");
+    for cause in causes.iter().take(CAUSES) {
+        let text = markdown(&line(cause.remedy, WORDS));
+        let row = format!("1. **{}**, {}: {text}\n", words::kind(cause.kind), cause.reach());
+        if out.len() + row.len() < limit {
+            out.push_str(&row);
+        }
+    }
+    let more = causes.len().saturating_sub(CAUSES);
+    if more > 0 {
+        let _ = writeln!(out, "\nAnd {}.", counted(more, "other cause"));
+    }
+    out.push('\n');
+}
+
+fn push_table(out: &mut String, wrong: &[&CaseReport], limit: usize) {
+    if wrong.is_empty() {
+        return;
+    }
+    out.push_str("| result | case | what failed | passed | finding |\n| --- | --- | --- | --- | --- |\n");
+    for (place, case) in wrong.iter().enumerate() {
+        let count = count(&case.trials);
+        let row = format!(
+            "| {} | {} | {} | {} of {} | {} |\n",
+            words::result(result_of(case)),
+            code(&line(&case.id, 300)),
+            headline::of_case(case),
+            count.pass,
+            count.all(),
+            markdown(&line(&case_headline(case), WORDS))
+        );
+        if out.len() + row.len() > limit {
+            let _ = writeln!(
+                out,
+                "\n{} left out of this table: it would be too long.",
+                counted(wrong.len() - place, "more case")
+            );
+            break;
+        }
+        out.push_str(&row);
+    }
+    out.push('\n');
+}
+
+fn push_details(out: &mut String, wrong: &[&CaseReport], ledgers: &Ledgers, limit: usize) {
+    for (place, case) in wrong.iter().enumerate() {
+        let title = code(&line(&case.id, 300));
+        let text = format!(
+            "<details><summary>{title}</summary>\n\n{}\n\n</details>\n",
+            pre(&case_text(case, ledgers))
+        );
+        if out.len() + text.len() > limit {
+            let left = counted(wrong.len() - place, "case");
+            let _ = writeln!(
+                out,
+                "\nThe details of {left} are left out: this would be too long. The report has them."
+            );
+            break;
+        }
+        out.push_str(&text);
+    }
+}
+
+fn push_folded<'a>(
+    out: &mut String,
+    what: &str,
+    rows: impl Iterator<Item = (&'a str, &'a str)>,
+    limit: usize,
+) {
+    let rows: Vec<(&str, &str)> = rows.collect();
+    if rows.is_empty() {
+        return;
+    }
+    let _ = write!(out, "<details><summary>{} {what}</summary>\n\n", counted(rows.len(), "case"));
+    for (place, (id, why)) in rows.iter().enumerate() {
+        let row = format!("- {}: {}\n", code(&line(id, 300)), markdown(&line(why, WORDS)));
+        if out.len() + row.len() > limit {
+            let _ = writeln!(out, "- and {} more", rows.len() - place);
+            break;
+        }
+        out.push_str(&row);
+    }
+    out.push_str("\n</details>\n");
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,274 @@
+//! What the script of the page draws from: every case and trial, with texts by number and timelines as rows
+//! of numbers, so that thousands of trials stay small. Timelines are in full for what failed, and in short
+//! for what passed.
+
+use mock_services::ledger::Saved;
+use serde::Serialize;
+
+use crate::report::facts::facts;
+use crate::report::formats::page::budget::{Items, Texts};
+use crate::report::headline;
+use crate::report::model::{CaseReport, Output, Report, TrialReport};
+use crate::report::store::Ledgers;
+use crate::report::tally::{result_of, services_of, worst_first};
+use crate::report::text::words;
+use crate::report::timeline::{Item, Lane, Shape, Timeline};
+use crate::score::{Claim, Finding, TrialStatus, Verdict};
+
+/// So many characters of one text.
+const WORDS: usize = 2_000;
+/// So many characters of what one start wrote; a start that passed has an eighth of it.
+const OUTPUT: usize = 16_000;
+/// So many items of one timeline that failed, and of one that passed.
+const FULL: usize = 3_000;
+const SHORT: usize = 12;
+/// A timeline in short is made of so many entries: they are the beginning, and enough to find what tells.
+const LOOKED_AT: usize = 80;
+/// So many items of all timelines in full.
+const ALL_FULL: usize = 80_000;
+/// So many items of all timelines in short.
+const ALL_SHORT: usize = 60_000;
+
+/// All that the script knows.
+#[derive(Serialize)]
+pub(super) struct Data {
+    texts: Vec<String>,
+    cases: Vec<CaseData>,
+    skipped: Vec<SkippedData>,
+    /// The case to show where the address names none: the worst.
+    first: Option<usize>,
+    /// Whether texts were cut because there were too many.
+    cut: bool,
+}
+
+#[derive(Serialize)]
+struct CaseData {
+    id: u32,
+    about: u32,
+    task: u32,
+    place: u32,
+    tags: Vec<u32>,
+    services: Vec<u32>,
+    faults: Vec<u32>,
+    result: &'static str,
+    trials: Vec<TrialData>,
+}
+
+#[derive(Serialize)]
+struct SkippedData {
+    id: u32,
+    why: u32,
+}
+
+#[derive(Serialize)]
+struct TrialData {
+    trial: u32,
+    result: &'static str,
+    outcome: &'static str,
+    headline: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<FindingData>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    void: Vec<u32>,
+    claims: Vec<ClaimData>,
+    facts: Vec<(u32, u32)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    output: Vec<OutputData>,
+    replay: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    torn: Option<u32>,
+    lanes: Vec<(u8, u32)>,
+    items: Vec<ItemData>,
+    left_out: usize,
+}
+
+#[derive(Serialize)]
+struct FindingData {
+    kind: &'static str,
+    fails: bool,
+    message: u32,
+    remedy: u32,
+    entries: Vec<u64>,
+}
+
+/// Who, what it said, its words, whether it was true, and for an earlier start which one.
+#[derive(Serialize)]
+struct ClaimData(u32, &'static str, u32, &'static str, u32);
+
+/// Caller, start, stdout, stderr, bytes that were cut.
+#[derive(Serialize)]
+struct OutputData(u32, u32, u32, u32, u64);
+
+/// Shape, entry, microseconds, lane of the caller and of the service (from 1; 0 is none), attempt, label,
+/// detail.
+#[derive(Serialize)]
+struct ItemData(u8, u64, u64, usize, usize, u64, u32, u32);
+
+struct Packer {
+    texts: Texts,
+    full: Items,
+    short: Items,
+}
+
+/// The data of a run.
+pub(super) fn data(report: &Report, ledgers: &Ledgers) -> Data {
+    let mut packer =
+        Packer { texts: Texts::default(), full: Items::new(ALL_FULL), short: Items::new(ALL_SHORT) };
+    // What is worst is packed first, so that it is not what has no room.
+    let mut packed: Vec<(&str, CaseData)> =
+        worst_first(report).into_iter().map(|case| (case.id.as_str(), packer.case(case, ledgers))).collect();
+    packed.sort_by_key(|(id, _)| *id);
+    let worst = worst_first(report)
+        .first()
+        .filter(|case| result_of(case) != TrialStatus::Pass)
+        .map(|case| case.id.as_str());
+    let first = worst.and_then(|id| packed.iter().position(|(have, _)| *have == id));
+    let skipped = report.skipped.iter().map(|skipped| SkippedData {
+        id: packer.texts.name(&skipped.id),
+        why: packer.texts.line(&skipped.why, WORDS),
+    });
+    let skipped = skipped.collect();
+    let cases = packed.into_iter().map(|(_, case)| case).collect();
+    Data { cases, skipped, first, cut: packer.texts.cut, texts: packer.texts.into_kept() }
+}
+
+impl Packer {
+    fn words(&mut self, text: &str) -> u32 {
+        self.texts.line(text, WORDS)
+    }
+
+    fn case(&mut self, case: &CaseReport, ledgers: &Ledgers) -> CaseData {
+        CaseData {
+            id: self.texts.name(&case.id),
+            about: self.words(&case.about),
+            task: self.words(&case.task),
+            place: self.words(&format!("{}:{}", case.file, case.line)),
+            tags: case.tags.iter().map(|tag| self.texts.name(tag)).collect(),
+            services: services_of(case).into_iter().map(|service| self.texts.name(service)).collect(),
+            faults: case
+                .terms
+                .faults
+                .iter()
+                .chain(&case.terms.interrupts)
+                .map(|planned| self.words(&planned.text))
+                .collect(),
+            result: words::result(result_of(case)),
+            trials: case
+                .trials
+                .iter()
+                .map(|trial| self.trial(case, trial, ledgers.get(&trial.ledger)))
+                .collect(),
+        }
+    }
+
+    fn trial(&mut self, case: &CaseReport, trial: &TrialReport, saved: Option<&Saved>) -> TrialData {
+        let verdict = &trial.verdict;
+        let timeline = self.timeline(trial, saved);
+        let torn = match saved {
+            None => Some(self.words("the ledger has no such trial")),
+            Some(saved) => saved.torn.as_ref().map(|torn| self.words(&torn.to_string())),
+        };
+        TrialData {
+            trial: trial.trial,
+            result: words::result(verdict.result),
+            outcome: words::outcome(verdict.outcome),
+            headline: self.words(&headline::of_verdict(verdict)),
+            findings: verdict.findings.iter().map(|finding| self.finding(finding)).collect(),
+            void: verdict.void_because.iter().map(|why| self.words(why)).collect(),
+            claims: self.claims(verdict),
+            facts: self.facts(case, trial),
+            output: trial.output.iter().map(|output| self.output(output, verdict.result)).collect(),
+            replay: self.texts.name(&trial.replay),
+            torn,
+            lanes: timeline.lanes.iter().map(|lane| self.lane(lane)).collect(),
+            items: timeline.items.iter().map(|item| self.item(item)).collect(),
+            left_out: timeline.left_out,
+        }
+    }
+
+    fn timeline(&mut self, trial: &TrialReport, saved: Option<&Saved>) -> Timeline {
+        let entries = saved.map(|saved| saved.entries.as_slice()).unwrap_or_default();
+        if trial.verdict.result != TrialStatus::Pass && self.full.take(entries.len().min(FULL)) {
+            let lit: Vec<u64> =
+                trial.verdict.findings.iter().flat_map(|finding| finding.entries.iter().copied()).collect();
+            return Timeline::of(entries).focused(&lit, FULL);
+        }
+        let short = Timeline::beginning(entries, LOOKED_AT).short(SHORT);
+        if self.short.take(short.items.len()) { short } else { short.short(0) }
+    }
+
+    fn finding(&mut self, finding: &Finding) -> FindingData {
+        FindingData {
+            kind: words::kind(finding.kind),
+            fails: finding.fails,
+            message: self.words(&finding.message),
+            remedy: self.words(&finding.remedy),
+            entries: finding.entries.iter().copied().take(FULL).collect(),
+        }
+    }
+
+    fn claims(&mut self, verdict: &Verdict) -> Vec<ClaimData> {
+        let earlier = verdict.earlier_claims.iter().map(|claim| (claim, claim.start));
+        let all = earlier.chain(verdict.claims.iter().map(|claim| (claim, 0)));
+        all.map(|(claim, start)| self.claim(claim, start)).collect()
+    }
+
+    fn claim(&mut self, claim: &Claim, start: u32) -> ClaimData {
+        let said = claim.said.map_or("missing", crate::scenario::ClaimedOutcome::word);
+        ClaimData(
+            claim.caller,
+            said,
+            self.texts.line(&claim.message, 500),
+            words::honesty(claim.honesty),
+            start,
+        )
+    }
+
+    fn facts(&mut self, case: &CaseReport, trial: &TrialReport) -> Vec<(u32, u32)> {
+        facts(case, trial).into_iter().map(|(name, text)| (self.words(name), self.words(&text))).collect()
+    }
+
+    fn output(&mut self, output: &Output, result: TrialStatus) -> OutputData {
+        let most = if result == TrialStatus::Pass { OUTPUT / 8 } else { OUTPUT };
+        let (stdout, stderr) =
+            (self.texts.block(&output.stdout, most), self.texts.block(&output.stderr, most));
+        OutputData(output.caller, output.start, stdout, stderr, output.cut)
+    }
+
+    fn lane(&mut self, lane: &Lane) -> (u8, u32) {
+        (u8::from(matches!(lane, Lane::Service(_))), self.texts.name(&lane.label()))
+    }
+
+    fn item(&mut self, item: &Item) -> ItemData {
+        let lane = |lane: Option<usize>| lane.map_or(0, |lane| lane + 1);
+        let (label, detail) = (self.texts.line(&item.label, 300), self.words(&item.detail));
+        let attempt = item.attempt.unwrap_or(0);
+        ItemData(
+            shape(item.shape),
+            item.n,
+            item.at,
+            lane(item.caller),
+            lane(item.service),
+            attempt,
+            label,
+            detail,
+        )
+    }
+}
+
+/// The number of a shape, as `timeline.js` knows it.
+const fn shape(shape: Shape) -> u8 {
+    match shape {
+        Shape::Start => 0,
+        Shape::Request => 1,
+        Shape::Refused => 2,
+        Shape::Fault => 3,
+        Shape::Commit => 4,
+        Shape::Reply => 5,
+        Shape::BrokenReply => 6,
+        Shape::Cut => 7,
+        Shape::End => 8,
+        Shape::Claim => 9,
+        Shape::Note => 10,
+    }
+}

@@ -1,0 +1,105 @@
+//! A trial's findings as plain text, for formats that take one text for each failure.
+
+use std::fmt::Write as _;
+
+use crate::report::headline;
+use crate::report::model::{CaseReport, TrialReport};
+use crate::report::stderr::of_bad_ends;
+use crate::report::store::Ledgers;
+use crate::report::text::style::Paint;
+use crate::report::text::words;
+use crate::report::text::{block, line};
+use crate::report::timeline::{TextView, Timeline, render_text};
+use crate::score::TrialStatus;
+
+/// So many characters of one text.
+const WORDS: usize = 2_000;
+/// So many lines of a timeline.
+const TIMELINE: usize = 30;
+/// So many trials of a case.
+const TRIALS: usize = 10;
+
+/// The first thing that is wrong with a trial, in one line.
+pub(crate) fn headline(trial: &TrialReport) -> String {
+    let verdict = &trial.verdict;
+    let finding = verdict.findings.iter().find(|finding| finding.fails).or(verdict.findings.first());
+    match (finding, verdict.void_because.first()) {
+        (Some(finding), _) => format!("{}: {}", words::kind(finding.kind), line(&finding.message, WORDS)),
+        (None, Some(why)) => format!("void: {}", line(why, WORDS)),
+        (None, None) => headline::of_verdict(verdict),
+    }
+}
+
+/// The first thing that is wrong with a case, in one line.
+pub(crate) fn case_headline(case: &CaseReport) -> String {
+    let worst = |result| case.trials.iter().find(|trial| trial.verdict.result == result);
+    let trial = worst(TrialStatus::Fail).or_else(|| worst(TrialStatus::Void)).or(case.trials.first());
+    trial.map_or_else(|| "no trial was finished".to_owned(), headline)
+}
+
+/// All that is wrong with the trials of a case, with timelines.
+pub(crate) fn case_text(case: &CaseReport, ledgers: &Ledgers) -> String {
+    let mut out = format!("{}\n{}:{}\n", line(&case.about, WORDS), line(&case.file, 300), case.line);
+    let wrong: Vec<&TrialReport> =
+        case.trials.iter().filter(|trial| trial.verdict.result != TrialStatus::Pass).collect();
+    for trial in wrong.iter().take(TRIALS) {
+        if case.trials.len() > 1 {
+            let _ = writeln!(out, "\nTrial {}", trial.trial);
+        }
+        push_trial(&mut out, trial, ledgers);
+    }
+    let more = wrong.len().saturating_sub(TRIALS);
+    if more > 0 {
+        let _ = writeln!(out, "\n{} more did not pass.", words::counted(more, "trial"));
+    }
+    out
+}
+
+fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
+    let verdict = &trial.verdict;
+    for why in &verdict.void_because {
+        let _ = writeln!(out, "\nvoid: {}", line(why, WORDS));
+    }
+    for finding in &verdict.findings {
+        let noted = if finding.fails { "" } else { "noted, " };
+        let _ = writeln!(out, "\n{noted}{}: {}", words::kind(finding.kind), line(&finding.message, WORDS));
+        let _ = writeln!(out, "mend it: {}", line(&finding.remedy, WORDS));
+    }
+    if let Some(saved) = ledgers.get(&trial.ledger) {
+        let lit: Vec<u64> =
+            verdict.findings.iter().flat_map(|finding| finding.entries.iter().copied()).collect();
+        let timeline = Timeline::of(&saved.entries).focused(&lit, TIMELINE);
+        let view =
+            TextView { width: 120, indent: 0, numbered: false, lit: &lit, paint: Paint { colour: false } };
+        let _ = write!(out, "\n{}", render_text(&timeline, &view));
+    }
+    let saved = ledgers.get(&trial.ledger);
+    for last in saved.map(|saved| of_bad_ends(trial, &saved.entries)).unwrap_or_default() {
+        let _ = writeln!(out, "\nThe last lines of standard error: {}", last.head);
+        for text in last.lines {
+            let _ = writeln!(out, "  | {text}");
+        }
+    }
+    let _ = writeln!(out, "\nRun it again: {}", line(&trial.replay, WORDS));
+}
+
+/// What the starts of a trial's callers wrote to one of their outputs, bounded.
+pub(crate) fn output_text(
+    trial: &TrialReport,
+    of: impl Fn(&crate::report::model::Output) -> &str,
+    most: usize,
+) -> String {
+    let mut out = String::new();
+    let written = trial.output.iter().filter(|output| !of(output).is_empty());
+    for output in written {
+        let _ = writeln!(out, "caller {}, start {}:", output.caller, output.start);
+        out.push_str(&block(of(output), most));
+        if !out.ends_with('\n') {
+            out.push('\n');
+        }
+        if out.len() > most {
+            break;
+        }
+    }
+    out
+}

@@ -1,0 +1,244 @@
+//! One case: what it came to, its findings, and under each finding the timeline that proves it.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use crate::report::facts::facts;
+use crate::report::formats::terminal::View;
+use crate::report::headline;
+use crate::report::model::{CaseReport, TrialReport};
+use crate::report::stderr::of_bad_ends;
+use crate::report::store::Ledgers;
+use crate::report::tally::{CONFIDENCE, Count, count, result_of};
+use crate::report::text::words;
+use crate::report::text::{block, line, wrap};
+use crate::report::timeline::{TextView, Timeline, render_text};
+use crate::score::stats::wilson;
+use crate::score::{Claim, Finding, TrialStatus};
+
+/// So many lines of a timeline are shown.
+const TIMELINE: usize = 24;
+/// So many characters of a text that score or the subject wrote.
+const WORDS: usize = 2_000;
+/// So many characters of what a start wrote.
+const OUTPUT: usize = 4_000;
+
+/// How much of a case is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// Its first line.
+    Line,
+    /// All of it.
+    Full,
+}
+
+pub(super) fn push_case(out: &mut String, case: &CaseReport, ledgers: &Ledgers, view: &View, detail: Detail) {
+    let (result, paint) = (result_of(case), view.paint());
+    let word = match result {
+        TrialStatus::Pass => paint.good("PASS"),
+        TrialStatus::Fail => paint.bad("FAIL"),
+        TrialStatus::Void => paint.unsure("VOID"),
+    };
+    let several =
+        if case.trials.len() > 1 { format!("  ({})", passed(count(&case.trials))) } else { String::new() };
+    let headline = headline::of_case(case);
+    let _ = writeln!(out, "{word}  {}  {headline}{several}", paint.strong(&line(&case.id, 300)));
+    if detail == Detail::Line {
+        if view.verbose {
+            push_notes(out, case, view);
+        }
+        return;
+    }
+    push_labelled(out, "", &line(&case.about, WORDS), view);
+    push_labelled(out, "", &format!("{}:{}", line(&case.file, 300), case.line), view);
+    for (trial, same) in grouped(case, view) {
+        if case.trials.len() > 1 {
+            let also = match same.len() {
+                0 => String::new(),
+                1 => format!(", and the same in trial {}", words::numbers(same)),
+                _ => format!(", and the same in trials {}", words::numbers(same)),
+            };
+            let head = format!("trial {}{also}: {}", trial.trial, words::result(trial.verdict.result));
+            let _ = writeln!(out, "      {}", paint.strong(&head));
+        }
+        push_trial(out, case, trial, ledgers, view);
+    }
+    out.push('\n');
+}
+
+/// What was noted in a case of which only the first line is shown, each kind once.
+fn push_notes(out: &mut String, case: &CaseReport, view: &View) {
+    let mut seen = HashSet::new();
+    for finding in case.trials.iter().flat_map(|trial| &trial.verdict.findings) {
+        if seen.insert(finding.kind) {
+            push_labelled(out, "note", &line(&finding.message, WORDS), view);
+        }
+    }
+}
+
+/// How many of several trials passed, how sure that is, and those that prove nothing apart.
+fn passed(count: Count) -> String {
+    let (low, high) = wilson(count.pass as u64, count.judged() as u64, CONFIDENCE);
+    let void = if count.void > 0 { format!(", {} void", count.void) } else { String::new() };
+    let sure = format!("95 %: {} to {}", words::percent(low), words::percent(high));
+    format!("{} of {} trials passed{void}; {sure}", count.pass, count.judged())
+}
+
+/// Trials that fail in the same way are shown once; passes only where everything is wanted.
+fn grouped<'a>(case: &'a CaseReport, view: &View) -> Vec<(&'a TrialReport, Vec<u64>)> {
+    let mut groups: Vec<(&TrialReport, Vec<u64>)> = Vec::new();
+    let alike = |one: &TrialReport, other: &TrialReport| {
+        let kinds = |trial: &TrialReport| {
+            trial.verdict.findings.iter().map(|finding| finding.kind).collect::<Vec<_>>()
+        };
+        one.verdict.result == other.verdict.result && kinds(one) == kinds(other)
+    };
+    for trial in case.trials.iter().filter(|trial| view.verbose || trial.verdict.result != TrialStatus::Pass)
+    {
+        match groups.iter_mut().find(|(first, _)| alike(first, trial)) {
+            Some((_, same)) => same.push(u64::from(trial.trial)),
+            None => groups.push((trial, Vec::new())),
+        }
+    }
+    groups
+}
+
+fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers: &Ledgers, view: &View) {
+    let verdict = &trial.verdict;
+    for why in &verdict.void_because {
+        push_labelled(out, "void", &line(why, WORDS), view);
+    }
+    let saved = ledgers.get(&trial.ledger);
+    let timeline = saved.map(|saved| Timeline::of(&saved.entries)).unwrap_or_default();
+    let mut whole = Some(&timeline);
+    for finding in &verdict.findings {
+        push_finding(out, finding, view);
+        // A timeline for each thing that is only noted would hide what fails.
+        if finding.fails && !timeline.items.is_empty() {
+            match whole.take() {
+                Some(whole) => push_timeline(out, whole, &finding.entries, view),
+                // The reader has just seen the rest of it.
+                None => push_timeline(
+                    out,
+                    &timeline.only(&finding.entries).without_gaps(),
+                    &finding.entries,
+                    view,
+                ),
+            }
+        }
+    }
+    let no_finding = !verdict.findings.iter().any(|finding| finding.fails)
+        && (view.verbose || verdict.result == TrialStatus::Void);
+    if no_finding && !timeline.items.is_empty() {
+        push_timeline(out, &timeline, &[], view);
+    }
+    match saved {
+        None => push_labelled(
+            out,
+            "ledger",
+            &format!("the ledger has no trial {}", line(&trial.ledger, 200)),
+            view,
+        ),
+        Some(saved) => {
+            if let Some(torn) = &saved.torn {
+                push_labelled(out, "ledger", &format!("torn: {torn}"), view);
+            }
+        }
+    }
+    for last in saved.map(|saved| of_bad_ends(trial, &saved.entries)).unwrap_or_default() {
+        push_labelled(out, "stderr", &format!("the last lines: {}", last.head), view);
+        for text in last.lines {
+            let _ = writeln!(out, "        {} {text}", view.paint().faint("|"));
+        }
+    }
+    push_claims(out, &verdict.earlier_claims, true, view);
+    push_claims(out, &verdict.claims, false, view);
+    if view.verbose {
+        push_facts(out, case, trial, view);
+    }
+    push_labelled(out, "again", &line(&trial.replay, WORDS), view);
+}
+
+fn push_finding(out: &mut String, finding: &Finding, view: &View) {
+    let label = if finding.fails { "finding" } else { "noted" };
+    push_labelled(
+        out,
+        label,
+        &format!("{}: {}", words::kind(finding.kind), line(&finding.message, WORDS)),
+        view,
+    );
+    push_labelled(out, "mend it", &line(&finding.remedy, WORDS), view);
+}
+
+fn push_timeline(out: &mut String, timeline: &Timeline, lit: &[u64], view: &View) {
+    let most = if view.verbose { TIMELINE * 10 } else { TIMELINE };
+    let text =
+        TextView { width: view.columns(), indent: 6, numbered: view.verbose, lit, paint: view.paint() };
+    out.push_str(&render_text(&timeline.focused(lit, most), &text));
+}
+
+/// Many callers that say the same are one line.
+fn push_claims(out: &mut String, claims: &[Claim], earlier: bool, view: &View) {
+    let mut groups: Vec<(&Claim, Vec<u64>)> = Vec::new();
+    for claim in claims {
+        let same = |first: &Claim| {
+            (first.said, first.honesty, &first.message, first.start * u32::from(earlier))
+                == (claim.said, claim.honesty, &claim.message, claim.start * u32::from(earlier))
+        };
+        match groups.iter_mut().find(|(first, _)| same(first)) {
+            Some((_, callers)) => callers.push(u64::from(claim.caller)),
+            None => groups.push((claim, vec![u64::from(claim.caller)])),
+        }
+    }
+    for (claim, callers) in groups {
+        let who = if callers.len() == 1 { "caller" } else { "callers" };
+        let said = claim.said.map_or("nothing that can be read", crate::scenario::ClaimedOutcome::word);
+        let message = if claim.message.is_empty() {
+            String::new()
+        } else {
+            format!(" \"{}\"", line(&claim.message, 300))
+        };
+        let start = if earlier { format!(", in start {},", claim.start) } else { String::new() };
+        let text = format!(
+            "{who} {}{start} said {said}{message}: {}",
+            words::numbers(callers),
+            words::honesty(claim.honesty)
+        );
+        push_labelled(out, "claim", &text, view);
+    }
+}
+
+fn push_facts(out: &mut String, case: &CaseReport, trial: &TrialReport, view: &View) {
+    for (name, text) in facts(case, trial) {
+        push_labelled(out, name, &text, view);
+    }
+    for output in &trial.output {
+        for (name, text) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+            if !text.is_empty() {
+                let head = format!("of caller {}, start {}", output.caller, output.start);
+                push_labelled(out, name, &head, view);
+                for text in wrap(
+                    block(text, OUTPUT).replace('\t', "    ").trim_end(),
+                    view.columns().saturating_sub(10),
+                ) {
+                    let _ = writeln!(out, "        {} {}", view.paint().faint("|"), text);
+                }
+            }
+        }
+    }
+}
+
+/// A text under a label, wrapped and indented.
+pub(super) fn push_labelled(out: &mut String, label: &str, text: &str, view: &View) {
+    push_hanging(out, label, if label.is_empty() { 0 } else { 10.max(label.len() + 2) }, text, view);
+}
+
+/// A text beside a label of that width, wrapped.
+pub(super) fn push_hanging(out: &mut String, label: &str, wide: usize, text: &str, view: &View) {
+    const INDENT: usize = 6;
+    for (place, text) in wrap(text, view.columns().saturating_sub(INDENT + wide)).iter().enumerate() {
+        let label = if place == 0 { label } else { "" };
+        let blanks = wide.saturating_sub(label.len());
+        let _ = writeln!(out, "{:INDENT$}{}{:blanks$}{text}", "", view.paint().faint(label), "");
+    }
+}

@@ -1,0 +1,135 @@
+//! The end of a run's text, where the eye comes to rest: what was skipped, the numbers, what to mend first,
+//! and the result.
+
+use std::fmt::Write as _;
+
+use super::{cases_counted, title};
+use crate::report::causes::causes;
+use crate::report::formats::terminal::View;
+use crate::report::formats::terminal::case::{push_hanging, push_labelled};
+use crate::report::model::Report;
+use crate::report::tally::{CONFIDENCE, Tally};
+use crate::report::text::words::{self, counted, percent};
+use crate::report::text::{line, wrap};
+use crate::score::TrialStatus;
+
+/// So many causes are named.
+const CAUSES: usize = 5;
+/// So many skipped cases are named.
+const SKIPPED: usize = 10;
+/// So many cases of a cause are named.
+const CASES: usize = 3;
+
+pub(super) fn push_skipped(out: &mut String, report: &Report, view: &View) {
+    let most = if view.verbose { usize::MAX } else { SKIPPED };
+    for skipped in report.skipped.iter().take(most) {
+        let _ = writeln!(out, "{}  {}", view.paint().faint("SKIP"), line(&skipped.id, 300));
+        push_labelled(out, "", &line(&skipped.why, 500), view);
+    }
+    let more = report.skipped.len().saturating_sub(most);
+    if more > 0 {
+        let _ =
+            writeln!(out, "{}  {} more; -v names them", view.paint().faint("SKIP"), counted(more, "case"));
+    }
+    if !report.skipped.is_empty() {
+        out.push('\n');
+    }
+}
+
+pub(super) fn push_numbers(out: &mut String, report: &Report, tally: &Tally, view: &View) {
+    for line in wrap(&title(report), view.columns()) {
+        let _ = writeln!(out, "{line}");
+    }
+    let mut numbers = Vec::new();
+    if let Some(rate) = tally.exactly_once_rate() {
+        numbers.push(format!(
+            "exactly once {} ({} of {})",
+            percent(rate),
+            tally.exactly_once,
+            tally.trials.judged()
+        ));
+    }
+    numbers.push(counted(tally.duplicates, "duplicate"));
+    numbers.push(format!("{} lost", tally.losses));
+    numbers.extend((tally.unintended > 0).then(|| format!("{} unintended", tally.unintended)));
+    numbers.push(counted(tally.overclaims, "overclaim"));
+    numbers.extend(tally.attempts_per_effect().map(|share| format!("{share:.2} attempts per effect")));
+    if let Some(found) = tally.pass_hat_k {
+        let (low, high) = found.interval;
+        numbers.push(format!(
+            "pass^{} {} (95 %: {} to {})",
+            found.k,
+            percent(found.estimate),
+            percent(low),
+            percent(high)
+        ));
+    }
+    // Of one trial each, pass@1 is pass^1.
+    if let Some(share) = tally.rate.share().filter(|_| report.trials > 1) {
+        let (low, high) = tally.rate.interval(CONFIDENCE);
+        let passed = format!("{} of {}", tally.rate.passes, counted(tally.rate.trials as usize, "trial"));
+        numbers.push(format!(
+            "pass@1 {} ({passed}; 95 %: {} to {})",
+            percent(share),
+            percent(low),
+            percent(high)
+        ));
+    }
+    numbers.extend(
+        (tally.trials.void > 0 && report.trials > 1).then(|| counted(tally.trials.void, "void trial")),
+    );
+    push_labelled(out, "", &numbers.join(", "), view);
+    out.push('\n');
+}
+
+pub(super) fn push_causes(out: &mut String, report: &Report, view: &View) {
+    let causes = causes(report);
+    if causes.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "{}", view.paint().strong("What to mend first"));
+    for (place, cause) in causes.iter().take(CAUSES).enumerate() {
+        let head = format!("{}, {}: {}", words::kind(cause.kind), cause.reach(), line(cause.remedy, 600));
+        push_hanging(out, &format!("{}.", place + 1), 3, &head, view);
+        let mut cases: Vec<String> = cause.cases.iter().take(CASES).map(|id| line(id, 200)).collect();
+        let more = cause.cases.len().saturating_sub(CASES);
+        cases.extend((more > 0).then(|| format!("and {more} more")));
+        push_hanging(out, "", 3, &cases.join("  "), view);
+    }
+    let more = causes.len().saturating_sub(CAUSES);
+    if more > 0 {
+        push_labelled(out, "", &format!("and {}", counted(more, "other cause")), view);
+    }
+    out.push('\n');
+}
+
+pub(super) fn push_last_line(out: &mut String, report: &Report, tally: &Tally, view: &View) {
+    if let Some(text) = words::empty_part(report) {
+        let _ = writeln!(out, "{}  {text}", view.paint().faint("EMPTY"));
+        return;
+    }
+    let (paint, result) = (view.paint(), tally.result());
+    let word = match result {
+        TrialStatus::Fail => paint.bad("FAILED"),
+        TrialStatus::Void => paint.unsure("VOID"),
+        TrialStatus::Pass => paint.good("PASSED"),
+    };
+    let trials = format!("{} in {}", counted(tally.trials.all(), "trial"), words::duration(report.took));
+    let _ = writeln!(out, "{word}  {} ({trials})", cases_counted(tally));
+    if let Some(promised) = Tally::promised(report) {
+        let _ = writeln!(out, "{promised}");
+    }
+    if let Some(lenient) = tally.lenient() {
+        let _ = writeln!(out, "{lenient}");
+    }
+    if let Some(text) = tally.partial(report) {
+        let _ = writeln!(out, "{}", paint.unsure(&text));
+    }
+    for note in &report.notes {
+        push_labelled(out, "", &line(note, 500), view);
+    }
+    if let Some((part, parts)) = report.partition {
+        let _ =
+            writeln!(out, "This is part {part} of {parts}; `hapax report merge` makes one run of all parts.");
+    }
+}

@@ -1,0 +1,146 @@
+//! A run in the terminal: failures first and in full, passes counted, and at the end what to mend first. It
+//! takes values and gives text; the caller knows the width and whether there are colours.
+
+mod case;
+mod end;
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::report::model::{CaseReport, Report};
+use crate::report::store::Ledgers;
+use crate::report::tally::{Tally, result_of, worst_first};
+use crate::report::text::line;
+use crate::report::text::style::Paint;
+use crate::report::text::words::counted;
+use crate::score::TrialStatus;
+use case::{Detail, push_case};
+
+/// Failed cases, and void ones, are shown in full until so many lines are used up: a few screens. Of the
+/// others the first line is.
+const IN_FULL: usize = 120;
+/// So many of those are named; the rest is counted.
+const NAMED: usize = 40;
+
+/// How a text for the terminal is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct View {
+    /// How many columns there are.
+    pub width: usize,
+    /// Whether there are colours.
+    pub colour: bool,
+    /// Whether everything is to be shown: passes by name, all failures in full, what the subject wrote.
+    pub verbose: bool,
+}
+
+impl View {
+    pub(in crate::report) fn paint(&self) -> Paint {
+        Paint { colour: self.colour }
+    }
+
+    /// The columns that are used: too narrow or too wide helps nobody.
+    fn columns(&self) -> usize {
+        self.width.clamp(40, 160)
+    }
+}
+
+/// A whole run.
+#[must_use]
+pub fn run_summary(report: &Report, ledgers: &Ledgers, view: &View) -> String {
+    let mut out = String::new();
+    let cases = worst_first(report);
+    for result in [TrialStatus::Fail, TrialStatus::Void] {
+        let cases: Vec<&CaseReport> =
+            cases.iter().copied().filter(|case| result_of(case) == result).collect();
+        push_cases(&mut out, &cases, ledgers, view);
+    }
+    if view.verbose {
+        cases.iter().filter(|case| result_of(case) == TrialStatus::Pass).for_each(|case| {
+            push_case(&mut out, case, ledgers, view, Detail::Line);
+        });
+    }
+    end::push_skipped(&mut out, report, view);
+    if !report.is_empty_part() {
+        end::push_numbers(&mut out, report, &Tally::of(report), view);
+    }
+    end::push_causes(&mut out, report, view);
+    end::push_last_line(&mut out, report, &Tally::of(report), view);
+    out
+}
+
+/// Some cases in full, then names, then how many more there are: nobody reads a thousand lines, and the end
+/// says what to do.
+fn push_cases(out: &mut String, cases: &[&CaseReport], ledgers: &Ledgers, view: &View) {
+    let (mut lines, mut in_full) = (0, BTreeMap::new());
+    for place in one_of_each_first(cases) {
+        if lines >= IN_FULL && !view.verbose {
+            break;
+        }
+        let mut text = String::new();
+        push_case(&mut text, cases[place], ledgers, view, Detail::Full);
+        lines += text.lines().count();
+        in_full.insert(place, text);
+    }
+    out.extend(in_full.values().map(String::as_str));
+    let others = cases.iter().enumerate().filter(|(place, _)| !in_full.contains_key(place));
+    for (_, case) in others.take(NAMED) {
+        push_case(out, case, ledgers, view, Detail::Line);
+    }
+    let others = cases.len() - in_full.len();
+    if others > NAMED {
+        case::push_labelled(out, "", &format!("and {}", counted(others - NAMED, "more case")), view);
+    }
+    if others > 0 {
+        let note = "The page shows each of them in full, and so does `hapax report show DIR CASE`.";
+        case::push_labelled(out, "", note, view);
+        out.push('\n');
+    }
+}
+
+/// The places of the cases: the first of each cause, then the others, so that a cause with many cases hides
+/// no other.
+fn one_of_each_first(cases: &[&CaseReport]) -> Vec<usize> {
+    let mut seen = HashSet::new();
+    let (first, others): (Vec<usize>, Vec<usize>) = (0..cases.len()).partition(|place| {
+        let findings = cases[*place].trials.iter().flat_map(|trial| &trial.verdict.findings);
+        let worst = findings
+            .filter(|finding| finding.fails)
+            .map(|finding| (finding.kind, finding.remedy.as_str()))
+            .next();
+        seen.insert(worst)
+    });
+    [first, others].concat()
+}
+
+/// One case in full, its passes too; trials that went the same way are shown once, each with its timeline.
+#[must_use]
+pub fn case_detail(case: &CaseReport, ledgers: &Ledgers, view: &View) -> String {
+    let mut out = String::new();
+    push_case(&mut out, case, ledgers, &View { verbose: true, ..*view }, Detail::Full);
+    out
+}
+
+/// The cases that a user means: the one with that id, or all whose id has that part.
+#[must_use]
+pub fn chosen<'a>(report: &'a Report, wanted: &str) -> Vec<&'a CaseReport> {
+    match report.cases.iter().find(|case| case.id == wanted) {
+        Some(case) => vec![case],
+        None => report.cases.iter().filter(|case| case.id.contains(wanted)).collect(),
+    }
+}
+
+fn title(report: &Report) -> String {
+    let (run, subject) = (line(&report.run, 80), line(&report.subject, 120));
+    format!("hapax {}, run {run}, seed {}, subject {subject}", report.hapax, report.seed)
+}
+
+fn cases_counted(tally: &Tally) -> String {
+    let Tally { cases, skipped, .. } = tally;
+    let mut parts = vec![format!("{} of {} failed", cases.fail, counted(cases.all(), "case"))];
+    parts.extend((cases.void > 0).then(|| format!("{} void", cases.void)));
+    parts.push(format!("{} passed", cases.pass));
+    parts.extend((*skipped > 0).then(|| format!("{skipped} skipped")));
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! Merges the folders of a partitioned run into one: reports into one report, ledgers one behind the other.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use mock_services::ledger::Contents;
+
+use crate::report::merge::{MergeError, merge};
+use crate::report::store::agree;
+use crate::report::store::publish;
+use crate::report::store::{LEDGER_FILE, REPORT_FILE, SavedRun, StoreError, read_all};
+
+/// Why folders were not merged.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeFoldersError {
+    /// The parts do not make a run.
+    #[error(transparent)]
+    Parts(#[from] MergeError),
+    /// A folder cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is a run in the folder for the result.
+    #[error("{folder} already has a run", folder = .0.display())]
+    Occupied(PathBuf),
+    /// Two parts have a ledger of the same name.
+    #[error("{one} and {other} both have a ledger {name}", one = one.display(), other = other.display())]
+    LedgerTwice {
+        /// The first part.
+        one: PathBuf,
+        /// The other part.
+        other: PathBuf,
+        /// The name.
+        name: String,
+    },
+}
+
+impl MergeFoldersError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        match self {
+            MergeFoldersError::Parts(error) => error.help(),
+            MergeFoldersError::Store(error) => error.help(),
+            MergeFoldersError::Occupied(_) => "a run is never written over: name another folder with --out",
+            MergeFoldersError::LedgerTwice { .. } => {
+                "name each part once, and run all parts with the same hapax"
+            }
+        }
+    }
+}
+
+/// Merges these folders into another, which must have no run yet, and gives the run that is there now.
+///
+/// # Errors
+/// When the parts do not make a run, or a folder cannot be read or written. Nothing is written then but
+/// perhaps the ledger.
+///
+/// The verdicts are not taken from the reports: `rescore` scores the ledgers again.
+pub fn merge_folders(
+    folders: &[PathBuf],
+    out: &Path,
+    rescore: fn(&mut SavedRun),
+) -> Result<SavedRun, MergeFoldersError> {
+    if out.join(REPORT_FILE).exists() || out.join(LEDGER_FILE).exists() {
+        return Err(MergeFoldersError::Occupied(out.to_owned()));
+    }
+    let mut parts = Vec::new();
+    let mut owners: BTreeMap<String, &PathBuf> = BTreeMap::new();
+    let mut contents = Contents::default();
+    for folder in folders {
+        let (report, of_part) = read_all(folder)?;
+        for (name, saved) in of_part.ledgers {
+            if let Some(one) = owners.insert(name.clone(), folder) {
+                return Err(doubled(&parts, one, folder, name));
+            }
+            contents.ledgers.insert(name, saved);
+        }
+        contents.plans.extend(of_part.plans);
+        parts.push((folder.display().to_string(), report));
+    }
+    let mut report = merge(&parts)?;
+    agree(&report, &contents).map_err(|what| StoreError::Disagrees { folder: out.to_owned(), what })?;
+    if let Some(name) = out.file_name() {
+        report.run = name.to_string_lossy().into_owned();
+    }
+    let path = out.join(LEDGER_FILE);
+    append_all(folders, &path).map_err(|error| StoreError::Write { path, error })?;
+    let mut run = SavedRun { report, ledgers: contents.ledgers };
+    rescore(&mut run);
+    publish(out, &run.report, &run.ledgers)?;
+    Ok(run)
+}
+
+/// A part that is named twice has all of its ledgers twice: saying that helps more.
+fn doubled(
+    parts: &[(String, crate::report::Report)],
+    one: &Path,
+    other: &Path,
+    name: String,
+) -> MergeFoldersError {
+    let same = crate::report::store::read_report(other).ok().and_then(|report| report.partition);
+    let part_of = |folder: &Path| {
+        parts
+            .iter()
+            .find(|(have, _)| *have == folder.display().to_string())
+            .and_then(|(_, part)| part.partition)
+    };
+    match (same, part_of(one)) {
+        (Some(that), Some(this)) if this == that => {
+            let (one, other) = (one.display().to_string(), other.display().to_string());
+            MergeFoldersError::Parts(MergeError::Twice { one, other, part: this.0 })
+        }
+        _ => MergeFoldersError::LedgerTwice { one: one.to_owned(), other: other.to_owned(), name },
+    }
+}
+
+/// A torn last line must not run into the first line of the next part.
+fn append_all(folders: &[PathBuf], path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut out = BufWriter::new(File::create_new(path)?);
+    for folder in folders {
+        let mut part = match File::open(folder.join(LEDGER_FILE)) {
+            Ok(file) => BufReader::new(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        let mut last = b'\n';
+        loop {
+            let bytes = part.fill_buf()?;
+            let Some(end) = bytes.last() else { break };
+            last = *end;
+            out.write_all(bytes)?;
+            let length = bytes.len();
+            part.consume(length);
+        }
+        if last != b'\n' {
+            out.write_all(b"\n")?;
+        }
+    }
+    out.flush()?;
+    out.get_ref().sync_all()
+}

@@ -1,0 +1,268 @@
+//! Whether a report, the plan records of its ledger file and the ledgers belong together. Whatever does not
+//! agree is an error: a report without its failed cases, a trial that points at another ledger, terms that
+//! were changed. Pure.
+
+use std::collections::BTreeMap;
+
+use mock_services::ledger::{Contents, Event, Saved};
+
+use crate::report::model::{CaseReport, Report, TrialReport};
+use crate::report::store::plan_record::{PlanRecord, PlannedCase, round_of};
+use crate::report::text::line;
+
+/// Why a report and its ledger file do not belong together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Disagreement {
+    /// The ledger file has no plan record.
+    #[error("ledger.jsonl does not begin with a plan record: it was written by an older hapax")]
+    NoPlan,
+    /// A plan record cannot be trusted.
+    #[error("the plan record in line {line} of ledger.jsonl was changed or damaged")]
+    Damaged {
+        /// Its line.
+        line: u64,
+    },
+    /// They say different things.
+    #[error("{0}")]
+    Differs(String),
+}
+
+/// A plan and the hash that its trials carry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HashedPlan {
+    /// The plan.
+    pub plan: PlanRecord,
+    /// Its hash.
+    pub hash: String,
+}
+
+/// The plans of a ledger file: one, or for a merged run one of each part.
+///
+/// # Errors
+/// When there is none, or one was changed.
+pub fn plans(contents: &Contents) -> Result<Vec<HashedPlan>, Disagreement> {
+    if contents.plans.first().is_none_or(|plan| plan.line != 1) {
+        return Err(Disagreement::NoPlan);
+    }
+    let read = contents.plans.iter().map(|saved| {
+        let damaged = Disagreement::Damaged { line: saved.line };
+        let plan = serde_json::from_str(&saved.json).map_err(|_| damaged.clone())?;
+        Ok(HashedPlan { plan, hash: saved.hash.clone().ok_or(damaged)? })
+    });
+    read.collect()
+}
+
+/// Holds a report against the plans and the ledgers.
+///
+/// # Errors
+/// The first thing that does not agree.
+pub fn agree(report: &Report, contents: &Contents) -> Result<(), Disagreement> {
+    let plans = plans(contents)?;
+    parts(report, &plans)?;
+    let mut planned: BTreeMap<&str, (&PlannedCase, &str)> = BTreeMap::new();
+    for HashedPlan { plan, hash } in &plans {
+        planned.extend(plan.cases.iter().map(|case| (case.id.as_str(), (case, hash.as_str()))));
+    }
+    let mut reported: BTreeMap<&str, &CaseReport> = BTreeMap::new();
+    for case in &report.cases {
+        if reported.insert(&case.id, case).is_some() {
+            return differs(format!("report.json has the case {} twice", shown(&case.id)));
+        }
+        let Some((plan, hash)) = planned.get(case.id.as_str()) else {
+            return differs(format!(
+                "report.json has a case {} that the plan does not name",
+                shown(&case.id)
+            ));
+        };
+        of_case(case, plan, hash, &contents.ledgers)?;
+    }
+    for (plan, _) in planned.values() {
+        nothing_left_out(report, plan, reported.get(plan.id.as_str()).copied(), &contents.ledgers)?;
+    }
+    let count: u64 = plans.iter().map(|hashed| hashed.plan.count()).sum();
+    same("the number of planned trials", &report.planned.to_string(), &count.to_string())
+}
+
+/// Whether the plans make the run that the report tells of.
+fn parts(report: &Report, plans: &[HashedPlan]) -> Result<(), Disagreement> {
+    let part = |part: Option<(u32, u32)>| {
+        part.map_or_else(|| "none".to_owned(), |(part, of)| format!("{part}/{of}"))
+    };
+    if let [only] = plans {
+        // A run of one part can have been merged from it.
+        if !(report.partition.is_none() && only.plan.part == Some((1, 1))) {
+            same("the partition", &part(report.partition), &part(only.plan.part))?;
+        }
+    } else {
+        let mut found: Vec<String> = plans.iter().map(|hashed| part(hashed.plan.part)).collect();
+        let mut all: Vec<String> =
+            (1..=plans.len()).map(|number| format!("{number}/{}", plans.len())).collect();
+        found.sort();
+        all.sort();
+        if report.partition.is_some() || found != all {
+            return differs(format!(
+                "ledger.jsonl has the plans of the parts {}, which make no whole run",
+                found.join(", ")
+            ));
+        }
+    }
+    for HashedPlan { plan, .. } in plans {
+        same("the version of hapax", &report.hapax, &plan.hapax)?;
+        same("the subject", &report.subject, &plan.subject)?;
+        same("the seed", &report.seed.to_string(), &plan.seed.to_string())?;
+        same("the number of trials", &report.trials.to_string(), &plan.trials.to_string())?;
+        same("the digest of all scenarios", &report.digest, &plan.digest)?;
+    }
+    if let Some(other) = plans.iter().find(|other| other.plan.settings != plans[0].plan.settings) {
+        let part = part(other.plan.part);
+        return differs(format!(
+            "part {part} was run with other settings of the subject than the first part"
+        ));
+    }
+    let mut skipped: Vec<_> = plans.iter().flat_map(|hashed| &hashed.plan.skipped).collect();
+    let mut reported: Vec<_> = report.skipped.iter().collect();
+    skipped.sort_by(|one, other| one.id.cmp(&other.id));
+    reported.sort_by(|one, other| one.id.cmp(&other.id));
+    skipped.dedup();
+    if skipped != reported {
+        return differs("the skipped cases of report.json are not those of the plan".to_owned());
+    }
+    Ok(())
+}
+
+fn of_case(
+    case: &CaseReport,
+    plan: &PlannedCase,
+    hash: &str,
+    ledgers: &BTreeMap<String, Saved>,
+) -> Result<(), Disagreement> {
+    let id = shown(&case.id);
+    if let Some(name) = changed_term(case, plan) {
+        return differs(format!("the terms of {id} are not those of the plan: `{name}` was changed"));
+    }
+    same(&format!("the scenario of {id}"), &case.scenario, &plan.scenario)?;
+    same(&format!("the digest of {id}"), &case.digest, &plan.digest)?;
+    let mut numbers = std::collections::BTreeSet::new();
+    for trial in &case.trials {
+        if !numbers.insert(trial.trial) {
+            return differs(format!("report.json has trial {} of {id} twice", trial.trial));
+        }
+        of_trial(case, trial, plan, hash, ledgers)?;
+    }
+    Ok(())
+}
+
+fn of_trial(
+    case: &CaseReport,
+    trial: &TrialReport,
+    plan: &PlannedCase,
+    hash: &str,
+    ledgers: &BTreeMap<String, Saved>,
+) -> Result<(), Disagreement> {
+    let which = format!("trial {} of {}", trial.trial, shown(&case.id));
+    let place = usize::try_from(trial.trial).ok().and_then(|number| number.checked_sub(1));
+    let Some(seed) = place.and_then(|place| plan.seeds.get(place)) else {
+        return differs(format!(
+            "report.json has {which}, and the plan has {} trials of it",
+            plan.seeds.len()
+        ));
+    };
+    same(&format!("the seed of {which}"), &trial.seed.to_string(), &seed.to_string())?;
+    if round_of(&trial.ledger, &case.id, trial.trial).is_none() {
+        return differs(format!(
+            "{which} points at the ledger {}, which is that of another trial",
+            shown(&trial.ledger)
+        ));
+    }
+    let Some(saved) = ledgers.get(&trial.ledger) else {
+        return differs(format!(
+            "ledger.jsonl has no ledger {}, which report.json names for {which}",
+            shown(&trial.ledger)
+        ));
+    };
+    opened(saved, &which, *seed, hash)?;
+    // A ledger that was cut off proves nothing, and is shown as void.
+    if saved.torn.is_none() && saved.seal != trial.seal {
+        return differs(format!("the ledger of {which} is not the one that report.json was written from"));
+    }
+    Ok(())
+}
+
+/// Whether a ledger was begun for this trial of this plan.
+pub(crate) fn opened(saved: &Saved, which: &str, seed: u64, hash: &str) -> Result<(), Disagreement> {
+    match saved.entries.first().map(|entry| &entry.event) {
+        Some(Event::Opened { plan, .. }) if plan.as_deref() != Some(hash) => {
+            differs(format!("the ledger of {which} was written under another plan"))
+        }
+        Some(Event::Opened { seed: found, .. }) => {
+            same(&format!("the seed in the ledger of {which}"), &found.to_string(), &seed.to_string())
+        }
+        // What is left of it is void.
+        None if saved.torn.is_some() => Ok(()),
+        _ => differs(format!("the ledger of {which} does not begin with its opening entry")),
+    }
+}
+
+/// Every trial that was finished is in the report, exactly once; and all of them are, unless the run was
+/// interrupted.
+fn nothing_left_out(
+    report: &Report,
+    plan: &PlannedCase,
+    case: Option<&CaseReport>,
+    ledgers: &BTreeMap<String, Saved>,
+) -> Result<(), Disagreement> {
+    let id = shown(&plan.id);
+    if case.is_none() && !report.interrupted {
+        return differs(format!("the plan names the case {id}, and report.json does not have it"));
+    }
+    for number in (1..).take(plan.seeds.len()) {
+        let trial = case.and_then(|case| case.trials.iter().find(|trial| trial.trial == number));
+        if trial.is_none() && !report.interrupted {
+            return differs(format!(
+                "the plan has a trial {number} of {id}, and report.json does not have it"
+            ));
+        }
+        let prefix = format!("{}#{number}", plan.id);
+        let of_trial = ledgers.range(prefix.clone()..).take_while(|(name, _)| name.starts_with(&prefix));
+        for (name, saved) in of_trial {
+            let is_finished = round_of(name, &plan.id, number).is_some() && saved.torn.is_none();
+            if is_finished && trial.is_none_or(|trial| trial.ledger != *name) {
+                return differs(format!(
+                    "ledger.jsonl has a finished trial {number} of {id}, {}, that report.json does not have",
+                    shown(name)
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first field of the terms that is not the same, in whatever order a program that wrote the report again
+/// put its parts.
+fn changed_term(case: &CaseReport, plan: &PlannedCase) -> Option<String> {
+    let fields = |terms| match serde_json::to_value(terms) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let (reported, planned) = (fields(&case.terms), fields(&plan.terms));
+    let names = reported.keys().chain(planned.keys());
+    names.into_iter().find(|name| reported.get(*name) != planned.get(*name)).cloned()
+}
+
+fn same(what: &str, reported: &str, found: &str) -> Result<(), Disagreement> {
+    if reported == found {
+        return Ok(());
+    }
+    differs(format!("{what} is {} in report.json and {} in ledger.jsonl", shown(reported), shown(found)))
+}
+
+fn shown(text: &str) -> String {
+    line(text, 200)
+}
+
+fn differs(what: String) -> Result<(), Disagreement> {
+    Err(Disagreement::Differs(what))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! The folder of a run: `report.json` and `ledger.jsonl`, read and written. It judges nothing and prints
+//! nothing.
+
+mod consistency;
+mod plan_record;
+mod publish;
+
+pub(crate) use consistency::opened;
+pub use consistency::{Disagreement, HashedPlan, agree, plans};
+pub use plan_record::{PlanRecord, PlannedCase, round_of};
+pub use publish::{PAGE_FILE, SUMMARY_FILE, append_summary, publish};
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use mock_services::ledger::{Contents, Saved, read_contents};
+use serde::Deserialize;
+
+use super::model::{REPORT_VERSION, Report};
+
+/// The name of the report in the folder of a run.
+pub const REPORT_FILE: &str = "report.json";
+/// The name of the ledgers in the folder of a run.
+pub const LEDGER_FILE: &str = "ledger.jsonl";
+/// A larger file is no report of ours.
+const LARGEST: u64 = 1024 * 1024 * 1024;
+
+/// The ledgers of a run, by the name that [`super::TrialReport::ledger`] gives.
+pub type Ledgers = BTreeMap<String, Saved>;
+
+/// A run that was read again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SavedRun {
+    /// What it came to.
+    pub report: Report,
+    /// What happened.
+    pub ledgers: Ledgers,
+}
+
+/// Why a run could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The folder has no report.
+    #[error("{folder} has no {REPORT_FILE}", folder = .0.display())]
+    NoRun(PathBuf),
+    /// A file cannot be read.
+    #[error("cannot read {path}: {error}", path = path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {path}: {error}", path = path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// It is no report.
+    #[error("{path} is no report of hapax: {problem}", path = path.display())]
+    NotAReport {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// It has a format that this version does not know.
+    #[error("{path} has version {found} of the format, and this hapax knows version {REPORT_VERSION}", path = path.display())]
+    OtherVersion {
+        /// Which.
+        path: PathBuf,
+        /// The version that it has.
+        found: u32,
+    },
+    /// The files of the run do not belong together.
+    #[error("the files in {folder} do not agree: {what}", folder = folder.display())]
+    Disagrees {
+        /// The folder.
+        folder: PathBuf,
+        /// What does not agree.
+        what: Disagreement,
+    },
+}
+
+impl StoreError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        match self {
+            StoreError::NoRun(_) => "name the folder of a run, such as reports/latest",
+            StoreError::Read { .. } => "check the path, and that you may read the file",
+            StoreError::Write { .. } => "name a folder that exists and that you may write to",
+            StoreError::NotAReport { .. } => {
+                "the file was edited or damaged; run again, or take it from where it was kept"
+            }
+            StoreError::Disagrees { what: Disagreement::NoPlan, .. } => "run again with this hapax",
+            StoreError::Disagrees { .. } => {
+                "report.json or ledger.jsonl was changed after the run, or they are of different runs; take both from where they were kept, or run again"
+            }
+            StoreError::OtherVersion { .. } => {
+                "read it with the hapax that wrote it, or run again with this one"
+            }
+        }
+    }
+}
+
+/// Reads the folder of a run, and holds its report against the plan record and the ledgers.
+///
+/// # Errors
+/// When a file is missing, cannot be read or is no report, or when they do not agree. A torn ledger is no
+/// error: [`Saved::torn`] tells.
+pub fn read_run(folder: &Path) -> Result<SavedRun, StoreError> {
+    let (report, contents) = read_all(folder)?;
+    Ok(SavedRun { report, ledgers: contents.ledgers })
+}
+
+/// The same, with the plan records.
+pub(super) fn read_all(folder: &Path) -> Result<(Report, Contents), StoreError> {
+    let (report, contents) = (read_report(folder)?, read_contents_of(folder)?);
+    agree(&report, &contents).map_err(|what| StoreError::Disagrees { folder: folder.to_owned(), what })?;
+    Ok((report, contents))
+}
+
+/// The run that this process has just made: its report is in memory, and what its file bears out is to be
+/// found out. A ledger that is missing is no error here, but makes its trial void.
+///
+/// # Errors
+/// When the ledger file cannot be read.
+pub fn read_own_run(folder: &Path, report: Report) -> Result<(SavedRun, Contents), StoreError> {
+    let contents = read_contents_of(folder)?;
+    Ok((SavedRun { report, ledgers: contents.ledgers.clone() }, contents))
+}
+
+fn read_contents_of(folder: &Path) -> Result<Contents, StoreError> {
+    let path = folder.join(LEDGER_FILE);
+    let contents = File::open(&path).and_then(|file| read_contents(BufReader::new(file)));
+    contents.map_err(|error| StoreError::Read { path, error })
+}
+
+/// Reads the report of a run.
+///
+/// # Errors
+/// When it is missing, cannot be read or is no report.
+pub fn read_report(folder: &Path) -> Result<Report, StoreError> {
+    #[derive(Deserialize)]
+    struct Version {
+        report: u32,
+    }
+    let path = folder.join(REPORT_FILE);
+    let mut text = String::new();
+    let read = File::open(&path).and_then(|file| file.take(LARGEST).read_to_string(&mut text));
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(StoreError::NoRun(folder.to_owned()));
+        }
+        Err(error) => return Err(StoreError::Read { path, error }),
+        Ok(_) => {}
+    }
+    let not_a_report =
+        |error: serde_json::Error| StoreError::NotAReport { path: path.clone(), problem: error.to_string() };
+    let version: Version = serde_json::from_str(&text).map_err(not_a_report)?;
+    if version.report != REPORT_VERSION {
+        return Err(StoreError::OtherVersion { path, found: version.report });
+    }
+    serde_json::from_str(&text).map_err(not_a_report)
+}
+
+/// Writes the report of a run, in one step: whoever reads finds the old one or the new one.
+///
+/// # Errors
+/// When the folder cannot be written to.
+pub fn write_report(folder: &Path, report: &Report) -> Result<(), StoreError> {
+    let path = folder.join(REPORT_FILE);
+    let mut text = serde_json::to_vec_pretty(report)
+        .map_err(|error| StoreError::Write { path: path.clone(), error: io::Error::other(error) })?;
+    text.push(b'\n');
+    write_file(&path, &text)
+}
+
+/// Writes a file in one step.
+pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    let failed = |error| StoreError::Write { path: path.to_owned(), error };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(content).map_err(failed)?;
+    let readable = fs::Permissions::from_mode(0o644);
+    file.as_file().set_permissions(readable).map_err(failed)?;
+    // On disk before it has its name, and its name on disk before anything that it replaces is removed.
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    // Not every file system can do this for a folder.
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

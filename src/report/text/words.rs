@@ -1,0 +1,184 @@
+//! The words in which reports speak of results, outcomes and findings: one place, so that every format says
+//! the same.
+
+use std::fmt::Write as _;
+
+use crate::report::model::Report;
+use crate::score::{FindingKind, Honesty, Outcome, RetriedBy, TrialStatus};
+
+/// That no case belongs to this part of a run; `None` where it is not an empty part.
+pub(crate) fn empty_part(report: &Report) -> Option<String> {
+    let (part, parts) = report.partition.filter(|_| report.is_empty_part())?;
+    Some(format!(
+        "Part {part} of {parts} has no cases: all cases of this selection belong to other parts. Nothing was run, and nothing failed."
+    ))
+}
+
+/// The word for a result.
+#[must_use]
+pub(crate) const fn result(result: TrialStatus) -> &'static str {
+    match result {
+        TrialStatus::Pass => "pass",
+        TrialStatus::Fail => "fail",
+        TrialStatus::Void => "void",
+    }
+}
+
+/// The word for an outcome.
+#[must_use]
+pub(crate) const fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::ExactlyOnce => "exactly-once",
+        Outcome::Altered => "altered",
+        Outcome::Lost => "lost",
+        Outcome::Unintended => "unintended",
+        Outcome::Duplicated => "duplicated",
+        Outcome::Diverged => "diverged",
+    }
+}
+
+/// The word for a kind of finding.
+#[must_use]
+pub(crate) const fn kind(kind: FindingKind) -> &'static str {
+    match kind {
+        FindingKind::Diverged => "diverged",
+        FindingKind::Duplicated => "duplicated",
+        FindingKind::Compensated => "compensated",
+        FindingKind::Unintended => "unintended",
+        FindingKind::UnintendedAttempted => "unintended (attempted)",
+        FindingKind::Lost => "lost",
+        FindingKind::Altered => "altered",
+        FindingKind::AlteredAttempted => "altered (attempted)",
+        FindingKind::Record => "record",
+        FindingKind::Overclaimed => "overclaimed",
+        FindingKind::Underclaimed => "underclaimed",
+        FindingKind::UnexpectedClaim => "unexpected-claim",
+        FindingKind::MissingClaim => "missing-claim",
+        FindingKind::OverBudget => "over-budget",
+        FindingKind::NotAttempted => "not-attempted",
+        FindingKind::Escaped => "escaped",
+        FindingKind::TimeUp => "time-up",
+        FindingKind::OverLimit => "over-limit",
+        FindingKind::LateWrite => "late-write",
+        FindingKind::LateRead => "late-read",
+        FindingKind::EarlyRetry => "early-retry",
+        FindingKind::UnexpectedRecovery => "unexpected-recovery",
+        FindingKind::TimeoutNotReached => "timeout-not-reached",
+    }
+}
+
+/// The word for the truth of a claim.
+#[must_use]
+pub(crate) const fn honesty(honesty: Honesty) -> &'static str {
+    match honesty {
+        Honesty::Honest => "honest",
+        Honesty::Overclaimed => "overclaimed",
+        Honesty::Underclaimed => "underclaimed",
+        Honesty::Missing => "missing",
+    }
+}
+
+/// The word for who retried.
+#[must_use]
+pub(crate) const fn retried_by(who: RetriedBy) -> &'static str {
+    match who {
+        RetriedBy::Nobody => "nobody",
+        RetriedBy::Client => "client",
+        RetriedBy::Framework => "framework",
+        RetriedBy::Agent => "agent",
+        RetriedBy::Several => "several",
+        RetriedBy::NotSure => "not sure",
+    }
+}
+
+/// `1 case`, `2 cases`.
+#[must_use]
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A time that was measured in milliseconds.
+#[must_use]
+pub(crate) fn duration(milliseconds: u64) -> String {
+    match milliseconds {
+        0..1_000 => format!("{milliseconds} ms"),
+        1_000..60_000 => format!("{}.{} s", milliseconds / 1_000, milliseconds % 1_000 / 100),
+        _ => format!("{} min {} s", milliseconds / 60_000, milliseconds % 60_000 / 1_000),
+    }
+}
+
+/// A share as a percentage; all and nothing are never the result of rounding.
+#[must_use]
+pub(crate) fn percent(share: f64) -> String {
+    let rounded = (share * 1000.0).round() / 10.0;
+    match rounded {
+        _ if share >= 1.0 => "100 %".to_owned(),
+        _ if share <= 0.0 => "0 %".to_owned(),
+        _ if rounded >= 100.0 => "99.9 %".to_owned(),
+        _ if rounded <= 0.0 => "0.1 %".to_owned(),
+        _ => format!("{rounded} %"),
+    }
+}
+
+/// `1, 2, 5..8`: numbers in a row are drawn together.
+#[must_use]
+pub(crate) fn numbers(numbers: impl IntoIterator<Item = u64>) -> String {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    let mut out = String::new();
+    for (first, last) in runs {
+        let comma = if out.is_empty() { "" } else { ", " };
+        // Writing into a string cannot fail.
+        let _ = match last - first {
+            0 => write!(out, "{comma}{first}"),
+            1 => write!(out, "{comma}{first}, {last}"),
+            _ => write!(out, "{comma}{first}..{last}"),
+        };
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::score::Recovery;
+
+    #[test]
+    fn all_and_nothing_are_never_the_result_of_rounding() {
+        assert_eq!(percent(0.99999), "99.9 %");
+        assert_eq!(percent(0.00001), "0.1 %");
+        assert_eq!(percent(1.0), "100 %");
+        assert_eq!(percent(0.5), "50 %");
+        assert_eq!(percent(2.0 / 3.0), "66.7 %");
+    }
+
+    #[test]
+    fn numbers_in_a_row_are_drawn_together() {
+        assert_eq!(numbers([1, 2, 5, 6, 7, 8, 12]), "1, 2, 5..8, 12");
+        assert_eq!(numbers([]), "");
+    }
+
+    #[test]
+    fn a_time_has_the_unit_that_suits_it() {
+        assert_eq!([duration(7), duration(4_250), duration(125_000)], ["7 ms", "4.2 s", "2 min 5 s"]);
+    }
+
+    #[test]
+    fn the_words_are_those_of_report_json() {
+        for (word, value) in [
+            (outcome(Outcome::ExactlyOnce), serde_json::to_value(Outcome::ExactlyOnce)),
+            (outcome(Outcome::Diverged), serde_json::to_value(Outcome::Diverged)),
+            (kind(FindingKind::UnexpectedClaim), serde_json::to_value(FindingKind::UnexpectedClaim)),
+            (kind(FindingKind::TimeUp), serde_json::to_value(FindingKind::TimeUp)),
+            (Recovery::VerifiedThenRetried.word(), serde_json::to_value(Recovery::VerifiedThenRetried)),
+            (honesty(Honesty::Overclaimed), serde_json::to_value(Honesty::Overclaimed)),
+        ] {
+            assert_eq!(value.unwrap(), word);
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! How many callers run at once. Most trials wait: for a line that hangs, for a door, for a program to start.
+//! So more are begun as long as the machine is idle, up to what the cost of the trials that have ended
+//! allows; no verdict depends on it.
+
+mod cost;
+pub(super) mod open_files;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::run::concurrency::cost::Cost;
+
+/// For each core, before the cost of a trial is known and where it allows no more.
+const AT_LEAST: usize = 1;
+/// For each core, as soon as the cost of a trial allows it.
+const USUAL: usize = 6;
+/// For each core, at most.
+const AT_MOST: usize = 64;
+/// For each core, how many trials may wait for the timeout of a client beside the others: they do nothing
+/// meanwhile.
+const SILENT: usize = 32;
+/// How often the machine is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+/// More are begun when at least this part of the machine's time was idle.
+const IDLE: f64 = 0.25;
+
+/// How many callers run at once. Several runs can share one.
+pub struct ConcurrencyLimiter {
+    lane: Arc<Lane>,
+    /// For trials that mostly wait; they share the others' where the number was asked for.
+    silent: Arc<Lane>,
+    watcher: Option<JoinHandle<()>>,
+}
+
+impl ConcurrencyLimiter {
+    /// So many callers at once, or as many as keep the machine busy; never more than there are files for.
+    /// Must be made inside the runtime.
+    #[must_use]
+    pub fn new(jobs: Option<usize>) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let bound = open_files::callers();
+        match jobs.map(|jobs| jobs.min(bound)) {
+            Some(jobs) => {
+                let lane = Arc::new(Lane::fixed(jobs));
+                ConcurrencyLimiter { silent: Arc::clone(&lane), lane, watcher: None }
+            }
+            None => {
+                let lane = Arc::new(Lane::learning(cores, bound));
+                let watcher = tokio::spawn(raise(Arc::clone(&lane), cores));
+                ConcurrencyLimiter {
+                    lane,
+                    silent: Arc::new(Lane::fixed((cores * SILENT).min(bound))),
+                    watcher: Some(watcher),
+                }
+            }
+        }
+    }
+
+    /// Waits until so many more callers may run; they leave when what is given back is dropped. `silent` are
+    /// those that mostly wait for the timeout of their client.
+    pub(super) async fn admit(&self, callers: u32, silent: bool) -> Admitted {
+        let lane = if silent { &self.silent } else { &self.lane };
+        // Whoever came first is let in first.
+        let _turn = lane.turn.lock().await;
+        loop {
+            if let Some(admitted) = lane.try_admit(usize::try_from(callers).unwrap_or(usize::MAX)) {
+                return admitted;
+            }
+            lane.changed.notified().await;
+        }
+    }
+}
+
+impl Drop for ConcurrencyLimiter {
+    fn drop(&mut self) {
+        if let Some(watcher) = &self.watcher {
+            watcher.abort();
+        }
+    }
+}
+
+/// Callers that run. They leave when this is dropped.
+pub(super) struct Admitted {
+    lane: Arc<Lane>,
+    callers: usize,
+}
+
+impl Admitted {
+    /// Tells what the trial cost: the processor time of its starts, and how long it took.
+    pub(super) fn cost(&self, processor: Duration, took: Duration) {
+        let callers = u32::try_from(self.callers).unwrap_or(u32::MAX);
+        self.lane.learn(processor, took.saturating_mul(callers));
+    }
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        self.lane.state().running -= self.callers;
+        self.lane.changed.notify_one();
+    }
+}
+
+/// Callers that are counted together.
+struct Lane {
+    /// Held by the one that waits to be let in.
+    turn: tokio::sync::Mutex<()>,
+    state: Mutex<State>,
+    /// Something has left, or more are allowed.
+    changed: Notify,
+    /// How many are allowed at least, as soon as the cost allows it, and at most. All are the same where the
+    /// number is fixed.
+    least: usize,
+    usual: usize,
+    most: usize,
+}
+
+struct State {
+    allowed: usize,
+    running: usize,
+    cost: Cost,
+}
+
+impl Lane {
+    fn fixed(number: usize) -> Self {
+        Lane::new(number, number, number)
+    }
+
+    fn learning(cores: usize, bound: usize) -> Self {
+        let of = |each: usize| (cores * each).min(bound).max(1);
+        Lane::new(of(AT_LEAST), of(USUAL), of(AT_MOST))
+    }
+
+    fn new(least: usize, usual: usize, most: usize) -> Self {
+        let state = State { allowed: least, running: 0, cost: Cost::default() };
+        Lane {
+            turn: tokio::sync::Mutex::new(()),
+            state: Mutex::new(state),
+            changed: Notify::new(),
+            least,
+            usual,
+            most,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn try_admit(self: &Arc<Self>, callers: usize) -> Option<Admitted> {
+        let mut state = self.state();
+        // A trial with more callers than may run at once runs alone.
+        if state.running > 0 && state.running.saturating_add(callers) > state.allowed {
+            return None;
+        }
+        state.running += callers;
+        Some(Admitted { lane: Arc::clone(self), callers })
+    }
+
+    /// Takes in what a trial cost. What runs already goes on, also where fewer are allowed now.
+    fn learn(&self, processor: Duration, took: Duration) {
+        let mut state = self.state();
+        state.cost.add(processor, took);
+        let fitting = self.fitting(&state);
+        state.allowed = state.allowed.clamp(fitting.min(self.usual), fitting);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// How many may run by what the trials so far cost.
+    fn fitting(&self, state: &State) -> usize {
+        let cores = self.least;
+        state.cost.fitting(cores).unwrap_or(self.most).clamp(self.least, self.most)
+    }
+
+    /// Allows more; where the cost is known, no more than fit.
+    fn allow(&self, more: usize) {
+        let mut state = self.state();
+        state.allowed = (state.allowed + more).min(self.fitting(&state)).max(state.allowed);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Whether all that may run does run.
+    fn is_full(&self) -> bool {
+        let state = self.state();
+        state.running >= state.allowed || (state.running > 0 && self.turn.try_lock().is_err())
+    }
+}
+
+/// Lets more in as long as the machine has nothing to do and memory to spare.
+async fn raise(lane: Arc<Lane>, cores: usize) {
+    let mut last = cpu_times().await;
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let now = cpu_times().await;
+        let idle = last.zip(now).and_then(|(last, now)| idle_part(last, now));
+        last = now;
+        if lane.is_full() && idle.is_some_and(|idle| idle > IDLE) && memory_to_spare().await {
+            lane.allow(cores * 2);
+        }
+    }
+}
+
+/// Idle and whole time of all cores so far, in ticks; `None` where the system does not say.
+async fn cpu_times() -> Option<(u64, u64)> {
+    let text = tokio::fs::read_to_string("/proc/stat").await.ok()?;
+    let ticks: Vec<u64> =
+        text.lines().next()?.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
+    Some((ticks.get(3)? + ticks.get(4)?, ticks.iter().take(8).sum()))
+}
+
+fn idle_part((idle, whole): (u64, u64), (idle_now, whole_now): (u64, u64)) -> Option<f64> {
+    let ticks = |from: u64, to: u64| u32::try_from(to.saturating_sub(from)).ok().map(f64::from);
+    let passed = ticks(whole, whole_now).filter(|passed| *passed > 0.0)?;
+    Some(ticks(idle, idle_now)? / passed)
+}
+
+async fn memory_to_spare() -> bool {
+    let Ok(text) = tokio::fs::read_to_string("/proc/meminfo").await else { return false };
+    let of = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()
+    };
+    of("MemAvailable:").zip(of("MemTotal:")).is_some_and(|(available, total)| available > total / 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn allowed(lane: &Lane) -> usize {
+        lane.state().allowed
+    }
+
+    #[test]
+    fn the_idle_part_is_that_of_the_time_in_between() {
+        assert_eq!(idle_part((100, 1000), (150, 1200)), Some(0.25));
+        assert_eq!(idle_part((100, 1000), (100, 1000)), None);
+    }
+
+    #[tokio::test]
+    async fn no_more_callers_run_at_once_than_were_allowed() {
+        let pace = ConcurrencyLimiter::new(Some(3));
+        let first = pace.admit(2, false).await;
+        assert!(pace.lane.try_admit(2).is_none());
+        drop(pace.lane.try_admit(1).unwrap());
+        drop(first);
+        // More callers than may run at once: they run, but alone.
+        let crowd = pace.admit(12, false).await;
+        assert!(pace.lane.try_admit(1).is_none());
+        drop(crowd);
+        assert!(pace.lane.try_admit(3).is_some());
+    }
+
+    #[test]
+    fn heavy_subjects_run_one_on_each_core_and_light_ones_run_many_at_once() {
+        let lane = Lane::learning(2, 1000);
+        assert_eq!(allowed(&lane), 2);
+        // The machine was idle before anything had ended, so more were let in.
+        lane.allow(4);
+        lane.allow(4);
+        assert_eq!(allowed(&lane), 10);
+        for _ in 0..20 {
+            lane.learn(SECOND * 2, SECOND * 2);
+        }
+        assert_eq!(allowed(&lane), 2);
+        lane.allow(4);
+        assert_eq!(allowed(&lane), 2);
+        for _ in 0..50 {
+            lane.learn(SECOND / 100, SECOND * 3);
+        }
+        assert_eq!(allowed(&lane), 12);
+        lane.allow(4);
+        assert_eq!(allowed(&lane), 16);
+    }
+
+    #[test]
+    fn a_number_that_was_asked_for_does_not_change() {
+        let lane = Lane::fixed(12);
+        lane.learn(SECOND * 9, SECOND * 9);
+        lane.allow(4);
+        assert_eq!(allowed(&lane), 12);
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_is_let_in_when_more_are_allowed() {
+        let pace = ConcurrencyLimiter {
+            lane: Arc::new(Lane::learning(2, 1000)),
+            silent: Arc::new(Lane::fixed(1)),
+            watcher: None,
+        };
+        let _running = pace.admit(2, false).await;
+        let (next, ()) = tokio::join!(pace.admit(2, false), async {
+            tokio::task::yield_now().await;
+            pace.lane.allow(2);
+        });
+        drop(next);
+    }
+}

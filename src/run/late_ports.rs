@@ -1,0 +1,68 @@
+//! The ports of trials that have ended. They stay bound until the run ends, so that a request that comes too
+//! late is recorded and no later trial gets the same port. Each costs a file descriptor: when those run
+//! short, the oldest ports are released.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::run::concurrency::open_files;
+use crate::trial::LatePorts;
+
+/// How many ports all runs of this process keep.
+static KEPT: AtomicUsize = AtomicUsize::new(0);
+
+/// The ports that one run keeps.
+#[derive(Debug, Default)]
+pub(super) struct LateTrials {
+    /// Oldest first.
+    kept: Mutex<VecDeque<Counted>>,
+    /// How many trials lost their ports before the run ended.
+    released: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Counted {
+    count: usize,
+    /// Dropping them releases them.
+    _ports: LatePorts,
+}
+
+impl Counted {
+    fn new(ports: LatePorts) -> Self {
+        let count = ports.count();
+        KEPT.fetch_add(count, Ordering::SeqCst);
+        Counted { count, _ports: ports }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        KEPT.fetch_sub(self.count, Ordering::SeqCst);
+    }
+}
+
+impl LateTrials {
+    /// Keeps the ports of a trial that has ended.
+    pub(super) fn keep(&self, ports: LatePorts) {
+        self.keep_within(ports, open_files::late_ports());
+    }
+
+    fn keep_within(&self, ports: LatePorts, most: usize) {
+        let mut kept = self.kept();
+        kept.push_back(Counted::new(ports));
+        while KEPT.load(Ordering::SeqCst) > most && kept.pop_front().is_some() {
+            self.released.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Releases all of them; says how many trials had lost theirs before.
+    pub(super) fn release(&self) -> usize {
+        self.kept().clear();
+        self.released.load(Ordering::SeqCst)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, VecDeque<Counted>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,232 @@
+//! Which trials there are, in which order, and with which seeds. Pure.
+
+pub(super) mod times;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mock_services::fault::{After, Commit, Fault, Reply};
+use mock_services::yaml::write_duration;
+use sha2::{Digest, Sha256};
+
+use super::{Options, RunError, identity};
+use crate::report::{PlanRecord, PlannedCase, Skipped, TrialReport};
+use crate::run::plan::times::silences;
+use crate::scenario::{Case, beyond};
+use crate::subject::Subject;
+use crate::trial;
+
+/// What a run is to do.
+#[derive(Debug)]
+pub struct Plan {
+    /// The cases, by id.
+    pub cases: BTreeMap<String, Arc<Case>>,
+    /// The trials, in the order in which they begin.
+    pub trials: Vec<Planned>,
+    /// Trials that an earlier part of this run has finished.
+    pub finished: Vec<(String, TrialReport)>,
+    /// The cases that are not run.
+    pub skipped: Vec<Skipped>,
+    /// Tells one set of cases from another, whatever part of it is run.
+    pub digest: String,
+}
+
+/// One trial to come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned {
+    /// The id of its case.
+    pub case: String,
+    /// Its number within the case, from 1.
+    pub trial: u32,
+    /// Its seed.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// All trials of all cases that this subject is for.
+    ///
+    /// # Errors
+    /// When a time limit is too short for a fault to do its work.
+    pub fn new(cases: Vec<Case>, subject: &Subject, options: &Options) -> Result<Self, RunError> {
+        let mut plan = Plan {
+            cases: BTreeMap::new(),
+            trials: Vec::new(),
+            finished: Vec::new(),
+            skipped: Vec::new(),
+            digest: identity::of_cases(&cases),
+        };
+        for case in cases {
+            if options.partition.is_some_and(|partition| !partition.has(&case.id)) {
+                continue;
+            }
+            if let Some(missing) = beyond(&case, &subject.settings.can) {
+                let why = format!("needs {missing}, which `can` of {} does not name", subject.name);
+                plan.skipped.push(Skipped { id: case.id, why });
+                continue;
+            }
+            long_enough(&case, options.time.or(subject.settings.time))?;
+            plan.cases.insert(case.id.clone(), Arc::new(case));
+        }
+        for trial in 1..=options.trials {
+            let of_case =
+                |id: &String| Planned { case: id.clone(), trial, seed: trial_seed(options.seed, id, trial) };
+            let mut round: Vec<Planned> = plan.cases.keys().map(of_case).collect();
+            // By their seeds, which are hashes: a subject that counts its trials does not learn which case it
+            // is in.
+            round.sort_by_key(|planned| planned.seed);
+            plan.trials.extend(round);
+        }
+        // Those that wait for a client's timeout begin first, so that the others run meanwhile.
+        let is_long =
+            |planned: &Planned| plan.cases.get(&planned.case).is_some_and(|case| silences(case) > 0);
+        plan.trials.sort_by_key(|planned| (planned.trial, !is_long(planned)));
+        Ok(plan)
+    }
+
+    /// The record that opens the ledger file.
+    #[must_use]
+    pub fn record(&self, subject: &Subject, options: &Options) -> PlanRecord {
+        let mut seeds: BTreeMap<&str, BTreeMap<u32, u64>> = BTreeMap::new();
+        for planned in &self.trials {
+            seeds.entry(&planned.case).or_default().insert(planned.trial, planned.seed);
+        }
+        for (id, trial) in &self.finished {
+            seeds.entry(id).or_default().insert(trial.trial, trial.seed);
+        }
+        let case = |(id, case): (&String, &Arc<Case>)| PlannedCase {
+            id: id.clone(),
+            scenario: case.scenario.clone(),
+            digest: identity::of_case(case),
+            seeds: seeds.get(id.as_str()).into_iter().flat_map(BTreeMap::values).copied().collect(),
+            terms: trial::terms(case, subject, options.claims_optional),
+        };
+        PlanRecord {
+            id: unique(),
+            hapax: env!("CARGO_PKG_VERSION").to_owned(),
+            subject: subject.name.clone(),
+            settings: identity::of_settings(subject, options),
+            seed: options.seed,
+            trials: options.trials,
+            part: options.partition.map(|partition| (partition.part, partition.of)),
+            digest: self.digest.clone(),
+            cases: self.cases.iter().map(case).collect(),
+            skipped: self.skipped.clone(),
+        }
+    }
+
+    /// Leaves out what has been finished before.
+    pub fn resume(&mut self, finished: Vec<(String, TrialReport)>) {
+        self.finished = finished.into_iter().filter(|(id, _)| self.cases.contains_key(id)).collect();
+        let is_finished = |planned: &Planned| {
+            self.finished.iter().any(|(id, done)| *id == planned.case && done.trial == planned.trial)
+        };
+        self.trials.retain(|planned| !is_finished(planned));
+    }
+}
+
+/// Sixteen digits that no other run has.
+fn unique() -> String {
+    format!("{:016x}", RandomState::new().build_hasher().finish())
+}
+
+/// The seed of a trial: the same for the same run seed, case and number, whatever else is run. It has 48
+/// bits, so that it can be typed, and so that no reader of JSON rounds it.
+#[must_use]
+pub fn trial_seed(run: u64, case: &str, trial: u32) -> u64 {
+    hashed(&[&run.to_le_bytes(), case.as_bytes(), &trial.to_le_bytes()]) >> 16
+}
+
+fn hashed(parts: &[&[u8]]) -> u64 {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte))
+}
+
+/// One of several parts of a run, told apart by the ids of the cases alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Partition {
+    /// Which part, from 1.
+    pub part: u32,
+    /// Of how many.
+    pub of: u32,
+}
+
+impl Partition {
+    /// Whether the case belongs to this part.
+    #[must_use]
+    pub fn has(self, case: &str) -> bool {
+        hashed(&[case.as_bytes()]) % u64::from(self.of) + 1 == u64::from(self.part)
+    }
+}
+
+impl FromStr for Partition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (part, of) = text.split_once('/').ok_or("write it as PART/OF: 1/4 is the first of four parts")?;
+        let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is no number"));
+        let (part, of) = (number(part)?, number(of)?);
+        if (1..=of).contains(&part) {
+            Ok(Partition { part, of })
+        } else {
+            Err(format!("there is no part {part} of {of}"))
+        }
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.part, self.of)
+    }
+}
+
+/// Whether every fault can do its work before the time is up.
+fn long_enough(case: &Case, limit: Option<Duration>) -> Result<(), RunError> {
+    let limit = limit.unwrap_or(case.timeout);
+    let slowest = case
+        .faults
+        .iter()
+        .map(|fault| (fault, takes(fault)))
+        .filter(|(_, takes)| *takes >= limit)
+        .max_by_key(|(_, takes)| *takes);
+    match slowest {
+        None => Ok(()),
+        Some((fault, takes)) => Err(RunError::TimeTooShort {
+            limit: write_duration(limit),
+            case: case.id.clone(),
+            fault: fault.to_string(),
+            takes: write_duration(takes),
+        }),
+    }
+}
+
+fn takes(fault: &Fault) -> Duration {
+    let reply = match &fault.reply {
+        Reply::Delay(time) | Reply::Drip(time) | Reply::Hang { release: Some(time) } => *time,
+        // A silence until the client's timeout is bounded by the time that there is.
+        _ => Duration::ZERO,
+    };
+    match fault.commit {
+        Commit::Later(After::Time(time)) | Commit::LaterWithin(_, time) => reply.max(time),
+        _ => reply,
+    }
+}
+
+/// A seed that nobody can foresee. It has 48 bits, as those of trials: it can be typed, and no reader of JSON
+/// rounds it.
+///
+/// # Errors
+/// When the system gives no random number.
+pub fn random_seed() -> Result<u64, RunError> {
+    getrandom::u64().map(|bits| bits >> 16).map_err(|error| RunError::Seed(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;
