@@ -13,11 +13,11 @@ use std::process::Command;
 // The samples name these as the library does.
 use hapax::{report, scenario, score, trial};
 use mock_services::Clock;
-use mock_services::ledger::{Event, Ledger, LedgerFile, Saved};
+use mock_services::ledger::{Event, Ledger, LedgerFile, SavedLedger};
 
 use report::Report;
 
-type Run = (Report, BTreeMap<String, Saved>);
+type Run = (Report, BTreeMap<String, SavedLedger>);
 
 /// Writes a run as a run would have left it: the ledgers with their chains, and the report.
 fn write(folder: &Path, (report, ledgers): &Run) -> PathBuf {

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use mock_services::Clock;
-use mock_services::ledger::{Event, How, Ledger, Received};
+use mock_services::fault::ReplyKind;
+use mock_services::ledger::{CommitTiming, Event, Ledger, Received};
 use mock_services::service::Fields;
 
 /// The memory that this process has in use, in kibibytes; 0 where the system does not say.
@@ -47,11 +48,11 @@ fn attempt(ledger: &Ledger, attempt: u64) {
         effect: "payment.charge".into(),
         id: id.into(),
         fields: Cow::Borrowed(&fields),
-        how: How::Now,
+        timing: CommitTiming::Now,
     });
     ledger.append(&Event::Replied {
         attempt,
-        reply: "ok".into(),
+        reply: ReplyKind::Ok,
         status: Some(200),
         bytes: 3120,
         whole: true,

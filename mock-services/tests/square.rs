@@ -11,7 +11,8 @@
 
 mod support;
 
-use mock_services::ledger::{Event, How};
+use mock_services::fault::{CommitKind, ReplyKind};
+use mock_services::ledger::{CommitTiming, Event};
 use support::ask::Ask;
 use support::client::{End, Seen};
 use support::ledger::until;
@@ -19,14 +20,14 @@ use support::operation::Op;
 use support::world::{World, everything};
 
 /// What is committed: as a fault says it, the word for it, and why an effect is then committed.
-const COMMITS: [(&str, &str, How); 7] = [
-    ("now", "now", How::Now),
-    ("never", "never", How::Now),
-    ("{later: {requests: 2}}", "later", How::Later),
-    ("{later: 1ms}", "later", How::Later),
-    ("later", "later", How::Later),
-    ("twice", "twice", How::Now),
-    ("{part: 0.5}", "part", How::Part),
+const COMMITS: [(&str, &str, CommitTiming); 7] = [
+    ("now", "now", CommitTiming::Now),
+    ("never", "never", CommitTiming::Now),
+    ("{later: {requests: 2}}", "later", CommitTiming::Later),
+    ("{later: 1ms}", "later", CommitTiming::Later),
+    ("later", "later", CommitTiming::Later),
+    ("twice", "twice", CommitTiming::Now),
+    ("{part: 0.5}", "part", CommitTiming::Part),
 ];
 
 /// What the caller sees: as a fault says it, and the word for it.
@@ -90,7 +91,7 @@ fn check_view(op: Op, reply: &str, seen: &Seen) {
 async fn cell(
     world: &World,
     op: Op,
-    (commit, commit_word, how): (&str, &str, How),
+    (commit, commit_word, timing): (&str, &str, CommitTiming),
     (reply, reply_word): (&str, &str),
 ) {
     let facts = op.facts();
@@ -112,7 +113,7 @@ async fn cell(
     let Event::Replied { reply: word, status, bytes, whole, replay, .. } = replied else { unreachable!() };
     let sent = seen.bytes.len() as u64;
     let all = !matches!(reply_word, "drop" | "reset" | "hang" | "truncate");
-    assert_eq!((word.as_ref(), bytes, whole, replay), (reply_word, sent, all, false));
+    assert_eq!((word.word(), bytes, whole, replay), (reply_word, sent, all, false));
     // A garbled reply of SMTP is sent with its code, of which nothing is left.
     let told = if reply_word == "garble" { Some(facts.status) } else { seen.status() };
     assert_eq!(status, told);
@@ -144,10 +145,15 @@ async fn cell(
     assert_eq!(count(), finally, "settling again changes nothing");
 
     check_ledger(world, attempt, facts.name, (commit_word, reply_word));
-    let hows: Vec<How> =
-        world.effects().iter().filter(|effect| effect.attempt == attempt).map(|effect| effect.how).collect();
-    let expected: Vec<How> = (0..finally).map(|place| if place < whole { how } else { How::Twice }).collect();
-    assert_eq!(hows, expected);
+    let timings: Vec<CommitTiming> = world
+        .effects()
+        .iter()
+        .filter(|effect| effect.attempt == attempt)
+        .map(|effect| effect.timing)
+        .collect();
+    let expected: Vec<CommitTiming> =
+        (0..finally).map(|place| if place < whole { timing } else { CommitTiming::Twice }).collect();
+    assert_eq!(timings, expected);
 }
 
 /// One attempt, one fault and one reply, in this order, and what was committed at once between the last two.
@@ -165,7 +171,9 @@ fn check_ledger(world: &World, attempt: u64, name: &str, (commit, reply): (&str,
         panic!("{received:?} {faults:?} {replied:?}")
     };
     assert!(received < fault && fault < replied);
-    let told = Event::Fault { attempt, fault: 0, commit: commit.into(), reply: reply.into(), drawn: None };
+    let (commit_kind, reply_kind) =
+        (CommitKind::from_word(commit).unwrap(), ReplyKind::from_word(reply).unwrap());
+    let told = Event::Fault { attempt, fault: 0, commit: commit_kind, reply: reply_kind, drawn: None };
     assert!(entries.iter().any(|entry| entry.event == told), "{told:?}");
     let committed =
         places(&|event| matches!(event, Event::Committed { attempt: have, .. } if *have == attempt));

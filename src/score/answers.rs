@@ -1,5 +1,7 @@
 //! What an answer told its caller: that it is done, that it is not, or nothing that can be relied on.
 
+use mock_services::fault::ReplyKind;
+
 use super::history::Attempt;
 
 /// The moment from which a caller could not know whether its write had happened.
@@ -25,7 +27,7 @@ pub(super) fn doubt(attempt: &Attempt<'_>) -> Option<Doubt> {
     }
     let Some(answer) = &attempt.answer else { return Some(Doubt { n: attempt.n, at: attempt.at }) };
     let is_clear = answer.whole
-        && answer.reply != "garble"
+        && answer.reply != ReplyKind::Garble
         && !is_too_large(attempt)
         && answer.status.is_some_and(is_clear);
     (!is_clear).then_some(Doubt { n: answer.n, at: answer.at })
@@ -35,7 +37,7 @@ pub(super) fn doubt(attempt: &Attempt<'_>) -> Option<Doubt> {
 /// of it shows only in what it does next.
 pub(super) fn is_too_large(attempt: &Attempt<'_>) -> bool {
     attempt.unsent.is_none()
-        && attempt.answer.is_some_and(|answer| answer.whole && answer.reply == "oversize")
+        && attempt.answer.is_some_and(|answer| answer.whole && answer.reply == ReplyKind::Oversize)
 }
 
 /// Whether an answer of this status says what became of the request. One that asks to come again does not,
@@ -49,14 +51,14 @@ pub(super) fn said_yes(attempt: &Attempt<'_>) -> bool {
     attempt.unsent.is_none()
         && attempt.answer.is_some_and(|answer| {
             answer.whole
-                && answer.reply != "garble"
+                && answer.reply != ReplyKind::Garble
                 && answer.status.is_some_and(|status| (200..300).contains(&status))
         })
 }
 
 /// Whether a read was answered from an older state.
 pub(super) fn was_stale(attempt: &Attempt<'_>) -> bool {
-    attempt.fault.is_some_and(|(_, reply)| reply == "stale")
+    attempt.fault.is_some_and(|(_, reply)| reply == ReplyKind::Stale)
 }
 
 /// Whether a read can show what became of a write: not every operation of a service tells of every other.

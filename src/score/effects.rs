@@ -1,6 +1,6 @@
 //! Effects as the ledger has them.
 
-use mock_services::ledger::How;
+use mock_services::ledger::CommitTiming;
 use mock_services::service::Fields;
 
 pub(super) use crate::fit::Names;
@@ -19,5 +19,5 @@ pub(super) struct Effect<'a> {
     /// What was done.
     pub(super) fields: &'a Fields,
     /// Why it was committed at that moment; `None` where a fault kept it back.
-    pub(super) how: Option<How>,
+    pub(super) timing: Option<CommitTiming>,
 }

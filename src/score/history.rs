@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::{BarrierEvent, Entry, Event, Received, SilenceEnd};
 use mock_services::service::{Fields, Value};
 
@@ -43,10 +44,10 @@ pub(super) struct Attempt<'a> {
     pub(super) received: &'a Received<'static>,
     /// Whether it could leave an effect.
     pub(super) write: bool,
-    /// What the fault on it committed and showed, in the words of the ledger.
-    pub(super) fault: Option<(&'a str, &'a str)>,
+    /// What the fault on it committed and showed.
+    pub(super) fault: Option<(CommitKind, ReplyKind)>,
     /// What the caller was sent.
-    pub(super) answer: Option<Answer<'a>>,
+    pub(super) answer: Option<Answer>,
     /// The entry that tells that the network did not take all of the answer.
     pub(super) unsent: Option<(u64, u64)>,
     /// What struck the subject at this attempt: entry, time and the blow.
@@ -57,13 +58,13 @@ pub(super) struct Attempt<'a> {
 
 /// What a caller was sent.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Answer<'a> {
+pub(super) struct Answer {
     /// The entry that tells of it.
     pub(super) n: u64,
     /// When.
     pub(super) at: u64,
     /// How it was handed over: `ok`, `drop`, `status`, …
-    pub(super) reply: &'a str,
+    pub(super) reply: ReplyKind,
     /// The status, where one was sent.
     pub(super) status: Option<u16>,
     /// Whether it was sent in whole.
@@ -235,24 +236,38 @@ impl<'a> TrialHistory<'a> {
             Event::Fault { attempt, fault, commit, reply, .. } => {
                 self.fired.insert(*fault);
                 if let Some(attempt) = self.attempt_mut(*attempt) {
-                    attempt.fault = Some((commit, reply));
+                    attempt.fault = Some((*commit, *reply));
                 }
             }
-            Event::Committed { attempt, effect, id, fields, how } => {
+            Event::Committed { attempt, effect, id, fields, timing } => {
                 let place = self.effects.len();
-                self.effects.push(Effect { n, attempt: *attempt, name: effect, id, fields, how: Some(*how) });
+                self.effects.push(Effect {
+                    n,
+                    attempt: *attempt,
+                    name: effect,
+                    id,
+                    fields,
+                    timing: Some(*timing),
+                });
                 if let Some(attempt) = self.attempt_mut(*attempt) {
                     attempt.effects.push(place);
                 }
             }
             Event::Withheld { attempt, effect, id, fields } => {
-                self.withheld.push(Effect { n, attempt: *attempt, name: effect, id, fields, how: None });
+                self.withheld.push(Effect { n, attempt: *attempt, name: effect, id, fields, timing: None });
             }
             Event::Replied { attempt, reply, status, whole, retry_after, silence, .. } => {
                 if let Some(attempt) = self.attempt_mut(*attempt) {
                     let (retry_after, silence) = (*retry_after, *silence);
-                    attempt.answer =
-                        Some(Answer { n, at, reply, status: *status, whole: *whole, retry_after, silence });
+                    attempt.answer = Some(Answer {
+                        n,
+                        at,
+                        reply: *reply,
+                        status: *status,
+                        whole: *whole,
+                        retry_after,
+                        silence,
+                    });
                 }
             }
             Event::Unsent { attempt, .. } => {
@@ -285,7 +300,7 @@ impl<'a> TrialHistory<'a> {
                     unsupported: unsupported.as_deref(),
                 });
             }
-            Event::Door { caller, what } => {
+            Event::Barrier { caller, event: what } => {
                 self.door.push(BarrierNote { n, at, caller: *caller, what: *what })
             }
             Event::Noted { name, caller, fields } => {

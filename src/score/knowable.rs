@@ -2,7 +2,7 @@
 //! and is measured by the entries before it: by what was committed then, by the answers that the caller had,
 //! and by what its reads could show.
 
-use mock_services::ledger::How;
+use mock_services::ledger::CommitTiming;
 
 use super::answers::{said_yes, tells_of, was_stale};
 use super::assignment::{Assignment, Taken, assignment};
@@ -121,7 +121,7 @@ impl<'s, 'a> Moment<'s, 'a> {
         };
         let comes_later = |place: &usize| {
             let effect = &self.history.effects[*place];
-            effect.n > self.at && effect.how == Some(How::Later)
+            effect.n > self.at && effect.timing == Some(CommitTiming::Later)
         };
         self.history.attempts.iter().any(|attempt| {
             let made = &attempt.effects;
@@ -225,7 +225,9 @@ impl<'s, 'a> Moment<'s, 'a> {
         match next {
             Next::Looked(read) => {
                 let seen_at = read.answer.map_or(read.n, |answer| answer.n);
-                let is_later = |effect: &Effect<'_>| effect.n > seen_at && effect.how != Some(How::Left);
+                let is_later = |effect: &Effect<'_>| {
+                    effect.n > seen_at && effect.timing != Some(CommitTiming::LeftBehind)
+                };
                 let came_later =
                     doubted.attempt.effects.iter().any(|place| is_later(&self.history.effects[*place]));
                 seen_at < self.at && !was_stale(read) && !came_later

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use mock_services::ledger::{Entry, Event, How, SilenceEnd};
+use mock_services::fault::ReplyKind;
+use mock_services::ledger::{CommitTiming, Entry, Event, LEDGER_FORMAT, SilenceEnd};
 use mock_services::service::Fields;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -51,7 +52,7 @@ fn add(script: &mut LedgerScript, deed: &Deed, place: usize) {
     let effect = if matches!(deed, Deed::Charge(..)) { "payment.charge" } else { "payment.refund" };
     let fields = deed.fields(place);
     let attempt = script.received(effect, None, &fields);
-    script.committed(attempt, effect, &fields, How::Now);
+    script.committed(attempt, effect, &fields, CommitTiming::Now);
     script.replied(attempt, Sees::Ok);
 }
 
@@ -235,18 +236,22 @@ fn an_event() -> impl Strategy<Value = Event<'static>> {
             for _ in 0..attempt {
                 script.received(if is_write { "payment.charge" } else { "payment.list" }, None, &fields);
             }
-            script.entries.pop().map(|entry| entry.event).unwrap_or(Event::Opened { seed: 0, plan: None })
+            script.entries.pop().map(|entry| entry.event).unwrap_or(Event::Opened {
+                format: LEDGER_FORMAT,
+                seed: 0,
+                plan: None,
+            })
         }),
         (attempt(), charge, any::<bool>()).prop_map(|(attempt, fields, is_charge)| Event::Committed {
             attempt,
             effect: if is_charge { "payment.charge" } else { "payment.refund" }.into(),
             id: "x".into(),
             fields: Cow::Owned(fields),
-            how: How::Twice,
+            timing: CommitTiming::Twice,
         }),
         (attempt(), any::<bool>()).prop_map(|(attempt, whole)| Event::Replied {
             attempt,
-            reply: "garble".into(),
+            reply: ReplyKind::Garble,
             status: whole.then_some(0),
             bytes: 0,
             whole,

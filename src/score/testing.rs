@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use mock_services::ledger::{Entry, Event, How, Received};
+use mock_services::fault::{CommitKind, ReplyKind};
+use mock_services::ledger::{CommitTiming, Entry, Event, LEDGER_FORMAT, Received};
 use mock_services::service::Fields;
 
 use crate::scenario::{ClaimedOutcome, Intent, OperationTerm, Planned, Terms};
@@ -22,13 +23,13 @@ pub(crate) struct LedgerScript {
 pub(crate) enum Sees {
     Ok,
     Status(u16),
-    Cut(&'static str),
+    Cut(ReplyKind),
 }
 
 impl LedgerScript {
     pub(crate) fn new() -> Self {
         let mut script = LedgerScript { caller: 1, ..LedgerScript::default() };
-        script.add(Event::Opened { seed: 1, plan: None });
+        script.add(Event::Opened { format: LEDGER_FORMAT, seed: 1, plan: None });
         script
     }
 
@@ -80,18 +81,24 @@ impl LedgerScript {
         attempt
     }
 
-    pub(crate) fn fault(&mut self, attempt: u64, fault: usize, commit: &'static str, reply: &'static str) {
-        self.add(Event::Fault { attempt, fault, commit: commit.into(), reply: reply.into(), drawn: None });
+    pub(crate) fn fault(&mut self, attempt: u64, fault: usize, commit: CommitKind, reply: ReplyKind) {
+        self.add(Event::Fault { attempt, fault, commit, reply, drawn: None });
     }
 
-    pub(crate) fn committed(&mut self, attempt: u64, effect: &str, fields: &Fields, how: How) -> u64 {
+    pub(crate) fn committed(
+        &mut self,
+        attempt: u64,
+        effect: &str,
+        fields: &Fields,
+        timing: CommitTiming,
+    ) -> u64 {
         let id = fields.get("charge").map_or_else(|| format!("id_{attempt}"), ToString::to_string);
         self.add(Event::Committed {
             attempt,
             effect: effect.to_owned().into(),
             id: id.into(),
             fields: Cow::Owned(fields.clone()),
-            how,
+            timing,
         })
     }
 
@@ -104,14 +111,14 @@ impl LedgerScript {
 
     pub(crate) fn replied(&mut self, attempt: u64, sees: Sees) -> u64 {
         let (reply, status) = match sees {
-            Sees::Ok => ("ok", Some(200)),
-            Sees::Status(status) => ("status", Some(status)),
+            Sees::Ok => (ReplyKind::Ok, Some(200)),
+            Sees::Status(status) => (ReplyKind::Status, Some(status)),
             Sees::Cut(reply) => (reply, None),
         };
         let whole = status.is_some();
         self.add(Event::Replied {
             attempt,
-            reply: reply.into(),
+            reply,
             status,
             bytes: u64::from(whole) * 100,
             whole,
@@ -128,7 +135,7 @@ impl LedgerScript {
         if effect == "payment.charge" {
             done.set("charge", format!("ch_{attempt}"));
         }
-        self.committed(attempt, effect, &done, How::Now);
+        self.committed(attempt, effect, &done, CommitTiming::Now);
         self.replied(attempt, sees);
         attempt
     }

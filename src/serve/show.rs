@@ -2,7 +2,7 @@
 //! first.
 
 use anstyle::{AnsiColor, Style};
-use mock_services::ledger::{BarrierEvent, ClosedBy, Entry, Event, How, SilenceEnd};
+use mock_services::ledger::{BarrierEvent, ClosedBy, CommitTiming, Entry, Event, SilenceEnd};
 use mock_services::service::Fields;
 use mock_services::yaml::shown;
 
@@ -48,9 +48,13 @@ pub fn line(entry: &Entry) -> Option<String> {
                 format!("attempt {attempt}  fault {}: commit {commit}{after}, reply {reply}", fault + 1),
             )
         }
-        Event::Committed { attempt, effect, id, fields: about, how } => {
+        Event::Committed { attempt, effect, id, fields: about, timing } => {
             let by = if *attempt == 0 { "by itself".to_owned() } else { format!("attempt {attempt}") };
-            (GOOD, "committed", format!("{by}  {effect} {}{}{}", shown(id), fields(about), how_words(*how)))
+            (
+                GOOD,
+                "committed",
+                format!("{by}  {effect} {}{}{}", shown(id), fields(about), timing_words(*timing)),
+            )
         }
         Event::Withheld { attempt, effect, fields: about, .. } => {
             (FAINT, "withheld", format!("attempt {attempt}  {effect}{}", fields(about)))
@@ -89,15 +93,15 @@ pub fn line(entry: &Entry) -> Option<String> {
             };
             (FAINT, "closed", format!("connection {connection} by {by}"))
         }
-        Event::Door { caller, what } => {
-            let what = match what {
-                BarrierEvent::Held => "waits at the door",
-                BarrierEvent::Admitted => "is let in",
-                BarrierEvent::GaveUp => "gave up at the door",
-                BarrierEvent::Absent => "ended without having come to the door",
-                BarrierEvent::Late => "wrote after the door had opened without it",
+        Event::Barrier { caller, event } => {
+            let what = match event {
+                BarrierEvent::Held => "waits at the start barrier",
+                BarrierEvent::Admitted => "passes the start barrier",
+                BarrierEvent::GaveUp => "gave up at the start barrier",
+                BarrierEvent::Absent => "ended before it reached the start barrier",
+                BarrierEvent::Late => "wrote after the start barrier had opened without it",
             };
-            (FAINT, "door", format!("caller {caller} {what}"))
+            (FAINT, "barrier", format!("caller {caller} {what}"))
         }
         Event::Noted { name, caller, fields: about } => {
             let who = caller.map(|caller| format!("caller {caller}  ")).unwrap_or_default();
@@ -109,15 +113,15 @@ pub fn line(entry: &Entry) -> Option<String> {
     Some(format!("{seconds:>9.3}  {style}{what:<9}{style:#}  {rest}"))
 }
 
-fn how_words(how: How) -> &'static str {
-    match how {
-        How::Now => "",
-        How::Later => "  (later)",
-        How::Twice => "  (delivered twice)",
-        How::Part => "  (part of a list)",
-        How::Rest => "  (the rest of a list)",
-        How::Afterwards => "  (afterwards)",
-        How::Left => "  (left behind)",
+fn timing_words(timing: CommitTiming) -> &'static str {
+    match timing {
+        CommitTiming::Now => "",
+        CommitTiming::Later => "  (later)",
+        CommitTiming::Twice => "  (delivered twice)",
+        CommitTiming::Part => "  (part of a list)",
+        CommitTiming::Rest => "  (the rest of a list)",
+        CommitTiming::Afterwards => "  (afterwards)",
+        CommitTiming::LeftBehind => "  (left behind)",
     }
 }
 

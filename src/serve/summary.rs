@@ -160,7 +160,7 @@ mod tests {
                 effect: "tickets.open".into(),
                 id: "t".into(),
                 fields: std::borrow::Cow::Owned(Fields::new().with("order", order)),
-                how: mock_services::ledger::How::Now,
+                timing: mock_services::ledger::CommitTiming::Now,
             },
         };
         let operations = vec![Operation::write("tickets.open", &[], &["order"])];

@@ -189,7 +189,7 @@ impl Trial {
 
     /// Whether a caller wrote after the door had opened without it.
     pub(crate) fn came_late(&self) -> bool {
-        let is_late = |event: &Event<'_>| matches!(event, Event::Door { what: BarrierEvent::Late, .. });
+        let is_late = |event: &Event<'_>| matches!(event, Event::Barrier { event: BarrierEvent::Late, .. });
         self.services.ledger().entries().iter().any(|entry| is_late(&entry.event))
     }
 

@@ -138,8 +138,8 @@ impl StartBarrier {
         }
     }
 
-    fn note(&self, caller: u32, what: BarrierEvent) {
-        self.ledger.append(&Event::Door { caller, what });
+    fn note(&self, caller: u32, event: BarrierEvent) {
+        self.ledger.append(&Event::Barrier { caller, event });
     }
 
     fn hall(&self) -> MutexGuard<'_, BarrierState> {
@@ -161,7 +161,7 @@ mod tests {
 
     fn seen(ledger: &Ledger) -> Vec<(u32, BarrierEvent)> {
         let of_door = |event| match event {
-            Event::Door { caller, what } => Some((caller, what)),
+            Event::Barrier { caller, event } => Some((caller, event)),
             _ => None,
         };
         ledger.entries().into_iter().filter_map(|entry| of_door(entry.event)).collect()

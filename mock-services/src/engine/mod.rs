@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 
 use self::core::{Cause, Core, Judgement, Setting};
 use crate::clock::Clock;
-use crate::fault::{After, Commit, Fault, IntendedEffects, Reply, SharedPlan};
+use crate::fault::{After, Commit, Fault, IntendedEffects, Reply, ReplyKind, SharedPlan};
 use crate::idempotency::Idempotency;
 use crate::ledger::{ClosedBy, Event, Ledger, Numbered, Received};
 use crate::lock::{Apart, lock};
@@ -338,8 +338,8 @@ impl<S: Service> Engine<S> {
             self.ledger().append(&Event::Fault {
                 attempt: attempt.number,
                 fault: *index,
-                commit: fault.commit.word().into(),
-                reply: fault.reply.word().into(),
+                commit: fault.commit.kind(),
+                reply: fault.reply.kind(),
                 drawn: self.drawn(*index, fault).map(Cow::Owned),
             });
         }
@@ -423,8 +423,8 @@ impl<S: Service> Engine<S> {
         self.service().add_standard_headers(&mut answer, &job.request, context);
         let longest = self.longest_silence;
         let silence = fault.as_ref().and_then(|fault| reply::silence(&fault.reply));
-        let (manner, word) = fault.map_or((DeliveryMode::Whole, "ok"), |fault| {
-            (reply::manner(&fault.reply, longest), fault.reply.word())
+        let (manner, word) = fault.map_or((DeliveryMode::Whole, ReplyKind::Ok), |fault| {
+            (reply::manner(&fault.reply, longest), fault.reply.kind())
         });
         let pause = self.moments.wanted(MomentKind::LastByte).then(|| {
             let moment = self.moment(MomentKind::LastByte, cause(job, attempt, operation));

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 pub use crate::service::After;
 use crate::service::{EffectFacts, Fields};
+use crate::word_enum;
 pub(crate) use check::check_behind;
 pub use check::{Objection, Objections, Part, check, check_all};
 pub use line::read_line;
@@ -122,16 +123,32 @@ impl Commit {
         }
     }
 
-    /// The word for it.
+    /// What it is, without its details.
     #[must_use]
-    pub const fn word(&self) -> &'static str {
+    pub const fn kind(self) -> CommitKind {
         match self {
-            Commit::Now => "now",
-            Commit::Never => "never",
-            Commit::Later(_) | Commit::LaterWithin(..) => "later",
-            Commit::Twice => "twice",
-            Commit::Part(_) => "part",
+            Commit::Now => CommitKind::Now,
+            Commit::Never => CommitKind::Never,
+            Commit::Later(_) | Commit::LaterWithin(..) => CommitKind::Later,
+            Commit::Twice => CommitKind::Twice,
+            Commit::Part(_) => CommitKind::Part,
         }
+    }
+}
+
+word_enum! {
+    /// What a service commits of an attempt, without the details that [`Commit`] has.
+    pub enum CommitKind {
+        /// All of it, before the reply.
+        Now => "now",
+        /// Nothing.
+        Never => "never",
+        /// All of it, afterwards.
+        Later => "later",
+        /// All of it, twice.
+        Twice => "twice",
+        /// A part of a list.
+        Part => "part",
     }
 }
 
@@ -166,22 +183,50 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The word for it.
+    /// What it is, without its details.
     #[must_use]
-    pub const fn word(&self) -> &'static str {
+    pub const fn kind(&self) -> ReplyKind {
         match self {
-            Reply::Ok => "ok",
-            Reply::Delay(_) => "delay",
-            Reply::Drop => "drop",
-            Reply::Reset => "reset",
-            Reply::Hang { .. } => "hang",
-            Reply::Truncate(_) => "truncate",
-            Reply::Garble => "garble",
-            Reply::Drip(_) => "drip",
-            Reply::Status(_) => "status",
-            Reply::Stale(_) => "stale",
-            Reply::Oversize(_) => "oversize",
+            Reply::Ok => ReplyKind::Ok,
+            Reply::Delay(_) => ReplyKind::Delay,
+            Reply::Drop => ReplyKind::Drop,
+            Reply::Reset => ReplyKind::Reset,
+            Reply::Hang { .. } => ReplyKind::Hang,
+            Reply::Truncate(_) => ReplyKind::Truncate,
+            Reply::Garble => ReplyKind::Garble,
+            Reply::Drip(_) => ReplyKind::Drip,
+            Reply::Status(_) => ReplyKind::Status,
+            Reply::Stale(_) => ReplyKind::Stale,
+            Reply::Oversize(_) => ReplyKind::Oversize,
         }
+    }
+}
+
+word_enum! {
+    /// What the caller sees, without the details that [`Reply`] has.
+    pub enum ReplyKind {
+        /// The true answer.
+        Ok => "ok",
+        /// The true answer, late.
+        Delay => "delay",
+        /// The connection is closed and no byte is sent.
+        Drop => "drop",
+        /// The connection is reset.
+        Reset => "reset",
+        /// No byte is sent, and the connection stays open.
+        Hang => "hang",
+        /// Half of the answer.
+        Truncate => "truncate",
+        /// A body that does not parse.
+        Garble => "garble",
+        /// The true answer, its body sent slowly.
+        Drip => "drip",
+        /// Another status than the true one.
+        Status => "status",
+        /// The answer to a read, from an older state.
+        Stale => "stale",
+        /// The true answer, its body too large.
+        Oversize => "oversize",
     }
 }
 

@@ -70,7 +70,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ledger::entry::{Event, How, Received, SilenceEnd};
+    use crate::fault::ReplyKind;
+    use crate::ledger::entry::{CommitTiming, Event, LEDGER_FORMAT, Received, SilenceEnd};
     use crate::ledger::record::{Parts, write_json, write_kept};
     use crate::ledger::shape::template;
     use crate::service::{Fields, Value};
@@ -120,23 +121,23 @@ mod tests {
                     client: Cow::Owned(Fields::new()),
                 })
             });
-        let hows = [How::Now, How::Later, How::Twice, How::Part, How::Rest, How::Afterwards, How::Left];
-        let how = prop::sample::select(hows.to_vec());
-        let committed = (any::<u64>(), some_text(), some_text(), fields(), how).prop_map(
-            |(attempt, effect, id, fields, how)| Event::Committed {
+        let timing = prop::sample::select(CommitTiming::ALL.to_vec());
+        let committed = (any::<u64>(), some_text(), some_text(), fields(), timing).prop_map(
+            |(attempt, effect, id, fields, timing)| Event::Committed {
                 attempt,
                 effect: effect.into(),
                 id: id.into(),
                 fields: Cow::Owned(fields),
-                how,
+                timing,
             },
         );
+        let reply = prop::sample::select(ReplyKind::ALL.to_vec());
         let silences = [None, Some(SilenceEnd::Caller), Some(SilenceEnd::Released), Some(SilenceEnd::Limit)];
         let more = (proptest::option::weighted(0.2, any::<u64>()), prop::sample::select(silences.to_vec()));
-        let replied = (any::<(u64, Option<u16>, u64, bool, bool)>(), some_text(), more).prop_map(
+        let replied = (any::<(u64, Option<u16>, u64, bool, bool)>(), reply, more).prop_map(
             |((attempt, status, bytes, whole, replay), reply, (retry_after, silence))| Event::Replied {
                 attempt,
-                reply: reply.into(),
+                reply,
                 status,
                 bytes,
                 whole,
@@ -145,7 +146,7 @@ mod tests {
                 silence,
             },
         );
-        let other = any::<u64>().prop_map(|seed| Event::Opened { seed, plan: None });
+        let other = any::<u64>().prop_map(|seed| Event::Opened { format: LEDGER_FORMAT, seed, plan: None });
         prop_oneof![received, committed, replied, other]
     }
 

@@ -1,6 +1,6 @@
 //! Questions that a test asks of a ledger: which effects were committed, and which attempts were made.
 
-use super::{Event, How, Ledger, Received};
+use super::{CommitTiming, Event, Ledger, Received};
 use crate::service::Fields;
 
 /// An effect that a service committed.
@@ -18,7 +18,7 @@ pub struct CommittedEffect {
     /// What was done.
     pub fields: Fields,
     /// Why it was committed at this moment.
-    pub how: How,
+    pub timing: CommitTiming,
 }
 
 impl CommittedEffect {
@@ -45,13 +45,13 @@ impl Ledger {
     /// All effects that were committed so far, in order.
     pub fn all_effects(&self) -> impl Iterator<Item = CommittedEffect> + use<> {
         self.entries().into_iter().filter_map(|entry| match entry.event {
-            Event::Committed { attempt, effect, id, fields, how } => Some(CommittedEffect {
+            Event::Committed { attempt, effect, id, fields, timing } => Some(CommittedEffect {
                 entry: entry.n,
                 attempt,
                 name: effect.into_owned(),
                 id: id.into_owned(),
                 fields: fields.into_owned(),
-                how,
+                timing,
             }),
             _ => None,
         })

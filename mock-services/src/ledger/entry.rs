@@ -4,7 +4,12 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fault::{CommitKind, ReplyKind};
 use crate::service::Fields;
+use crate::word_enum;
+
+/// The number of the format of ledgers. It changes when entries of one version cannot be read by another.
+pub const LEDGER_FORMAT: u32 = 2;
 
 /// The name of the note of a request that came after the ledger was closed: it is added behind the closing
 /// entry, and another closing entry behind it. Fields: `service`, `method`, `path`, `kind` (`write`, `read`
@@ -31,6 +36,9 @@ pub struct Entry {
 pub enum Event<'a> {
     /// The first entry.
     Opened {
+        /// The format of the ledger: [`LEDGER_FORMAT`].
+        #[serde(default = "first_format")]
+        format: u32,
         /// The seed from which ids and chances come.
         seed: u64,
         /// The hash of the plan record that opens the file, where there is one.
@@ -73,9 +81,9 @@ pub enum Event<'a> {
         /// The fault's place in the plan, from 0.
         fault: usize,
         /// What is committed.
-        commit: Cow<'a, str>,
+        commit: CommitKind,
         /// What the caller sees.
-        reply: Cow<'a, str>,
+        reply: ReplyKind,
         /// After which time it is committed, where that was drawn from the seed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         drawn: Option<Cow<'a, str>>,
@@ -91,7 +99,7 @@ pub enum Event<'a> {
         /// What was done.
         fields: Cow<'a, Fields>,
         /// Why it was committed at this moment.
-        how: How,
+        timing: CommitTiming,
     },
     /// An effect that the service decided for an attempt and that a fault kept from being committed.
     Withheld {
@@ -123,8 +131,8 @@ pub enum Event<'a> {
     Replied {
         /// The attempt that it answers.
         attempt: u64,
-        /// What the caller was made to see: `ok`, `drop`, `status`, …
-        reply: Cow<'a, str>,
+        /// What the caller was made to see.
+        reply: ReplyKind,
         /// The status, where the caller was sent one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<u16>,
@@ -153,12 +161,12 @@ pub enum Event<'a> {
         /// Who ended it.
         by: ClosedBy,
     },
-    /// Something happened at the door.
-    Door {
+    /// Something happened at the start barrier.
+    Barrier {
         /// The caller that it concerns.
         caller: u32,
         /// What happened.
-        what: BarrierEvent,
+        event: BarrierEvent,
     },
     /// Something that others add: a subject started, was killed, claimed.
     Noted {
@@ -193,7 +201,7 @@ impl Event<'_> {
             | Event::Unsent { .. }
             | Event::Replied { .. }
             | Event::Closed { .. }
-            | Event::Door { .. }
+            | Event::Barrier { .. }
             | Event::End { .. } => false,
         }
     }
@@ -230,81 +238,71 @@ pub struct Received<'a> {
     pub client: Cow<'a, Fields>,
 }
 
-/// Why an effect was committed at that moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum How {
-    /// At once.
-    Now,
-    /// The fault put it off.
-    Later,
-    /// The network delivered the request twice; this is the second.
-    Twice,
-    /// Part of a list, by a fault.
-    Part,
-    /// The rest of a list whose first part was done before under the same key.
-    Rest,
-    /// The service does it afterwards by itself: a mail that is delivered a little later.
-    Afterwards,
-    /// Nobody ended it: it was still in force when the trial was over. Money that is held, a lock.
-    Left,
-}
-
-impl How {
-    /// As it stands in an entry.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            How::Now => "now",
-            How::Later => "later",
-            How::Twice => "twice",
-            How::Part => "part",
-            How::Rest => "rest",
-            How::Afterwards => "afterwards",
-            How::Left => "left",
-        }
+word_enum! {
+    /// Why an effect was committed at that moment.
+    pub enum CommitTiming {
+        /// Before the reply, as usual.
+        Now => "now",
+        /// A fault delayed it.
+        Later => "later",
+        /// The network delivered the request twice; this is the second.
+        Twice => "twice",
+        /// Part of a list, by a fault.
+        Part => "part",
+        /// The rest of a list whose first part was committed before under the same key.
+        Rest => "rest",
+        /// The service does it by itself some time after the request: a message is delivered a little later.
+        Afterwards => "afterwards",
+        /// It was still in force when the trial was over, and should have been ended: held money, a lock.
+        LeftBehind => "left-behind",
     }
 }
 
-/// Who ended a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ClosedBy {
-    /// The caller closed or reset it.
-    Caller,
-    /// The service closed it: a fault, or a request that could not be read.
-    Service,
-    /// The caller said nothing for too long, or too slowly.
-    Timeout,
+word_enum! {
+    /// Who ended a connection.
+    pub enum ClosedBy {
+        /// The caller closed or reset it.
+        Caller => "caller",
+        /// The service closed it: a fault, or a request that could not be read.
+        Service => "service",
+        /// The caller sent nothing for too long, or too slowly.
+        Timeout => "timeout",
+    }
 }
 
-/// Who ended the silence of a `hang`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SilenceEnd {
-    /// The caller closed the connection: its timeout was reached, or it ended.
-    Caller,
-    /// The service closed the connection after the time that the fault says (`release`), and the caller was
-    /// still waiting.
-    Released,
-    /// The service gave up: the silence was to last until the caller's timeout, which was not reached in the
-    /// time that there was.
-    Limit,
+word_enum! {
+    /// Who ended the silence of a `hang`.
+    pub enum SilenceEnd {
+        /// The caller closed the connection: its timeout was reached, or it ended.
+        Caller => "caller",
+        /// The service closed the connection after the time that the fault gives (`release`), and the caller
+        /// was still waiting.
+        Released => "released",
+        /// The service stopped waiting: the silence was to last until the caller's timeout, which was not
+        /// reached in the time that there was.
+        Limit => "limit",
+    }
 }
 
-/// What can happen at the door.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BarrierEvent {
-    /// The caller's first write has come and waits.
-    Held,
-    /// The caller is let in.
-    Admitted,
-    /// The caller's client gave up while it was held.
-    GaveUp,
-    /// The caller ended without having come.
-    Absent,
-    /// The caller wrote after the door had opened without it.
-    Late,
+word_enum! {
+    /// What can happen at the start barrier.
+    pub enum BarrierEvent {
+        /// The caller's first write has come and waits.
+        Held => "held",
+        /// The caller's write continues.
+        Admitted => "admitted",
+        /// The caller's client gave up while it was held.
+        GaveUp => "gave-up",
+        /// The caller ended before it reached the barrier.
+        Absent => "absent",
+        /// The caller wrote after the barrier had opened without it.
+        Late => "late",
+    }
+}
+
+/// Ledgers of the first format have no number.
+const fn first_format() -> u32 {
+    1
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]

@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::read::check_format;
 use super::{Inner, plan};
 
 /// Lines are written at most this often, many at a time.
@@ -65,11 +66,11 @@ impl LedgerFile {
         LedgerFile::over(file, Some(hash))
     }
 
-    /// Goes on with a file that was written before. A last line that was cut off stays, and is told when the
+    /// Appends to a file that was written before. A last line that was cut off stays, and is reported when the
     /// file is read.
     ///
     /// # Errors
-    /// When the file cannot be opened.
+    /// When the file cannot be opened, or has another format.
     pub fn append(path: &Path) -> io::Result<Self> {
         let mut file = File::options().read(true).append(true).create(true).open(path)?;
         let mut last = [0];
@@ -83,7 +84,9 @@ impl LedgerFile {
         file.rewind()?;
         let mut first = Vec::new();
         BufReader::new(&file).read_until(b'\n', &mut first)?;
-        let plan = first.strip_suffix(b"\n").and_then(|line| plan::read(line, 1)).and_then(|plan| plan.hash);
+        check_format(&first)?;
+        let line = first.strip_suffix(b"\n").filter(|line| plan::is_plan(line));
+        let plan = line.and_then(|line| plan::read(line, 1).ok()).and_then(|plan| plan.hash);
         LedgerFile::over(file, plan)
     }
 

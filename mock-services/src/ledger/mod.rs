@@ -28,11 +28,13 @@ use crate::lock::{Apart, lock};
 use crate::service::Fields;
 use chain::Chain;
 pub use effects::CommittedEffect;
-pub use entry::{BarrierEvent, ClosedBy, Entry, Event, How, LATE_REQUEST, Received, SilenceEnd};
+pub use entry::{
+    BarrierEvent, ClosedBy, CommitTiming, Entry, Event, LATE_REQUEST, LEDGER_FORMAT, Received, SilenceEnd,
+};
 pub use file::LedgerFile;
 use pages::{Pages, Reading};
-pub use plan::SavedPlan;
-pub use read::{Contents, Saved, Torn, read_contents, read_ledgers};
+pub use plan::{OtherFormat, SavedPlan};
+pub use read::{LedgerContents, LedgerDamage, SavedLedger, read_contents, read_ledgers};
 
 /// The ledger of one trial. Clones are handles to the same one.
 #[derive(Debug, Clone)]
@@ -112,7 +114,7 @@ impl Ledger {
             waiting: AtomicUsize::new(0),
         };
         let ledger = Ledger { inner: Arc::new(inner) };
-        ledger.append(&Event::Opened { seed, plan: ledger.plan() });
+        ledger.append(&Event::Opened { format: LEDGER_FORMAT, seed, plan: ledger.plan() });
         ledger
     }
 
@@ -215,7 +217,7 @@ impl Ledger {
         self.inner.edition.store(pages.edition, Ordering::Release);
         drop(pages);
         drop(sealer);
-        self.append(&Event::Opened { seed, plan: self.plan() });
+        self.append(&Event::Opened { format: LEDGER_FORMAT, seed, plan: self.plan() });
     }
 
     /// How many entries there are.

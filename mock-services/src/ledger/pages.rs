@@ -239,7 +239,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ledger::entry::{Entry, How, Received};
+    use crate::ledger::entry::{CommitTiming, Entry, Received};
     use crate::service::Value;
 
     const SECRET: &str = "hunter2secret";
@@ -329,7 +329,7 @@ mod tests {
                 effect: "payment.charge".into(),
                 id: id.into(),
                 fields: Cow::Owned(fields.clone()),
-                how: How::Now,
+                timing: CommitTiming::Now,
             };
             [received(&key, fields, Fields::new()), committed]
         })

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::chain::{Chain, shown_hash};
 use super::entry::{Entry, Event, LATE_REQUEST};
-use super::plan::{self, SavedPlan};
+use super::plan::{self, OtherFormat, SavedPlan};
 
 /// A longer line is no line of ours.
 const LONGEST_LINE: u64 = 1024 * 1024;
@@ -18,20 +18,20 @@ const LONGEST_PLAN: u64 = 1024 * 1024 * 1024;
 
 /// All that a file holds.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Contents {
+pub struct LedgerContents {
     /// The plan records, in the order of the file.
     pub plans: Vec<SavedPlan>,
     /// The ledgers, by trial.
-    pub ledgers: BTreeMap<String, Saved>,
+    pub ledgers: BTreeMap<String, SavedLedger>,
 }
 
 /// The ledger of one trial as a file has it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Saved {
+pub struct SavedLedger {
     /// The entries up to the first that is not to be trusted.
     pub entries: Vec<Entry>,
     /// Why it is not whole; `None` where it is, down to its closing entry.
-    pub torn: Option<Torn>,
+    pub torn: Option<LedgerDamage>,
     /// The last hash of its chain that was right: it tells this ledger from one that was shortened or
     /// exchanged.
     pub seal: String,
@@ -39,7 +39,7 @@ pub struct Saved {
 
 /// What is wrong with a saved ledger.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Torn {
+pub enum LedgerDamage {
     /// The last entries are missing: the run was cut off, or the file was shortened.
     #[error("it has no closing entry: what came after entry {last} is missing")]
     Unclosed {
@@ -74,7 +74,7 @@ struct Line {
 
 struct Reading {
     chain: Chain,
-    saved: Saved,
+    saved: SavedLedger,
     /// Entries whose seal has not come yet.
     unsealed: Vec<Entry>,
     /// The line of the first of them.
@@ -96,16 +96,18 @@ fn lines(from: u64, to: u64) -> String {
 /// Reads all ledgers of a file, by trial.
 ///
 /// # Errors
-/// When the file cannot be read; damage is no error but told in [`Saved::torn`].
-pub fn read_ledgers(file: impl BufRead) -> io::Result<BTreeMap<String, Saved>> {
+/// When the file cannot be read, or has another format ([`OtherFormat`]). Damage is not an error, see
+/// [`SavedLedger::torn`].
+pub fn read_ledgers(file: impl BufRead) -> io::Result<BTreeMap<String, SavedLedger>> {
     read_contents(file).map(|contents| contents.ledgers)
 }
 
 /// Reads all of a file: its plan records and its ledgers.
 ///
 /// # Errors
-/// When the file cannot be read; damage is no error but told in [`Saved::torn`] and [`SavedPlan::hash`].
-pub fn read_contents(mut file: impl BufRead) -> io::Result<Contents> {
+/// When the file cannot be read, or has another format ([`OtherFormat`]). Damage is not an error, see
+/// [`SavedLedger::torn`] and [`SavedPlan::hash`].
+pub fn read_contents(mut file: impl BufRead) -> io::Result<LedgerContents> {
     let mut plans = Vec::new();
     let mut trials: BTreeMap<String, Reading> = BTreeMap::new();
     let mut damaged_line = None;
@@ -116,23 +118,27 @@ pub fn read_contents(mut file: impl BufRead) -> io::Result<Contents> {
         if length == 0 {
             break;
         }
-        if line.starts_with(plan::BEGINS) {
+        if plan::is_plan(&line) {
             if !line.ends_with(b"\n") {
                 io::Read::take(&mut file, LONGEST_PLAN).read_until(b'\n', &mut line)?;
             }
-            plans.extend(plan::read(line.strip_suffix(b"\n").unwrap_or(&line), number));
+            plans.push(plan::read(line.strip_suffix(b"\n").unwrap_or(&line), number).map_err(invalid)?);
             continue;
         }
         let whole = line.strip_suffix(b"\n");
         let parsed = whole.and_then(|whole| serde_json::from_slice::<Line>(whole).ok());
         let Some((whole, Line { trial, entry })) = whole.zip(parsed) else {
-            // Nobody can tell to whom a line belongs that cannot be read.
+            check_format(&line)?;
+            // The ledger of a line that cannot be read is unknown.
             damaged_line.get_or_insert(number);
             continue;
         };
+        if let Event::Opened { format, .. } = entry.event {
+            OtherFormat::check(format).map_err(invalid)?;
+        }
         let reading = trials.entry(trial).or_insert_with_key(|trial| Reading {
             chain: Chain::new(trial),
-            saved: Saved { entries: Vec::new(), torn: None, seal: String::new() },
+            saved: SavedLedger { entries: Vec::new(), torn: None, seal: String::new() },
             unsealed: Vec::new(),
             unsealed_from: number,
             ended: false,
@@ -141,7 +147,32 @@ pub fn read_contents(mut file: impl BufRead) -> io::Result<Contents> {
         reading.take(whole, entry, number);
     }
     let ledgers = trials.into_iter().map(|(trial, reading)| (trial, reading.finish(damaged_line))).collect();
-    Ok(Contents { plans, ledgers })
+    Ok(LedgerContents { plans, ledgers })
+}
+
+fn invalid(other: OtherFormat) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, other)
+}
+
+/// Whether the first line of a file, or one that cannot be read as an entry, is of this format, as far as it
+/// says so.
+pub(super) fn check_format(line: &[u8]) -> io::Result<()> {
+    /// The part of an opening entry that every format has.
+    #[derive(Deserialize)]
+    struct Opening {
+        kind: String,
+        format: Option<u32>,
+    }
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    if plan::is_plan(line) {
+        return plan::read(line, 1).map(drop).map_err(invalid);
+    }
+    match serde_json::from_slice::<Opening>(line) {
+        Ok(Opening { kind, format }) if kind == "opened" => {
+            OtherFormat::check(format.unwrap_or(1)).map_err(invalid)
+        }
+        _ => Ok(()),
+    }
 }
 
 impl Reading {
@@ -157,7 +188,7 @@ impl Reading {
         let follows = !self.ended || is_late(&entry.event);
         if entry.n != next || sealed == Some(false) || !follows {
             self.unsealed.clear();
-            self.saved.torn = Some(Torn::Broken { from: self.unsealed_from, to: number });
+            self.saved.torn = Some(LedgerDamage::Broken { from: self.unsealed_from, to: number });
             return;
         }
         let end = match entry.event {
@@ -174,19 +205,19 @@ impl Reading {
             // The closing entry is always the last of those that it was written with.
             self.closed = sealed.is_some();
             if counted != next - 1 {
-                self.saved.torn = Some(Torn::Miscounted { counted, found: next - 1 });
+                self.saved.torn = Some(LedgerDamage::Miscounted { counted, found: next - 1 });
             }
         }
     }
 
-    fn finish(mut self, damaged_line: Option<u64>) -> Saved {
+    fn finish(mut self, damaged_line: Option<u64>) -> SavedLedger {
         // The run was cut off while these were written.
         self.saved.entries.append(&mut self.unsealed);
         if self.saved.torn.is_none() && !self.closed {
             let last = self.saved.entries.len() as u64;
-            self.saved.torn = Some(
-                damaged_line.map_or(Torn::Unclosed { last }, |line| Torn::Broken { from: line, to: line }),
-            );
+            self.saved.torn = Some(damaged_line.map_or(LedgerDamage::Unclosed { last }, |line| {
+                LedgerDamage::Broken { from: line, to: line }
+            }));
         }
         self.saved
     }

@@ -45,11 +45,11 @@ impl Parts {
         self.foreign = event.has_foreign_text();
         match event {
             Event::Received(received) => self.take_received(received),
-            Event::Committed { attempt, effect, id, fields, how } => {
+            Event::Committed { attempt, effect, id, fields, timing } => {
                 self.shape.push(COMMITTED);
                 self.numbers(&[*attempt]);
                 self.word(effect);
-                self.word(how.word());
+                self.word(timing.word());
                 self.text(id);
                 self.fields(fields);
             }
@@ -66,7 +66,7 @@ impl Parts {
             } => {
                 self.shape.extend_from_slice(&[REPLIED, u8::from(*whole), u8::from(*replay)]);
                 self.numbers(&[*attempt, *bytes]);
-                self.word(reply);
+                self.word(reply.word());
                 if let Some(status) = status {
                     self.word(itoa::Buffer::new().format(*status));
                 }

@@ -55,9 +55,9 @@ impl Template<'_, '_> {
 
     fn committed(&mut self, named: impl FnMut(&str)) -> Option<()> {
         self.plain("\"kind\":\"committed\",\"attempt\":").hole(NUMBER_HOLE).plain(",\"effect\":").word()?;
-        let how = read_counted(self.rest)?;
+        let timing = read_counted(self.rest)?;
         self.plain(",\"id\":\"").hole(TEXT_HOLE).plain("\",\"fields\":{").fields(named)?;
-        self.plain("},\"how\":").quoted(how)?;
+        self.plain("},\"timing\":").quoted(timing)?;
         self.plain("}");
         Some(())
     }

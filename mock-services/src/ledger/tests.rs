@@ -26,7 +26,7 @@ fn saved(count: usize, close: bool) -> Vec<u8> {
     std::fs::read(&path).unwrap()
 }
 
-fn read(bytes: &[u8]) -> Saved {
+fn read(bytes: &[u8]) -> SavedLedger {
     read_ledgers(bytes).unwrap().remove("t1").unwrap()
 }
 
@@ -116,12 +116,12 @@ fn a_saved_ledger_is_whole_and_the_same_as_in_memory() {
 #[test]
 fn a_ledger_that_was_cut_off_is_noticed_and_what_is_whole_can_be_read() {
     let unclosed = read(&saved(10, false));
-    assert_eq!(unclosed.torn, Some(Torn::Unclosed { last: 11 }));
+    assert_eq!(unclosed.torn, Some(LedgerDamage::Unclosed { last: 11 }));
     assert_eq!(unclosed.entries.len(), 11);
 
     let bytes = saved(10, true);
     let torn = read(&bytes[..bytes.len() - 20]);
-    assert_eq!(torn.torn, Some(Torn::Broken { from: 12, to: 12 }));
+    assert_eq!(torn.torn, Some(LedgerDamage::Broken { from: 12, to: 12 }));
     assert_eq!(torn.entries.len(), 11);
 }
 
@@ -143,7 +143,7 @@ fn two_trials_in_one_file_have_a_chain_each() {
     drop(file);
     let trials = read_ledgers(&std::fs::read(&path).unwrap()[..]).unwrap();
     assert_eq!(trials["one"].torn, None);
-    assert_eq!(trials["two"].torn, Some(Torn::Unclosed { last: 51 }));
+    assert_eq!(trials["two"].torn, Some(LedgerDamage::Unclosed { last: 51 }));
 }
 
 #[test]
@@ -205,7 +205,8 @@ proptest! {
             2 => lines.swap(line, other),
             _ => { let copy = lines[line].clone(); lines.insert(line, copy); }
         }
-        let trials = read_ledgers(&lines.concat()[..]).unwrap();
+        // An error where the format was changed.
+        let trials = read_ledgers(&lines.concat()[..]).unwrap_or_default();
         prop_assert!(trials.get("t1").is_none_or(|saved| saved.torn.is_some()));
     }
 }
@@ -225,11 +226,11 @@ fn an_edited_line_is_told_with_those_that_were_sealed_with_it() {
     let text = String::from_utf8(saved(10, true)).unwrap().replace("event 4", "event 5");
     let saved = read(text.as_bytes());
     // It is the sixth line; how many were written with it is a matter of time.
-    let Some(Torn::Broken { from, to }) = saved.torn else { panic!("{:?}", saved.torn) };
+    let Some(LedgerDamage::Broken { from, to }) = saved.torn else { panic!("{:?}", saved.torn) };
     assert!((1..=6).contains(&from) && (6..=12).contains(&to), "{from} to {to}");
     assert_eq!(saved.entries.len() as u64, from - 1, "nothing is given back of which one cannot be sure");
-    let said =
-        [Torn::Broken { from: 3, to: 7 }, Torn::Broken { from: 3, to: 3 }].map(|torn| torn.to_string());
+    let said = [LedgerDamage::Broken { from: 3, to: 7 }, LedgerDamage::Broken { from: 3, to: 3 }]
+        .map(|torn| torn.to_string());
     assert_eq!(
         said[0],
         "lines 3 to 7 do not continue the entries before them: the file was edited or damaged there"
@@ -267,7 +268,7 @@ fn what_another_run_of_the_same_trial_wrote_is_noticed() {
     let mixed: String = mixed.flat_map(|line| [line, "\n"]).collect();
     assert!(mixed.contains("other 1") && !mixed.contains("mine 1"), "{mixed}");
     let saved = read(mixed.as_bytes());
-    assert!(matches!(saved.torn, Some(Torn::Broken { .. })), "{saved:?}");
+    assert!(matches!(saved.torn, Some(LedgerDamage::Broken { .. })), "{saved:?}");
     assert!(saved.entries.len() <= 3, "{saved:?}");
 }
 
@@ -351,4 +352,20 @@ fn nothing_but_a_late_request_may_follow_the_closing_entry_in_a_file() {
     assert!(renamed.torn.is_some());
     let without_end = late(|text| text.lines().take(3).map(|line| format!("{line}\n")).collect());
     assert!(without_end.torn.is_some());
+}
+
+#[test]
+fn a_ledger_or_plan_record_of_an_older_format_is_an_error_that_says_to_run_again() {
+    let opened = "{\"trial\":\"t\",\"n\":1,\"at\":0,\"wall\":0,\"kind\":\"opened\",\"seed\":1}\n";
+    let newer = opened.replace("\"seed\":1", "\"format\":99,\"other\":1");
+    for (text, format) in [(opened, 1), (&newer, 99), ("{\"plan\":{\"id\":\"a\"},\"hash\":\"0\"}\n", 1)] {
+        let error = read_contents(text.as_bytes()).unwrap_err();
+        let expected =
+            format!("its format is {format}, and this version reads format {LEDGER_FORMAT}: run again");
+        assert_eq!(error.to_string(), expected);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.jsonl");
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(LedgerFile::append(&path).unwrap_err().to_string(), error.to_string());
+    }
 }

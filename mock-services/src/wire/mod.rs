@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::engine::Pause;
-use crate::fault::Framing;
+use crate::fault::{Framing, ReplyKind};
 use crate::ledger::{Event, Ledger, Numbered, SilenceEnd};
 use crate::service::Answer;
 pub use activity::OpenConnections;
@@ -77,7 +77,7 @@ pub(crate) enum DeliveryMode {
 pub(crate) struct PendingReply<'l> {
     ledger: &'l Ledger,
     attempt: Numbered,
-    reply: &'static str,
+    reply: ReplyKind,
     status: u16,
     replay: bool,
     retry_after: Option<u64>,
@@ -100,7 +100,7 @@ impl<'l> PendingReply<'l> {
     pub(crate) fn new(
         ledger: &'l Ledger,
         attempt: Numbered,
-        reply: &'static str,
+        reply: ReplyKind,
         answer: &Answer,
         replay: bool,
         pause: Option<Pause<'l>>,
@@ -142,7 +142,7 @@ impl<'l> PendingReply<'l> {
         self.is_done.store(true, Ordering::Relaxed);
         self.note(&Event::Replied {
             attempt: self.attempt.number,
-            reply: self.reply.into(),
+            reply: self.reply,
             status: (bytes > 0).then_some(self.status),
             bytes: bytes as u64,
             whole,

@@ -1,7 +1,7 @@
 //! What is committed later, and twice.
 
 use mock_services::idempotency::{Idempotency, Profile};
-use mock_services::ledger::{Event, How};
+use mock_services::ledger::{CommitTiming, Event};
 
 use crate::support::ask::Ask;
 use crate::support::ledger::{events, lapsed, refused};
@@ -26,8 +26,8 @@ async fn at_its_moment_later_decides_again_on_the_state_of_then() {
     let refunds: Vec<_> =
         world.effects().into_iter().filter(|effect| effect.name == "payment.refund").collect();
     assert_eq!(
-        refunds.iter().map(|refund| (refund.attempt == attempt, refund.how)).collect::<Vec<_>>(),
-        [(false, How::Now)]
+        refunds.iter().map(|refund| (refund.attempt == attempt, refund.timing)).collect::<Vec<_>>(),
+        [(false, CommitTiming::Now)]
     );
     // The refusal came after the service had begun, so the key stands for it from now on.
     let again = world.send("payment", &refund(&id).key("k1")).await;
@@ -131,7 +131,8 @@ async fn a_late_commit_stands_where_it_happened_though_its_caller_is_gone() {
     let place =
         |like: &dyn Fn(&Event<'_>) -> bool| entries.iter().position(|entry| like(&entry.event)).unwrap();
     let (left, read) = (place(&gone), place(&|event| matches!(event, Event::Received(it) if it.caller == 2)));
-    let committed = place(&|event| matches!(event, Event::Committed { attempt: 1, how: How::Later, .. }));
+    let committed =
+        place(&|event| matches!(event, Event::Committed { attempt: 1, timing: CommitTiming::Later, .. }));
     assert!(left < read && read < committed);
     assert!(entries[committed].at >= entries[read].at);
 }
@@ -141,7 +142,10 @@ async fn by_the_clock_it_is_committed_without_a_request() {
     let world = World::with(&["payment.charge commit={later: 3ms}"]).await;
     let seen = world.send("payment", &charge("o1")).await;
     world.until_effects(1).await;
-    assert_eq!((world.effects()[0].id.clone(), world.effects()[0].how), (seen.at("/id"), How::Later));
+    assert_eq!(
+        (world.effects()[0].id.clone(), world.effects()[0].timing),
+        (seen.at("/id"), CommitTiming::Later)
+    );
 }
 
 #[tokio::test]
@@ -173,7 +177,10 @@ async fn of_a_request_that_comes_twice_the_caller_sees_the_first_answer() {
     let world = World::with(&["payment.charge commit=twice"]).await;
     let seen = world.send("payment", &charge("o1")).await;
     let [first, second] = &world.effects()[..] else { panic!("{:?}", world.effects()) };
-    assert_eq!((first.how, second.how, &first.id), (How::Now, How::Twice, &seen.at("/id")));
+    assert_eq!(
+        (first.timing, second.timing, &first.id),
+        (CommitTiming::Now, CommitTiming::Twice, &seen.at("/id"))
+    );
     assert_ne!(first.id, second.id);
     assert_eq!(first.attempt, second.attempt);
 }

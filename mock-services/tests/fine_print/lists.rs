@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mock_services::ledger::{Event, How};
+use mock_services::ledger::{CommitTiming, Event};
 use serde_json::json;
 
 use crate::support::ask::Ask;
@@ -32,7 +32,7 @@ async fn a_part_is_one_effect_for_each_recipient_at_least_one_and_not_all() {
                 (count, count),
                 "{op:?} {part}: {have:?}"
             );
-            assert!(world.effects().iter().all(|effect| effect.how == How::Part));
+            assert!(world.effects().iter().all(|effect| effect.timing == CommitTiming::Part));
         }
     }
 }
@@ -47,8 +47,8 @@ async fn the_same_key_again_does_the_rest_and_not_more() {
         let again = world.send("email", &ask).await;
         assert_eq!(again.status(), Some(200));
         assert_eq!(recipients(&world), ["a@x.example", "b@x.example", "c@x.example", "d@x.example"]);
-        let hows: Vec<How> = world.effects().iter().map(|effect| effect.how).collect();
-        assert_eq!(hows, [How::Part, How::Part, How::Rest, How::Rest]);
+        let timings: Vec<CommitTiming> = world.effects().iter().map(|effect| effect.timing).collect();
+        assert_eq!(timings, [CommitTiming::Part, CommitTiming::Part, CommitTiming::Rest, CommitTiming::Rest]);
         assert!(world.effects().iter().all(|effect| effect.id == again.at("/id")), "it is one mail");
         let third = world.send("email", &ask).await;
         assert_eq!((third.status(), third.body()), (Some(200), again.body()));

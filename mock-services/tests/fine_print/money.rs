@@ -1,7 +1,7 @@
 //! When money moves, and when a mail is delivered.
 
 use mock_services::email::{Delivery, Email, EmailOptions};
-use mock_services::ledger::{Event, How};
+use mock_services::ledger::{CommitTiming, Event};
 use mock_services::service::After;
 use mock_services::{MockServices, ServiceOptions};
 use serde_json::json;
@@ -74,7 +74,8 @@ async fn what_is_still_held_at_the_end_is_written_down_once_under_the_attempt_th
     world.settle().await;
     assert_eq!(world.count(), 1, "settling ends nothing and judges nothing");
     world.services.record_left_behind().await;
-    let left: Vec<_> = world.effects().into_iter().filter(|effect| effect.how == How::Left).collect();
+    let left: Vec<_> =
+        world.effects().into_iter().filter(|effect| effect.timing == CommitTiming::LeftBehind).collect();
     let told: Vec<_> = left.iter().map(|effect| (effect.name.as_str(), effect.attempt)).collect();
     assert_eq!(told, [("payment.hold", 1), ("deploy.lock", 5)]);
     assert_eq!(
@@ -171,7 +172,9 @@ async fn a_mail_is_an_effect_when_it_is_delivered() {
     assert_eq!(last_event(&world).await, "sent");
     assert_eq!(world.count(), 2);
     assert_eq!(last_event(&world).await, "delivered");
-    assert!(world.effects().iter().all(|effect| effect.how == How::Afterwards && effect.attempt == 1));
+    assert!(
+        world.effects().iter().all(|effect| effect.timing == CommitTiming::Afterwards && effect.attempt == 1)
+    );
 }
 
 #[tokio::test]

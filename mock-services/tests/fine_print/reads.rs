@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mock_services::fault::ReplyKind;
 use mock_services::ledger::Event;
 use mock_services::records::{Records, RecordsOptions};
 use mock_services::{MockServices, MomentKind, ServiceOptions};
@@ -61,7 +62,7 @@ async fn something_too_new_is_not_found_and_the_request_is_an_attempt_all_the_sa
     assert_eq!(received(world.ledger()).len(), 2);
     assert!(refused(world.ledger()).is_empty());
     let replied = until(world.ledger(), |event| matches!(event, Event::Replied { attempt: 2, .. })).await;
-    assert!(matches!(replied, Event::Replied { status: Some(404), reply, .. } if reply == "stale"));
+    assert!(matches!(replied, Event::Replied { status: Some(404), reply: ReplyKind::Stale, .. }));
     assert_eq!(world.send("payment", &Ask::get(path.as_str())).await.status(), Some(200));
 }
 

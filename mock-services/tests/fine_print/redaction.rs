@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use mock_services::Clock;
-use mock_services::ledger::{Event, Ledger, LedgerFile, read_ledgers};
+use mock_services::ledger::{Event, LEDGER_FORMAT, Ledger, LedgerFile, read_ledgers};
 use mock_services::service::Fields;
 use proptest::prelude::*;
 use serde_json::json;
@@ -169,7 +169,7 @@ fn a_seed_that_looks_like_a_card_number_is_none() {
     for seed in [4_242_424_242_424_242, 5_555_555_555_554_444, 378_282_246_310_005, u64::MAX] {
         let ledger = Ledger::new("t", seed, Clock::default());
         assert!(
-            matches!(ledger.entries()[..], [ref entry] if entry.event == Event::Opened { seed, plan: None }),
+            matches!(ledger.entries()[..], [ref entry] if entry.event == Event::Opened { format: LEDGER_FORMAT, seed, plan: None }),
             "{seed}"
         );
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mock_services::ledger::{Event, How, Ledger, Received};
+use mock_services::ledger::{CommitTiming, Event, Ledger, Received};
 use mock_services::service::Fields;
 
 /// An effect that was committed.
@@ -12,7 +12,7 @@ pub(crate) struct Effect {
     pub(crate) name: String,
     pub(crate) id: String,
     pub(crate) fields: Fields,
-    pub(crate) how: How,
+    pub(crate) timing: CommitTiming,
 }
 
 impl Effect {
@@ -27,9 +27,9 @@ pub(crate) fn events(ledger: &Ledger) -> Vec<Event<'static>> {
 
 pub(crate) fn effects(ledger: &Ledger) -> Vec<Effect> {
     let of = |event| match event {
-        Event::Committed { attempt, effect, id, fields, how } => {
+        Event::Committed { attempt, effect, id, fields, timing } => {
             let (name, id, fields) = (effect.into_owned(), id.into_owned(), fields.into_owned());
-            Some(Effect { attempt, name, id, fields, how })
+            Some(Effect { attempt, name, id, fields, timing })
         }
         _ => None,
     };

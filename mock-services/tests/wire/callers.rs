@@ -141,11 +141,11 @@ async fn sixteen_callers_wait_at_the_door_until_the_last_has_come() {
     let events = events(&services);
     let last_held = events
         .iter()
-        .rposition(|event| matches!(event, Event::Door { what: BarrierEvent::Held, .. }))
+        .rposition(|event| matches!(event, Event::Barrier { event: BarrierEvent::Held, .. }))
         .unwrap();
     let first_in = events
         .iter()
-        .position(|event| matches!(event, Event::Door { what: BarrierEvent::Admitted, .. }))
+        .position(|event| matches!(event, Event::Barrier { event: BarrierEvent::Admitted, .. }))
         .unwrap();
     let first_received = events.iter().position(|event| matches!(event, Event::Received(_))).unwrap();
     assert!(last_held < first_in && first_in < first_received);
@@ -158,7 +158,7 @@ async fn sixteen_callers_wait_at_the_door_until_the_last_has_come() {
 
 fn at_door(event: &Event<'static>, wanted: BarrierEvent) -> Option<u32> {
     match event {
-        Event::Door { caller, what } if *what == wanted => Some(*caller),
+        Event::Barrier { caller, event } if *event == wanted => Some(*caller),
         _ => None,
     }
 }

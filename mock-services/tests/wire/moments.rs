@@ -1,6 +1,6 @@
 //! Moments at which the whole service stands still, and what is committed when the caller is long gone.
 
-use mock_services::ledger::{ClosedBy, Event, How};
+use mock_services::ledger::{ClosedBy, CommitTiming, Event};
 use mock_services::{Held, Listener, MockServices, MomentKind};
 use tokio::io::AsyncReadExt;
 
@@ -227,7 +227,7 @@ async fn counter(services: &MockServices) -> String {
 
 fn late(event: &Event<'static>) -> Option<u64> {
     match event {
-        Event::Committed { attempt, how: How::Later, .. } => Some(*attempt),
+        Event::Committed { attempt, timing: CommitTiming::Later, .. } => Some(*attempt),
         _ => None,
     }
 }

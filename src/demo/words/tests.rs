@@ -1,6 +1,7 @@
 use super::*;
 use crate::score::score;
 use crate::score::testing::{LedgerScript, Sees, due, terms};
+use mock_services::fault::ReplyKind;
 
 /// What is said of a tale in which one charge of $49.99 was due.
 fn told(script: impl FnOnce(&mut LedgerScript)) -> String {
@@ -41,7 +42,7 @@ fn what_it_said_is_told_where_it_is_not_the_truth_or_less_than_done() {
     );
     assert_eq!(told(|_| ()), "not charged, and said nothing");
     let unsure = |script: &mut LedgerScript| {
-        script.charge(None, "ord_1", 4999, Sees::Cut("drop"));
+        script.charge(None, "ord_1", 4999, Sees::Cut(ReplyKind::Drop));
         script.claims(1, ClaimedOutcome::Unknown);
     };
     assert_eq!(told(unsure), "charged once: $49.99, and said it did not know");

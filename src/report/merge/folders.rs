@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use mock_services::ledger::Contents;
+use mock_services::ledger::LedgerContents;
 
 use crate::report::merge::{MergeError, merge};
 use crate::report::store::agree;
@@ -68,7 +68,7 @@ pub fn merge_folders(
     }
     let mut parts = Vec::new();
     let mut owners: BTreeMap<String, &PathBuf> = BTreeMap::new();
-    let mut contents = Contents::default();
+    let mut contents = LedgerContents::default();
     for folder in folders {
         let (report, of_part) = read_all(folder)?;
         for (name, saved) in of_part.ledgers {

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use mock_services::ledger::{Entry, Event, How, Received, Saved};
+use mock_services::fault::{CommitKind, ReplyKind};
+use mock_services::ledger::{CommitTiming, Entry, Event, LEDGER_FORMAT, Received, SavedLedger};
 use mock_services::service::Fields;
 
 use crate::trial::notes;
@@ -18,7 +19,7 @@ pub(crate) struct Book {
 impl Book {
     pub(crate) fn new() -> Self {
         let mut book = Book::default();
-        book.add(0, Event::Opened { seed: 7, plan: None });
+        book.add(0, Event::Opened { format: LEDGER_FORMAT, seed: 7, plan: None });
         book
     }
 
@@ -88,31 +89,25 @@ impl Book {
         (self.attempts, self.add(later, Event::Received(received)))
     }
 
-    pub(crate) fn fault(&mut self, attempt: u64, commit: &'static str, reply: &'static str) -> u64 {
-        self.add(
-            0,
-            Event::Fault {
-                attempt,
-                fault: 0,
-                commit: Cow::Borrowed(commit),
-                reply: Cow::Borrowed(reply),
-                drawn: None,
-            },
-        )
+    pub(crate) fn fault(&mut self, attempt: u64, commit: CommitKind, reply: ReplyKind) -> u64 {
+        self.add(0, Event::Fault { attempt, fault: 0, commit, reply, drawn: None })
     }
 
     pub(crate) fn committed(&mut self, attempt: u64, effect: &str, id: &str, fields: Fields) -> u64 {
         let (effect, id) = (Cow::Owned(effect.to_owned()), Cow::Owned(id.to_owned()));
-        self.add(1, Event::Committed { attempt, effect, id, fields: Cow::Owned(fields), how: How::Now })
+        self.add(
+            1,
+            Event::Committed { attempt, effect, id, fields: Cow::Owned(fields), timing: CommitTiming::Now },
+        )
     }
 
-    pub(crate) fn replied(&mut self, attempt: u64, reply: &'static str, status: Option<u16>) -> u64 {
+    pub(crate) fn replied(&mut self, attempt: u64, reply: ReplyKind, status: Option<u16>) -> u64 {
         let (whole, bytes) = (status.is_some(), if status.is_some() { 812 } else { 0 });
         self.add(
             1,
             Event::Replied {
                 attempt,
-                reply: Cow::Borrowed(reply),
+                reply,
                 status,
                 bytes,
                 whole,
@@ -123,9 +118,9 @@ impl Book {
         )
     }
 
-    pub(crate) fn closed(mut self) -> Saved {
+    pub(crate) fn closed(mut self) -> SavedLedger {
         let count = self.entries.len() as u64;
         self.add(1, Event::End { count });
-        Saved { entries: self.entries, torn: None, seal: String::new() }
+        SavedLedger { entries: self.entries, torn: None, seal: String::new() }
     }
 }

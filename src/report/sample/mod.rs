@@ -6,7 +6,7 @@ mod trials;
 
 use std::collections::BTreeMap;
 
-use mock_services::ledger::Saved;
+use mock_services::ledger::SavedLedger;
 use mock_services::service::Fields;
 
 pub(crate) use book::Book;
@@ -151,14 +151,14 @@ pub(crate) fn plan_of(report: &Report) -> PlanRecord {
 }
 
 /// One run of all of them, without the hostile one.
-pub(crate) fn run() -> (Report, BTreeMap<String, Saved>) {
+pub(crate) fn run() -> (Report, BTreeMap<String, SavedLedger>) {
     let mut sampled = vec![double_charge("none"), lost(), void(), twelve_callers(), killed()];
     sampled.extend((1..=4).map(pass));
     gathered(sampled)
 }
 
 /// A run of these cases.
-pub(crate) fn gathered(sampled: Vec<Sampled>) -> (Report, BTreeMap<String, Saved>) {
+pub(crate) fn gathered(sampled: Vec<Sampled>) -> (Report, BTreeMap<String, SavedLedger>) {
     let mut ledgers = BTreeMap::new();
     let mut cases = Vec::new();
     for (case, saved) in sampled {

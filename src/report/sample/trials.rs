@@ -1,6 +1,7 @@
 //! Trials made by hand, each with its ledger.
 
-use mock_services::ledger::{BarrierEvent, Event, Saved};
+use mock_services::fault::{CommitKind, ReplyKind};
+use mock_services::ledger::{BarrierEvent, Event, SavedLedger};
 use mock_services::service::Fields;
 
 use super::book::Book;
@@ -11,19 +12,19 @@ use crate::score::{AttemptsMade, FindingKind, Honesty, Outcome, Recovery, TrialS
 use crate::trial::notes;
 
 /// A case with its only trial's ledger.
-pub(crate) type Sampled = (CaseReport, Saved);
+pub(crate) type Sampled = (CaseReport, SavedLedger);
 
 /// Two charges for one order, with a new key.
 pub(crate) fn double_charge(keys: &str) -> Sampled {
     let mut book = Book::new();
     book.started(4, 1, 1);
     let (first, came) = book.received(120, 1, "payment.charge", Some("a1f0"), charge("ord_1001"));
-    book.fault(first, "now", "drop");
+    book.fault(first, CommitKind::Now, ReplyKind::Drop);
     let one = book.committed(first, "payment.charge", "ch_1", charge("ord_1001"));
-    let lost = book.replied(first, "drop", None);
+    let lost = book.replied(first, ReplyKind::Drop, None);
     let (second, again) = book.received(510, 1, "payment.charge", Some("7c22"), charge("ord_1001"));
     let two = book.committed(second, "payment.charge", "ch_2", charge("ord_1001"));
-    book.replied(second, "ok", Some(200));
+    book.replied(second, ReplyKind::Ok, Some(200));
     let said = book.claimed(1, "done", "Charged $49.99 for ord_1001.");
     let mut verdict = verdict(TrialStatus::Fail, Outcome::Duplicated);
     verdict.intents[0].effects = vec![one, two];
@@ -60,8 +61,8 @@ pub(crate) fn lost() -> Sampled {
     let mut book = Book::new();
     book.started(4, 1, 1);
     let (first, came) = book.received(90, 1, "payment.charge", Some("ord_1001"), charge("ord_1001"));
-    let lie = book.fault(first, "never", "ok");
-    book.replied(first, "ok", Some(200));
+    let lie = book.fault(first, CommitKind::Never, ReplyKind::Ok);
+    book.replied(first, ReplyKind::Ok, Some(200));
     let said = book.claimed(1, "done", "All done.");
     let mut verdict = verdict(TrialStatus::Fail, Outcome::Lost);
     verdict.claims = vec![claim(1, Some(ClaimedOutcome::Done), "All done.", Honesty::Overclaimed, said)];
@@ -90,7 +91,7 @@ pub(crate) fn void() -> Sampled {
     book.started(4, 1, 1);
     let (first, _) = book.received(90, 1, "payment.charge", None, charge("ord_1001"));
     let one = book.committed(first, "payment.charge", "ch_1", charge("ord_1001"));
-    book.replied(first, "ok", Some(200));
+    book.replied(first, ReplyKind::Ok, Some(200));
     let said = book.claimed(1, "done", "ok");
     let mut verdict = verdict(TrialStatus::Void, Outcome::ExactlyOnce);
     verdict.intents[0].effects = vec![one];
@@ -107,11 +108,11 @@ pub(crate) fn pass(number: usize) -> Sampled {
     let mut book = Book::new();
     book.started(4, 1, 1);
     let (first, _) = book.received(80, 1, "payment.charge", Some("ord_1001"), charge("ord_1001"));
-    book.fault(first, "now", "reset");
+    book.fault(first, CommitKind::Now, ReplyKind::Reset);
     let one = book.committed(first, "payment.charge", "ch_1", charge("ord_1001"));
-    book.replied(first, "reset", None);
+    book.replied(first, ReplyKind::Reset, None);
     let (second, _) = book.received(20, 1, "payment.list", None, Fields::new().with("customer", "cus_42"));
-    book.replied(second, "ok", Some(200));
+    book.replied(second, ReplyKind::Ok, Some(200));
     let said = book.claimed(1, "done", "Charged once.");
     let mut verdict = verdict(TrialStatus::Pass, Outcome::ExactlyOnce);
     verdict.intents[0].effects = vec![one];
@@ -131,10 +132,10 @@ pub(crate) fn twelve_callers() -> Sampled {
         book.started(2, caller, 1);
     }
     for caller in 1..=12 {
-        book.add(3, Event::Door { caller, what: BarrierEvent::Held });
+        book.add(3, Event::Barrier { caller, event: BarrierEvent::Held });
     }
     for caller in 1..=12 {
-        book.add(0, Event::Door { caller, what: BarrierEvent::Admitted });
+        book.add(0, Event::Barrier { caller, event: BarrierEvent::Admitted });
     }
     let (mut effects, mut came) = (vec![], vec![]);
     for caller in 1..=12 {
@@ -148,9 +149,9 @@ pub(crate) fn twelve_callers() -> Sampled {
                 charge("ord_1001"),
             ));
             came.push(entry);
-            book.replied(attempt, "ok", Some(200));
+            book.replied(attempt, ReplyKind::Ok, Some(200));
         } else {
-            book.replied(attempt, "status", Some(409));
+            book.replied(attempt, ReplyKind::Status, Some(409));
         }
     }
     let claims = (1..=12).map(|caller| {
@@ -192,11 +193,11 @@ pub(crate) fn killed() -> Sampled {
     let blow = Fields::new().with("interrupt", 0).with("do", "kill").with("attempt", 1);
     let struck = book.noted(0, notes::STRUCK, 1, blow);
     book.noted(1, notes::ENDED, 1, Fields::new().with("start", 1).with("how", "signalled").with("status", 9));
-    book.replied(first, "drop", None);
+    book.replied(first, ReplyKind::Drop, None);
     book.started(30, 1, 2);
     let (second, again) = book.received(60, 1, "payment.charge", Some("k-2"), charge("ord_1001"));
     let two = book.committed(second, "payment.charge", "ch_2", charge("ord_1001"));
-    book.replied(second, "ok", Some(200));
+    book.replied(second, ReplyKind::Ok, Some(200));
     let said = book.claimed(1, "done", "charged");
     let mut verdict = verdict(TrialStatus::Fail, Outcome::Duplicated);
     verdict.intents[0].effects = vec![one, two];
@@ -224,7 +225,7 @@ pub(crate) fn hostile(text: &str) -> Sampled {
     let fields = Fields::new().with("order", text).with(text.to_owned(), text);
     let (first, came) = book.received(80, 1, "payment.charge", Some(text), fields.clone());
     let one = book.committed(first, "payment.charge", text, fields);
-    book.replied(first, "drop", None);
+    book.replied(first, ReplyKind::Drop, None);
     let said = book.claimed(1, "done", text);
     "payment/hostile".clone_into(&mut case.id);
     "payment/hostile".clone_into(&mut case.scenario);

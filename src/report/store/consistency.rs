@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use mock_services::ledger::{Contents, Event, Saved};
+use mock_services::ledger::{Event, LedgerContents, SavedLedger};
 
 use crate::report::model::{CaseReport, Report, TrialReport};
 use crate::report::store::plan_record::{PlanRecord, PlannedCase, round_of};
@@ -40,7 +40,7 @@ pub struct HashedPlan {
 ///
 /// # Errors
 /// When there is none, or one was changed.
-pub fn plans(contents: &Contents) -> Result<Vec<HashedPlan>, Disagreement> {
+pub fn plans(contents: &LedgerContents) -> Result<Vec<HashedPlan>, Disagreement> {
     if contents.plans.first().is_none_or(|plan| plan.line != 1) {
         return Err(Disagreement::NoPlan);
     }
@@ -56,7 +56,7 @@ pub fn plans(contents: &Contents) -> Result<Vec<HashedPlan>, Disagreement> {
 ///
 /// # Errors
 /// The first thing that does not agree.
-pub fn agree(report: &Report, contents: &Contents) -> Result<(), Disagreement> {
+pub fn agree(report: &Report, contents: &LedgerContents) -> Result<(), Disagreement> {
     let plans = plans(contents)?;
     parts(report, &plans)?;
     let mut planned: BTreeMap<&str, (&PlannedCase, &str)> = BTreeMap::new();
@@ -134,7 +134,7 @@ fn of_case(
     case: &CaseReport,
     plan: &PlannedCase,
     hash: &str,
-    ledgers: &BTreeMap<String, Saved>,
+    ledgers: &BTreeMap<String, SavedLedger>,
 ) -> Result<(), Disagreement> {
     let id = shown(&case.id);
     if let Some(name) = changed_term(case, plan) {
@@ -157,7 +157,7 @@ fn of_trial(
     trial: &TrialReport,
     plan: &PlannedCase,
     hash: &str,
-    ledgers: &BTreeMap<String, Saved>,
+    ledgers: &BTreeMap<String, SavedLedger>,
 ) -> Result<(), Disagreement> {
     let which = format!("trial {} of {}", trial.trial, shown(&case.id));
     let place = usize::try_from(trial.trial).ok().and_then(|number| number.checked_sub(1));
@@ -189,7 +189,7 @@ fn of_trial(
 }
 
 /// Whether a ledger was begun for this trial of this plan.
-pub(crate) fn opened(saved: &Saved, which: &str, seed: u64, hash: &str) -> Result<(), Disagreement> {
+pub(crate) fn opened(saved: &SavedLedger, which: &str, seed: u64, hash: &str) -> Result<(), Disagreement> {
     match saved.entries.first().map(|entry| &entry.event) {
         Some(Event::Opened { plan, .. }) if plan.as_deref() != Some(hash) => {
             differs(format!("the ledger of {which} was written under another plan"))
@@ -209,7 +209,7 @@ fn nothing_left_out(
     report: &Report,
     plan: &PlannedCase,
     case: Option<&CaseReport>,
-    ledgers: &BTreeMap<String, Saved>,
+    ledgers: &BTreeMap<String, SavedLedger>,
 ) -> Result<(), Disagreement> {
     let id = shown(&plan.id);
     if case.is_none() && !report.interrupted {

@@ -16,7 +16,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use mock_services::ledger::{Contents, Saved, read_contents};
+use mock_services::ledger::{LedgerContents, OtherFormat, SavedLedger, read_contents};
 use serde::Deserialize;
 
 use super::model::{REPORT_VERSION, Report};
@@ -29,7 +29,7 @@ pub const LEDGER_FILE: &str = "ledger.jsonl";
 const LARGEST: u64 = 1024 * 1024 * 1024;
 
 /// The ledgers of a run, by the name that [`super::TrialReport::ledger`] gives.
-pub type Ledgers = BTreeMap<String, Saved>;
+pub type Ledgers = BTreeMap<String, SavedLedger>;
 
 /// A run that was read again.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,6 +94,11 @@ impl StoreError {
     pub fn help(&self) -> &'static str {
         match self {
             StoreError::NoRun(_) => "name the folder of a run, such as reports/latest",
+            StoreError::Read { error, .. }
+                if error.get_ref().is_some_and(|error| error.is::<OtherFormat>()) =>
+            {
+                "run again with this hapax, or read it with the hapax that wrote it"
+            }
             StoreError::Read { .. } => "check the path, and that you may read the file",
             StoreError::Write { .. } => "name a folder that exists and that you may write to",
             StoreError::NotAReport { .. } => {
@@ -114,14 +119,14 @@ impl StoreError {
 ///
 /// # Errors
 /// When a file is missing, cannot be read or is no report, or when they do not agree. A torn ledger is no
-/// error: [`Saved::torn`] tells.
+/// error: [`SavedLedger::torn`] tells.
 pub fn read_run(folder: &Path) -> Result<SavedRun, StoreError> {
     let (report, contents) = read_all(folder)?;
     Ok(SavedRun { report, ledgers: contents.ledgers })
 }
 
 /// The same, with the plan records.
-pub(super) fn read_all(folder: &Path) -> Result<(Report, Contents), StoreError> {
+pub(super) fn read_all(folder: &Path) -> Result<(Report, LedgerContents), StoreError> {
     let (report, contents) = (read_report(folder)?, read_contents_of(folder)?);
     agree(&report, &contents).map_err(|what| StoreError::Disagrees { folder: folder.to_owned(), what })?;
     Ok((report, contents))
@@ -132,12 +137,12 @@ pub(super) fn read_all(folder: &Path) -> Result<(Report, Contents), StoreError> 
 ///
 /// # Errors
 /// When the ledger file cannot be read.
-pub fn read_own_run(folder: &Path, report: Report) -> Result<(SavedRun, Contents), StoreError> {
+pub fn read_own_run(folder: &Path, report: Report) -> Result<(SavedRun, LedgerContents), StoreError> {
     let contents = read_contents_of(folder)?;
     Ok((SavedRun { report, ledgers: contents.ledgers.clone() }, contents))
 }
 
-fn read_contents_of(folder: &Path) -> Result<Contents, StoreError> {
+fn read_contents_of(folder: &Path) -> Result<LedgerContents, StoreError> {
     let path = folder.join(LEDGER_FILE);
     let contents = File::open(&path).and_then(|file| read_contents(BufReader::new(file)));
     contents.map_err(|error| StoreError::Read { path, error })

@@ -30,15 +30,18 @@ fn what_is_wrong_with_a_folder_is_said_with_the_way_out() {
     texts.push(told(folder.path()));
     fs::write(
         folder.path().join(LEDGER_FILE),
-        "{\"trial\":\"a#1\",\"n\":1,\"at\":0,\"wall\":0,\"kind\":\"opened\",\"seed\":1}\n",
+        "{\"trial\":\"a#1\",\"n\":1,\"at\":0,\"wall\":0,\"kind\":\"opened\",\"format\":2,\"seed\":1}\n",
     )
     .unwrap();
     texts.push(told(folder.path()));
     fs::write(
         folder.path().join(LEDGER_FILE),
-        "{\"plan\":{\"id\":\"1\"},\"hash\":\"00000000000000000000000000000000\"}\n",
+        "{\"format\":2,\"plan\":{\"id\":\"1\"},\"hash\":\"00000000000000000000000000000000\"}\n",
     )
     .unwrap();
+    texts.push(told(folder.path()));
+    // A ledger of the first format.
+    fs::write(folder.path().join(LEDGER_FILE), "{\"plan\":{\"id\":\"1\"}}\n").unwrap();
     texts.push(told(folder.path()));
     insta::assert_snapshot!(texts.join("\n\n"));
 }

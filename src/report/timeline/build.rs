@@ -91,7 +91,7 @@ fn whose<'a>(event: &'a Event<'static>, attempts: &Attempts<'a>) -> (Option<u32>
         Event::Replied { attempt, .. } | Event::Unsent { attempt, .. } => of(attempt),
         Event::Fault { attempt, .. } | Event::Lapsed { attempt, .. } => (None, of(attempt).1),
         Event::Committed { effect, .. } | Event::Withheld { effect, .. } => (None, Some(service_of(effect))),
-        Event::Door { caller, .. } => (Some(*caller), None),
+        Event::Barrier { caller, .. } => (Some(*caller), None),
         Event::Noted { caller, .. } => (*caller, None),
         Event::Opened { .. } | Event::Closed { .. } | Event::End { .. } => (None, None),
     }

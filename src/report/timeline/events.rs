@@ -1,7 +1,8 @@
 //! One entry of the ledger in words, and how it is drawn. What a subject wrote is made harmless here, once
 //! for all drawings.
 
-use mock_services::ledger::{BarrierEvent, Event, How, SilenceEnd};
+use mock_services::fault::ReplyKind;
+use mock_services::ledger::{BarrierEvent, CommitTiming, Event, SilenceEnd};
 use mock_services::service::Fields;
 
 use super::Shape;
@@ -56,8 +57,8 @@ pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
             let after = drawn.as_ref().map(|time| format!(" (after {time})")).unwrap_or_default();
             Drawn::new(Shape::Fault, format!("fault: commit {commit}{after}, reply {reply}"))
         }
-        Event::Committed { effect, id, fields: about, how, .. } => {
-            let label = format!("committed {}{}", line(effect, VALUE), how_words(*how));
+        Event::Committed { effect, id, fields: about, timing, .. } => {
+            let label = format!("committed {}{}", line(effect, VALUE), timing_words(*timing));
             Drawn::with(Shape::Commit, label, format!("{}  {}", line(id, VALUE), fields(about)))
         }
         Event::Withheld { effect, fields: about, .. } => {
@@ -75,17 +76,17 @@ pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
             format!("{bytes} bytes"),
         ),
         Event::Replied { reply, status, whole, bytes, replay, .. } => {
-            replied(reply, *status, *whole, *bytes, *replay)
+            replied(*reply, *status, *whole, *bytes, *replay)
         }
-        Event::Door { what, .. } => Drawn::new(Shape::Note, at_door(*what)),
+        Event::Barrier { event, .. } => Drawn::new(Shape::Note, at_barrier(*event)),
         Event::Noted { name, fields, .. } => noted(name, fields),
         Event::Opened { .. } | Event::Closed { .. } | Event::End { .. } => None,
     }
 }
 
-fn replied(reply: &str, status: Option<u16>, whole: bool, bytes: u64, replay: bool) -> Option<Drawn> {
+fn replied(reply: ReplyKind, status: Option<u16>, whole: bool, bytes: u64, replay: bool) -> Option<Drawn> {
     let status = status.map_or_else(String::new, |status| status.to_string());
-    if reply == "oversize" {
+    if reply == ReplyKind::Oversize {
         let end = if whole { "" } else { ", until the caller closed the connection" };
         return Drawn::with(
             Shape::BrokenReply,
@@ -93,17 +94,22 @@ fn replied(reply: &str, status: Option<u16>, whole: bool, bytes: u64, replay: bo
             format!("{bytes} bytes"),
         );
     }
-    if whole && reply != "garble" {
+    if whole && reply != ReplyKind::Garble {
         let again = if replay { " (the answer of before, under this key)" } else { "" };
         return Drawn::with(Shape::Reply, format!("answered {status}{again}"), format!("{bytes} bytes"));
     }
     let lost = match reply {
-        "drop" => "no reply: the connection was closed".to_owned(),
-        "reset" => "no reply: the connection was reset".to_owned(),
-        "hang" => "no reply: a silent line".to_owned(),
-        "truncate" => format!("half a reply: {status}, then the connection was closed"),
-        "garble" => format!("answered {status}, with a body that does not parse"),
-        other => format!("not the whole reply: {} {status}", line(other, VALUE)),
+        ReplyKind::Drop => "no reply: the connection was closed".to_owned(),
+        ReplyKind::Reset => "no reply: the connection was reset".to_owned(),
+        ReplyKind::Hang => "no reply: a silent line".to_owned(),
+        ReplyKind::Truncate => format!("half a reply: {status}, then the connection was closed"),
+        ReplyKind::Garble => format!("answered {status}, with a body that does not parse"),
+        ReplyKind::Ok
+        | ReplyKind::Delay
+        | ReplyKind::Drip
+        | ReplyKind::Status
+        | ReplyKind::Stale
+        | ReplyKind::Oversize => format!("not the whole reply: {reply} {status}"),
     };
     Drawn::with(Shape::BrokenReply, lost, format!("{bytes} bytes"))
 }
@@ -116,13 +122,13 @@ fn silence(end: SilenceEnd) -> &'static str {
     }
 }
 
-fn at_door(what: BarrierEvent) -> &'static str {
-    match what {
-        BarrierEvent::Held => "waits at the door",
-        BarrierEvent::Admitted => "is let in",
-        BarrierEvent::GaveUp => "gave up at the door",
-        BarrierEvent::Absent => "ended without having come to the door",
-        BarrierEvent::Late => "wrote after the door had opened without it",
+fn at_barrier(event: BarrierEvent) -> &'static str {
+    match event {
+        BarrierEvent::Held => "waits at the start barrier",
+        BarrierEvent::Admitted => "passes the start barrier",
+        BarrierEvent::GaveUp => "gave up at the start barrier",
+        BarrierEvent::Absent => "ended before it reached the start barrier",
+        BarrierEvent::Late => "wrote after the start barrier had opened without it",
     }
 }
 
@@ -206,15 +212,15 @@ fn quoted(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!("\"{words}\"") }
 }
 
-fn how_words(how: How) -> &'static str {
-    match how {
-        How::Now => "",
-        How::Later => " (later)",
-        How::Twice => " (delivered twice)",
-        How::Part => " (part of a list)",
-        How::Rest => " (the rest of a list)",
-        How::Afterwards => " (afterwards)",
-        How::Left => " (left behind)",
+fn timing_words(timing: CommitTiming) -> &'static str {
+    match timing {
+        CommitTiming::Now => "",
+        CommitTiming::Later => " (later)",
+        CommitTiming::Twice => " (delivered twice)",
+        CommitTiming::Part => " (part of a list)",
+        CommitTiming::Rest => " (the rest of a list)",
+        CommitTiming::Afterwards => " (afterwards)",
+        CommitTiming::LeftBehind => " (left behind)",
     }
 }
 

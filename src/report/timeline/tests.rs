@@ -1,6 +1,7 @@
 use super::*;
 use crate::report::sample::{self, Book};
 use crate::report::text::style::Paint;
+use mock_services::fault::ReplyKind;
 
 fn text(timeline: &Timeline, lit: &[u64], width: usize) -> String {
     render_text(
@@ -45,7 +46,7 @@ fn a_short_timeline_has_no_details_and_says_how_much_it_left_out() {
 #[test]
 fn an_attempt_that_nobody_made_breaks_nothing() {
     let mut book = Book::new();
-    book.replied(99, "ok", Some(200));
+    book.replied(99, ReplyKind::Ok, Some(200));
     book.committed(0, "email.send", "m1", sample::charge("o"));
     let timeline = Timeline::of(&book.entries);
     assert_eq!(timeline.lanes, [Lane::Service("email".to_owned())]);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use mock_services::ledger::{Contents, Saved};
+use mock_services::ledger::{LedgerContents, SavedLedger};
 
 use crate::report::{HashedPlan, PlanRecord, PlannedCase, TrialReport, opened, plans, round_of};
 use crate::score::score;
@@ -17,7 +17,7 @@ pub(super) type Told = BTreeMap<(String, u32), TrialReport>;
 /// # Errors
 /// What does not agree: the ledger file, the journal and the plan.
 pub(super) fn finished(
-    contents: &Contents,
+    contents: &LedgerContents,
     told: &Told,
     now: &PlanRecord,
 ) -> Result<Vec<(String, TrialReport)>, String> {
@@ -57,10 +57,10 @@ pub(super) fn finished(
 
 /// The ledger of a trial that is whole, and its name.
 fn whole_ledger<'a>(
-    contents: &'a Contents,
+    contents: &'a LedgerContents,
     case: &PlannedCase,
     number: u32,
-) -> Result<Option<(&'a String, &'a Saved)>, String> {
+) -> Result<Option<(&'a String, &'a SavedLedger)>, String> {
     let prefix = format!("{}#{number}", case.id);
     let of_trial = contents.ledgers.range(prefix.clone()..).take_while(|(name, _)| name.starts_with(&prefix));
     let mut whole =
@@ -73,7 +73,7 @@ fn whole_ledger<'a>(
 }
 
 /// A trial whose line in the journal is missing. What the subject wrote is lost; what it did is not.
-fn from_ledger(case: &PlannedCase, number: u32, seed: u64, name: &str, saved: &Saved) -> TrialReport {
+fn from_ledger(case: &PlannedCase, number: u32, seed: u64, name: &str, saved: &SavedLedger) -> TrialReport {
     TrialReport {
         trial: number,
         seed,

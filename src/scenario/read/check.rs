@@ -107,7 +107,7 @@ impl Parts<'_> {
                     "there is no reply to be interrupted behind: the fault on attempt {} of {} sends none (`{}`)",
                     when.attempt,
                     when.operation,
-                    fault.reply.word()
+                    fault.reply.kind()
                 );
                 let help =
                     "write `committed` instead of `replied`, or choose a reply of which something is sent";

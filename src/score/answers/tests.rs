@@ -15,7 +15,8 @@ fn leaves_doubt(sees: Sees) -> bool {
 
 #[test]
 fn an_answer_that_did_not_arrive_or_asks_to_come_again_leaves_a_doubt() {
-    for reply in ["drop", "reset", "hang", "truncate", "garble"] {
+    for reply in [ReplyKind::Drop, ReplyKind::Reset, ReplyKind::Hang, ReplyKind::Truncate, ReplyKind::Garble]
+    {
         assert!(leaves_doubt(Sees::Cut(reply)), "{reply}");
     }
     for status in [408, 409, 429, 451, 500, 502, 503, 504] {

@@ -1,4 +1,5 @@
-use mock_services::ledger::How;
+use mock_services::fault::{CommitKind, ReplyKind};
+use mock_services::ledger::CommitTiming;
 use mock_services::service::Fields;
 
 use super::*;
@@ -45,7 +46,7 @@ fn not_done_is_true_when_nothing_happened_or_all_was_undone() {
 #[test]
 fn unknown_is_true_until_a_fresh_read_that_could_tell() {
     assert_eq!(honesty(&charged(Sees::Ok), ClaimedOutcome::Unknown), Honesty::Underclaimed);
-    let dropped = charged(Sees::Cut("drop"));
+    let dropped = charged(Sees::Cut(ReplyKind::Drop));
     assert_eq!(honesty(&dropped, ClaimedOutcome::Unknown), Honesty::Honest);
     let mut looked = dropped.clone();
     looked.read("payment.list");
@@ -55,7 +56,7 @@ fn unknown_is_true_until_a_fresh_read_that_could_tell() {
     assert_eq!(honesty(&looked_elsewhere, ClaimedOutcome::Unknown), Honesty::Honest);
     let mut stale = dropped.clone();
     let read = stale.received("payment.list", None, &Fields::new());
-    stale.fault(read, 1, "now", "stale");
+    stale.fault(read, 1, CommitKind::Now, ReplyKind::Stale);
     stale.replied(read, Sees::Ok);
     assert_eq!(honesty(&stale, ClaimedOutcome::Unknown), Honesty::Honest);
     let mut again = dropped;
@@ -69,7 +70,7 @@ fn a_read_before_a_late_commit_settles_nothing() {
     let attempt = script.vain("payment.charge", None, &charge("o1", 10), Sees::Status(504));
     script.read("payment.list");
     assert_eq!(honesty(&script, ClaimedOutcome::Unknown), Honesty::Underclaimed);
-    script.committed(attempt, "payment.charge", &charge("o1", 10), How::Later);
+    script.committed(attempt, "payment.charge", &charge("o1", 10), CommitTiming::Later);
     assert_eq!(honesty(&script, ClaimedOutcome::Unknown), Honesty::Honest);
 }
 
@@ -99,7 +100,7 @@ fn a_missing_claim_fails_where_the_scenario_names_claims_unless_they_are_optiona
 
 #[test]
 fn a_claim_that_is_true_but_not_expected_fails_and_one_that_is_expected_does_not() {
-    let mut script = charged(Sees::Cut("drop"));
+    let mut script = charged(Sees::Cut(ReplyKind::Drop));
     script.claims(1, ClaimedOutcome::Unknown);
     let entries = script.end();
     let mut terms = terms([due("o1", 10, 1)]);

@@ -14,7 +14,7 @@ const ONLY_ONE: &str = "only caller 1 came to the door, so no two callers were s
 fn with_door(notes: &[(u32, BarrierEvent)]) -> crate::score::Verdict {
     let mut script = LedgerScript::new();
     for (caller, what) in notes {
-        script.add(Event::Door { caller: *caller, what: *what });
+        script.add(Event::Barrier { caller: *caller, event: *what });
     }
     score(&Terms { door: true, callers: 3, ..terms([]) }, &script.end(), None)
 }
@@ -47,7 +47,7 @@ fn a_client_that_gave_up_at_the_door_and_did_not_come_again_makes_a_trial_void()
 fn what_is_missing_after_a_client_gave_up_at_the_door_is_not_held_against_the_subject() {
     let verdict = |said: ClaimedOutcome| {
         let mut script = LedgerScript::new();
-        script.add(Event::Door { caller: 1, what: BarrierEvent::GaveUp });
+        script.add(Event::Barrier { caller: 1, event: BarrierEvent::GaveUp });
         script.claims(1, said);
         score(
             &Terms { door: true, callers: 1, claim: vec![ClaimedOutcome::Done], ..terms([due("o1", 10, 1)]) },
@@ -67,9 +67,9 @@ fn what_is_missing_after_a_client_gave_up_at_the_door_is_not_held_against_the_su
 fn a_late_write_proves_nothing_against_a_trial_unless_it_is_the_only_effect() {
     let verdict = |writers: &[u32]| {
         let mut script = LedgerScript::new();
-        script.add(Event::Door { caller: 1, what: BarrierEvent::Admitted });
-        script.add(Event::Door { caller: 2, what: BarrierEvent::Admitted });
-        script.add(Event::Door { caller: 3, what: BarrierEvent::Late });
+        script.add(Event::Barrier { caller: 1, event: BarrierEvent::Admitted });
+        script.add(Event::Barrier { caller: 2, event: BarrierEvent::Admitted });
+        script.add(Event::Barrier { caller: 3, event: BarrierEvent::Late });
         for writer in writers {
             script.by(*writer).charge(None, &format!("o{writer}"), 10, Sees::Ok);
         }
@@ -98,7 +98,7 @@ fn callers_that_agreed_that_one_of_them_acts_have_done_right() {
         for (caller, what) in
             [(2, BarrierEvent::Absent), (3, BarrierEvent::Absent), (1, BarrierEvent::Admitted)]
         {
-            script.add(Event::Door { caller, what });
+            script.add(Event::Barrier { caller, event: what });
         }
         for caller in claims {
             let fields = Fields::new().with("start", 1).with("outcome", "done");
@@ -127,8 +127,8 @@ fn callers_that_waited_for_a_lock_have_done_right_unless_they_may_have_been_slow
         if before {
             script.by(2).received("payment.list", None, &Fields::new());
         }
-        script.wait(way).add(Event::Door { caller: 1, what: BarrierEvent::Held });
-        script.wait(waits).add(Event::Door { caller: 1, what: BarrierEvent::Admitted });
+        script.wait(way).add(Event::Barrier { caller: 1, event: BarrierEvent::Held });
+        script.wait(waits).add(Event::Barrier { caller: 1, event: BarrierEvent::Admitted });
         if after {
             script.by(2).received("payment.list", None, &Fields::new());
         }
@@ -148,8 +148,8 @@ fn callers_that_waited_for_a_lock_have_done_right_unless_they_may_have_been_slow
 fn a_caller_that_was_not_running_when_the_door_opened_was_not_beside_the_other() {
     let mut script = LedgerScript::new();
     script.by(1).started(1);
-    script.wait(10).add(Event::Door { caller: 1, what: BarrierEvent::Held });
-    script.wait(1_000).add(Event::Door { caller: 1, what: BarrierEvent::Admitted });
+    script.wait(10).add(Event::Barrier { caller: 1, event: BarrierEvent::Held });
+    script.wait(1_000).add(Event::Barrier { caller: 1, event: BarrierEvent::Admitted });
     script.by(2).started(1);
     script.received("payment.list", None, &Fields::new());
     for caller in 1..=2 {

@@ -10,7 +10,7 @@ use crate::score::history::Attempt;
 use crate::score::outcome::differing_fields;
 use crate::score::verdict::{Finding, FindingKind, Outcome};
 use crate::trial::notes;
-use mock_services::ledger::How;
+use mock_services::ledger::CommitTiming;
 
 /// Of so many effects is told how they came about.
 const TOLD: usize = 3;
@@ -145,7 +145,7 @@ fn how_it_came(scene: &FindingContext<'_, '_>, effects: &[&Effect<'_>]) -> (Vec<
 
 fn opening(effect: &Effect<'_>, attempt: &Attempt<'_>) -> String {
     let number = attempt.number();
-    let is_late = matches!(effect.how, Some(How::Later | How::Afterwards));
+    let is_late = matches!(effect.timing, Some(CommitTiming::Later | CommitTiming::Afterwards));
     match (is_late, doubt(attempt).is_some()) {
         (true, true) => {
             format!("Attempt {number} came, {}, and it committed only afterwards.", seen(attempt))
@@ -165,8 +165,8 @@ fn step(
 ) -> (String, Between, Vec<u64>) {
     let number = attempt.number();
     if before.number() == number {
-        return match effect.how {
-            Some(How::Twice) => {
+        return match effect.timing {
+            Some(CommitTiming::Twice) => {
                 let told = format!(
                     "The network delivered attempt {number} twice, and the service carried it out both times."
                 );

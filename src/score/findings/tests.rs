@@ -1,6 +1,7 @@
 //! What people read, as a whole.
 
-use mock_services::ledger::How;
+use mock_services::fault::{CommitKind, ReplyKind};
+use mock_services::ledger::CommitTiming;
 use mock_services::service::Fields;
 
 use crate::scenario::{Budget, ClaimedOutcome, Intent, Terms};
@@ -30,7 +31,7 @@ fn order() -> Terms {
 #[test]
 fn a_lost_reply_and_a_new_key() {
     let mut script = LedgerScript::new();
-    script.charge(Some("a1b2c3d4"), "ord_1001", 4999, Sees::Cut("drop"));
+    script.charge(Some("a1b2c3d4"), "ord_1001", 4999, Sees::Cut(ReplyKind::Drop));
     script.wait(510).charge(Some("7c9d0e1f"), "ord_1001", 4999, Sees::Ok);
     insta::assert_snapshot!(told(&order(), script));
 }
@@ -49,9 +50,9 @@ fn a_retry_without_a_key_and_one_with_a_key_that_is_ignored() {
 #[test]
 fn a_stale_read_and_one_that_came_too_early() {
     let mut stale = LedgerScript::new();
-    stale.charge(Some("k1"), "ord_1001", 4999, Sees::Cut("hang"));
+    stale.charge(Some("k1"), "ord_1001", 4999, Sees::Cut(ReplyKind::Hang));
     let read = stale.received("payment.list", None, &Fields::new());
-    stale.fault(read, 1, "now", "stale");
+    stale.fault(read, 1, CommitKind::Now, ReplyKind::Stale);
     stale.replied(read, Sees::Ok);
     stale.charge(Some("k2"), "ord_1001", 4999, Sees::Ok);
 
@@ -59,7 +60,7 @@ fn a_stale_read_and_one_that_came_too_early() {
     let first = early.vain("payment.charge", Some("k1"), &charge("ord_1001", 4999), Sees::Status(504));
     early.read("payment.list");
     early.charge(Some("k2"), "ord_1001", 4999, Sees::Ok);
-    early.committed(first, "payment.charge", &charge("ord_1001", 4999), How::Later);
+    early.committed(first, "payment.charge", &charge("ord_1001", 4999), CommitTiming::Later);
     insta::assert_snapshot!(format!("{}\n{}", told(&order(), stale), told(&order(), early)));
 }
 
@@ -68,9 +69,9 @@ fn a_kill_between_the_effect_and_the_note() {
     let mut script = LedgerScript::new();
     script.started(1);
     let first = script.received("payment.charge", Some("k-first"), &charge("ord_1001", 4999));
-    script.committed(first, "payment.charge", &charge("ord_1001", 4999), How::Now);
+    script.committed(first, "payment.charge", &charge("ord_1001", 4999), CommitTiming::Now);
     script.note(notes::STRUCK, Fields::new().with("interrupt", 0).with("do", "kill").with("attempt", 1));
-    script.replied(first, Sees::Cut("drop"));
+    script.replied(first, Sees::Cut(ReplyKind::Drop));
     script.ended(1, "signalled");
     script.started(2);
     script.wait(300).charge(Some("s-second"), "ord_1001", 4999, Sees::Ok);
@@ -84,8 +85,8 @@ fn two_callers_at_once_and_a_network_that_delivers_twice() {
     callers.by(2).charge(Some("c2-key"), "ord_1001", 4999, Sees::Ok);
     let mut network = LedgerScript::new();
     let attempt = network.received("payment.charge", None, &charge("ord_1001", 4999));
-    network.committed(attempt, "payment.charge", &charge("ord_1001", 4999), How::Now);
-    network.committed(attempt, "payment.charge", &charge("ord_1001", 4999), How::Twice);
+    network.committed(attempt, "payment.charge", &charge("ord_1001", 4999), CommitTiming::Now);
+    network.committed(attempt, "payment.charge", &charge("ord_1001", 4999), CommitTiming::Twice);
     network.replied(attempt, Sees::Ok);
     insta::assert_snapshot!(format!("{}\n{}", told(&order(), callers), told(&order(), network)));
 }
@@ -93,7 +94,7 @@ fn two_callers_at_once_and_a_network_that_delivers_twice() {
 #[test]
 fn two_different_charges_for_one_order() {
     let mut script = LedgerScript::new();
-    script.charge(Some("a1b2c3d4"), "ord_1001", 4999, Sees::Cut("reset"));
+    script.charge(Some("a1b2c3d4"), "ord_1001", 4999, Sees::Cut(ReplyKind::Reset));
     script.wait(510).charge(Some("7c9d0e1f"), "ord_1001", 5999, Sees::Ok);
     insta::assert_snapshot!(told(&order(), script));
 }
@@ -105,7 +106,7 @@ fn lost_in_each_way() {
     lie.vain("payment.charge", None, &charge("ord_1001", 4999), Sees::Ok);
     lie.claims(1, ClaimedOutcome::Done);
     let mut gave_up = LedgerScript::new();
-    gave_up.vain("payment.charge", None, &charge("ord_1001", 4999), Sees::Cut("drop"));
+    gave_up.vain("payment.charge", None, &charge("ord_1001", 4999), Sees::Cut(ReplyKind::Drop));
     let mut taken_back = LedgerScript::new();
     taken_back.charge(None, "ord_1001", 4999, Sees::Ok);
     taken_back.refund(1, 4999);
@@ -123,7 +124,7 @@ fn a_crash_is_no_fear_and_what_came_before_is_named() {
     after_one.charge(None, "ord_1001", 4999, Sees::Ok);
     after_one.note(notes::ENDED, exited(1));
     let mut stopped = LedgerScript::new();
-    stopped.charge(None, "ord_1001", 4999, Sees::Cut("drop"));
+    stopped.charge(None, "ord_1001", 4999, Sees::Cut(ReplyKind::Drop));
     stopped.note(notes::ENDED, exited(0));
     let all = [told(&order(), crashed), told(&two, after_one), told(&two, stopped)];
     insta::assert_snapshot!(all.join("\n"));
@@ -141,8 +142,8 @@ fn no_advice_names_a_key_that_cannot_help() {
     }
     let mut twice = LedgerScript::new();
     let attempt = twice.received("payment.charge", Some("k1"), &charge("ord_1001", 4999));
-    twice.committed(attempt, "payment.charge", &charge("ord_1001", 4999), How::Now);
-    twice.committed(attempt, "payment.charge", &charge("ord_1001", 4999), How::Twice);
+    twice.committed(attempt, "payment.charge", &charge("ord_1001", 4999), CommitTiming::Now);
+    twice.committed(attempt, "payment.charge", &charge("ord_1001", 4999), CommitTiming::Twice);
     twice.replied(attempt, Sees::Ok);
     insta::assert_snapshot!([told(&order(), kept), told(&order(), twice)].join("\n"));
 }
@@ -159,7 +160,7 @@ fn not_as_asked_and_not_asked_for() {
 #[test]
 fn a_surplus_that_was_refunded() {
     let mut script = LedgerScript::new();
-    script.charge(Some("a1b2c3d4"), "ord_1001", 4999, Sees::Cut("drop"));
+    script.charge(Some("a1b2c3d4"), "ord_1001", 4999, Sees::Cut(ReplyKind::Drop));
     script.wait(510).charge(Some("7c9d0e1f"), "ord_1001", 4999, Sees::Ok);
     script.refund(2, 4999);
     let allowed = Terms { compensation: true, ..order() };

@@ -1,5 +1,6 @@
 //! The words of findings: counts, money, times, keys, and what a caller saw.
 
+use mock_services::fault::ReplyKind;
 use mock_services::service::{Fields, Value};
 use mock_services::yaml::shown;
 
@@ -168,15 +169,17 @@ pub(super) fn seen(attempt: &Attempt<'_>) -> String {
     }
     let Some(answer) = &attempt.answer else { return "no answer was sent".to_owned() };
     match (answer.reply, answer.status) {
-        ("drop", _) => "the connection was dropped".to_owned(),
-        ("reset", _) => "the connection was reset".to_owned(),
-        ("hang", _) => "no answer came".to_owned(),
-        ("truncate", _) => "the answer was cut short".to_owned(),
-        ("oversize", Some(status)) if answer.whole => {
+        (ReplyKind::Drop, _) => "the connection was dropped".to_owned(),
+        (ReplyKind::Reset, _) => "the connection was reset".to_owned(),
+        (ReplyKind::Hang, _) => "no answer came".to_owned(),
+        (ReplyKind::Truncate, _) => "the answer was cut short".to_owned(),
+        (ReplyKind::Oversize, Some(status)) if answer.whole => {
             format!("it was answered {status} with a body that is too large")
         }
-        ("oversize", _) => "the answer was too large, and the caller closed the connection".to_owned(),
-        ("garble", _) => "the answer could not be read".to_owned(),
+        (ReplyKind::Oversize, _) => {
+            "the answer was too large, and the caller closed the connection".to_owned()
+        }
+        (ReplyKind::Garble, _) => "the answer could not be read".to_owned(),
         (_, Some(status)) if answer.whole => format!("it was answered {status}"),
         _ => "the answer did not arrive in whole".to_owned(),
     }

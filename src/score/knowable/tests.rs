@@ -1,4 +1,5 @@
-use mock_services::ledger::How;
+use mock_services::fault::ReplyKind;
+use mock_services::ledger::CommitTiming;
 use mock_services::service::Fields;
 use proptest::prelude::*;
 
@@ -59,11 +60,11 @@ fn charges(script: &mut LedgerScript) {
 }
 
 fn loses_the_reply(script: &mut LedgerScript) {
-    script.charge(Some("k1"), "o1", 10, Sees::Cut("drop"));
+    script.charge(Some("k1"), "o1", 10, Sees::Cut(ReplyKind::Drop));
 }
 
 fn in_vain(script: &mut LedgerScript) {
-    script.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Cut("drop"));
+    script.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Cut(ReplyKind::Drop));
 }
 
 fn nothing(_: &mut LedgerScript) {}
@@ -107,7 +108,7 @@ fn what_was_accepted_and_comes_later_may_be_called_done_or_unknown() {
         let accepted = script.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Status(202));
         script.claims(1, said);
         turn(&mut script, 2, 1);
-        script.committed(accepted, "payment.charge", &charge("o1", 10), How::Later);
+        script.committed(accepted, "payment.charge", &charge("o1", 10), CommitTiming::Later);
         script.claims(2, ClaimedOutcome::Done);
         assert_eq!(score(&twice(), &script.end(), None).earlier_claims[0].honesty, Honesty::Honest, "{said}");
     }
@@ -117,7 +118,7 @@ fn what_was_accepted_and_comes_later_may_be_called_done_or_unknown() {
 fn a_start_that_was_killed_owes_no_claim_and_what_it_had_noted_is_not_judged() {
     let struck = |script: &mut LedgerScript, blow: &str| {
         let attempt = script.received("payment.charge", Some("k1"), &charge("o1", 10));
-        script.committed(attempt, "payment.charge", &charge("o1", 10), How::Now);
+        script.committed(attempt, "payment.charge", &charge("o1", 10), CommitTiming::Now);
         script.note(notes::STRUCK, Fields::new().with("interrupt", 0).with("do", blow).with("attempt", 1));
     };
     let told = |blow: &str| {
@@ -274,7 +275,7 @@ fn whoever_was_told_yes_and_spoke_before_the_commit_may_say_that_it_is_not_known
     script.started(1);
     let accepted = script.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Status(202));
     script.claims(1, ClaimedOutcome::Unknown);
-    script.committed(accepted, "payment.charge", &charge("o1", 10), How::Later);
+    script.committed(accepted, "payment.charge", &charge("o1", 10), CommitTiming::Later);
     assert_eq!(score(&terms([due("o1", 10, 1)]), &script.end(), None).claims[0].honesty, Honesty::Honest);
 }
 
@@ -293,7 +294,7 @@ proptest! {
     fn what_comes_after_a_claim_cannot_make_done_true_or_not_done_false(
         before in any::<bool>(),
         after in any::<bool>(),
-        seen in prop::sample::select(vec![Sees::Ok, Sees::Status(503), Sees::Cut("drop")]),
+        seen in prop::sample::select(vec![Sees::Ok, Sees::Status(503), Sees::Cut(ReplyKind::Drop)]),
         said in prop::sample::select(vec![ClaimedOutcome::Done, ClaimedOutcome::NotDone]),
     ) {
         let first = |script: &mut LedgerScript| if before { _ = script.charge(Some("k1"), "o1", 10, seen) };

@@ -3,6 +3,7 @@ use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
 use crate::score::verdict::{FindingKind, Outcome, TrialStatus};
 use crate::score::{Verdict, score};
 use crate::trial::notes;
+use mock_services::fault::ReplyKind;
 use mock_services::service::Fields;
 
 fn at_most_once() -> Terms {
@@ -12,7 +13,7 @@ fn at_most_once() -> Terms {
 fn lost(said: Option<ClaimedOutcome>) -> LedgerScript {
     let mut script = LedgerScript::new();
     script.started(1);
-    script.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Cut("drop"));
+    script.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Cut(ReplyKind::Drop));
     said.map(|said| script.claims(1, said));
     script.ended(1, "exited");
     script
@@ -57,7 +58,7 @@ fn an_effect_that_happened_behind_a_lost_reply_passes_with_unknown_and_not_with_
     let committed = |said| {
         let mut script = LedgerScript::new();
         script.started(1);
-        script.charge(Some("k1"), "o1", 10, Sees::Cut("drop"));
+        script.charge(Some("k1"), "o1", 10, Sees::Cut(ReplyKind::Drop));
         script.claims(1, said);
         script.ended(1, "exited");
         judged(&at_most_once(), script)
@@ -71,7 +72,7 @@ fn a_duplicate_never_passes() {
     for said in [ClaimedOutcome::Done, ClaimedOutcome::Unknown, ClaimedOutcome::NotDone] {
         let mut script = LedgerScript::new();
         script.started(1);
-        script.charge(Some("k1"), "o1", 10, Sees::Cut("drop"));
+        script.charge(Some("k1"), "o1", 10, Sees::Cut(ReplyKind::Drop));
         script.charge(Some("k2"), "o1", 10, Sees::Ok);
         script.claims(1, said);
         assert!(failing(&judged(&at_most_once(), script)).contains(&FindingKind::Duplicated), "{said}");
@@ -94,7 +95,7 @@ fn whoever_an_interrupt_ended_for_good_owes_no_word() {
     script.started(1);
     let attempt = script.received("payment.charge", Some("k1"), &charge("o1", 10));
     script.note(notes::STRUCK, Fields::new().with("interrupt", 0).with("do", "kill").with("attempt", 1));
-    script.replied(attempt, Sees::Cut("drop"));
+    script.replied(attempt, Sees::Cut(ReplyKind::Drop));
     script.ended(1, "signalled");
     assert_eq!(judged(&at_most_once(), script).result, TrialStatus::Pass);
 }

@@ -1,9 +1,10 @@
 use super::*;
 use crate::score::testing::{LedgerScript, Sees, due, terms};
+use mock_services::fault::ReplyKind;
 
 fn after_a_drop(go_on: impl FnOnce(&mut LedgerScript)) -> Recovery {
     let mut script = LedgerScript::new();
-    script.charge(Some("k1"), "o1", 10, Sees::Cut("drop"));
+    script.charge(Some("k1"), "o1", 10, Sees::Cut(ReplyKind::Drop));
     go_on(&mut script);
     let terms = terms([due("o1", 10, 1), due("o2", 10, 1)]);
     let entries = script.end();

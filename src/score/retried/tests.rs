@@ -1,3 +1,4 @@
+use mock_services::fault::ReplyKind;
 use mock_services::ledger::Event;
 use mock_services::service::Fields;
 
@@ -11,11 +12,11 @@ fn judged(script: LedgerScript) -> (RetriedBy, Vec<Retry>) {
 
 fn told_by(headers: &[&[(&'static str, &str)]]) -> RetriedBy {
     let mut script = LedgerScript::new();
-    script.charge(Some("k1"), "o1", 10, Sees::Cut("drop"));
+    script.charge(Some("k1"), "o1", 10, Sees::Cut(ReplyKind::Drop));
     for headers in headers {
         let client = headers.iter().fold(Fields::new(), |fields, (name, value)| fields.with(*name, *value));
         let attempt = script.received_from("payment.charge", Some("k1"), &charge("o1", 10), client);
-        script.replied(attempt, Sees::Cut("drop"));
+        script.replied(attempt, Sees::Cut(ReplyKind::Drop));
     }
     judged(script).0
 }
@@ -44,8 +45,8 @@ fn a_clients_own_count_tells_who_retried() {
 #[test]
 fn each_retry_is_held_against_the_attempt_before_it() {
     let mut script = LedgerScript::new();
-    script.charge(Some("k1"), "o1", 10, Sees::Cut("drop"));
-    script.wait(500).charge(Some("k1"), "o1", 10, Sees::Cut("drop"));
+    script.charge(Some("k1"), "o1", 10, Sees::Cut(ReplyKind::Drop));
+    script.wait(500).charge(Some("k1"), "o1", 10, Sees::Cut(ReplyKind::Drop));
     script.wait(1_000).charge(Some("k1"), "o1", 10, Sees::Ok);
     let (_, retries) = judged(script);
     let gaps: Vec<&str> = retries
@@ -59,7 +60,7 @@ fn each_retry_is_held_against_the_attempt_before_it() {
 #[test]
 fn the_same_bytes_and_a_read_in_between_are_seen() {
     let mut script = LedgerScript::new();
-    script.charge(Some("k1"), "o1", 10, Sees::Cut("drop"));
+    script.charge(Some("k1"), "o1", 10, Sees::Cut(ReplyKind::Drop));
     script.charge(Some("k1"), "o1", 10, Sees::Ok);
     repeats(&mut script);
     let (by, retries) = judged(script);
@@ -67,7 +68,7 @@ fn the_same_bytes_and_a_read_in_between_are_seen() {
     assert!(retries[0].evidence.starts_with("same bytes and same key"), "{retries:?}");
 
     let mut looked = LedgerScript::new();
-    looked.charge(None, "o1", 10, Sees::Cut("drop"));
+    looked.charge(None, "o1", 10, Sees::Cut(ReplyKind::Drop));
     looked.read("payment.list");
     looked.charge(None, "o1", 10, Sees::Ok);
     let (by, retries) = judged(looked);
@@ -79,7 +80,7 @@ fn the_same_bytes_and_a_read_in_between_are_seen() {
 fn a_new_start_is_the_agents() {
     let mut script = LedgerScript::new();
     script.started(1);
-    script.charge(Some("k1"), "o1", 10, Sees::Cut("drop"));
+    script.charge(Some("k1"), "o1", 10, Sees::Cut(ReplyKind::Drop));
     script.started(2);
     script.charge(Some("k1"), "o1", 10, Sees::Ok);
     assert_eq!(judged(script).0, RetriedBy::Agent);
@@ -89,7 +90,7 @@ fn a_new_start_is_the_agents() {
 fn of_a_retry_that_was_refused_only_the_key_is_known() {
     for (key, by) in [("k1", RetriedBy::NotSure), ("stripe-node-retry-4f1c", RetriedBy::Client)] {
         let mut script = LedgerScript::new();
-        script.charge(Some(key), "o1", 10, Sees::Cut("drop"));
+        script.charge(Some(key), "o1", 10, Sees::Cut(ReplyKind::Drop));
         script.refused("payment.charge", key);
         assert_eq!(judged(script).0, by, "{key}");
     }

@@ -7,7 +7,7 @@ use super::late::Late;
 use super::{Carried, Cause, Core, Judgement};
 use crate::engine::job::Job;
 use crate::fault::Commit;
-use crate::ledger::{Event, How};
+use crate::ledger::{CommitTiming, Event};
 use crate::service::{Accepted, Afterwards, Answer, Service};
 
 impl<S: Service> Core<S> {
@@ -52,7 +52,7 @@ impl<S: Service> Core<S> {
         match commit {
             Commit::Now | Commit::Twice => {
                 committed = !effects.is_empty();
-                self.commit_all(effects, cause, How::Now);
+                self.commit_all(effects, cause, CommitTiming::Now);
                 self.afterwards(afterwards, cause);
                 self.keep(job, kept.as_ref().unwrap_or(&answer));
                 if commit == Commit::Twice {
@@ -96,7 +96,7 @@ impl<S: Service> Core<S> {
         match commit {
             Commit::Now | Commit::Twice => {
                 committed = !effects.is_empty();
-                self.commit_all(effects, cause, How::Rest);
+                self.commit_all(effects, cause, CommitTiming::Rest);
                 self.keep(job, kept.as_ref().unwrap_or(answer));
             }
             Commit::Never => {
@@ -111,7 +111,11 @@ impl<S: Service> Core<S> {
                     self.keys.in_flight(keyed, age);
                 }
                 let key = Some((Arc::clone(job), answer.clone()));
-                self.put_off(commit.put_off_until(), cause, Late::Effects { effects, how: How::Later, key });
+                self.put_off(
+                    commit.put_off_until(),
+                    cause,
+                    Late::Effects { effects, timing: CommitTiming::Later, key },
+                );
             }
             Commit::Part(fraction) => {
                 committed = true;
@@ -125,7 +129,7 @@ impl<S: Service> Core<S> {
     /// The network delivered the request a second time: the service's own idempotency judges it.
     fn deliver_again(&mut self, job: &Arc<Job<S>>, cause: Cause) {
         if let Judgement::Fresh(second) = self.judge(job, 1) {
-            self.commit_all(second.effects, cause, How::Twice);
+            self.commit_all(second.effects, cause, CommitTiming::Twice);
             self.afterwards(second.afterwards, cause);
             self.keep(job, &second.answer);
         }
@@ -167,7 +171,7 @@ impl<S: Service> Core<S> {
                 }
             }
         }
-        self.commit_all(now, cause, How::Part);
+        self.commit_all(now, cause, CommitTiming::Part);
         self.afterwards(then, cause);
         self.withhold(&rest, cause);
         rest

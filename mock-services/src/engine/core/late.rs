@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{Cause, Core};
 use crate::engine::job::Job;
-use crate::ledger::{Event, How};
+use crate::ledger::{CommitTiming, Event};
 use crate::service::{After, Afterwards, Answer, Decision, Service};
 
 pub(super) struct Outstanding<S: Service> {
@@ -26,7 +26,7 @@ pub(super) enum Late<S: Service> {
         decided: Vec<S::Effect>,
     },
     /// Changes that were decided before.
-    Effects { effects: Vec<S::Effect>, how: How, key: Option<(Arc<Job<S>>, Answer)> },
+    Effects { effects: Vec<S::Effect>, timing: CommitTiming, key: Option<(Arc<Job<S>>, Answer)> },
 }
 
 impl<S: Service> Core<S> {
@@ -35,7 +35,7 @@ impl<S: Service> Core<S> {
             self.put_off(
                 after,
                 cause,
-                Late::Effects { effects: vec![effect], how: How::Afterwards, key: None },
+                Late::Effects { effects: vec![effect], timing: CommitTiming::Afterwards, key: None },
             );
         }
     }
@@ -107,9 +107,9 @@ impl<S: Service> Core<S> {
     /// Commits what was put off; says whether there was anything to commit.
     fn commit_late(&mut self, what: Late<S>, cause: Cause) -> bool {
         match what {
-            Late::Effects { effects, how, key } => {
+            Late::Effects { effects, timing, key } => {
                 let committed = !effects.is_empty();
-                self.commit_all(effects, cause, how);
+                self.commit_all(effects, cause, timing);
                 if let Some((job, answer)) = key {
                     self.keep(&job, &answer);
                 }
@@ -120,7 +120,7 @@ impl<S: Service> Core<S> {
                 match self.setting.service.decide(&self.state, &job.recognised.call, &context) {
                     Decision::Accept(accepted) => {
                         let committed = !accepted.effects.is_empty();
-                        self.commit_all(accepted.effects, cause, How::Later);
+                        self.commit_all(accepted.effects, cause, CommitTiming::Later);
                         self.afterwards(accepted.afterwards, cause);
                         self.keep(&job, &accepted.answer);
                         committed

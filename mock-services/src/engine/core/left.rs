@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::Core;
-use crate::ledger::{Event, How};
+use crate::ledger::{CommitTiming, Event};
 use crate::service::Service;
 
 impl<S: Service> Core<S> {
@@ -20,7 +20,7 @@ impl<S: Service> Core<S> {
                     effect: facts.effect,
                     id: facts.id.into(),
                     fields: Cow::Owned(facts.fields),
-                    how: How::Left,
+                    timing: CommitTiming::LeftBehind,
                 });
             }
         }

@@ -18,7 +18,7 @@ use super::reply::mark_replayed;
 use crate::clock::Clock;
 use crate::fault::{IntendedEffects, Lag};
 use crate::idempotency::{Age, Found, Idempotency, KeyRefusal, KeyStore};
-use crate::ledger::{Event, How, Ledger};
+use crate::ledger::{CommitTiming, Event, Ledger};
 use crate::service::{Accepted, Answer, Context, Decision, EffectFacts, IdSource, Kind, Refusal, Service};
 
 /// The bytes of so many writes are remembered. A trial has far fewer, and a service that runs for long must
@@ -321,13 +321,13 @@ impl<S: Service> Core<S> {
         answer
     }
 
-    fn commit_all(&mut self, effects: Vec<S::Effect>, cause: Cause, how: How) {
+    fn commit_all(&mut self, effects: Vec<S::Effect>, cause: Cause, timing: CommitTiming) {
         for effect in effects {
-            self.commit(effect, cause, how);
+            self.commit(effect, cause, timing);
         }
     }
 
-    fn commit(&mut self, effect: S::Effect, cause: Cause, how: How) {
+    fn commit(&mut self, effect: S::Effect, cause: Cause, timing: CommitTiming) {
         let setting = &self.setting;
         if let Some(facts) = setting.service.describe(&effect) {
             setting.ledger.append(&Event::Committed {
@@ -335,7 +335,7 @@ impl<S: Service> Core<S> {
                 effect: facts.effect,
                 id: facts.id.into(),
                 fields: std::borrow::Cow::Owned(facts.fields),
-                how,
+                timing,
             });
         }
         self.remember(effect, cause.attempt);

@@ -2,8 +2,8 @@
 
 /// Members of an entry whose values are the ledger's own words and numbers. Nothing that a caller says stands
 /// there, and an entry in which one of them were hidden could not be read again.
-const OWN: &str = "n at wall kind seed service operation attempt fault commit effect how reply status bytes caller connection by \
-                   what count";
+const OWN: &str = "n at wall kind seed service operation attempt fault commit effect timing reply status bytes caller connection by \
+                   event count format";
 
 /// A piece of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -495,7 +495,7 @@ mod tests {
         for word in ["payment.charge", "attempt", "committed"] {
             redactor.hide_value(word);
         }
-        let line = r#"{"seed":4242424242424242,"kind":"committed","attempt":1,"effect":"payment.charge","fields":{"a":[{"b":"}"}]},"how":"now"}"#;
+        let line = r#"{"seed":4242424242424242,"kind":"committed","attempt":1,"effect":"payment.charge","fields":{"a":[{"b":"}"}]},"timing":"now"}"#;
         assert_eq!(redacted(&mut redactor, line), line);
         let said = r#"{"kind":"noted","fields":{"committed":"no attempt"}}"#;
         assert_eq!(

@@ -2,7 +2,7 @@
 //! of numbers, so that thousands of trials stay small. Timelines are in full for what failed, and in short
 //! for what passed.
 
-use mock_services::ledger::Saved;
+use mock_services::ledger::SavedLedger;
 use serde::Serialize;
 
 use crate::report::facts::facts;
@@ -161,7 +161,7 @@ impl Packer {
         }
     }
 
-    fn trial(&mut self, case: &CaseReport, trial: &TrialReport, saved: Option<&Saved>) -> TrialData {
+    fn trial(&mut self, case: &CaseReport, trial: &TrialReport, saved: Option<&SavedLedger>) -> TrialData {
         let verdict = &trial.verdict;
         let timeline = self.timeline(trial, saved);
         let torn = match saved {
@@ -186,7 +186,7 @@ impl Packer {
         }
     }
 
-    fn timeline(&mut self, trial: &TrialReport, saved: Option<&Saved>) -> Timeline {
+    fn timeline(&mut self, trial: &TrialReport, saved: Option<&SavedLedger>) -> Timeline {
         let entries = saved.map(|saved| saved.entries.as_slice()).unwrap_or_default();
         if trial.verdict.result != TrialStatus::Pass && self.full.take(entries.len().min(FULL)) {
             let lit: Vec<u64> =

@@ -1,22 +1,26 @@
 use std::borrow::Cow;
 
-use mock_services::ledger::SavedPlan;
+use mock_services::ledger::{LEDGER_FORMAT, SavedPlan};
 
 use super::*;
 use crate::report::Skipped;
 use crate::report::sample::{self, plan_of};
 
 /// The sample run with a plan, and ledgers that were begun under it.
-fn run() -> (Report, Contents) {
+fn run() -> (Report, LedgerContents) {
     let (mut report, mut ledgers) = sample::run();
     let json = serde_json::to_string(&plan_of(&report)).unwrap();
     for trial in report.cases.iter_mut().flat_map(|case| &mut case.trials) {
         let saved = ledgers.get_mut(&trial.ledger).unwrap();
-        saved.entries[0].event = Event::Opened { seed: trial.seed, plan: Some(Cow::Borrowed("hash")) };
+        saved.entries[0].event =
+            Event::Opened { format: LEDGER_FORMAT, seed: trial.seed, plan: Some(Cow::Borrowed("hash")) };
         saved.seal = format!("seal of {}", trial.ledger);
         trial.seal.clone_from(&saved.seal);
     }
-    (report, Contents { plans: vec![SavedPlan { line: 1, json, hash: Some("hash".to_owned()) }], ledgers })
+    (
+        report,
+        LedgerContents { plans: vec![SavedPlan { line: 1, json, hash: Some("hash".to_owned()) }], ledgers },
+    )
 }
 
 #[test]
@@ -36,7 +40,7 @@ fn an_interrupted_run_agrees_although_trials_are_missing() {
 
 #[test]
 fn whatever_was_changed_is_told() {
-    type Change = fn(&mut Report, &mut Contents);
+    type Change = fn(&mut Report, &mut LedgerContents);
     let changes: [(&str, Change); 18] = [
         ("a case is left out", |report, _| drop(report.cases.remove(0))),
         ("a case is left out, and its ledger too", |report, contents| {
@@ -76,7 +80,8 @@ fn whatever_was_changed_is_told() {
         }),
         ("a ledger of another run takes the place of one", |report, contents| {
             let saved = contents.ledgers.get_mut(&report.cases[0].trials[0].ledger).unwrap();
-            saved.entries[0].event = Event::Opened { seed: 77, plan: Some(Cow::Borrowed("another")) };
+            saved.entries[0].event =
+                Event::Opened { format: LEDGER_FORMAT, seed: 77, plan: Some(Cow::Borrowed("another")) };
         }),
         ("terms are changed", |report, _| report.cases[0].terms.intents[0].times = 2),
         ("the subject is changed", |report, _| "careful".clone_into(&mut report.subject)),
