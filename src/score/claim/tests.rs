@@ -136,7 +136,7 @@ fn after_a_reply_that_is_too_large_both_done_and_unknown_are_true() {
         if let mock_services::ledger::Event::Replied { reply, .. } =
             &mut script.entries.last_mut().unwrap().event
         {
-            *reply = "oversize".into();
+            *reply = ReplyKind::Oversize;
         }
         script.claims(1, said);
         let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);

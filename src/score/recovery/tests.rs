@@ -64,7 +64,7 @@ fn a_reply_that_is_too_large_needs_a_recovery_only_where_the_caller_did_somethin
         let attempt = script.charge(Some("k1"), "o1", 10, Sees::Ok);
         let replied = script.entries.last_mut().unwrap();
         if let mock_services::ledger::Event::Replied { reply, .. } = &mut replied.event {
-            *reply = "oversize".into();
+            *reply = ReplyKind::Oversize;
         }
         assert_eq!(attempt, 1);
         go_on(&mut script);

@@ -1,3 +1,4 @@
+use mock_services::fault::ReplyKind;
 use mock_services::ledger::Event;
 
 use super::*;
@@ -13,7 +14,7 @@ fn retried(seconds: u64, after: u64, between: impl FnOnce(&mut LedgerScript)) ->
     let attempt = script.received("payment.charge", None, &charge("ord_1001", 4999));
     script.add(Event::Replied {
         attempt,
-        reply: "status".into(),
+        reply: ReplyKind::Status,
         status: Some(429),
         bytes: 100,
         whole: true,
