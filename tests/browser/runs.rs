@@ -2,6 +2,7 @@
 //! good.
 
 use hapax::report::{Ledgers, Output, Report};
+use mock_services::fault::ReplyKind;
 
 use crate::sample::{self, Book, Sampled, charge};
 
@@ -41,7 +42,11 @@ pub(crate) fn crowded() -> (Report, Ledgers) {
         let order = format!("ord_{round}");
         let (attempt, _) = book.received(1, caller, "payment.charge", Some(&order), charge(&order));
         committed.push(book.committed(attempt, "payment.charge", &format!("ch_{round}"), charge(&order)));
-        book.replied(attempt, if round % 5 == 0 { "drop" } else { "ok" }, (round % 5 != 0).then_some(200));
+        book.replied(
+            attempt,
+            if round % 5 == 0 { ReplyKind::Drop } else { ReplyKind::Ok },
+            (round % 5 != 0).then_some(200),
+        );
         if book.entries.len() >= 1_000 {
             break;
         }
