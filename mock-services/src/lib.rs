@@ -140,7 +140,7 @@
 //! [`fault::Reply`] and [`ledger::Event`] are not: code that reads a ledger must handle every kind of entry,
 //! and a new kind must be a compile error there, so it comes with a new major version.
 
-mod apis;
+pub mod catalog;
 mod clock;
 pub mod custom;
 pub mod deploy;
@@ -164,7 +164,7 @@ pub mod yaml;
 #[doc(hidden)]
 pub use serde;
 
-pub use apis::{Api, api_of, apis};
+pub use catalog::{Api, api_of, apis};
 pub use clock::Clock;
 pub use engine::{Access, BarrierOptions, Held, Listener, Moment, MomentKind};
 pub use services::{

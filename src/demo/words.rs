@@ -1,6 +1,7 @@
 //! What a subject did to the customer, in a few words: how often, how much money, and what it said where that
 //! is not the truth. Pure.
 
+use mock_services::catalog;
 use mock_services::ledger::{Entry, Event};
 use mock_services::service::{Fields, Value};
 
@@ -113,13 +114,7 @@ fn often(count: usize) -> String {
 }
 
 fn verb(effect: &str) -> String {
-    match effect {
-        "payment.charge" => "charged".to_owned(),
-        "payment.refund" => "refunded".to_owned(),
-        "email.send" => "mailed".to_owned(),
-        "deploy.deploy" => "deployed".to_owned(),
-        other => format!("{other} done"),
-    }
+    catalog::past_tense(effect).map_or_else(|| format!("{effect} done"), str::to_owned)
 }
 
 /// What it said, where that is not the truth or not simply that all is done.

@@ -5,7 +5,7 @@
 mod labels;
 mod records;
 
-use mock_services::deploy::short_ref;
+use mock_services::catalog;
 use mock_services::service::{Fields, Value};
 
 use crate::scenario::{Intent, Terms};
@@ -107,7 +107,7 @@ impl<'t> Rule<'t> {
 
     fn compare<'f>(self, intent: &Intent, name: &str, wanted: &Value, fields: &'f Fields) -> Compared<'f> {
         match self.names().value(fields, name) {
-            Some(have) if is_as(have, wanted) || is_same_ref(&intent.effect, name, have, wanted) => {
+            Some(have) if is_as(have, wanted) || is_same_value(&intent.effect, name, have, wanted) => {
                 Compared::Same
             }
             Some(have) => Compared::Different(Found::Value(have)),
@@ -160,10 +160,10 @@ fn is_as(have: &Value, wanted: &Value) -> bool {
     !is_several && have.meets(wanted)
 }
 
-/// Whether both name the same branch or tag: `refs/tags/v1.4.2` is `v1.4.2`.
-fn is_same_ref(effect: &str, name: &str, have: &Value, wanted: &Value) -> bool {
+/// Whether two texts mean the same value of this field: `refs/tags/v1.4.2` is `v1.4.2`.
+fn is_same_value(effect: &str, name: &str, have: &Value, wanted: &Value) -> bool {
     let (Value::Text(have), Value::Text(wanted)) = (have, wanted) else { return false };
-    effect.starts_with("deploy.") && matches!(name, "version" | "ref") && short_ref(have) == short_ref(wanted)
+    catalog::value_form(effect, name).is_some_and(|form| form.canonical(have) == form.canonical(wanted))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Whether an effect changes a record of which a case says how it must stand at the end.
 
+use mock_services::catalog::{self, StoreKind};
 use mock_services::service::Fields;
 
 use crate::scenario::RecordDue;
@@ -7,11 +8,10 @@ use crate::scenario::RecordDue;
 impl RecordDue {
     /// Whether the effect changes this record.
     pub(crate) fn concerns(&self, effect: &str, fields: &Fields) -> bool {
-        let names = |name: &str| fields.get(name).is_some_and(|value| value.to_string() == self.key);
-        match effect {
-            "records.increment" => self.counter && names("counter"),
-            "records.put" | "records.delete" => !self.counter && names("key"),
-            _ => false,
-        }
+        catalog::store_change(effect).is_some_and(|change| {
+            let is_counter = change.kind == StoreKind::Counter;
+            is_counter == self.counter
+                && fields.get(change.key).is_some_and(|value| value.to_string() == self.key)
+        })
     }
 }

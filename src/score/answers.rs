@@ -61,25 +61,5 @@ pub(super) fn was_stale(attempt: &Attempt<'_>) -> bool {
     attempt.fault.is_some_and(|(_, reply)| reply == ReplyKind::Stale)
 }
 
-/// Whether a read can show what became of a write: not every operation of a service tells of every other.
-pub(super) fn tells_of(read: &str, write: &str) -> bool {
-    let (Some((service, what)), Some((other, done))) = (read.split_once('.'), write.split_once('.')) else {
-        return false;
-    };
-    if service != other {
-        return false;
-    }
-    let is_subscription = matches!(done, "subscribe" | "upgrade" | "unsubscribe");
-    match (service, what) {
-        ("payment", "customers") => done == "customer",
-        ("payment", "subscriptions") => is_subscription,
-        ("payment", _) => done != "customer" && !is_subscription,
-        ("deploy", "repository") => false,
-        ("records", "counter") => done == "increment",
-        ("records", _) => done != "increment",
-        _ => true,
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mock_services::catalog::{self, Undoes};
 use mock_services::service::Value;
 
 use super::effects::Effect;
@@ -18,19 +19,23 @@ pub(super) struct Undone {
 /// The charges that the refunds at `spare` undo. Part of the money back undoes nothing.
 pub(super) fn undone(effects: &[Effect<'_>], spare: &[usize]) -> Vec<Undone> {
     let mut refunds: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
-    for place in spare.iter().copied().filter(|place| effects[*place].name == "payment.refund") {
-        if let Some(of) = pointer(&effects[place]) {
+    let mut pairs: Vec<Undoes> = Vec::new();
+    for place in spare.iter().copied() {
+        let Some(undoes) = undoes(effects[place].name) else { continue };
+        if let Some(of) = pointer(&effects[place], undoes) {
             refunds.entry(of).or_default().push(place);
+            pairs.push(undoes);
         }
     }
     let mut found = Vec::new();
-    for (charge, effect) in effects.iter().enumerate().filter(|(_, effect)| effect.name == "payment.charge") {
-        let by = |name: &str| effect.fields.get(name).map(|value| (name.to_owned(), value.to_string()));
-        let own = [
-            by("charge").or_else(|| Some(("charge".to_owned(), effect.id.to_owned()))),
-            by("payment_intent"),
-        ];
-        let Some(key) = own.into_iter().flatten().find(|key| refunds.contains_key(key)) else { continue };
+    for (charge, effect) in effects.iter().enumerate() {
+        let Some(undone_by) = pairs.iter().find(|pair| pair.effect == effect.name) else { continue };
+        let own = undone_by.by.iter().enumerate().filter_map(|(place, name)| {
+            let value = effect.fields.get(name).map(ToString::to_string);
+            // The first field can be the id of the effect itself.
+            Some(((*name).to_owned(), value.or_else(|| (place == 0).then(|| effect.id.to_owned()))?))
+        });
+        let Some(key) = own.into_iter().find(|key| refunds.contains_key(key)) else { continue };
         let back: i64 =
             refunds[&key].iter().filter_map(|place| amount(&effects[*place])).fold(0, i64::saturating_add);
         if amount(effect).is_some_and(|taken| taken == back) {
@@ -42,11 +47,17 @@ pub(super) fn undone(effects: &[Effect<'_>], spare: &[usize]) -> Vec<Undone> {
     found
 }
 
+/// What an effect of this name undoes.
+fn undoes(effect: &str) -> Option<Undoes> {
+    catalog::describe_effect(effect)?.undoes
+}
+
 /// What a refund says it gives back: a charge, or the intent that led to one.
-fn pointer(refund: &Effect<'_>) -> Option<(String, String)> {
-    ["charge", "payment_intent"]
-        .into_iter()
-        .find_map(|name| refund.fields.get(name).map(|value| (name.to_owned(), value.to_string())))
+fn pointer(refund: &Effect<'_>, undoes: Undoes) -> Option<(String, String)> {
+    undoes
+        .by
+        .iter()
+        .find_map(|name| refund.fields.get(name).map(|value| ((*name).to_owned(), value.to_string())))
 }
 
 fn amount(effect: &Effect<'_>) -> Option<i64> {

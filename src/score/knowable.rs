@@ -2,9 +2,10 @@
 //! and is measured by the entries before it: by what was committed then, by the answers that the caller had,
 //! and by what its reads could show.
 
+use mock_services::catalog;
 use mock_services::ledger::CommitTiming;
 
-use super::answers::{said_yes, tells_of, was_stale};
+use super::answers::{said_yes, was_stale};
 use super::assignment::{Assignment, Taken, assignment};
 use super::effects::Effect;
 use super::history::{Attempt, TrialHistory, service_of};
@@ -140,7 +141,8 @@ impl<'s, 'a> Moment<'s, 'a> {
         let (terms, history) = (self.terms, self.history);
         let is_about = |name: &str| {
             terms.intents.iter().any(|intent| intent.effect == name)
-                || (!terms.records.is_empty() && service_of(name) == "records")
+                || (!terms.records.is_empty()
+                    && catalog::find(service_of(name)).is_some_and(catalog::ServiceDescription::is_store))
                 || (terms.intents.is_empty() && terms.records.is_empty())
         };
         !history
@@ -213,7 +215,7 @@ impl<'s, 'a> Moment<'s, 'a> {
                 let shows = if own.write {
                     own.received.replay
                 } else {
-                    !was_stale(own) && tells_of(own.operation(), cause.operation())
+                    !was_stale(own) && catalog::reveals(own.operation(), cause.operation())
                 };
                 own.n > effect.n && shows && self.got_yes(own)
             })

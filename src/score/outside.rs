@@ -9,7 +9,7 @@ use super::findings::escaped::services;
 use super::history::TrialHistory;
 use super::verdict::{HostRequests, HostTreatment};
 use crate::scenario::Terms;
-use crate::subject::hosts::service_for;
+use crate::subject::hosts::real_host;
 use crate::trial::notes;
 
 /// The requests to hosts that are allowed or ignored, over all callers, by host.
@@ -46,8 +46,9 @@ pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Str
     for HostRequests { host, requests, failed, .. } in
         hosts(history).into_iter().filter(|host| host.treatment == HostTreatment::Allowed)
     {
-        if let Some(service) =
-            service_for(&host).filter(|service| services.contains(service) && requests > failed)
+        if let Some(service) = real_host(&host)
+            .map(|(service, _)| service)
+            .filter(|service| services.contains(service) && requests > failed)
         {
             reasons.push(format!(
                 "the subject reached the real {}, which is allowed, and the service `{service}` of the trial stands for it: what was done there \

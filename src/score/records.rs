@@ -1,6 +1,7 @@
 //! What stands in the record store at the end: the changes of the ledger, one after another, over what stood
 //! there at the start.
 
+use mock_services::catalog;
 use mock_services::service::Value;
 use serde_json::Value as Json;
 
@@ -32,15 +33,7 @@ fn mismatch<'t>(due: &'t RecordDue, effects: &[Effect<'_>]) -> Option<Mismatch<'
     let mut stands = plain(&due.start);
     let mut entries = Vec::new();
     for effect in effects.iter().filter(|effect| due.concerns(effect.name, effect.fields)) {
-        stands = match (effect.name, &stands, effect.fields.get("by")) {
-            ("records.delete", ..) => None,
-            // A sum: the order in which a counter is moved is nothing.
-            ("records.increment", None, Some(Value::Number(by))) => Some(Value::Number(*by)),
-            ("records.increment", Some(Value::Number(sum)), Some(Value::Number(by))) => {
-                Some(Value::Number(sum.saturating_add(*by)))
-            }
-            _ => effect.fields.get("value").cloned(),
-        };
+        stands = catalog::store_change(effect.name).and_then(|change| change.after(stands, effect.fields));
         entries.push(effect.n);
     }
     let is_right = match (&stands, plain(&due.value)) {

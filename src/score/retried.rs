@@ -1,8 +1,9 @@
 //! Who made each retry, and what shows it.
 
+use mock_services::catalog;
+
 use std::collections::BTreeMap;
 
-use super::answers::tells_of;
 use super::history::{Attempt, TrialHistory};
 use super::retries::{Again, Doubted, Next, afterwards, recoverable};
 use super::signs::{self, Bytes, Keys, Signs};
@@ -86,7 +87,7 @@ fn signs_of(history: &TrialHistory<'_>, doubted: Doubted<'_, '_>, attempt: &Atte
         !read.write
             && read.caller() == attempt.caller()
             && between.contains(&read.n)
-            && tells_of(read.operation(), attempt.operation())
+            && catalog::reveals(read.operation(), attempt.operation())
     });
     let mut starts = history.noted(notes::STARTED).filter(|note| note.caller == Some(attempt.caller()));
     Signs {

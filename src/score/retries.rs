@@ -1,6 +1,8 @@
 //! What a caller did after an answer that left it in doubt: looked, tried again, or neither.
 
-use super::answers::{Doubt, doubt, is_too_large, said_yes, tells_of};
+use mock_services::catalog;
+
+use super::answers::{Doubt, doubt, is_too_large, said_yes};
 use super::effects::Names;
 use super::history::{Attempt, TrialHistory};
 use crate::scenario::Terms;
@@ -68,7 +70,10 @@ pub(super) fn afterwards<'s, 'a>(
         if attempt.write && is_again(terms, first, attempt) {
             let key = attempt.received.key.as_deref();
             found.push((attempt.n, Next::Again(Again { n: attempt.n, key, attempt: Some(attempt) })));
-        } else if !attempt.write && tells_of(attempt.operation(), first.operation()) && said_yes(attempt) {
+        } else if !attempt.write
+            && catalog::reveals(attempt.operation(), first.operation())
+            && said_yes(attempt)
+        {
             found.push((attempt.n, Next::Looked(attempt)));
         }
     }

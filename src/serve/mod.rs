@@ -14,14 +14,11 @@ use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use mock_services::custom::{Custom, TICKETS};
-use mock_services::deploy::Deploy;
-use mock_services::email::Email;
+use mock_services::catalog::ConfiguredService;
+use mock_services::custom::DeclaredService;
 use mock_services::fault::{Fault, Fired, read_faults, read_line};
 use mock_services::ledger::{Entry, Ledger, LedgerFile};
-use mock_services::payment::Payment;
-use mock_services::records::Records;
-use mock_services::service::{Operation, Service, mint};
+use mock_services::service::{Operation, mint};
 use mock_services::yaml::{MAX_BYTES, Problems, Source};
 use mock_services::{Clock, MockServices};
 
@@ -30,10 +27,10 @@ use crate::trust::Trust;
 pub use error::ServeError;
 pub use options::Options;
 
-/// The services that come with hapax.
-pub const SHIPPED: [&str; 5] = ["payment", "email", "deploy", "records", "tickets"];
 /// The name of the first ledger; after a reset it has a number behind it.
 const TRIAL: &str = "serve";
+/// Where the ids of what exists before the first request come from: they are the same in every start.
+const SEED_OF_OBJECTS: u64 = 0;
 
 /// Services at work, and the admin API beside them.
 pub struct Serving {
@@ -66,26 +63,21 @@ impl Serving {
     pub async fn start(options: Options) -> Result<Self, ServeError> {
         let token = options.checked_token()?;
         let own = options.files.iter().map(|path| read_source(path)).collect::<Result<Vec<_>, _>>()?;
-        let customs = read_customs(&own)?;
-        let names = options.checked_names(&customs.iter().map(Service::name).collect::<Vec<_>>())?;
+        let declared = read_declared(&own)?;
+        let services =
+            options.checked_services(&declared.iter().map(DeclaredService::name).collect::<Vec<_>>())?;
         let mut builder = MockServices::builder()
             .seed(options.seed)
             .callers(options.callers)
             .any_key()
             .address(options.address);
-        for name in names {
-            let settings = options.of_service(name);
-            builder = match name {
-                "payment" => builder.service(Payment::default(), settings),
-                "email" => builder.service(Email::default(), settings),
-                "deploy" => builder.service(Deploy::default(), settings),
-                "records" => builder.service(Records::default(), settings),
-                _ => builder.service(shipped_tickets()?, settings),
-            };
+        for service in services {
+            let settings = options.of_service(&service.name);
+            builder = service.unconfigured().add_to(builder, SEED_OF_OBJECTS, settings);
         }
-        for custom in customs {
-            let settings = options.of_service(custom.name());
-            builder = builder.service(custom, settings);
+        for service in declared {
+            let settings = options.of_service(service.name());
+            builder = service.add_to(builder, SEED_OF_OBJECTS, settings);
         }
         let faults = options.read_faults(builder.operations())?;
         let file = options.ledger.as_ref().map(|path| {
@@ -181,20 +173,16 @@ fn write_trust(ca_file: Option<&std::path::Path>) -> Result<Option<(Trust, Scrat
     Ok(written.map(|trust| (trust, scratch)))
 }
 
-fn shipped_tickets() -> Result<Custom, ServeError> {
-    Ok(Custom::from_source(&Source::new("tickets.yaml", TICKETS))?)
-}
-
-fn read_customs(sources: &[Source]) -> Result<Vec<Custom>, ServeError> {
+fn read_declared(sources: &[Source]) -> Result<Vec<DeclaredService>, ServeError> {
     let mut problems = Problems::default();
-    let mut customs = Vec::new();
+    let mut services = Vec::new();
     for source in sources {
-        match Custom::from_source(source) {
-            Ok(custom) => customs.push(custom),
+        match DeclaredService::from_source(source) {
+            Ok(service) => services.push(service),
             Err(found) => found.iter().for_each(|problem| problems.push(problem.clone())),
         }
     }
-    if problems.is_empty() { Ok(customs) } else { Err(problems.into()) }
+    if problems.is_empty() { Ok(services) } else { Err(problems.into()) }
 }
 
 /// Reads a file from a user, but no more of it than the parser would take.

@@ -4,10 +4,11 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use mock_services::ServiceOptions;
+use mock_services::catalog::{self, ServiceDescription};
 use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::yaml::{listed, nearest};
 
-use super::{SHIPPED, ServeError, fresh_token};
+use super::{ServeError, fresh_token};
 
 const SHORTEST_TOKEN: usize = 16;
 
@@ -24,7 +25,7 @@ pub struct Options {
     pub fault_file: Option<PathBuf>,
     /// How services treat keys, where not in their own way.
     pub idempotency: Vec<(String, Profile)>,
-    /// The ports of services, where not chosen by the system; `smtp` is that of the email service for SMTP,
+    /// The ports of services, where not chosen by the system; `smtp` is the port for SMTP,
     /// `smtps` that for SMTP over TLS.
     pub ports: Vec<(String, u16)>,
     /// How many callers there are.
@@ -44,8 +45,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// The shipped services to start, each once.
-    pub(super) fn checked_names(&self, own: &[&str]) -> Result<Vec<&'static str>, ServeError> {
+    /// The shipped services to start, each once. `own` are the names of those that files declare.
+    pub(super) fn checked_services(
+        &self,
+        own: &[&str],
+    ) -> Result<Vec<&'static ServiceDescription>, ServeError> {
         let unknown = |name: &str, known: Vec<&str>| {
             let help = match nearest(name, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
@@ -54,15 +58,16 @@ impl Options {
             ServeError::UnknownService { name: name.to_owned(), help }
         };
         for name in &self.services {
-            if !SHIPPED.contains(&name.as_str()) {
-                return Err(unknown(name, SHIPPED.to_vec()));
+            if catalog::find(name).is_none() {
+                return Err(unknown(name, catalog::names().collect()));
             }
         }
         let all = self.services.is_empty() && self.files.is_empty();
-        let is_wanted =
-            |name: &&str| (all || self.services.iter().any(|wanted| wanted == name)) && !own.contains(name);
-        let names: Vec<&'static str> = SHIPPED.into_iter().filter(is_wanted).collect();
-        let started = || names.iter().copied().chain(own.iter().copied());
+        let is_asked_for =
+            |name: &str| (all || self.services.iter().any(|wanted| wanted == name)) && !own.contains(&name);
+        let services: Vec<&'static ServiceDescription> =
+            catalog::services().iter().map(AsRef::as_ref).filter(|known| is_asked_for(&known.name)).collect();
+        let started = || services.iter().map(|service| service.name.as_str()).chain(own.iter().copied());
         let named =
             self.idempotency.iter().map(|(name, _)| name).chain(self.ports.iter().map(|(name, _)| name));
         for name in named {
@@ -70,7 +75,7 @@ impl Options {
                 return Err(unknown(name, started().collect()));
             }
         }
-        Ok(names)
+        Ok(services)
     }
 
     pub(super) fn of_service(&self, name: &str) -> ServiceOptions {

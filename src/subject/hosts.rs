@@ -3,23 +3,21 @@
 
 use std::net::IpAddr;
 
+use mock_services::catalog::{self, RealHost};
 use mock_services::yaml::shown;
-
-/// The hosts of real APIs, and the service of hapax that stands for each.
-const REAL_APIS: [(&str, &str); 5] = [
-    ("api.stripe.com", "payment"),
-    ("api.resend.com", "email"),
-    ("api.sendgrid.com", "email"),
-    ("api.eu.sendgrid.com", "email"),
-    ("api.github.com", "deploy"),
-];
 
 /// The longest name of a host.
 const LONGEST: usize = 253;
 
-/// The service of hapax that stands for this host.
-pub(crate) fn service_for(host: &str) -> Option<&'static str> {
-    REAL_APIS.iter().find(|(real, _)| *real == host).map(|(_, service)| *service)
+/// The hosts of real APIs, and the service that stands for each.
+fn real_hosts() -> impl Iterator<Item = (&'static str, &'static RealHost)> {
+    let services = catalog::services().iter();
+    services.flat_map(|service| service.hosts.iter().map(|host| (service.name.as_str(), host)))
+}
+
+/// The service that stands for this host, and what is known of the host.
+pub(crate) fn real_host(host: &str) -> Option<(&'static str, &'static RealHost)> {
+    real_hosts().find(|(_, real)| real.host == host)
 }
 
 /// Whether a name or an address is this machine.
@@ -112,7 +110,8 @@ impl HostPattern {
             let help = "name the end of the host: *.sentry.io";
             return Err(wrong(format!("`{}` ignores hosts of every name", shown(text)), help));
         }
-        if let Some((real, service)) = REAL_APIS.iter().find(|(real, _)| pattern.covers(real)) {
+        if let Some((service, real)) = real_hosts().find(|(_, real)| pattern.covers(real.host)) {
+            let real = real.host;
             let message = format!(
                 "`{}` would hide requests to {real}, for which the service `{service}` stands",
                 shown(text)

@@ -1,11 +1,17 @@
 //! Texts with holes for what is only known in a trial: `${payment.url}`. Pure.
 
+use mock_services::catalog::{self, examples};
 use mock_services::yaml::{listed, nearest, shown};
 
 use super::ServiceAddress;
 
-/// The services that hapax ships, for telling a typing error from a service of the user's own.
-const SHIPPED: [&str; 7] = ["payment", "email", "deploy", "records", "tickets", "smtp", "smtps"];
+/// The SMTP side of a service, in plain text and over TLS.
+const MAIL_SERVERS: [&str; 2] = ["smtp", "smtps"];
+
+/// The names that hapax ships, to tell a typing error from a service of the user's own.
+fn shipped() -> impl Iterator<Item = &'static str> + Clone {
+    catalog::names().chain(MAIL_SERVERS)
+}
 
 /// A text with holes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,9 +58,9 @@ impl Part {
     }
 }
 
-/// Whether it is the SMTP side of the email service.
+/// Whether it is the SMTP side of a service.
 fn is_mail(service: &str) -> bool {
-    matches!(service, "smtp" | "smtps")
+    MAIL_SERVERS.contains(&service)
 }
 
 /// What is wrong with a template.
@@ -95,7 +101,10 @@ impl Template {
                 let message = format!("`{}` is not closed", shown(&rest[at..]));
                 return Err(TemplateError {
                     message,
-                    help: "write ${payment.url}, or $${ for the characters themselves".to_owned(),
+                    help: format!(
+                        "write ${{{}.url}}, or $${{ for the characters themselves",
+                        examples::SERVICE
+                    ),
                 });
             };
             if !plain.is_empty() {
@@ -143,17 +152,16 @@ fn hole(name: &str) -> Result<Piece, TemplateError> {
         return Ok(Piece::Port);
     }
     let Some((service, part)) = name.split_once('.') else {
-        return unknown(
-            "name a service and a part of it: ${payment.url}, ${payment.host}, ${payment.port}, ${payment.key}".to_owned(),
-        );
+        let parts = Part::OF_A_SERVICE.map(|(part, _)| format!("${{{}.{part}}}", examples::SERVICE));
+        return unknown(format!("name a service and a part of it: {}", parts.join(", ")));
     };
-    let near = nearest(service, SHIPPED).filter(|near| *near != service);
+    let near = nearest(service, shipped()).filter(|near| *near != service);
     if let Some(near) = near {
         return unknown(format!("did you mean `${{{near}.{}}}`?", shown(part)));
     }
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     if service.is_empty() || !service.bytes().all(is_name) {
-        return unknown(format!("name a service: {}, or one of your own", listed(SHIPPED)));
+        return unknown(format!("name a service: {}, or one of your own", listed(shipped())));
     }
     match Part::of(service).iter().find(|(word, _)| *word == part) {
         Some((_, part)) => Ok(Piece::Hole { service: service.to_owned(), part: *part }),

@@ -9,6 +9,7 @@
 //! sockets, faults or keys.
 
 mod decide;
+mod declared;
 mod draft;
 mod failure;
 mod fields;
@@ -27,13 +28,14 @@ use crate::service::{
     Answer, Context, Decision, EffectFacts, Fields, Operation, Recognized, Request, Service,
 };
 use crate::yaml::{Node, Problems, Source};
+pub use declared::DeclaredService;
 use failure::Failure;
 use input::{Body, Place};
 use items::to_fields;
 pub use items::{Change, Items};
 use route::{Found, Route};
 
-/// The example that is shipped: a help desk.
+/// The service file that hapax ships: a help desk. It uses all of the format.
 pub const TICKETS: &str = include_str!("../../services/tickets.yaml");
 
 /// A service that was read from a file.

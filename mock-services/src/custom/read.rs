@@ -5,13 +5,14 @@ use super::draft::Draft;
 use super::input::Place;
 use super::route::is_name;
 use super::{Custom, failure, resolve, template};
+use crate::catalog;
 use crate::idempotency::Profile;
 use crate::service::Operation;
 use crate::yaml::{Key, Node, Problems, Reader, Source, listed, parse, shown};
 
-/// Names that are taken: the services that are built in, and those whose variables would be mistaken for
-/// them.
-const TAKEN: [&str; 7] = ["payment", "email", "deploy", "records", "model", "smtp", "mcp"];
+/// Names that are taken beside those of the services that are written in Rust: their variables would be
+/// mistaken for those of hapax.
+const RESERVED: [&str; 3] = ["model", "smtp", "mcp"];
 
 /// How many operations a service can have; each is compared with all others.
 const MOST: usize = 200;
@@ -50,8 +51,9 @@ fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
 
 fn read_name(reader: &Reader, node: &Node) -> Option<String> {
     let name = reader.text(node)?;
-    if TAKEN.contains(&name) {
-        let help = format!("choose a name other than {}", listed(TAKEN));
+    let taken = catalog::built_in().iter().map(|service| service.name.as_str()).chain(RESERVED);
+    if taken.clone().any(|have| have == name) {
+        let help = format!("choose a name other than {}", listed(taken));
         reader.report_with_help(node.span, format!("the name `{name}` is taken"), help);
         return None;
     }

@@ -3,6 +3,7 @@
 
 mod body;
 mod deployment;
+mod description;
 mod facts;
 mod github;
 mod options;
@@ -11,11 +12,13 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use crate::catalog::short_ref;
 use crate::service::{
     Accepted, After, Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognized, Refusal,
     Request, Service,
 };
 
+pub(crate) use description::description;
 pub use options::{DeployOptions, EnvironmentOptions, LockEnd, Rollout};
 use state::{Change, Lock};
 
@@ -43,13 +46,6 @@ pub struct Effect(Change);
 /// The name of the API that has this path; `None` where none has it.
 pub(crate) fn api_name(path: &str) -> Option<&'static str> {
     github::is_path(path).map(|is_github| if is_github { "github" } else { "plain" })
-}
-
-/// The name of a branch or a tag, however much of its path is written: `v1.4.2` of `refs/tags/v1.4.2`.
-#[must_use]
-pub fn short_ref(name: &str) -> &str {
-    let stems = ["refs/heads/", "refs/tags/", "heads/", "tags/"];
-    stems.iter().find_map(|stem| name.strip_prefix(stem)).filter(|rest| !rest.is_empty()).unwrap_or(name)
 }
 
 impl Deploy {

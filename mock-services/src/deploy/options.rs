@@ -1,11 +1,13 @@
 //! How a deploy service is set up: what stands in its environments at the start, and how the plain API rolls
 //! out.
 
+use serde::Serialize;
+
 use crate::service::After;
 
 /// What a deploy service starts with. By default there is no environment yet and every deployment is done at
 /// once.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct DeployOptions {
     /// The environments that are there before the first request; others appear with their first deployment or
     /// lock.
@@ -17,7 +19,7 @@ pub struct DeployOptions {
 }
 
 /// One environment at the start.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EnvironmentOptions {
     /// Its name: `production`.
     pub name: String,
@@ -28,7 +30,8 @@ pub struct EnvironmentOptions {
 }
 
 /// When a lock that was held at the start is freed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LockEnd {
     /// Not by itself.
     Never,
@@ -37,7 +40,8 @@ pub enum LockEnd {
 }
 
 /// How a deployment reaches its environment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Rollout {
     /// In one go.
     #[default]

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 
 use crate::email::mailbox::{Effect, Message};
 use crate::service::After;
 
 /// What becomes of an accepted mail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Delivery {
     /// It is delivered together with its acceptance.
     #[default]
@@ -22,7 +24,7 @@ pub enum Delivery {
 }
 
 /// How the service treats the mail it accepts.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct EmailOptions {
     /// What becomes of mail to anybody.
     pub delivery: Delivery,

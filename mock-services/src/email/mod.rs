@@ -4,6 +4,7 @@
 
 mod address;
 mod delivery;
+mod description;
 mod draft;
 mod mailbox;
 mod resend;
@@ -18,9 +19,11 @@ use std::sync::Arc;
 use crate::idempotency::{Idempotency, Profile};
 use crate::service::{
     Accepted, Answer, Context, Decision, EffectFacts, Fields, Operation, Recognized, Request, Service,
+    Transport,
 };
 
 pub use delivery::{Delivery, EmailOptions};
+pub(crate) use description::description;
 use draft::{Draft, request_fields};
 use mailbox::Message;
 pub use mailbox::{Effect, Mailbox};
@@ -270,8 +273,8 @@ impl Service for Email {
         Api::of(request) == Api::Resend
     }
 
-    fn takes_smtp(&self) -> bool {
-        true
+    fn transports(&self) -> &'static [Transport] {
+        &[Transport::Http, Transport::Smtp]
     }
 
     fn key_prefix(&self) -> &'static str {

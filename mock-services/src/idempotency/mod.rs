@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use crate::index::Index;
 use crate::service::{After, Answer};
 pub(crate) use fingerprint::{Fingerprint, fingerprint};
+pub use refusals::KeyError;
 pub(crate) use refusals::KeyRefusal;
-pub use refusals::StripeKeyError;
 
 /// How a service treats idempotency keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -62,47 +62,47 @@ struct Resend<'a> {
     name: &'a str,
 }
 
-/// What Stripe has to say against a key. A service that speaks Stripe's API writes it as it writes its other
-/// errors.
+/// The refusal of a key in the words of a profile. A service that speaks the API of that profile can write it
+/// like its own errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StripeKeyError {
+pub struct KeyError {
+    /// The profile that refuses the key.
+    pub profile: Profile,
     /// The status of the answer.
     pub status: u16,
     /// The short name of the error, if it has one.
     pub code: Option<&'static str>,
-    /// What Stripe calls its kind.
+    /// The kind of the error.
     pub kind: &'static str,
-    /// The sentence that is shown.
+    /// The message that is shown.
     pub message: String,
 }
 
-impl StripeKeyError {
-    /// The error as a service writes it that has no way of its own.
-    #[must_use]
-    pub fn answer(self) -> Answer {
-        let StripeKeyError { status, code, kind, message } = self;
-        Answer::json(status, &Stripe { error: StripeError { code, message, kind } })
-    }
-}
-
 impl KeyRefusal {
-    /// The refusal as that profile's service sends it; `stripe` writes it where the profile is Stripe's.
+    /// The refusal as that profile's service sends it. `own` writes it where the service writes it like its
+    /// own errors.
     pub(crate) fn answer(
         &self,
         profile: Profile,
         key: &str,
         endpoint: &str,
-        stripe: impl FnOnce(StripeKeyError) -> Answer,
+        own: impl FnOnce(&KeyError) -> Option<Answer>,
     ) -> Answer {
         match profile {
-            Profile::Stripe | Profile::None => stripe(self.stripe(key, endpoint)),
+            Profile::Stripe | Profile::None => {
+                let error = self.stripe(key, endpoint);
+                own(&error).unwrap_or_else(|| {
+                    let KeyError { status, code, kind, message, .. } = error;
+                    Answer::json(status, &Stripe { error: StripeError { code, message, kind } })
+                })
+            }
             Profile::Ietf => self.ietf(),
             Profile::Acp => self.acp(),
             Profile::Resend => self.resend(),
         }
     }
 
-    fn stripe(&self, key: &str, endpoint: &str) -> StripeKeyError {
+    fn stripe(&self, key: &str, endpoint: &str) -> KeyError {
         let path = |endpoint: &str| endpoint.split_once(' ').map_or(endpoint, |(_, path)| path).to_owned();
         let advice =
             format!("Try using a key other than '{key}' if you meant to execute a different request.");
@@ -142,7 +142,7 @@ impl KeyRefusal {
                 ),
             ),
         };
-        StripeKeyError { status, code, kind, message }
+        KeyError { profile: Profile::Stripe, status, code, kind, message }
     }
 
     fn ietf(&self) -> Answer {

@@ -95,8 +95,7 @@ fn the_ietf_key_is_taken_with_and_without_quotes() {
 
 #[test]
 fn each_profile_refuses_with_its_own_status() {
-    let status =
-        |refusal: KeyRefusal, profile| refusal.answer(profile, "k", "POST /x", StripeKeyError::answer).status;
+    let status = |refusal: KeyRefusal, profile| refusal.answer(profile, "k", "POST /x", |_| None).status;
     let statuses = |profile| {
         [KeyRefusal::Missing, KeyRefusal::InFlight, KeyRefusal::OtherPayload]
             .map(|refusal| status(refusal, profile))
@@ -109,7 +108,7 @@ fn each_profile_refuses_with_its_own_status() {
 
 #[test]
 fn resend_orders_the_members_of_a_refusal_as_in_its_other_errors() {
-    let answer = KeyRefusal::InFlight.answer(Profile::Resend, "k", "POST /emails", StripeKeyError::answer);
+    let answer = KeyRefusal::InFlight.answer(Profile::Resend, "k", "POST /emails", |_| None);
     let body = String::from_utf8(answer.body).unwrap();
     assert!(
         body.starts_with(r#"{"statusCode":409,"message":"Same idempotency key"#)

@@ -6,7 +6,9 @@ mod allowed;
 mod answers;
 mod calls;
 mod cards;
+mod configure;
 mod described;
+mod description;
 mod effects;
 mod errors;
 mod expandable;
@@ -31,6 +33,7 @@ mod test_cards;
 mod tests;
 
 pub use calls::PaymentCall;
+pub(crate) use description::description;
 pub use effects::PaymentEffect;
 pub use options::{Customers, EarlierCharge, PaymentOptions};
 pub use state::PaymentState;
@@ -38,7 +41,7 @@ pub use state::PaymentState;
 use calls::World;
 use errors::Problem;
 
-use crate::idempotency::{Idempotency, Profile, StripeKeyError};
+use crate::idempotency::{Idempotency, KeyError, Profile};
 use crate::service::{
     Accepted, Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognized, Refusal, Request,
     Service,
@@ -145,12 +148,12 @@ impl Service for Payment {
         }
     }
 
-    fn stripe_key_error(&self, error: StripeKeyError, context: &Context) -> Answer {
-        let problem = Problem::new(error.status, error.kind, error.message);
-        match error.code {
+    fn key_error(&self, error: &KeyError, context: &Context) -> Option<Answer> {
+        let problem = Problem::new(error.status, error.kind, error.message.clone());
+        (error.profile == Profile::Stripe).then(|| match error.code {
             Some(code) => problem.code(code).answer(context),
             None => problem.answer(context),
-        }
+        })
     }
 
     fn idempotency(&self) -> Idempotency {

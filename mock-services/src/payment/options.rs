@@ -1,9 +1,11 @@
 //! What a user of the service can choose.
 
+use serde::Serialize;
+
 use super::money::Currency;
 
 /// Settings of the payment service.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PaymentOptions {
     /// Customers whose card is always declined.
     pub declining_customers: Vec<String>,
@@ -19,7 +21,8 @@ pub struct PaymentOptions {
 }
 
 /// Which customers exist before any is created.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Customers {
     /// Every id that looks like one: `cus_42`.
     Any,
@@ -28,7 +31,7 @@ pub enum Customers {
 }
 
 /// A charge that was made, and paid, before any request came.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EarlierCharge {
     /// How much, in the smallest unit of the currency.
     pub amount: i64,

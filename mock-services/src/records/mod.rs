@@ -3,6 +3,7 @@
 
 mod condition;
 mod decide;
+mod description;
 mod number;
 mod problem;
 mod route;
@@ -11,16 +12,18 @@ mod state;
 mod tests;
 mod views;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::service::{
     Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognized, Request, Service,
 };
+pub(crate) use description::description;
 use route::What;
 use state::Change;
 
 /// What a record store starts with.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RecordsOptions {
     /// The records that are there before the first request, each at version 1.
     pub initial: Vec<(String, Value)>,

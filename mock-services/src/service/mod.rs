@@ -11,8 +11,9 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::Serialize;
 
-use crate::idempotency::{Idempotency, Profile, StripeKeyError};
+use crate::idempotency::{Idempotency, KeyError, Profile};
 
 pub use answer::{Answer, Write};
 pub use fields::{Fields, Value};
@@ -111,15 +112,25 @@ pub trait Service: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// How it writes what Stripe has to say against a key, where keys are treated in Stripe's way.
-    fn stripe_key_error(&self, error: StripeKeyError, _context: &Context) -> Answer {
-        error.answer()
+    /// How it writes the refusal of a key, where it writes it like its own errors; `None` where the profile
+    /// writes it.
+    fn key_error(&self, _error: &KeyError, _context: &Context) -> Option<Answer> {
+        None
     }
 
-    /// Whether it also takes messages over SMTP, on a port of its own.
-    fn takes_smtp(&self) -> bool {
-        false
+    /// What it is spoken to over; each has a port of its own.
+    fn transports(&self) -> &'static [Transport] {
+        &[Transport::Http]
     }
+}
+
+/// What a service is spoken to over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// HTTP.
+    Http,
+    /// SMTP: in plain text with STARTTLS, and over TLS on a second port.
+    Smtp,
 }
 
 /// Something that a service can do.
@@ -256,7 +267,8 @@ pub struct Accepted<Effect> {
 pub type Afterwards<Effect> = Vec<(After, Effect)>;
 
 /// When something that was put off happens; at the latest when the service settles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum After {
     /// When so many more requests have come to this service: they still find it undone, the next finds it
     /// done.

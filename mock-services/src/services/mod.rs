@@ -17,7 +17,7 @@ use crate::engine::{
 use crate::fault::{Fault, Fired, IntendedEffects, Objections, Plan, SharedPlan, check_behind};
 use crate::idempotency::Idempotency;
 use crate::ledger::Ledger;
-use crate::service::{Operation, Service, mint};
+use crate::service::{Operation, Service, Transport, mint};
 use crate::wire::{Endpoint, Limits, OpenConnections, Protocol, Wire};
 
 use expect::Expectations;
@@ -320,7 +320,7 @@ async fn start<S: Service>(
         endpoints.push(
             Endpoint::open(Arc::clone(&engine), wire, caller, Protocol::Http, port).await.map_err(failed)?,
         );
-        if engine.service().takes_smtp() {
+        if engine.service().transports().contains(&Transport::Smtp) {
             let mut protocols = vec![(Protocol::Smtp, options.smtp_port)];
             if shared.wire.tls().is_some() {
                 protocols.push((Protocol::Smtps, options.smtps_port));

@@ -20,6 +20,11 @@ impl<'r, 'n> Map<'r, 'n> {
         Map { reader, span, entries, what, asked: Vec::new(), missing: Vec::new() }
     }
 
+    /// A map without entries.
+    pub fn empty(reader: &'r Reader) -> Self {
+        Map::new(reader, Span::default(), &[], "a map")
+    }
+
     /// The value of a key that must be there.
     pub fn required(&mut self, name: &'static str) -> Option<&'n Node> {
         let found = self.optional(name);

@@ -45,15 +45,3 @@ fn a_blow_leaves_a_doubt_whatever_was_answered_and_a_freeze_does_not() {
         assert_eq!(doubt(&TrialHistory::new(&terms([]), &entries).attempts[0]).is_some(), expected, "{blow}");
     }
 }
-
-#[test]
-fn a_read_tells_only_of_what_it_can_show() {
-    assert!(tells_of("payment.list", "payment.charge"));
-    assert!(!tells_of("payment.customers", "payment.charge"));
-    assert!(!tells_of("deploy.repository", "deploy.deploy"));
-    assert!(!tells_of("email.list", "payment.charge"));
-    assert!(
-        tells_of("records.counter", "records.increment") && !tells_of("records.get", "records.increment")
-    );
-    assert!(tells_of("tickets.list", "tickets.open"));
-}

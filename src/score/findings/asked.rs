@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mock_services::catalog;
 use mock_services::service::Value;
 use mock_services::yaml::shown;
 
@@ -103,17 +104,9 @@ fn unintended_of(scene: &FindingContext<'_, '_>, name: &str, effects: &[&Effect<
         sentence(&count(effects.len(), name)),
         told.join(", ")
     );
-    let remedy = match name {
-        "payment.hold" => {
-            "Capture or cancel every authorization before the task is over, also after a lost reply or a restart."
-        }
-        "deploy.lock" => "Release every lock that the task takes, also when a step fails.",
-        "deploy.take-lock" => "Wait until the holder releases the lock; never send another holder's name.",
-        "payment.refund" => {
-            "Refund only what the task asks for; a duplicate is undone only by giving back all of it."
-        }
-        _ => "Do only what the task asks for: check whom and what each request is for before it is sent.",
-    };
+    let remedy = catalog::describe_effect(name).and_then(|effect| effect.fix_unintended).unwrap_or(
+        "Do only what the task asks for: check whom and what each request is for before it is sent.",
+    );
     let attempts = effects.iter().filter_map(|effect| scene.history.attempt(effect.attempt));
     let entries = attempts.flat_map(entries_of).chain(effects.iter().map(|effect| effect.n)).collect();
     Finding { kind: FindingKind::Unintended, fails: true, message, remedy: remedy.to_owned(), entries }

@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mock_services::catalog::{self, ServiceDescription};
 use mock_services::yaml::shown;
 
 use super::FindingContext;
 use crate::scenario::Terms;
 use crate::score::history::service_of;
 use crate::score::verdict::{Finding, FindingKind};
-use crate::subject::hosts::{is_loopback, service_for};
+use crate::subject::hosts::{is_loopback, real_host};
 use crate::trial::notes;
 
 /// So many hosts have a finding of their own.
@@ -76,9 +77,9 @@ fn advice(host: &str, port: &str, services: &BTreeSet<&str>) -> String {
              [\"{place}\"]` in hapax.yaml or `--allow {place}`."
         );
     }
-    if let Some(service) = service_for(host) {
+    if let Some((service, real)) = real_host(host) {
         if services.contains(service) {
-            return setting(host).to_owned();
+            return real.setting.to_owned();
         }
         return format!(
             "This case has no service `{service}`, so nothing stands for {name}: leave the request out where the task does not ask for it, \
@@ -91,7 +92,8 @@ fn advice(host: &str, port: &str, services: &BTreeSet<&str>) -> String {
              `--allow {name}`, and pass its key on with `pass: [{key}]` or `--env {key}`."
         );
     }
-    if services.contains("email") && (host.starts_with("smtp.") || host.starts_with("mail.")) {
+    let takes_mail = |name: &&str| catalog::find(name).is_some_and(ServiceDescription::takes_smtp);
+    if services.iter().any(takes_mail) && (host.starts_with("smtp.") || host.starts_with("mail.")) {
         return "Send mail through the server that HAPAX_SMTP_URL names.".to_owned();
     }
     let variables: Vec<String> = services
@@ -110,24 +112,6 @@ fn advice(host: &str, port: &str, services: &BTreeSet<&str>) -> String {
         "If the subject needs this host, let it through with `allow: [{name}]` in hapax.yaml or `--allow {name}`; if it does not (telemetry, for \
          example), refuse it without a finding with `ignore: [{name}]` or `--ignore {name}`.{addresses}"
     )
-}
-
-/// The setting that would have pointed a client of this real API at the service that stands for it.
-fn setting(host: &str) -> &'static str {
-    match host {
-        "api.stripe.com" => {
-            "Set the client's base address to HAPAX_PAYMENT_URL (Python: `stripe.api_base`; Node: `host`, `port` and `protocol`); Stripe's clients read no variable for it."
-        }
-        "api.resend.com" => {
-            "Let RESEND_API_URL (Python) or RESEND_BASE_URL (Node) reach the client; both are set to the mock. Or give it HAPAX_EMAIL_URL."
-        }
-        "api.github.com" => {
-            "Give the client GITHUB_API_URL, which is set to the mock (PyGithub: `base_url=`; octokit: `baseUrl`)."
-        }
-        _ => {
-            "Give the client HAPAX_EMAIL_URL (Python: `host=`; Node: `client.setDefaultRequest(\"baseUrl\", …)` after `setApiKey`)."
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@ use super::remedy::{Between, remedy};
 use super::words::{count, gist, keys, label, seen, short, stretch, value};
 use super::{FindingContext, entries_of, sentence};
 use crate::scenario::Intent;
-use crate::score::answers::{doubt, said_yes, tells_of, was_stale};
+use crate::score::answers::{doubt, said_yes, was_stale};
 use crate::score::effects::{Effect, Names};
 use crate::score::history::Attempt;
 use crate::score::outcome::differing_fields;
 use crate::score::verdict::{Finding, FindingKind, Outcome};
 use crate::trial::notes;
+use mock_services::catalog;
 use mock_services::ledger::CommitTiming;
 
 /// Of so many effects is told how they came about.
@@ -201,7 +202,7 @@ fn step(
         .filter(|read| {
             !read.write && read.caller() == attempt.caller() && (before.n..attempt.n).contains(&read.n)
         })
-        .filter(|read| said_yes(read) && tells_of(read.operation(), before.operation()))
+        .filter(|read| said_yes(read) && catalog::reveals(read.operation(), before.operation()))
         .collect();
     let restarted = scene
         .history

@@ -1,5 +1,6 @@
 //! The words of findings: counts, money, times, keys, and what a caller saw.
 
+pub(super) use mock_services::catalog::nouns;
 use mock_services::fault::ReplyKind;
 use mock_services::service::{Fields, Value};
 use mock_services::yaml::shown;
@@ -7,33 +8,6 @@ use mock_services::yaml::shown;
 use crate::scenario::Intent;
 use crate::score::effects::{Effect, Names};
 use crate::score::history::Attempt;
-
-/// What an effect is called, one and several of it.
-pub(super) fn nouns(effect: &str) -> (String, String) {
-    let (one, many) = match effect {
-        "payment.charge" => ("charge", "charges"),
-        "payment.refund" => ("refund", "refunds"),
-        "payment.subscribe" => ("subscription", "subscriptions"),
-        "payment.upgrade" => ("change of a subscription", "changes of a subscription"),
-        "payment.amend" => ("change of a subscription's terms", "changes of a subscription's terms"),
-        "payment.unsubscribe" => ("cancelled subscription", "cancelled subscriptions"),
-        "payment.hold" => ("open hold", "open holds"),
-        "payment.relabel" => ("change of a label", "changes of a label"),
-        "payment.customer" => ("change of a customer", "changes of a customer"),
-        "payment.delete-customer" => ("deletion of a customer", "deletions of a customer"),
-        "email.send" => ("mail", "mails"),
-        "deploy.deploy" => ("deployment", "deployments"),
-        "deploy.delete" => ("deletion of a deployment", "deletions of a deployment"),
-        "deploy.status" => ("retired deployment", "retired deployments"),
-        "deploy.lock" => ("unreleased lock", "unreleased locks"),
-        "deploy.take-lock" => ("use of another holder's lock", "uses of another holder's lock"),
-        "records.put" => ("write to a record", "writes to a record"),
-        "records.delete" => ("deletion of a record", "deletions of a record"),
-        "records.increment" => ("move of a counter", "moves of a counter"),
-        other => return (format!("effect {}", shown(other)), format!("effects {}", shown(other))),
-    };
-    (one.to_owned(), many.to_owned())
-}
 
 /// So many of an effect: `2 charges`.
 pub(super) fn count(number: usize, effect: &str) -> String {

@@ -2,13 +2,8 @@
 
 use std::time::Duration;
 
-use mock_services::MockServices;
-use mock_services::custom::{Custom, TICKETS};
-use mock_services::deploy::Deploy;
-use mock_services::email::Email;
-use mock_services::payment::Payment;
-use mock_services::records::Records;
-use mock_services::yaml::{Kind, Node, Reader, Source, nearest, shown};
+use mock_services::catalog::{self, examples};
+use mock_services::yaml::{Kind, Node, Reader, nearest, shown};
 
 use crate::scenario::{ClaimedOutcome, split_can, unknown_api};
 use crate::subject::http_wire::Target;
@@ -152,10 +147,11 @@ pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
             Some(near) => format!("did you mean `{near}`?"),
             None if is_name(name) => {
                 format!(
-                    "for all operations of a service of your own write `{name}.*`; otherwise name one: payment.charge"
+                    "for all operations of a service of your own write `{name}.*`; otherwise name one: {}",
+                    examples::OPERATION
                 )
             }
-            None => "name a service and what it does: payment.charge".to_owned(),
+            None => format!("name a service and what it does: {}", examples::OPERATION),
         };
         reader.report_with_help(node.span, format!("there is no operation `{}`", shown(name)), help);
     }
@@ -169,16 +165,8 @@ fn is_name(text: &str) -> bool {
 }
 
 fn shipped_operations() -> Vec<String> {
-    let services = MockServices::builder()
-        .service(Payment::default(), Default::default())
-        .service(Email::default(), Default::default())
-        .service(Deploy::default(), Default::default())
-        .service(Records::default(), Default::default());
-    let services = match Custom::from_source(&Source::new("tickets.yaml", TICKETS)) {
-        Ok(tickets) => services.service(tickets, Default::default()),
-        Err(_) => services,
-    };
-    services.operations().iter().map(|operation| operation.name.to_string()).collect()
+    let operations = catalog::services().iter().flat_map(|service| &service.operations);
+    operations.map(|operation| operation.name.to_string()).collect()
 }
 
 /// Where the claim is taken from.

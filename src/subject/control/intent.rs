@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use mock_services::catalog::{self, StoredValue};
 use mock_services::service::Value;
 use sha2::{Digest, Sha256};
 
@@ -37,8 +38,10 @@ pub(super) fn derived_key(step: &Step) -> String {
 
 /// Whether every caller that gets this step is to do it for itself.
 pub(super) fn is_of_each_caller(step: &Step) -> bool {
-    let moves = step.operation == "records.increment"
-        || (step.operation == "records.put" && step.with.get("add").is_some());
+    let moves = catalog::store_change(&step.operation).is_some_and(|change| {
+        change.value == StoredValue::Added
+            || (change.value == StoredValue::Set && step.with.get("add").is_some())
+    });
     moves && step.with.get("order").is_none() && step.with.get("reference").is_none()
 }
 

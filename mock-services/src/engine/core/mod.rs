@@ -217,7 +217,7 @@ impl<S: Service> Core<S> {
     fn key_refused(&self, job: &Job<S>, refusal: &KeyRefusal) -> Answer {
         let (key, endpoint) = job.keyed.as_ref().map_or(("", ""), |keyed| (&*keyed.key, &*keyed.endpoint));
         refusal.answer(self.keys.profile(), key, endpoint, |error| {
-            self.setting.service.stripe_key_error(error, &self.context(job, 0))
+            self.setting.service.key_error(error, &self.context(job, 0))
         })
     }
 

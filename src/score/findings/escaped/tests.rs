@@ -54,7 +54,7 @@ fn advice_names_no_variable_that_is_not_set() {
         let mut set: Vec<String> = ["NO_PROXY"].map(str::to_owned).to_vec();
         for service in services {
             set.push(format!("HAPAX_{}_URL", service.to_uppercase().replace('-', "_")));
-            set.extend(client_variables(service, "", "").map(|(name, _)| name));
+            set.extend(client_variables(service, "", "").into_iter().map(|(name, _)| name));
             set.extend((*service == "email").then(|| "HAPAX_SMTP_URL".to_owned()));
         }
         let text = told(host, services);

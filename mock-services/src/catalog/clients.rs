@@ -1,0 +1,53 @@
+//! How real clients reach a service: its APIs, the variables that clients read, and the hosts that they call.
+
+/// One API of a service.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Api {
+    /// Its name in scenarios and settings: `github`.
+    pub name: &'static str,
+    /// Its name in sentences: `the GitHub API`.
+    pub title: &'static str,
+    /// How it differs from the other APIs of the service: `which knows no locks`.
+    pub differs: &'static str,
+}
+
+/// A variable that real clients read, and what it is set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientVariable {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is set to.
+    pub value: ClientValue,
+}
+
+/// What a variable of a client is set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientValue {
+    /// The URL of the service.
+    Url,
+    /// The key of the service.
+    Key,
+}
+
+impl ClientVariable {
+    /// A variable that has the URL.
+    #[must_use]
+    pub const fn url(name: &'static str) -> Self {
+        ClientVariable { name, value: ClientValue::Url }
+    }
+
+    /// A variable that has the key.
+    #[must_use]
+    pub const fn key(name: &'static str) -> Self {
+        ClientVariable { name, value: ClientValue::Key }
+    }
+}
+
+/// The host of a real API that a service stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RealHost {
+    /// Its name: `api.stripe.com`.
+    pub host: &'static str,
+    /// How a client of the real API is pointed at the service instead, as a sentence.
+    pub setting: &'static str,
+}

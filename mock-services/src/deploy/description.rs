@@ -1,0 +1,196 @@
+//! What the catalog says of the deploy service, and its options in a scenario.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Deploy, DeployOptions, EnvironmentOptions, LockEnd, Rollout, api_name};
+use crate::catalog::{
+    Api, ClientVariable, ConfiguredService, EffectDescription, OptionType, RealHost, ServiceDescription,
+    UsualValue, ValueForm, read_after,
+};
+use crate::services::{Builder, ServiceOptions};
+use crate::yaml::{Key, Map, Node, Reader};
+
+/// The greatest number of parts of a rollout.
+const MAX_STEPS: u32 = 1000;
+
+const APIS: &[Api] = &[
+    Api { name: "github", title: "the GitHub API", differs: "which knows no locks, rollouts or dry runs" },
+    Api {
+        name: "plain",
+        title: "the plain deploy API",
+        differs: "which does nothing where the version is live already",
+    },
+];
+
+const VARIABLES: &[ClientVariable] = &[
+    ClientVariable::url("GITHUB_API_URL"),
+    ClientVariable::key("GITHUB_TOKEN"),
+    ClientVariable::key("GH_TOKEN"),
+];
+
+const HOSTS: &[RealHost] = &[RealHost {
+    host: "api.github.com",
+    setting: "Give the client GITHUB_API_URL, which is set to the mock (PyGithub: `base_url=`; octokit: `baseUrl`).",
+}];
+
+const DEPLOYMENT: &[&str] =
+    &["environment", "version", "ref", "sha", "repo", "task", "description", "service", "deployment"];
+const STATUS: &[&str] = &[
+    "state",
+    "environment",
+    "version",
+    "ref",
+    "sha",
+    "repo",
+    "task",
+    "description",
+    "service",
+    "deployment",
+];
+const LABELS: &[&str] = &["order", "payload", "metadata.*"];
+
+const WRITES: &[&str] = &[
+    "deploy.deploy",
+    "deploy.dry-run",
+    "deploy.status",
+    "deploy.lock",
+    "deploy.unlock",
+    "deploy.delete",
+    "deploy.no-change",
+    "deploy.take-lock",
+];
+const REVEALS: &[(&str, &[&str])] = &[
+    ("deploy.get", WRITES),
+    ("deploy.list", WRITES),
+    ("deploy.environment", WRITES),
+    ("deploy.statuses", WRITES),
+    ("deploy.repository", &[]),
+];
+
+const DEPLOY_VALUES: &[UsualValue] = &[
+    UsualValue::new("service", "the whole environment"),
+    UsualValue::new("task", "deploy"),
+    UsualValue::new("transient_environment", "false"),
+    UsualValue::new("production_environment", "what its name says"),
+];
+
+/// What the catalog says of the deploy service.
+pub(crate) fn description() -> ServiceDescription {
+    ServiceDescription {
+        effects: effects(),
+        reveals: ServiceDescription::revealed(REVEALS),
+        apis: APIS,
+        api_of: |_, path| api_name(path),
+        variables: VARIABLES,
+        hosts: HOSTS,
+        value_forms: &[("version", ValueForm::GitRef), ("ref", ValueForm::GitRef)],
+        options: options(),
+        ..ServiceDescription::new(&Deploy::default(), |reader, map| Arc::new(read_options(reader, map)))
+    }
+}
+
+fn effects() -> Vec<EffectDescription> {
+    let deployed =
+        |effect: EffectDescription| EffectDescription { needs: Some("deploy.deploy".to_owned()), ..effect };
+    let deploy = EffectDescription {
+        past_tense: Some("deployed"),
+        ..EffectDescription::new("deploy.deploy", DEPLOYMENT)
+            .usual(DEPLOY_VALUES)
+            .noun("deployment", "deployments")
+    };
+    let delete = deployed(
+        EffectDescription::new("deploy.delete", DEPLOYMENT)
+            .noun("deletion of a deployment", "deletions of a deployment"),
+    );
+    let status = deployed(
+        EffectDescription::new("deploy.status", STATUS).noun("retired deployment", "retired deployments"),
+    );
+    let lock = EffectDescription {
+        fix_unintended: Some("Release every lock that the task takes, also when a step fails."),
+        ..EffectDescription::new("deploy.lock", &["environment", "holder"])
+            .noun("unreleased lock", "unreleased locks")
+    };
+    let take_lock = EffectDescription {
+        fix_unintended: Some("Wait until the holder releases the lock; never send another holder's name."),
+        ..EffectDescription::new("deploy.take-lock", &["environment", "holder", "by"])
+            .noun("use of another holder's lock", "uses of another holder's lock")
+    };
+    [deploy, delete, status, lock, take_lock].into_iter().map(|effect| effect.labels(LABELS)).collect()
+}
+
+fn options() -> Vec<(&'static str, OptionType)> {
+    let environment = OptionType::Object {
+        keys: vec![
+            ("version", OptionType::Text),
+            ("locked_by", OptionType::Text),
+            ("free_after", OptionType::After),
+        ],
+        required: &[],
+    };
+    let rollout = OptionType::Object {
+        keys: vec![("steps", OptionType::Whole(Some(1))), ("each", OptionType::After)],
+        required: &["steps", "each"],
+    };
+    vec![
+        ("environments", OptionType::MapOf(Box::new(environment))),
+        ("rollout", rollout),
+        ("asynchronous", OptionType::After),
+    ]
+}
+
+fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> DeployOptions {
+    let environments = map.optional("environments").and_then(|node| reader.entries(node)).unwrap_or_default();
+    let rollout = map.optional("rollout").and_then(|node| read_rollout(reader, node));
+    let asynchronous = map.optional("asynchronous").and_then(|node| read_after(reader, node));
+    DeployOptions {
+        environments: environments
+            .iter()
+            .filter_map(|(key, node)| read_environment(reader, key, node))
+            .collect(),
+        rollout: rollout.unwrap_or_default(),
+        asynchronous,
+    }
+}
+
+fn read_environment(reader: &Reader, key: &Key, node: &Node) -> Option<EnvironmentOptions> {
+    let mut map = reader.map(node, "an environment")?;
+    let text = |node: Option<&Node>| node.and_then(|node| reader.text(node)).map(str::to_owned);
+    let (version, holder) = (text(map.optional("version")), text(map.optional("locked_by")));
+    let free_after = map.entry("free_after");
+    map.finish();
+    let end =
+        free_after.and_then(|(_, node)| read_after(reader, node)).map_or(LockEnd::Never, LockEnd::After);
+    if let (Some((key, _)), None) = (free_after, &holder) {
+        reader.report_with_help(
+            key.span,
+            "`free_after` needs a lock to free",
+            "say who holds it: `locked_by: ann`",
+        );
+    }
+    Some(EnvironmentOptions {
+        name: key.name.clone(),
+        version,
+        locked_by: holder.map(|holder| (holder, end)),
+    })
+}
+
+fn read_rollout(reader: &Reader, node: &Node) -> Option<Rollout> {
+    let mut map = reader.map(node, "a roll-out")?;
+    let (steps, each) = (map.required("steps"), map.required("each"));
+    map.finish();
+    let steps = steps.and_then(|node| reader.integer(node, 1..=MAX_STEPS));
+    let each = each.and_then(|node| read_after(reader, node));
+    Some(Rollout::Steps { count: steps?, each: each? })
+}
+
+impl ConfiguredService for DeployOptions {
+    fn configuration(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn add_to(&self, builder: Builder, _seed: u64, options: ServiceOptions) -> Builder {
+        builder.service(Deploy::new(self.clone()), options)
+    }
+}

@@ -1,0 +1,140 @@
+//! What the catalog says of the email service, and its options in a scenario.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Delivery, Email, EmailOptions, api_name};
+use crate::catalog::{
+    Api, ClientVariable, ConfiguredService, EffectDescription, OptionType, RealHost, ServiceDescription,
+    UsualValue, ValueForm, read_after,
+};
+use crate::service::After;
+use crate::services::{Builder, ServiceOptions};
+use crate::yaml::{Key, Kind, Map, Node, Reader};
+
+const APIS: &[Api] = &[
+    Api {
+        name: "resend",
+        title: "the Resend API",
+        differs: "which takes idempotency keys and answers with HTTP statuses",
+    },
+    Api {
+        name: "sendgrid",
+        title: "the SendGrid API",
+        differs: "which has no idempotency keys and answers with HTTP statuses",
+    },
+    Api {
+        name: "smtp",
+        title: "SMTP",
+        differs: "which has no idempotency keys and answers with codes of its own",
+    },
+];
+
+const VARIABLES: &[ClientVariable] = &[
+    ClientVariable::url("RESEND_API_URL"),
+    ClientVariable::url("RESEND_BASE_URL"),
+    ClientVariable::key("RESEND_API_KEY"),
+    ClientVariable::key("SENDGRID_API_KEY"),
+];
+
+const SENDGRID_SETTING: &str = "Give the client HAPAX_EMAIL_URL (Python: `host=`; Node: \
+     `client.setDefaultRequest(\"baseUrl\", …)` after `setApiKey`).";
+const HOSTS: &[RealHost] = &[
+    RealHost {
+        host: "api.resend.com",
+        setting: "Let RESEND_API_URL (Python) or RESEND_BASE_URL (Node) reach the client; both are set to the mock. Or \
+                  give it HAPAX_EMAIL_URL.",
+    },
+    RealHost { host: "api.sendgrid.com", setting: SENDGRID_SETTING },
+    RealHost { host: "api.eu.sendgrid.com", setting: SENDGRID_SETTING },
+];
+
+const SENT: &[&str] = &["email.send", "email.sandbox"];
+const REVEALS: &[(&str, &[&str])] = &[("email.list", SENT), ("email.get", SENT)];
+
+const SEND_VALUES: &[UsualValue] =
+    &[UsualValue::new("attachments", "none"), UsualValue::new("template", "none")];
+
+/// What the catalog says of the email service.
+pub(crate) fn description() -> ServiceDescription {
+    let send = EffectDescription {
+        past_tense: Some("mailed"),
+        ..EffectDescription::new("email.send", &["to", "from", "subject", "text", "message"])
+            .usual(SEND_VALUES)
+            .labels(&["order", "reference", "reply_to", "metadata.*"])
+            .noun("mail", "mails")
+    };
+    ServiceDescription {
+        effects: vec![send],
+        reveals: ServiceDescription::revealed(REVEALS),
+        apis: APIS,
+        api_of: |method, path| Some(api_name(method, path)),
+        variables: VARIABLES,
+        hosts: HOSTS,
+        step_fields: &[("email.send", "via")],
+        value_forms: &[("to", ValueForm::AnyCase), ("from", ValueForm::AnyCase)],
+        options: vec![
+            ("delivery", delivery_type()),
+            ("addresses", OptionType::MapOf(Box::new(delivery_type()))),
+        ],
+        ..ServiceDescription::new(&Email::default(), |reader, map| Arc::new(read_options(reader, map)))
+    }
+}
+
+fn delivery_type() -> OptionType {
+    let after = |required: &'static [&'static str]| OptionType::Object {
+        keys: required.iter().map(|name| (*name, OptionType::After)).collect(),
+        required,
+    };
+    OptionType::OneOf(vec![
+        OptionType::Word(&["now", "never", "later", "bounced"]),
+        after(&["later"]),
+        after(&["bounced"]),
+    ])
+}
+
+fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> EmailOptions {
+    let delivery = map.optional("delivery").and_then(|node| read_delivery(reader, node));
+    let addresses = map.optional("addresses").and_then(|node| reader.entries(node)).unwrap_or_default();
+    let one = |(key, node): &(Key, Node)| Some((key.name.clone(), read_delivery(reader, node)?));
+    EmailOptions {
+        delivery: delivery.unwrap_or_default(),
+        addresses: addresses.iter().filter_map(one).collect(),
+    }
+}
+
+fn read_delivery(reader: &Reader, node: &Node) -> Option<Delivery> {
+    let words = [
+        ("now", Delivery::Now),
+        ("never", Delivery::Never),
+        ("later", Delivery::After(After::Settled)),
+        ("bounced", Delivery::Bounced(After::Requests(0))),
+    ];
+    if !matches!(node.kind, Kind::Map(_)) {
+        return reader.one_of(node, &words);
+    }
+    let mut map = reader.map(node, "a delivery")?;
+    let (later, bounced) = (map.optional("later"), map.optional("bounced"));
+    let place = map.place();
+    map.finish();
+    match (later, bounced) {
+        (Some(after), None) => read_after(reader, after).map(Delivery::After),
+        (None, Some(after)) => read_after(reader, after).map(Delivery::Bounced),
+        _ => {
+            let help = "for example {later: {requests: 2}} or {bounced: 2s}";
+            reader.report_with_help(place, "a delivery is either `later` or `bounced`", help);
+            None
+        }
+    }
+}
+
+impl ConfiguredService for EmailOptions {
+    fn configuration(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn add_to(&self, builder: Builder, _seed: u64, options: ServiceOptions) -> Builder {
+        builder.service(Email::new(self.clone()), options)
+    }
+}

@@ -1,0 +1,185 @@
+//! What the catalog says of the payment service.
+
+use std::sync::Arc;
+
+use super::{Payment, configure};
+use crate::catalog::{
+    Api, ClientVariable, EffectDescription, RealHost, ServiceDescription, Undoes, UsualValue,
+};
+
+const APIS: &[Api] =
+    &[Api { name: "stripe", title: "the Stripe API", differs: "the only API of this service" }];
+
+const VARIABLES: &[ClientVariable] = &[
+    ClientVariable::key("STRIPE_API_KEY"),
+    ClientVariable::key("STRIPE_SECRET_KEY"),
+    ClientVariable::url("STRIPE_API_BASE"),
+];
+
+const HOSTS: &[RealHost] = &[RealHost {
+    host: "api.stripe.com",
+    setting: "Set the client's base address to HAPAX_PAYMENT_URL (Python: `stripe.api_base`; Node: `host`, `port` and \
+              `protocol`); Stripe's clients read no variable for it.",
+}];
+
+const CHARGE: &[&str] = &["amount", "currency", "customer", "description", "charge", "payment_intent"];
+const SUBSCRIPTION: &[&str] = &["customer", "price", "quantity", "items", "currency", "subscription"];
+const LABELS: &[&str] = &["order", "metadata.*", "own_metadata.*"];
+
+/// What reads of charges, intents and refunds show.
+const MONEY: &[&str] = &[
+    "payment.charge",
+    "payment.hold",
+    "payment.capture",
+    "payment.intent",
+    "payment.refund",
+    "payment.amend",
+    "payment.no-change",
+    "payment.relabel",
+    "payment.delete-customer",
+    "payment.method",
+];
+
+const REVEALS: &[(&str, &[&str])] = &[
+    ("payment.get", MONEY),
+    ("payment.list", MONEY),
+    ("payment.search", MONEY),
+    ("payment.methods", MONEY),
+    ("payment.customers", &["payment.customer"]),
+    ("payment.subscriptions", &["payment.subscribe", "payment.upgrade", "payment.unsubscribe"]),
+];
+
+const CHARGE_VALUES: &[UsualValue] = &[
+    UsualValue::new("application_fee_amount", "none"),
+    UsualValue::new("on_behalf_of", "none"),
+    UsualValue::new("transfer_destination", "none"),
+];
+const SUBSCRIPTION_VALUES: &[UsualValue] = &[
+    UsualValue::new("quantity", "1").or_named_by("items"),
+    UsualValue::new("currency", "usd"),
+    UsualValue::new("trial_days", "0"),
+    UsualValue::new("cancel_at_period_end", "false"),
+    UsualValue::new("cancel_at", "none"),
+    UsualValue::new("collection_method", "charge_automatically"),
+    UsualValue::new("default_payment_method", "none"),
+    UsualValue::new("item_terms", "none"),
+    UsualValue::new("add_invoice_items", "none"),
+    UsualValue::new("application_fee_percent", "none"),
+    UsualValue::new("automatic_tax", "none"),
+    UsualValue::new("backdate_start_date", "none"),
+    UsualValue::new("billing_cycle_anchor", "none"),
+    UsualValue::new("billing_cycle_anchor_config", "none"),
+    UsualValue::new("billing_schedules", "none"),
+    UsualValue::new("billing_thresholds", "none"),
+    UsualValue::new("days_until_due", "none"),
+    UsualValue::new("default_source", "none"),
+    UsualValue::new("default_tax_rates", "none"),
+    UsualValue::new("discounts", "none"),
+    UsualValue::new("on_behalf_of", "none"),
+    UsualValue::new("pause_collection", "none"),
+    UsualValue::new("pending_invoice_item_interval", "none"),
+    UsualValue::new("proration_behavior", "create_prorations"),
+    UsualValue::new("proration_date", "none"),
+    UsualValue::new("transfer_data", "none"),
+    UsualValue::new("trial_settings", "none"),
+];
+const CANCELLATION_VALUES: &[UsualValue] =
+    &[UsualValue::new("invoice_now", "false"), UsualValue::new("prorate", "false")];
+const CUSTOMER_VALUES: &[UsualValue] = &[
+    UsualValue::new("balance", "as it was"),
+    UsualValue::new("email", "as it was"),
+    UsualValue::new("name", "as it was"),
+    UsualValue::new("phone", "as it was"),
+    UsualValue::new("address", "as it was"),
+    UsualValue::new("shipping", "as it was"),
+    UsualValue::new("preferred_locales", "as it was"),
+    UsualValue::new("tax_exempt", "as it was"),
+    UsualValue::new("default_source", "as it was"),
+    UsualValue::new("default_payment_method", "as it was"),
+];
+const LABEL_VALUES: &[UsualValue] = &[
+    UsualValue::new("description", "as it was"),
+    UsualValue::new("new_customer", "as it was"),
+    UsualValue::new("receipt_email", "as it was"),
+    UsualValue::new("shipping", "as it was"),
+];
+
+/// What the catalog says of the payment service.
+pub(crate) fn description() -> ServiceDescription {
+    ServiceDescription {
+        effects: effects(),
+        reveals: ServiceDescription::revealed(REVEALS),
+        apis: APIS,
+        api_of: |_, _| Some("stripe"),
+        variables: VARIABLES,
+        hosts: HOSTS,
+        options: configure::options(),
+        prepare: configure::prepare,
+        ..ServiceDescription::new(&Payment::default(), |reader, map| Arc::new(configure::read(reader, map)))
+    }
+}
+
+/// The effects of the service. An operation that is not here leaves no effect of its own: a capture makes a
+/// charge, and an intent moves no money.
+fn effects() -> Vec<EffectDescription> {
+    let charge = EffectDescription {
+        past_tense: Some("charged"),
+        made_by: &["payment.capture"],
+        ..EffectDescription::new("payment.charge", CHARGE).usual(CHARGE_VALUES).noun("charge", "charges")
+    };
+    let hold = EffectDescription {
+        fix_unintended: Some(
+            "Capture or cancel every authorization before the task is over, also after a lost reply or a restart.",
+        ),
+        ..EffectDescription::new("payment.hold", CHARGE).usual(CHARGE_VALUES).noun("open hold", "open holds")
+    };
+    let refunded = &["amount", "currency", "customer", "charge", "payment_intent", "reason"];
+    let refund = EffectDescription {
+        past_tense: Some("refunded"),
+        undoes: Some(Undoes { effect: "payment.charge", by: &["charge", "payment_intent"] }),
+        fix_unintended: Some(
+            "Refund only what the task asks for; a duplicate is undone only by giving back all of it.",
+        ),
+        ..EffectDescription::new("payment.refund", refunded).noun("refund", "refunds")
+    };
+    let subscribe = subscription("payment.subscribe", "subscription", "subscriptions");
+    let of_subscription = |effect: EffectDescription| needing(effect, "payment.subscribe");
+    let upgrade = of_subscription(subscription(
+        "payment.upgrade",
+        "change of a subscription",
+        "changes of a subscription",
+    ));
+    let amend = of_subscription(subscription(
+        "payment.amend",
+        "change of a subscription's terms",
+        "changes of a subscription's terms",
+    ));
+    let unsubscribe = of_subscription(
+        EffectDescription::new("payment.unsubscribe", SUBSCRIPTION)
+            .usual(CANCELLATION_VALUES)
+            .noun("cancelled subscription", "cancelled subscriptions"),
+    );
+    let labelled = &["object", "charge", "payment_intent", "refund", "subscription", "customer"];
+    let relabel = needing(
+        EffectDescription::new("payment.relabel", labelled)
+            .usual(LABEL_VALUES)
+            .noun("change of a label", "changes of a label"),
+        "payment.charge",
+    );
+    let customer = EffectDescription::new("payment.customer", &["customer"])
+        .usual(CUSTOMER_VALUES)
+        .noun("change of a customer", "changes of a customer");
+    let delete_customer = EffectDescription::new("payment.delete-customer", &["customer"])
+        .noun("deletion of a customer", "deletions of a customer");
+    let all =
+        [charge, hold, refund, subscribe, upgrade, amend, unsubscribe, relabel, customer, delete_customer];
+    all.into_iter().map(|effect| effect.labels(LABELS)).collect()
+}
+
+fn subscription(name: &str, one: &'static str, several: &'static str) -> EffectDescription {
+    EffectDescription::new(name, SUBSCRIPTION).usual(SUBSCRIPTION_VALUES).noun(one, several)
+}
+
+fn needing(effect: EffectDescription, needs: &str) -> EffectDescription {
+    EffectDescription { needs: Some(needs.to_owned()), ..effect }
+}

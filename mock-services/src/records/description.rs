@@ -1,0 +1,105 @@
+//! What the catalog says of the record store, and its options in a scenario.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Records, RecordsOptions};
+use crate::catalog::{
+    ConfiguredService, EffectDescription, ExpectedEffect, OptionType, Preparation, ServiceDescription,
+    StoreChange, StoreKind, StoredValue,
+};
+use crate::services::{Builder, ServiceOptions};
+use crate::yaml::{Key, Kind, Map, Node, Reader, Span};
+
+const RECORDS: &[&str] = &["records.put", "records.delete"];
+const REVEALS: &[(&str, &[&str])] =
+    &[("records.get", RECORDS), ("records.list", RECORDS), ("records.counter", &["records.increment"])];
+
+/// What the catalog says of the record store.
+pub(crate) fn description() -> ServiceDescription {
+    ServiceDescription {
+        effects: effects(),
+        reveals: ServiceDescription::revealed(REVEALS),
+        // A step that reads the record, adds so much and writes it back.
+        step_fields: &[("records.put", "add")],
+        options: vec![
+            ("records", OptionType::MapOf(Box::new(OptionType::Any))),
+            ("counters", OptionType::MapOf(Box::new(OptionType::Whole(None)))),
+            ("require_if_match", OptionType::Flag),
+        ],
+        prepare,
+        ..ServiceDescription::new(&Records::default(), |reader, map| Arc::new(read_options(reader, map)))
+    }
+}
+
+fn effects() -> Vec<EffectDescription> {
+    let record = |value| Some(StoreChange { kind: StoreKind::Record, key: "key", value });
+    let put = EffectDescription {
+        store: record(StoredValue::Set),
+        ..EffectDescription::new("records.put", &["key", "value", "version", "previous_version"])
+            .noun("write to a record", "writes to a record")
+    };
+    let delete = EffectDescription {
+        store: record(StoredValue::Removed),
+        ..EffectDescription::new("records.delete", &["key", "version"])
+            .noun("deletion of a record", "deletions of a record")
+    };
+    let increment = EffectDescription {
+        store: Some(StoreChange { kind: StoreKind::Counter, key: "counter", value: StoredValue::Added }),
+        ..EffectDescription::new("records.increment", &["counter", "by", "value"])
+            .noun("move of a counter", "moves of a counter")
+    };
+    vec![put, delete, increment]
+}
+
+fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> RecordsOptions {
+    let records = map.optional("records").and_then(|node| reader.entries(node)).unwrap_or_default();
+    let counters = map.optional("counters").and_then(|node| reader.entries(node)).unwrap_or_default();
+    let require = map.optional("require_if_match").and_then(|node| reader.boolean(node));
+    let counter =
+        |(key, node): &(Key, Node)| Some((key.name.clone(), reader.integer(node, i64::MIN..=i64::MAX)?));
+    RecordsOptions {
+        initial: records.iter().map(|(key, node)| (key.name.clone(), json(node))).collect(),
+        counters: counters.iter().filter_map(counter).collect(),
+        require_if_match: require.unwrap_or_default(),
+    }
+}
+
+fn json(node: &Node) -> Value {
+    serde_json::to_value(node).unwrap_or_default()
+}
+
+impl ConfiguredService for RecordsOptions {
+    fn configuration(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn add_to(&self, builder: Builder, _seed: u64, options: ServiceOptions) -> Builder {
+        builder.service(Records::new(self.clone()), options)
+    }
+
+    fn stored(&self, kind: StoreKind, key: &str) -> Option<Value> {
+        match kind {
+            StoreKind::Counter => {
+                self.counters.iter().find(|(have, _)| have == key).map(|(_, value)| (*value).into())
+            }
+            StoreKind::Record => {
+                self.initial.iter().find(|(have, _)| have == key).map(|(_, value)| value.clone())
+            }
+        }
+    }
+}
+
+/// The records that the expected deletions need.
+fn prepare(expected: &[ExpectedEffect<'_>]) -> Preparation {
+    let deleted = expected.iter().filter(|one| one.effect == "records.delete");
+    let record = |key: String| {
+        (Key { name: key, span: Span::default() }, Node::new(Kind::Integer(1), Span::default()))
+    };
+    let records: Vec<(Key, Node)> = deleted.filter_map(|one| one.text("key")).map(record).collect();
+    if records.is_empty() {
+        return Preparation::default();
+    }
+    Preparation { options: vec![("records", Kind::Map(records))], certain: Vec::new() }
+}
