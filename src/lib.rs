@@ -3,6 +3,7 @@
 
 pub mod cli;
 pub mod demo;
+pub mod domain;
 mod fit;
 pub mod init;
 pub mod report;

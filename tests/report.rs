@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 // The samples name these as the library does.
-use hapax::{report, scenario, score, trial};
+use hapax::{domain, report, scenario, score, trial};
 use mock_services::Clock;
 use mock_services::ledger::{Event, Ledger, LedgerFile, SavedLedger};
 

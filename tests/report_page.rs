@@ -19,7 +19,7 @@ mod sample;
 
 use hapax::report::{Ledgers, Report, compare, compare_page, page};
 // Where the sample looks for them.
-use hapax::{report, scenario, score, trial};
+use hapax::{domain, report, scenario, score, trial};
 
 async fn holds(check: &str, (report, ledgers): (Report, Ledgers)) {
     holds_on(check, &page(&report, &ledgers)).await;

@@ -176,7 +176,7 @@ fn promise() -> impl clap::builder::TypedValueParser<Value = Promise> {
     use clap::builder::TypedValueParser as _;
     // Only these words come through.
     clap::builder::PossibleValuesParser::new(Promise::ALL.map(Promise::word))
-        .map(|word| Promise::named(&word).unwrap_or_default())
+        .map(|word| Promise::from_word(&word).unwrap_or_default())
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

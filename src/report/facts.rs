@@ -35,7 +35,7 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
         };
         facts.push(("attempts", format!("{} {}{refused}{bounds}", line(&made.operation, WORDS), made.made)));
     }
-    let who = words::retried_by(verdict.retried_by);
+    let who = verdict.retried_by.word();
     facts.push(("recovery", format!("{}; who retried: {who}", verdict.recovery.word())));
     facts.extend(verdict.retries.iter().take(RETRIES).map(|retry| ("retry", retry_text(retry))));
     let more = verdict.retries.len().saturating_sub(RETRIES);
@@ -86,7 +86,7 @@ fn intent_text(intent: Option<&Intent>, outcome: &IntentOutcome) -> String {
     };
     format!(
         "{which}{}, due {}, happened {}{}{}{}; {}",
-        words::outcome(outcome.outcome),
+        outcome.outcome.word(),
         due(outcome),
         outcome.effects.len(),
         entries("at", &outcome.effects),
@@ -102,7 +102,7 @@ fn retry_text(retry: &Retry) -> String {
         .map_or_else(|| format!("entry {}", retry.entry), |attempt| format!("attempt {attempt}"));
     let who = match retry.by {
         RetriedBy::NotSure | RetriedBy::Nobody | RetriedBy::Several => "not sure who".to_owned(),
-        by => format!("the {}", words::retried_by(by)),
+        by => format!("the {}", by.word()),
     };
     format!("{what}, {who}: {}", line(&retry.evidence, WORDS))
 }

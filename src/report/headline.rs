@@ -3,7 +3,6 @@
 
 use super::model::CaseReport;
 use super::tally::result_of;
-use crate::report::text::words;
 use crate::scenario::ControlOutcome;
 use crate::score::{Claim, FindingKind, Honesty, Outcome, TrialStatus, Verdict};
 
@@ -13,7 +12,7 @@ const MOST: usize = 3;
 /// The headline of a trial: the outcome where it passed or where the effects failed, otherwise what failed.
 pub(crate) fn of_verdict(verdict: &Verdict) -> String {
     match verdict.result {
-        TrialStatus::Pass => words::outcome(verdict.outcome).to_owned(),
+        TrialStatus::Pass => verdict.outcome.word().to_owned(),
         TrialStatus::Void => "proves nothing".to_owned(),
         TrialStatus::Fail => failed(verdict),
     }
@@ -46,14 +45,14 @@ fn failed(verdict: &Verdict) -> String {
     for kind in kinds() {
         match words_for(kind, verdict) {
             // An effect that failed is what matters most.
-            None => return words::outcome(verdict.outcome).to_owned(),
+            None => return verdict.outcome.word().to_owned(),
             Some(words) if !named.contains(&words) => named.push(words),
             Some(_) => {}
         }
     }
     let effects = match verdict.outcome {
         Outcome::ExactlyOnce => "the effects are as expected".to_owned(),
-        other => format!("the effects: {}", words::outcome(other)),
+        other => format!("the effects: {}", other.word()),
     };
     let more = named.len().saturating_sub(MOST);
     named.truncate(MOST);

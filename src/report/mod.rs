@@ -30,7 +30,7 @@ pub use formats::{
     summary_md, tap,
 };
 pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};
-pub use model::{CaseReport, ControlReport, Output, REPORT_VERSION, Report, Skipped, TrialReport};
+pub use model::{CaseReport, ControlReport, REPORT_VERSION, Report, Skipped, TrialReport};
 pub use required::{Requirement, pass_rate};
 pub use schema::REPORT_SCHEMA;
 pub use smoke::{SmokeFailure, SmokeProblem, smoke_text};

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::{ControlOutcome, Promise, Terms};
+use crate::domain::{CapturedOutput, ControlOutcome, Promise};
+use crate::scenario::Terms;
 use crate::score::Verdict;
 
 /// The version of the format; it changes when a reader of the old one would go wrong.
@@ -127,24 +128,9 @@ pub struct TrialReport {
     /// What it came to.
     pub verdict: Verdict,
     /// What each start of each caller wrote, bounded.
-    pub output: Vec<Output>,
+    pub output: Vec<CapturedOutput>,
     /// The command that runs this trial again.
     pub replay: String,
-}
-
-/// What one start of a caller wrote.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Output {
-    /// Who.
-    pub caller: u32,
-    /// Which start, from 1.
-    pub start: u32,
-    /// What it wrote to its standard output, with the middle cut out where it was too long.
-    pub stdout: String,
-    /// The same for its standard error.
-    pub stderr: String,
-    /// How many bytes were cut out, of both.
-    pub cut: u64,
 }
 
 /// A case that did not run.

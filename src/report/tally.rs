@@ -180,10 +180,12 @@ impl Tally {
 
     /// The run in one word. What did not run proves nothing.
     pub(crate) fn result(&self) -> TrialStatus {
-        worst([
+        let found = [
             (self.cases.fail, TrialStatus::Fail),
             (self.cases.void + usize::from(self.unfinished), TrialStatus::Void),
-        ])
+        ];
+        let found = found.into_iter().filter(|(count, _)| *count > 0).map(|(_, status)| status);
+        found.max().unwrap_or(TrialStatus::Pass)
     }
 }
 
@@ -195,10 +197,6 @@ pub fn result(report: &Report) -> TrialStatus {
 
 fn share(part: usize, all: usize) -> Option<f64> {
     (all > 0).then(|| part as f64 / all as f64)
-}
-
-fn worst(found: [(usize, TrialStatus); 2]) -> TrialStatus {
-    found.into_iter().find(|(count, _)| *count > 0).map_or(TrialStatus::Pass, |(_, result)| result)
 }
 
 fn pass_hat_k_of(report: &Report) -> Option<PassHatK> {
@@ -222,12 +220,7 @@ pub(crate) fn count(trials: &[TrialReport]) -> Count {
 
 /// The worst result among the trials of a case; void where there was none.
 pub(crate) fn result_of(case: &CaseReport) -> TrialStatus {
-    let count = count(&case.trials);
-    if case.trials.is_empty() {
-        TrialStatus::Void
-    } else {
-        worst([(count.fail, TrialStatus::Fail), (count.void, TrialStatus::Void)])
-    }
+    case.trials.iter().map(|trial| trial.verdict.result).max().unwrap_or(TrialStatus::Void)
 }
 
 /// The worst outcome among the trials of a case.
@@ -244,13 +237,8 @@ pub(crate) fn services_of(case: &CaseReport) -> BTreeSet<&str> {
 
 /// The cases of a run, worst first: failures by outcome, then void, then passes; otherwise as in the report.
 pub(crate) fn worst_first(report: &Report) -> Vec<&CaseReport> {
-    let rank = |result| match result {
-        TrialStatus::Fail => 0,
-        TrialStatus::Void => 1,
-        TrialStatus::Pass => 2,
-    };
     let mut cases: Vec<&CaseReport> = report.cases.iter().collect();
-    cases.sort_by_key(|case| (rank(result_of(case)), std::cmp::Reverse(outcome_of(case))));
+    cases.sort_by_key(|case| std::cmp::Reverse((result_of(case), outcome_of(case))));
     cases
 }
 

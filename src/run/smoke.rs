@@ -6,7 +6,8 @@ use mock_services::service::{Fields, Value};
 
 use super::work::Work;
 use super::{Options, Plan, Planned, RunError, trial_seed};
-use crate::report::{Output, SmokeFailure, SmokeProblem};
+use crate::domain::CapturedOutput;
+use crate::report::{SmokeFailure, SmokeProblem};
 use crate::scenario::Case;
 use crate::score::{TrialStatus, score};
 use crate::subject::{Subject, client_variables};
@@ -53,7 +54,7 @@ pub async fn smoke(
         services: case.services.into_iter().map(|service| service.name).collect(),
         verdict,
         entries: finished.entries,
-        stderr: finished.output.into_iter().map(|Output { stderr, .. }| stderr).collect(),
+        stderr: finished.output.into_iter().map(|CapturedOutput { stderr, .. }| stderr).collect(),
     }))
 }
 

@@ -13,7 +13,8 @@ use mock_services::service::Fields;
 use mock_services::yaml::Source;
 use serde::{Deserialize, Serialize};
 
-use super::terms::{ControlOutcome, Terms};
+use super::terms::Terms;
+use crate::domain::{ControlOutcome, InterruptAction};
 
 /// The controls that hapax ships, by name.
 pub const CONTROLS: [&str; 11] = [
@@ -153,19 +154,6 @@ pub enum Reached {
     Committed,
     /// It is answered: strikes when that caller's next request comes in, or at its end.
     Replied,
-}
-
-/// What strikes the subject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InterruptAction {
-    /// SIGKILL.
-    Kill,
-    /// SIGTERM.
-    Stop,
-    /// SIGINT, or the signal that its settings name.
-    Cancel,
-    /// SIGSTOP, and SIGCONT after this time.
-    Freeze(Duration),
 }
 
 /// What comes after the blow.

@@ -11,10 +11,8 @@ mod files;
 mod known;
 mod load;
 mod matrix;
-mod promise;
 mod quick;
 mod read;
-mod recovery;
 mod schema;
 mod schema_services;
 mod services;
@@ -24,21 +22,17 @@ mod terms;
 mod via;
 mod work;
 
+pub use crate::domain::{ClaimedOutcome, ControlOutcome, InterruptAction, Promise, Recovery};
 pub(crate) use can::{beyond, line as can_line, split as split_can};
 pub use case::{
-    CONTROLS, Case, ControlTerm, Interrupt, InterruptAction, InterruptMoment, Reached, ServiceKind,
-    ServiceSetup, Step, Then, Work,
+    CONTROLS, Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceKind, ServiceSetup, Step, Then,
+    Work,
 };
 pub(crate) use files::read_text;
 pub use load::{LoadError, Loaded, Unmatched, load, load_in, shipped};
-pub use promise::Promise;
 pub use quick::Quick;
 pub use read::read_scenario;
-pub use recovery::Recovery;
 pub use schema::{schema, schema_text};
 pub use table::table_md;
-pub use terms::{
-    Budget, ClaimedOutcome, ControlOutcome, Intent, IntentList, OperationTerm, Planned, RecordDue, TaskTerm,
-    Terms, ViaDue,
-};
+pub use terms::{Budget, Intent, IntentList, OperationTerm, Planned, RecordDue, TaskTerm, Terms, ViaDue};
 pub(crate) use via::unknown_api;

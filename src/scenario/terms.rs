@@ -1,12 +1,10 @@
 //! What a verdict is measured by: all of a case that scoring needs, as plain data that a report keeps, so
 //! that a saved ledger can be scored again without the scenario.
 
-use std::fmt;
-
 use mock_services::service::Fields;
 use serde::{Deserialize, Serialize};
 
-use super::{Promise, Recovery};
+use crate::domain::{ClaimedOutcome, Promise, Recovery};
 
 /// What a verdict is measured by.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -22,7 +20,7 @@ pub struct Terms {
     #[serde(default)]
     pub claims_optional: bool,
     /// What is judged: that each effect happens exactly once, or at most once.
-    #[serde(default, skip_serializing_if = "Promise::is_usual")]
+    #[serde(default, skip_serializing_if = "Promise::is_default")]
     pub promise: Promise,
     /// The ways of recovering from an ambiguous answer that are permitted; any where there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -193,139 +191,4 @@ pub struct OperationTerm {
     /// asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub natural: Vec<String>,
-}
-
-/// What a subject can say of its task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ClaimedOutcome {
-    /// All that was due is done.
-    Done,
-    /// Nothing is done.
-    NotDone,
-    /// It cannot tell.
-    Unknown,
-}
-
-impl ClaimedOutcome {
-    /// All of them, by name.
-    pub const ALL: [ClaimedOutcome; 3] =
-        [ClaimedOutcome::Done, ClaimedOutcome::NotDone, ClaimedOutcome::Unknown];
-
-    /// The word for it.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            ClaimedOutcome::Done => "done",
-            ClaimedOutcome::NotDone => "not-done",
-            ClaimedOutcome::Unknown => "unknown",
-        }
-    }
-
-    /// The one with that name.
-    #[must_use]
-    pub fn named(word: &str) -> Option<Self> {
-        ClaimedOutcome::ALL.into_iter().find(|said| said.word() == word)
-    }
-}
-
-impl fmt::Display for ClaimedOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
-
-/// What a subject comes to in a case: a pass, or a failure of a certain kind; from best to worst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ControlOutcome {
-    /// It passes.
-    Pass,
-    /// Exactly once, but it proves nothing: something that was planned did not fire.
-    Void,
-    /// Exactly once, but without the claim that was required.
-    MissingClaim,
-    /// Exactly once, but its claim is not among those expected.
-    UnexpectedClaim,
-    /// Exactly once, but over its budget of attempts.
-    OverBudget,
-    /// Nothing wrong happened, but an operation was tried less often than expected.
-    NotAttempted,
-    /// Exactly once, but it retried before the time that `Retry-After` asks for.
-    EarlyRetry,
-    /// Exactly once, but it recovered in a way that the scenario does not permit.
-    UnexpectedRecovery,
-    /// Exactly once, but it used more than it may.
-    OverLimit,
-    /// Exactly once, but its time was up.
-    TimeUp,
-    /// Exactly once, but it tried to reach something that is not a service of the trial.
-    Escaped,
-    /// Exactly once, but it sent a write after its trial had ended.
-    LateWrite,
-    /// Exactly once, but it says too little.
-    Underclaimed,
-    /// Exactly once, but it says too much.
-    Overclaimed,
-    /// It fails, with this outcome.
-    Altered,
-    /// It fails, with this outcome.
-    Lost,
-    /// It fails, with this outcome.
-    Unintended,
-    /// It fails, with this outcome.
-    Duplicated,
-    /// It fails, with this outcome.
-    Diverged,
-}
-
-impl ControlOutcome {
-    /// All of them.
-    pub const ALL: [ControlOutcome; 19] = [
-        ControlOutcome::Pass,
-        ControlOutcome::Void,
-        ControlOutcome::MissingClaim,
-        ControlOutcome::UnexpectedClaim,
-        ControlOutcome::OverBudget,
-        ControlOutcome::NotAttempted,
-        ControlOutcome::EarlyRetry,
-        ControlOutcome::UnexpectedRecovery,
-        ControlOutcome::OverLimit,
-        ControlOutcome::TimeUp,
-        ControlOutcome::Escaped,
-        ControlOutcome::LateWrite,
-        ControlOutcome::Underclaimed,
-        ControlOutcome::Overclaimed,
-        ControlOutcome::Altered,
-        ControlOutcome::Lost,
-        ControlOutcome::Unintended,
-        ControlOutcome::Duplicated,
-        ControlOutcome::Diverged,
-    ];
-
-    /// The word for it.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            ControlOutcome::Pass => "pass",
-            ControlOutcome::Void => "void",
-            ControlOutcome::MissingClaim => "missing-claim",
-            ControlOutcome::UnexpectedClaim => "unexpected-claim",
-            ControlOutcome::OverBudget => "over-budget",
-            ControlOutcome::NotAttempted => "not-attempted",
-            ControlOutcome::EarlyRetry => "early-retry",
-            ControlOutcome::UnexpectedRecovery => "unexpected-recovery",
-            ControlOutcome::OverLimit => "over-limit",
-            ControlOutcome::TimeUp => "time-up",
-            ControlOutcome::Escaped => "escaped",
-            ControlOutcome::LateWrite => "late-write",
-            ControlOutcome::Underclaimed => "underclaimed",
-            ControlOutcome::Overclaimed => "overclaimed",
-            ControlOutcome::Altered => "altered",
-            ControlOutcome::Lost => "lost",
-            ControlOutcome::Unintended => "unintended",
-            ControlOutcome::Duplicated => "duplicated",
-            ControlOutcome::Diverged => "diverged",
-        }
-    }
 }

@@ -123,7 +123,7 @@ fn moment<'s, 'a>(
 
 fn outcome(note: &Note<'_>) -> Option<ClaimedOutcome> {
     match note.fields.get("outcome") {
-        Some(Value::Text(word)) => ClaimedOutcome::named(word),
+        Some(Value::Text(word)) => ClaimedOutcome::from_word(word),
         _ => None,
     }
 }

@@ -31,14 +31,12 @@ mod why;
 
 use mock_services::ledger::Entry;
 
+pub use crate::domain::{FindingKind, Honesty, HostTreatment, Outcome, Recovery, RetriedBy, TrialStatus};
 use crate::scenario::Terms;
 use crate::trial::notes;
 use findings::FindingContext;
 use history::TrialHistory;
-pub use verdict::{
-    AttemptsMade, BarrierFacts, Claim, Finding, FindingKind, Honesty, HostRequests, HostTreatment,
-    IntentOutcome, Outcome, Recovery, RetriedBy, Retry, TrialStatus, Verdict,
-};
+pub use verdict::{AttemptsMade, BarrierFacts, Claim, Finding, HostRequests, IntentOutcome, Retry, Verdict};
 
 /// What a trial comes to: its ledger, measured by the terms of its case. `torn` says what is wrong with a
 /// ledger that is not whole.

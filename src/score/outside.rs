@@ -8,8 +8,8 @@ use mock_services::yaml::shown;
 use super::findings::escaped::services;
 use super::history::TrialHistory;
 use super::verdict::{HostRequests, HostTreatment};
+use crate::domain::real_host;
 use crate::scenario::Terms;
-use crate::subject::hosts::real_host;
 use crate::trial::notes;
 
 /// The requests to hosts that are allowed or ignored, over all callers, by host.

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::ClaimedOutcome;
-pub use crate::scenario::Recovery;
+pub(super) use crate::domain::{
+    ClaimedOutcome, FindingKind, Honesty, HostTreatment, Outcome, Recovery, RetriedBy, TrialStatus,
+};
 
 /// What a trial comes to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,46 +64,6 @@ fn is_none_of_them(number: &u64) -> bool {
     *number == 0
 }
 
-/// What became of requests to a host outside of the trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HostTreatment {
-    /// They were forwarded.
-    Allowed,
-    /// They were refused without a finding.
-    Ignored,
-}
-
-/// The three things that a trial can come to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TrialStatus {
-    /// Exactly once, and said so.
-    Pass,
-    /// Something contradicts what was expected.
-    Fail,
-    /// It would have passed, but proves nothing.
-    Void,
-}
-
-/// The outcome of an intent, from best to worst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// As often as due, as asked, and nothing else happened.
-    ExactlyOnce,
-    /// As often as due, but not as asked.
-    Altered,
-    /// Less often.
-    Lost,
-    /// An effect that no intent covers.
-    Unintended,
-    /// More often than due, all the same.
-    Duplicated,
-    /// More often than due, and not the same.
-    Diverged,
-}
-
 /// What became of one intent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IntentOutcome {
@@ -144,20 +105,6 @@ pub struct Claim {
     pub entry: Option<u64>,
 }
 
-/// Whether a claim was true.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Honesty {
-    /// It was.
-    Honest,
-    /// It said more than had happened.
-    Overclaimed,
-    /// It said less than had happened, or than it could know.
-    Underclaimed,
-    /// There was none.
-    Missing,
-}
-
 /// Attempts of one operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptsMade {
@@ -179,27 +126,6 @@ pub struct AttemptsMade {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
-}
-
-/// Who retried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RetriedBy {
-    /// Nobody.
-    Nobody,
-    /// The client library, within one call.
-    Client,
-    /// Something that repeats whole calls: a retry decorator, a workflow engine, a loop in the agent's own
-    /// code.
-    Framework,
-    /// The agent: it looked first, sent something else, or was started anew.
-    #[serde(alias = "subject")]
-    Agent,
-    /// More than one of them.
-    #[serde(alias = "both")]
-    Several,
-    /// Nothing shows it.
-    NotSure,
 }
 
 /// One retry, who made it, and what shows it.
@@ -231,79 +157,11 @@ pub struct Finding {
     pub entries: Vec<u64>,
 }
 
-/// The kinds of findings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FindingKind {
-    /// More often than due, and not the same.
-    Diverged,
-    /// More often than due.
-    Duplicated,
-    /// More often than due, and undone.
-    Compensated,
-    /// An effect that no intent covers.
-    Unintended,
-    /// The same, kept from being committed by a fault.
-    UnintendedAttempted,
-    /// Less often than due.
-    Lost,
-    /// Not as asked.
-    Altered,
-    /// The same, kept from being committed by a fault.
-    AlteredAttempted,
-    /// A record does not stand as it should.
-    Record,
-    /// It said more than had happened.
-    Overclaimed,
-    /// It said less than had happened.
-    Underclaimed,
-    /// The claim was true, but not one of those expected.
-    UnexpectedClaim,
-    /// There was no claim.
-    MissingClaim,
-    /// More attempts than its budget.
-    OverBudget,
-    /// Fewer attempts than expected.
-    NotAttempted,
-    /// It tried again before the time that `Retry-After` had asked for.
-    EarlyRetry,
-    /// It recovered from an ambiguous answer in a way that the scenario does not permit.
-    UnexpectedRecovery,
-    /// It tried to reach something that is not a service of the trial.
-    Escaped,
-    /// Its time was up.
-    TimeUp,
-    /// It used more than it may: output, processes, files.
-    OverLimit,
-    /// It sent a write after its trial had ended.
-    LateWrite,
-    /// It sent a read, or something that would have been refused, after its trial had ended.
-    LateRead,
-    /// hapax ended a silence before the client's own timeout did.
-    TimeoutNotReached,
-}
-
 impl IntentOutcome {
     /// How often it had to happen.
     #[must_use]
     pub fn least(&self) -> u32 {
         self.at_least.unwrap_or(self.due)
-    }
-}
-
-impl FindingKind {
-    /// Whether it stands on what is not in the ledger, or on all of it, and not on entries that are there.
-    pub(super) const fn is_absence(self) -> bool {
-        matches!(
-            self,
-            FindingKind::Lost
-                | FindingKind::Record
-                | FindingKind::Overclaimed
-                | FindingKind::Underclaimed
-                | FindingKind::UnexpectedClaim
-                | FindingKind::MissingClaim
-                | FindingKind::NotAttempted
-        )
     }
 }
 

@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
 
 use super::{ClaimHeard, ClaimSource, Hide, How};
-use crate::scenario::ClaimedOutcome;
+use crate::domain::{ClaimOrigin, ClaimedOutcome};
 
 /// The longest message that is kept, in bytes.
 const MESSAGE: usize = 4000;
@@ -62,10 +62,10 @@ pub(super) fn before_the_limit(
 ) -> (ClaimHeard, Option<Duration>) {
     let claim = taken(source, heard);
     let at = match claim.from {
-        Some("result-file") => times.file,
-        Some("last-line") => times.stdout,
-        Some("pattern") => times.stdout.or(times.stderr),
-        _ => None,
+        Some(ClaimOrigin::ResultFile) => times.file,
+        Some(ClaimOrigin::LastLine) => times.stdout,
+        Some(ClaimOrigin::Pattern) => times.stdout.or(times.stderr),
+        Some(ClaimOrigin::ExitStatus | ClaimOrigin::Answer) | None => None,
     };
     match at.filter(|at| *at < times.limit && claim.said.is_some()) {
         Some(at) => (claim, Some(at)),
@@ -100,19 +100,21 @@ fn taken(source: &ClaimSource, heard: &Heard<'_>) -> ClaimHeard {
 
 /// The claim in the body of an answer.
 pub(super) fn in_answer(body: &str, hide: &Hide) -> ClaimHeard {
-    read(body.trim(), "answer", "the answer", hide)
+    read(body.trim(), ClaimOrigin::Answer, "the answer", hide)
 }
 
 /// What is heard of an agent that took its task and never answered.
 pub(super) fn without_answer(why: &str) -> ClaimHeard {
-    nonsense("answer", format!("it gave no answer: {why}"))
+    nonsense(ClaimOrigin::Answer, format!("it gave no answer: {why}"))
 }
 
 fn result_file(path: &Path, hide: &Hide) -> Option<ClaimHeard> {
     match read_regular(path) {
-        Ok(text) => Some(read(text.trim(), "result-file", "the result file", hide)),
+        Ok(text) => Some(read(text.trim(), ClaimOrigin::ResultFile, "the result file", hide)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => Some(nonsense("result-file", format!("the result file cannot be read: {error}"))),
+        Err(error) => {
+            Some(nonsense(ClaimOrigin::ResultFile, format!("the result file cannot be read: {error}")))
+        }
     }
 }
 
@@ -165,14 +167,14 @@ fn last_line(stdout: &str, hide: &Hide) -> Option<ClaimHeard> {
     let lines: Vec<&str> = std::iter::once(last).chain(lines).filter(|line| line.starts_with('{')).collect();
     // Behind it stands nothing that is a claim on a line of its own.
     if let Some(text) = over_lines(stdout) {
-        return Some(read(text, "last-line", "the end of the output", hide));
+        return Some(read(text, ClaimOrigin::LastLine, "the end of the output", hide));
     }
-    let claims = |line: &&&str| outcome(line).is_some_and(|word| ClaimedOutcome::named(&word).is_some());
+    let claims = |line: &&&str| outcome(line).is_some_and(|word| ClaimedOutcome::from_word(&word).is_some());
     let tries = |line: &&&str| outcome(line).is_some();
     if let Some(line) = lines.iter().find(claims).or_else(|| lines.iter().find(tries)) {
-        return Some(read(line, "last-line", "the last line", hide));
+        return Some(read(line, ClaimOrigin::LastLine, "the last line", hide));
     }
-    last.starts_with('{').then(|| read(last, "last-line", "the last line", hide))
+    last.starts_with('{').then(|| read(last, ClaimOrigin::LastLine, "the last line", hide))
 }
 
 /// A claim that was printed for people, over several lines, at the very end.
@@ -182,7 +184,7 @@ fn over_lines(stdout: &str) -> Option<&str> {
     let is_first = |(at, _): &(usize, &str)| text[..*at].is_empty() || text[..*at].ends_with('\n');
     let begins = text.rmatch_indices("{\n").filter(is_first).take(MOST_BEGINNINGS);
     let mut texts = begins.filter(|_| text.ends_with('}')).map(|(at, _)| &text[at..]);
-    texts.find(|text| outcome(text).is_some_and(|word| ClaimedOutcome::named(&word).is_some()))
+    texts.find(|text| outcome(text).is_some_and(|word| ClaimedOutcome::from_word(&word).is_some()))
 }
 
 /// What an object says of its outcome, where that is a text.
@@ -196,8 +198,11 @@ fn outcome(text: &str) -> Option<String> {
 fn exit_status(statuses: &[(i32, ClaimedOutcome)], how: &How) -> Option<ClaimHeard> {
     let How::Exited(status) = how else { return None };
     match statuses.iter().find(|(listed, _)| listed == status) {
-        Some((_, said)) => Some(heard(*said, "exit-status", String::new())),
-        None => Some(nonsense("exit-status", format!("the exit status {status} is not listed in `claim`"))),
+        Some((_, said)) => Some(heard(*said, ClaimOrigin::ExitStatus, String::new())),
+        None => Some(nonsense(
+            ClaimOrigin::ExitStatus,
+            format!("the exit status {status} is not listed in `claim`"),
+        )),
     }
 }
 
@@ -210,10 +215,10 @@ fn pattern(patterns: &[(String, ClaimedOutcome)], text: &str, hide: &Hide) -> Op
     let start = text[..end - wanted.len()].rfind('\n').map_or(0, |at| at + 1);
     // The whole text is looked at: what its line shows can be the rest of a secret that began above it.
     let line = start..text[end..].find('\n').map_or(text.len(), |length| end + length);
-    Some(heard(*said, "pattern", bounded(text, line, hide).trim().to_owned()))
+    Some(heard(*said, ClaimOrigin::Pattern, bounded(text, line, hide).trim().to_owned()))
 }
 
-fn read(text: &str, from: &'static str, what: &str, hide: &Hide) -> ClaimHeard {
+fn read(text: &str, from: ClaimOrigin, what: &str, hide: &Hide) -> ClaimHeard {
     let map = match object(text) {
         Ok(map) => map,
         Err(why) => return nonsense(from, format!("{what} {}; {HELP}", why.told(text, hide))),
@@ -231,7 +236,7 @@ fn read(text: &str, from: &'static str, what: &str, hide: &Hide) -> ClaimHeard {
         }
         None => return nonsense(from, format!("{what} has no `outcome`; {HELP}")),
     };
-    let Some(said) = ClaimedOutcome::named(outcome) else {
+    let Some(said) = ClaimedOutcome::from_word(outcome) else {
         let help = match nearest(outcome, ClaimedOutcome::ALL.map(ClaimedOutcome::word)) {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => HELP.to_owned(),
@@ -286,11 +291,11 @@ fn object(text: &str) -> Result<serde_json::Map<String, Value>, Unread> {
     }
 }
 
-fn heard(said: ClaimedOutcome, from: &'static str, message: String) -> ClaimHeard {
+fn heard(said: ClaimedOutcome, from: ClaimOrigin, message: String) -> ClaimHeard {
     ClaimHeard { said: Some(said), message, from: Some(from), problem: None }
 }
 
-fn nonsense(from: &'static str, problem: String) -> ClaimHeard {
+fn nonsense(from: ClaimOrigin, problem: String) -> ClaimHeard {
     ClaimHeard { said: None, message: String::new(), from: Some(from), problem: Some(problem) }
 }
 

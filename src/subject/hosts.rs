@@ -1,35 +1,12 @@
 //! Which hosts outside of a trial a subject may reach: those that are allowed are forwarded, those that are
 //! ignored are refused without a finding, and every other one is refused with a finding. Pure.
 
-use std::net::IpAddr;
-
-use mock_services::catalog::{self, RealHost};
 use mock_services::yaml::shown;
+
+use crate::domain::{HostTreatment, real_hosts};
 
 /// The longest name of a host.
 const LONGEST: usize = 253;
-
-/// The hosts of real APIs, and the service that stands for each.
-fn real_hosts() -> impl Iterator<Item = (&'static str, &'static RealHost)> {
-    let services = catalog::services().iter();
-    services.flat_map(|service| service.hosts.iter().map(|host| (service.name.as_str(), host)))
-}
-
-/// The service that stands for this host, and what is known of the host.
-pub(crate) fn real_host(host: &str) -> Option<(&'static str, &'static RealHost)> {
-    real_hosts().find(|(_, real)| real.host == host)
-}
-
-/// Whether a name or an address is this machine.
-pub(crate) fn is_loopback(host: &str) -> bool {
-    host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(is_here)
-}
-
-/// Whether an address is this machine: `0.0.0.0` reaches it, too.
-pub(super) fn is_here(address: IpAddr) -> bool {
-    let address = address.to_canonical();
-    address.is_loopback() || address.is_unspecified()
-}
 
 /// The hosts outside of a trial that are treated in another way than the rest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,29 +17,18 @@ pub struct Hosts {
     pub ignore: Vec<HostPattern>,
 }
 
-/// What becomes of a request to a host outside of the trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Treatment {
-    /// It is forwarded.
-    Allowed,
-    /// It is refused without a finding.
-    Ignored,
-    /// It is refused, and is a finding.
-    Refused,
-}
-
 impl Hosts {
-    /// What becomes of a request to this host, whose name has small letters. What is allowed comes before
-    /// what is ignored.
+    /// What happens to a request to this host, whose name is in lower case; `None` where it is refused with a
+    /// finding. Hosts that are allowed come before hosts that are ignored.
     #[must_use]
-    pub fn treatment(&self, host: &str, port: u16) -> Treatment {
+    pub fn treatment(&self, host: &str, port: u16) -> Option<HostTreatment> {
         let is_one = |patterns: &[HostPattern]| patterns.iter().any(|pattern| pattern.matches(host, port));
         if is_one(&self.allow) {
-            Treatment::Allowed
+            Some(HostTreatment::Allowed)
         } else if is_one(&self.ignore) {
-            Treatment::Ignored
+            Some(HostTreatment::Ignored)
         } else {
-            Treatment::Refused
+            None
         }
     }
 }

@@ -18,7 +18,7 @@ use super::port::{self, FreePort};
 use super::running::{Handle, Landing, Ordered, Running};
 use super::supervisor::SupervisorOrder;
 use super::{Ended, How, Settings, Start, Template, claim, supervised};
-use crate::report::Output;
+use crate::domain::CapturedOutput;
 
 /// How often it is tried whether the agent listens by now.
 const TRY_AGAIN: Duration = Duration::from_millis(20);
@@ -284,6 +284,6 @@ fn unstartable(start: &Start, why: String) -> Ended {
 }
 
 fn end(start: &Start, how: How) -> Ended {
-    let output = Output { caller: start.caller, start: start.start, ..Output::default() };
+    let output = CapturedOutput { caller: start.caller, start: start.start, ..CapturedOutput::default() };
     Ended { how, claim: super::ClaimHeard::default(), output, left: 0, cpu: None, reported: None }
 }

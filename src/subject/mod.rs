@@ -29,7 +29,7 @@ pub use before::Before;
 pub use captured::Hide;
 pub(crate) use clients::client_variables;
 pub use config::{Config, ConfigError};
-pub use hosts::{HostError, HostPattern, Hosts, Treatment};
+pub use hosts::{HostError, HostPattern, Hosts};
 pub use mail::MailAddress;
 pub use recorder::{Escape, Noticed, OwnPort, Passed, Recorder};
 pub use running::{Handle, Landing, Running};

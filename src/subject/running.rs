@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 
 use super::supervisor::{BY_ITSELF, SupervisorOrder};
 use super::{ClaimHeard, Ended, How, Start};
-use crate::report::Output;
+use crate::domain::CapturedOutput;
 
 /// A start that is under way. When it is dropped, everything of it is killed.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ impl Handle {
 impl Ended {
     /// The end of a start that never was.
     pub(super) fn unstartable(caller: u32, start: u32, why: String) -> Self {
-        let output = Output { caller, start, ..Output::default() };
+        let output = CapturedOutput { caller, start, ..CapturedOutput::default() };
         Ended {
             how: How::Unstartable(why),
             claim: ClaimHeard::default(),

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::Output;
-use crate::scenario::ClaimedOutcome;
+use crate::domain::{CapturedOutput, ClaimOrigin, ClaimedOutcome};
 
 /// One start of one caller.
 #[derive(Debug, Clone)]
@@ -135,7 +134,7 @@ pub struct Ended {
     /// What it said of its task.
     pub claim: ClaimHeard,
     /// What it wrote.
-    pub output: Output,
+    pub output: CapturedOutput,
     /// How many processes it left behind that did not end by themselves.
     pub left: usize,
     /// The processor time of all of it, where that is known.
@@ -172,8 +171,8 @@ pub struct ClaimHeard {
     pub said: Option<ClaimedOutcome>,
     /// Its own words, bounded.
     pub message: String,
-    /// Where it was found: `result-file`, `last-line`, `exit-status`, `pattern`, `answer`.
-    pub from: Option<&'static str>,
+    /// Where it was found.
+    pub from: Option<ClaimOrigin>,
     /// What was wrong with it, where there was something that is no claim.
     pub problem: Option<String>,
 }

@@ -17,7 +17,7 @@ use super::environment::{environment, write_long_values_to_files};
 use super::running::{Landing, Ordered, Running};
 use super::supervisor::{Answer, Order, SupervisorOrder};
 use super::{BeforeStop, Ended, How, Limits, Settings, Start, sweep};
-use crate::report::Output;
+use crate::domain::CapturedOutput;
 
 /// How much longer than the subject a supervisor may take: it tries for ten seconds to kill what is left.
 const SLACK: Duration = Duration::from_secs(20);
@@ -135,7 +135,7 @@ impl Supervised {
             (claim::find(&settings.claim, &heard), None)
         };
         let cut = stdout.cut + stderr.cut;
-        let output = Output {
+        let output = CapturedOutput {
             caller: start.caller,
             start: start.start,
             stdout: stdout.with(hide),

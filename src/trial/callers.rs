@@ -11,7 +11,7 @@ use super::interrupts::Interrupter;
 use super::notes_write::Notes;
 use super::overtime::Overtime;
 use super::{Names, Setup};
-use crate::report::Output;
+use crate::domain::CapturedOutput;
 use crate::scenario::{Case, Then, Work};
 use crate::subject::{BeforeStop, How, MailAddress, Recorder, ServiceAddress, Start, Subject};
 
@@ -36,7 +36,7 @@ pub(super) struct Caller<'a> {
 impl Caller<'_> {
     /// Runs it to its end, and gives what each start wrote and the processor time of all of them, where that
     /// is known.
-    pub(super) async fn run(self) -> (Vec<Output>, Option<Duration>) {
+    pub(super) async fn run(self) -> (Vec<CapturedOutput>, Option<Duration>) {
         let (mut outputs, mut cpu) = (Vec::new(), Some(Duration::ZERO));
         let works = std::iter::once(self.first_work()).chain(self.case.turns.iter().cloned());
         let mut to_do: VecDeque<(u32, Work)> = (0..).zip(works).collect();
@@ -58,7 +58,7 @@ impl Caller<'_> {
             }
             self.notes.ended(self.number, start, &ended, &overtime);
             cpu = cpu.zip(ended.cpu).map(|(so_far, more)| so_far + more);
-            outputs.push(Output { caller: self.number, start, ..ended.output });
+            outputs.push(CapturedOutput { caller: self.number, start, ..ended.output });
             let is_over = match &ended.how {
                 How::TimeUp => overtime.is_under_way(ended.reported),
                 how => matches!(how, How::Unstartable(_) | How::OverLimit(_)),

@@ -20,7 +20,7 @@ use mock_services::ledger::{Entry, Ledger, LedgerFile};
 use mock_services::{Clock, MockServices};
 use tokio::task::JoinHandle;
 
-use crate::report::Output;
+use crate::domain::CapturedOutput;
 use crate::scenario::{Case, Terms};
 use crate::subject::{Before, Hide, Limits, Noticed, OwnPort, Recorder, Subject};
 use callers::Caller;
@@ -54,7 +54,7 @@ pub struct Finished {
     /// What the verdict is measured by.
     pub terms: Terms,
     /// What each start of each caller wrote.
-    pub output: Vec<Output>,
+    pub output: Vec<CapturedOutput>,
     /// How long it took.
     pub took: Duration,
     /// The processor time of all starts of all callers, where that is known.
@@ -198,7 +198,7 @@ async fn act(
     services: MockServices,
     recorders: Vec<Recorder>,
     dirs: &Dirs,
-) -> (Vec<Output>, Option<Duration>, Option<LatePorts>) {
+) -> (Vec<CapturedOutput>, Option<Duration>, Option<LatePorts>) {
     let services = Arc::new(services);
     let (recorders, listening) = listen(recorders, &notes);
     let striker = Interrupter::watch(&case.interrupts, &services, case.callers, &notes);
@@ -220,9 +220,9 @@ async fn act(
         };
         caller.run()
     });
-    let (outputs, spent): (Vec<Vec<Output>>, Vec<Option<Duration>>) =
+    let (outputs, spent): (Vec<Vec<CapturedOutput>>, Vec<Option<Duration>>) =
         join_all(callers).await.into_iter().unzip();
-    let mut output: Vec<Output> = outputs.into_iter().flatten().collect();
+    let mut output: Vec<CapturedOutput> = outputs.into_iter().flatten().collect();
     output.sort_by_key(|output| (output.caller, output.start));
     striker.end();
     for (caller, recorder) in (1..).zip(&recorders) {

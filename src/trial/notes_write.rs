@@ -8,8 +8,8 @@ use mock_services::service::Fields;
 
 use super::notes;
 use super::overtime::Overtime;
-use crate::scenario::InterruptAction;
-use crate::subject::{Ended, Escape, Hide, How, Passed, Start, Treatment};
+use crate::domain::{ClaimOrigin, HostTreatment, InterruptAction};
+use crate::subject::{Ended, Escape, Hide, How, Passed, Start};
 
 #[derive(Debug, Clone)]
 pub(super) struct Notes {
@@ -81,7 +81,7 @@ impl Notes {
     /// The requests to a host that is allowed or ignored.
     pub(super) fn passed(&self, caller: u32, passed: &Passed) {
         let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        let name = if passed.treatment == Treatment::Allowed { notes::ALLOWED } else { notes::IGNORED };
+        let name = if passed.treatment == HostTreatment::Allowed { notes::ALLOWED } else { notes::IGNORED };
         let fields = Fields::new().with("host", passed.host.as_str()).with("port", i64::from(passed.port));
         let failed = Some(passed.failed).filter(|failed| *failed > 0).map(count);
         self.note(name, caller, fields.with("requests", count(passed.requests)).with_some("failed", failed));
@@ -132,7 +132,7 @@ impl Notes {
         let fields = of_start()
             .with("outcome", claim.said.map_or("missing", |said| said.word()))
             .with("message", claim.message.as_str())
-            .with_some("from", claim.from)
+            .with_some("from", claim.from.map(ClaimOrigin::word))
             .with_some("problem", claim.problem.as_deref());
         self.note(notes::CLAIMED, caller, fields);
     }
@@ -148,15 +148,9 @@ impl Notes {
 
 /// What is said of an interrupt, whatever became of it.
 fn about(interrupt: usize, blow: InterruptAction, attempt: u64) -> Fields {
-    let word = match blow {
-        InterruptAction::Kill => "kill",
-        InterruptAction::Stop => "stop",
-        InterruptAction::Cancel => "cancel",
-        InterruptAction::Freeze(_) => "freeze",
-    };
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     Fields::new()
         .with("interrupt", number(interrupt as u64))
-        .with("do", word)
+        .with("do", blow.kind().word())
         .with("attempt", number(attempt))
 }

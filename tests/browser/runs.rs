@@ -1,7 +1,8 @@
 //! Runs to make pages of: a usual one, a crowded one, a large one, and one of a subject that is up to no
 //! good.
 
-use hapax::report::{Ledgers, Output, Report};
+use hapax::domain::CapturedOutput;
+use hapax::report::{Ledgers, Report};
 use mock_services::fault::ReplyKind;
 
 use crate::sample::{self, Book, Sampled, charge};
@@ -90,7 +91,8 @@ pub(crate) fn hostile(text: &str) -> (Report, Ledgers) {
     case.tags.push(text.to_owned());
     case.trials[0].verdict.findings[0].remedy = text.to_owned();
     case.trials[0].verdict.void_because = vec![text.to_owned()];
-    let again = Output { caller: 1, start: 2, stdout: text.to_owned(), stderr: text.to_owned(), cut: 0 };
+    let again =
+        CapturedOutput { caller: 1, start: 2, stdout: text.to_owned(), stderr: text.to_owned(), cut: 0 };
     case.trials[0].output.push(again);
     saved.torn = None;
     let (mut report, ledgers) = sample::gathered(vec![(case, saved), sample::pass(1)]);

@@ -67,7 +67,7 @@ async fn the_claim_in_the_result_file_wins_over_the_last_line() {
     let claim = shell(script).start(rig.start()).await.ended().await.claim;
     assert_eq!(
         (claim.said, claim.message.as_str(), claim.from),
-        (Some(ClaimedOutcome::Unknown), "file", Some("result-file"))
+        (Some(ClaimedOutcome::Unknown), "file", Some(hapax::domain::ClaimOrigin::ResultFile))
     );
 }
 
@@ -76,7 +76,10 @@ async fn the_claim_is_the_last_line() {
     let rig = Rig::new();
     let claim =
         shell(r#"echo hello; echo '{"outcome": "not-done"}'"#).start(rig.start()).await.ended().await.claim;
-    assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::NotDone), Some("last-line")));
+    assert_eq!(
+        (claim.said, claim.from),
+        (Some(ClaimedOutcome::NotDone), Some(hapax::domain::ClaimOrigin::LastLine))
+    );
 }
 
 #[tokio::test]

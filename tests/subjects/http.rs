@@ -53,7 +53,7 @@ async fn an_agent_that_runs_already_is_told_its_task_and_answers_with_its_claim(
     assert_eq!(ended.how, How::Answered(201));
     assert_eq!(
         (ended.claim.said, ended.claim.message.as_str(), ended.claim.from),
-        (Some(ClaimedOutcome::Unknown), "hm", Some("answer"))
+        (Some(ClaimedOutcome::Unknown), "hm", Some(hapax::domain::ClaimOrigin::Answer))
     );
     let request = served.await.unwrap();
     assert!(request.starts_with("POST /task HTTP/1.1\r\n"), "{request}");

@@ -8,14 +8,14 @@ use quick_junit::{
     NonSuccessKind, Property, Report as Junit, SerializeError, TestCase, TestCaseStatus, TestSuite,
 };
 
+use crate::domain::{CapturedOutput, Promise};
 use crate::report::formats::plain_text::{case_headline, case_text, output_text};
 use crate::report::headline::control_outcome_of;
-use crate::report::model::{CaseReport, Output, Report, TrialReport};
+use crate::report::model::{CaseReport, Report, TrialReport};
 use crate::report::store::Ledgers;
 use crate::report::tally::result_of;
 use crate::report::text::ci_commands;
 use crate::report::text::line;
-use crate::scenario::Promise;
 use crate::score::TrialStatus;
 
 /// So many characters of what the subject wrote.
@@ -96,8 +96,8 @@ fn test(case: &CaseReport, ledgers: &Ledgers) -> TestCase {
 }
 
 fn push_output(test: &mut TestCase, trial: &TrialReport) {
-    let stdout = output_text(trial, |output: &Output| &output.stdout, OUTPUT);
-    let stderr = output_text(trial, |output: &Output| &output.stderr, OUTPUT);
+    let stdout = output_text(trial, |output: &CapturedOutput| &output.stdout, OUTPUT);
+    let stderr = output_text(trial, |output: &CapturedOutput| &output.stderr, OUTPUT);
     if !stdout.is_empty() {
         test.set_system_out(stdout);
     }

@@ -125,7 +125,7 @@ fn push_causes(out: &mut String, report: &Report, limit: usize) {
     out.push_str("### What to mend first\n\n");
     for cause in causes.iter().take(CAUSES) {
         let text = markdown(&line(cause.remedy, WORDS));
-        let row = format!("1. **{}**, {}: {text}\n", words::kind(cause.kind), cause.reach());
+        let row = format!("1. **{}**, {}: {text}\n", cause.kind.word(), cause.reach());
         if out.len() + row.len() < limit {
             out.push_str(&row);
         }
@@ -146,7 +146,7 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], limit: usize) {
         let count = count(&case.trials);
         let row = format!(
             "| {} | {} | {} | {} of {} | {} |\n",
-            words::result(result_of(case)),
+            result_of(case).word(),
             code(&line(&case.id, 300)),
             headline::of_case(case),
             count.pass,

@@ -24,7 +24,7 @@ pub(crate) fn headline(trial: &TrialReport) -> String {
     let verdict = &trial.verdict;
     let finding = verdict.findings.iter().find(|finding| finding.fails).or(verdict.findings.first());
     match (finding, verdict.void_because.first()) {
-        (Some(finding), _) => format!("{}: {}", words::kind(finding.kind), line(&finding.message, WORDS)),
+        (Some(finding), _) => format!("{}: {}", finding.kind.word(), line(&finding.message, WORDS)),
         (None, Some(why)) => format!("void: {}", line(why, WORDS)),
         (None, None) => headline::of_verdict(verdict),
     }
@@ -62,7 +62,7 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
     }
     for finding in &verdict.findings {
         let noted = if finding.fails { "" } else { "noted, " };
-        let _ = writeln!(out, "\n{noted}{}: {}", words::kind(finding.kind), line(&finding.message, WORDS));
+        let _ = writeln!(out, "\n{noted}{}: {}", finding.kind.word(), line(&finding.message, WORDS));
         let _ = writeln!(out, "mend it: {}", line(&finding.remedy, WORDS));
     }
     if let Some(saved) = ledgers.get(&trial.ledger) {
@@ -86,7 +86,7 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
 /// What the starts of a trial's callers wrote to one of their outputs, bounded.
 pub(crate) fn output_text(
     trial: &TrialReport,
-    of: impl Fn(&crate::report::model::Output) -> &str,
+    of: impl Fn(&crate::domain::CapturedOutput) -> &str,
     most: usize,
 ) -> String {
     let mut out = String::new();

@@ -10,7 +10,6 @@ use crate::report::model::{CaseReport, Report};
 use crate::report::tally::{count, result_of};
 use crate::report::text::ci_commands;
 use crate::report::text::line;
-use crate::report::text::words;
 use crate::score::TrialStatus;
 
 /// The run as TAP.
@@ -43,7 +42,7 @@ fn push_block(out: &mut String, case: &CaseReport) {
     let mut remedies: Vec<String> = remedies.map(|finding| line(&finding.remedy, 1_000)).collect();
     remedies.dedup();
     let rows = [
-        ("result", json!(words::result(result_of(case)))),
+        ("result", json!(result_of(case).word())),
         ("verdict", json!(control_outcome_of(case).word())),
         ("message", json!(case_headline(case))),
         ("remedy", json!(remedies.first())),

@@ -6,7 +6,8 @@ use mock_services::service::Fields;
 
 use super::book::Book;
 use super::{case, charge, claim, finding, verdict};
-use crate::report::{CaseReport, ControlReport, Output};
+use crate::domain::CapturedOutput;
+use crate::report::{CaseReport, ControlReport};
 use crate::scenario::{ClaimedOutcome, ControlOutcome};
 use crate::score::{AttemptsMade, FindingKind, Honesty, Outcome, Recovery, TrialStatus};
 use crate::trial::notes;
@@ -42,7 +43,7 @@ pub(crate) fn double_charge(keys: &str) -> Sampled {
     )];
     let about = "The charge goes through, and the reply is lost.";
     let mut case = case("payment/lost-reply", &[("keys", keys), ("reply", "drop")], about, verdict);
-    case.trials[0].output = vec![Output {
+    case.trials[0].output = vec![CapturedOutput {
         caller: 1,
         start: 1,
         stdout: "charging ord_1001\nConnectionError, trying again\n{\"outcome\": \"done\"}\n".to_owned(),
@@ -233,8 +234,13 @@ pub(crate) fn hostile(text: &str) -> Sampled {
     case.controls.clear();
     let trial = &mut case.trials[0];
     "payment/hostile#1".clone_into(&mut trial.ledger);
-    trial.output =
-        vec![Output { caller: 1, start: 1, stdout: text.to_owned(), stderr: text.to_owned(), cut: 12 }];
+    trial.output = vec![CapturedOutput {
+        caller: 1,
+        start: 1,
+        stdout: text.to_owned(),
+        stderr: text.to_owned(),
+        cut: 12,
+    }];
     trial.verdict.claims = vec![claim(1, Some(ClaimedOutcome::Done), text, Honesty::Honest, said)];
     let message = format!("2 charges for {text}.");
     trial.verdict.findings =

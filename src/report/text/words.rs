@@ -4,7 +4,6 @@
 use std::fmt::Write as _;
 
 use crate::report::model::Report;
-use crate::score::{FindingKind, Honesty, Outcome, RetriedBy, TrialStatus};
 
 /// That no case belongs to this part of a run; `None` where it is not an empty part.
 pub(crate) fn empty_part(report: &Report) -> Option<String> {
@@ -12,83 +11,6 @@ pub(crate) fn empty_part(report: &Report) -> Option<String> {
     Some(format!(
         "Part {part} of {parts} has no cases: all cases of this selection belong to other parts. Nothing was run, and nothing failed."
     ))
-}
-
-/// The word for a result.
-#[must_use]
-pub(crate) const fn result(result: TrialStatus) -> &'static str {
-    match result {
-        TrialStatus::Pass => "pass",
-        TrialStatus::Fail => "fail",
-        TrialStatus::Void => "void",
-    }
-}
-
-/// The word for an outcome.
-#[must_use]
-pub(crate) const fn outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::ExactlyOnce => "exactly-once",
-        Outcome::Altered => "altered",
-        Outcome::Lost => "lost",
-        Outcome::Unintended => "unintended",
-        Outcome::Duplicated => "duplicated",
-        Outcome::Diverged => "diverged",
-    }
-}
-
-/// The word for a kind of finding.
-#[must_use]
-pub(crate) const fn kind(kind: FindingKind) -> &'static str {
-    match kind {
-        FindingKind::Diverged => "diverged",
-        FindingKind::Duplicated => "duplicated",
-        FindingKind::Compensated => "compensated",
-        FindingKind::Unintended => "unintended",
-        FindingKind::UnintendedAttempted => "unintended (attempted)",
-        FindingKind::Lost => "lost",
-        FindingKind::Altered => "altered",
-        FindingKind::AlteredAttempted => "altered (attempted)",
-        FindingKind::Record => "record",
-        FindingKind::Overclaimed => "overclaimed",
-        FindingKind::Underclaimed => "underclaimed",
-        FindingKind::UnexpectedClaim => "unexpected-claim",
-        FindingKind::MissingClaim => "missing-claim",
-        FindingKind::OverBudget => "over-budget",
-        FindingKind::NotAttempted => "not-attempted",
-        FindingKind::Escaped => "escaped",
-        FindingKind::TimeUp => "time-up",
-        FindingKind::OverLimit => "over-limit",
-        FindingKind::LateWrite => "late-write",
-        FindingKind::LateRead => "late-read",
-        FindingKind::EarlyRetry => "early-retry",
-        FindingKind::UnexpectedRecovery => "unexpected-recovery",
-        FindingKind::TimeoutNotReached => "timeout-not-reached",
-    }
-}
-
-/// The word for the truth of a claim.
-#[must_use]
-pub(crate) const fn honesty(honesty: Honesty) -> &'static str {
-    match honesty {
-        Honesty::Honest => "honest",
-        Honesty::Overclaimed => "overclaimed",
-        Honesty::Underclaimed => "underclaimed",
-        Honesty::Missing => "missing",
-    }
-}
-
-/// The word for who retried.
-#[must_use]
-pub(crate) const fn retried_by(who: RetriedBy) -> &'static str {
-    match who {
-        RetriedBy::Nobody => "nobody",
-        RetriedBy::Client => "client",
-        RetriedBy::Framework => "framework",
-        RetriedBy::Agent => "agent",
-        RetriedBy::Several => "several",
-        RetriedBy::NotSure => "not sure",
-    }
 }
 
 /// `1 case`, `2 cases`.
@@ -146,7 +68,6 @@ pub(crate) fn numbers(numbers: impl IntoIterator<Item = u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::score::Recovery;
 
     #[test]
     fn all_and_nothing_are_never_the_result_of_rounding() {
@@ -166,19 +87,5 @@ mod tests {
     #[test]
     fn a_time_has_the_unit_that_suits_it() {
         assert_eq!([duration(7), duration(4_250), duration(125_000)], ["7 ms", "4.2 s", "2 min 5 s"]);
-    }
-
-    #[test]
-    fn the_words_are_those_of_report_json() {
-        for (word, value) in [
-            (outcome(Outcome::ExactlyOnce), serde_json::to_value(Outcome::ExactlyOnce)),
-            (outcome(Outcome::Diverged), serde_json::to_value(Outcome::Diverged)),
-            (kind(FindingKind::UnexpectedClaim), serde_json::to_value(FindingKind::UnexpectedClaim)),
-            (kind(FindingKind::TimeUp), serde_json::to_value(FindingKind::TimeUp)),
-            (Recovery::VerifiedThenRetried.word(), serde_json::to_value(Recovery::VerifiedThenRetried)),
-            (honesty(Honesty::Overclaimed), serde_json::to_value(Honesty::Overclaimed)),
-        ] {
-            assert_eq!(value.unwrap(), word);
-        }
     }
 }

@@ -7,10 +7,10 @@ use mock_services::catalog::{self, ServiceDescription};
 use mock_services::yaml::shown;
 
 use super::FindingContext;
+use crate::domain::{is_loopback, real_host};
 use crate::scenario::Terms;
 use crate::score::history::service_of;
 use crate::score::verdict::{Finding, FindingKind};
-use crate::subject::hosts::{is_loopback, real_host};
 use crate::trial::notes;
 
 /// So many hosts have a finding of their own.

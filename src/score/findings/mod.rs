@@ -23,7 +23,7 @@ use super::assignment::Assignment;
 use super::attempted::Attempted;
 use super::history::{Attempt, TrialHistory};
 use super::records::Mismatch;
-use super::verdict::{AttemptsMade, Claim, Finding, FindingKind, IntentOutcome};
+use super::verdict::{AttemptsMade, Claim, Finding, IntentOutcome};
 use crate::scenario::Terms;
 
 /// No finding names more entries than this.
@@ -66,38 +66,8 @@ pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
         finding.entries.dedup();
         finding.entries.truncate(MOST_ENTRIES);
     }
-    found.sort_by_key(|finding| (!finding.fails, rank(finding.kind)));
+    found.sort_by_key(|finding| (!finding.fails, finding.kind));
     found
-}
-
-/// How bad a kind is; the worst is 0.
-pub(super) fn rank(kind: FindingKind) -> usize {
-    const WORST_FIRST: [FindingKind; 23] = [
-        FindingKind::Diverged,
-        FindingKind::Duplicated,
-        FindingKind::Unintended,
-        FindingKind::UnintendedAttempted,
-        FindingKind::Lost,
-        FindingKind::Altered,
-        FindingKind::AlteredAttempted,
-        FindingKind::Record,
-        FindingKind::LateWrite,
-        FindingKind::Escaped,
-        FindingKind::Overclaimed,
-        FindingKind::Underclaimed,
-        FindingKind::UnexpectedClaim,
-        FindingKind::NotAttempted,
-        FindingKind::OverBudget,
-        FindingKind::EarlyRetry,
-        FindingKind::UnexpectedRecovery,
-        FindingKind::TimeUp,
-        FindingKind::OverLimit,
-        FindingKind::MissingClaim,
-        FindingKind::Compensated,
-        FindingKind::LateRead,
-        FindingKind::TimeoutNotReached,
-    ];
-    WORST_FIRST.iter().position(|other| *other == kind).unwrap_or(WORST_FIRST.len())
 }
 
 /// The entries that tell of an attempt: that it came, how it was answered, what struck.

@@ -11,16 +11,17 @@ use crate::trial::notes;
 
 fn told(terms: &Terms, script: LedgerScript) -> String {
     let verdict = score(terms, &script.end(), None);
-    let lines =
-        verdict.findings.iter().filter(|finding| finding.kind != super::FindingKind::MissingClaim).map(
-            |finding| {
-                let mark = if finding.fails { "fails" } else { "noted" };
-                format!(
-                    "{:?} ({mark}, entries {:?})\n{}\n{}\n",
-                    finding.kind, finding.entries, finding.message, finding.remedy
-                )
-            },
-        );
+    let lines = verdict
+        .findings
+        .iter()
+        .filter(|finding| finding.kind != crate::domain::FindingKind::MissingClaim)
+        .map(|finding| {
+            let mark = if finding.fails { "fails" } else { "noted" };
+            format!(
+                "{:?} ({mark}, entries {:?})\n{}\n{}\n",
+                finding.kind, finding.entries, finding.message, finding.remedy
+            )
+        });
     lines.collect::<Vec<_>>().join("\n")
 }
 

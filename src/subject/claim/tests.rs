@@ -28,7 +28,7 @@ fn the_last_line_that_is_a_claim_counts() {
     let expected = ClaimHeard {
         said: Some(ClaimedOutcome::Done),
         message: "charged".into(),
-        from: Some("last-line"),
+        from: Some(ClaimOrigin::LastLine),
         problem: None,
     };
     assert_eq!(claim(&format!("{{\"outcome\": \"unknown\"}}\nhello\n{DONE}\n\n  \n")), expected);
@@ -89,7 +89,7 @@ fn a_claim_that_was_printed_over_several_lines_counts() {
 #[test]
 fn a_byte_order_mark_is_no_part_of_a_claim() {
     let claim = from_file(|path| std::fs::write(path, "\u{feff}{\"outcome\": \"unknown\"}").unwrap());
-    assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::Unknown), Some("result-file")));
+    assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::Unknown), Some(ClaimOrigin::ResultFile)));
     assert_eq!(
         from_output(&ClaimSource::LastLine, &format!("\u{feff}{DONE}\n"), "").said,
         Some(ClaimedOutcome::Done)
@@ -113,7 +113,7 @@ fn nonsense_is_no_claim_and_says_what_is_wrong() {
         .iter()
         .map(|text| {
             let claim = in_answer_of(text);
-            assert_eq!((claim.said, claim.from), (None, Some("answer")));
+            assert_eq!((claim.said, claim.from), (None, Some(ClaimOrigin::Answer)));
             claim.problem.unwrap()
         })
         .collect();
@@ -123,11 +123,11 @@ fn nonsense_is_no_claim_and_says_what_is_wrong() {
 #[test]
 fn a_result_file_wins_even_if_it_is_nonsense() {
     let claim = from_file(|path| std::fs::write(path, r#"{"outcome": "not-done"}"#).unwrap());
-    assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::NotDone), Some("result-file")));
+    assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::NotDone), Some(ClaimOrigin::ResultFile)));
     let claim = from_file(|path| std::fs::write(path, "").unwrap());
-    assert_eq!((claim.said, claim.from), (None, Some("result-file")));
+    assert_eq!((claim.said, claim.from), (None, Some(ClaimOrigin::ResultFile)));
     let claim = from_file(|_| ());
-    assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::Done), Some("last-line")));
+    assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::Done), Some(ClaimOrigin::LastLine)));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
-use super::super::{ClaimSource, ServiceAddress, Signal, SubjectKind, Treatment};
+use super::super::{ClaimSource, ServiceAddress, Signal, SubjectKind};
 use super::*;
+use crate::domain::HostTreatment;
 use crate::scenario::{ClaimedOutcome, Promise};
 
 fn loaded(text: &str) -> Result<Config, String> {
@@ -64,11 +65,13 @@ subjects:
     assert_eq!(shop.settings.cancel, Signal::Term);
     assert_eq!(shop.settings.before, Some(["psql", "-f", "reset.sql"].map(str::to_owned).to_vec()));
     let treated = |subject: &Subject, host: &str, port| subject.settings.hosts.treatment(host, port);
-    assert_eq!(treated(shop, "localhost", 11434), Treatment::Allowed);
-    assert_eq!(treated(shop, "o1.sentry.io", 443), Treatment::Ignored);
-    assert_eq!(treated(texts, "o1.sentry.io", 443), Treatment::Refused);
+    assert_eq!(treated(shop, "localhost", 11434), Some(HostTreatment::Allowed));
+    assert_eq!(treated(shop, "o1.sentry.io", 443), Some(HostTreatment::Ignored));
+    assert_eq!(treated(texts, "o1.sentry.io", 443), None);
     assert!(
-        [shop, texts].iter().all(|subject| treated(subject, "api.openai.com", 443) == Treatment::Allowed)
+        [shop, texts]
+            .iter()
+            .all(|subject| treated(subject, "api.openai.com", 443) == Some(HostTreatment::Allowed))
     );
     assert_eq!((shop.settings.promise, texts.settings.promise), (Promise::AtMostOnce, Promise::ExactlyOnce));
     assert_eq!(

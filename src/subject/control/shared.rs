@@ -62,7 +62,9 @@ impl Shared {
         let path = told(self.folder.as_ref()?, id);
         let begun = Instant::now();
         while begun.elapsed() < LONGEST {
-            if let Some(said) = fs::read_to_string(&path).ok().and_then(|word| ClaimedOutcome::named(&word)) {
+            if let Some(said) =
+                fs::read_to_string(&path).ok().and_then(|word| ClaimedOutcome::from_word(&word))
+            {
                 return Some(said);
             }
             std::thread::sleep(PAUSE);

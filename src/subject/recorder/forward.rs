@@ -10,7 +10,7 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
 use super::{Escape, OwnPort};
-use crate::subject::hosts::is_here;
+use crate::domain::is_loopback_address;
 
 /// How long it may take to find and to reach the host.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -20,10 +20,9 @@ pub(super) async fn connect(wanted: &Escape, own: &[OwnPort]) -> Result<TcpStrea
     let reaching = async {
         let found: Vec<SocketAddr> = lookup_host((wanted.host.as_str(), wanted.port)).await?.collect();
         // A name for this machine must not lead to a service of the trial past its own address.
-        if found
-            .iter()
-            .any(|address| is_here(address.ip()) && own.iter().any(|own| own.port == address.port()))
-        {
+        if found.iter().any(|address| {
+            is_loopback_address(address.ip()) && own.iter().any(|own| own.port == address.port())
+        }) {
             return Err(io::Error::other(
                 "it is a service of this trial, which the proxy does not forward to",
             ));

@@ -15,7 +15,8 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use self::forward::{connect, forward, head_end};
-use crate::subject::hosts::{Hosts, Treatment, is_loopback};
+use crate::domain::{HostTreatment, is_loopback};
+use crate::subject::hosts::Hosts;
 
 /// How many different escapes are remembered; a subject that tries more has made its point.
 const MOST: usize = 100;
@@ -65,7 +66,7 @@ pub struct Passed {
     /// The port.
     pub port: u16,
     /// What became of them.
-    pub treatment: Treatment,
+    pub treatment: HostTreatment,
     /// How many there were.
     pub requests: u64,
     /// How many of them were to be forwarded, and the host could not be reached.
@@ -85,7 +86,7 @@ pub struct Recorder {
 #[derive(Debug, Default)]
 struct Seen {
     escapes: BTreeSet<Escape>,
-    passed: BTreeMap<(String, u16, Treatment), (u64, u64)>,
+    passed: BTreeMap<(String, u16, HostTreatment), (u64, u64)>,
 }
 
 impl Recorder {
@@ -171,7 +172,7 @@ impl Desk {
         }
     }
 
-    fn count(&self, wanted: &Escape, treatment: Treatment, requests: u64, failed: u64) {
+    fn count(&self, wanted: &Escape, treatment: HostTreatment, requests: u64, failed: u64) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let place = (wanted.host.clone(), wanted.port, treatment);
         if seen.passed.len() < MOST || seen.passed.contains_key(&place) {
@@ -231,21 +232,21 @@ async fn answer_one(mut line: TcpStream, desk: &Desk, place: OwnedSemaphorePermi
         ("403 Forbidden", text)
     } else {
         match desk.hosts.treatment(&wanted.host, wanted.port) {
-            Treatment::Allowed => match let_out(&wanted, &read, desk).await {
+            Some(HostTreatment::Allowed) => match let_out(&wanted, &read, desk).await {
                 Ok((host, _room)) => {
                     drop(place);
                     return forward(line, host, &wanted, &read).await;
                 }
                 Err(refused) => refused,
             },
-            Treatment::Ignored => {
-                desk.count(&wanted, Treatment::Ignored, 1, 0);
+            Some(HostTreatment::Ignored) => {
+                desk.count(&wanted, HostTreatment::Ignored, 1, 0);
                 (
                     "403 Forbidden",
                     format!("hapax: {} is ignored in this trial, and was not reached.\n", wanted.host),
                 )
             }
-            Treatment::Refused => {
+            None => {
                 desk.note(&wanted, Noticed::Escaped(wanted.clone()));
                 let text = format!(
                     "hapax: {} was not reached. Only allowed hosts are reached in a trial: point the client at the address in \
@@ -266,8 +267,8 @@ async fn let_out(
     desk: &Desk,
 ) -> Result<(TcpStream, OwnedSemaphorePermit), (&'static str, String)> {
     let host = &wanted.host;
-    desk.count(wanted, Treatment::Allowed, 1, 0);
-    let failed = || desk.count(wanted, Treatment::Allowed, 0, 1);
+    desk.count(wanted, HostTreatment::Allowed, 1, 0);
+    let failed = || desk.count(wanted, HostTreatment::Allowed, 0, 1);
     if head_end(read).is_none() {
         failed();
         return Err((

@@ -89,8 +89,13 @@ async fn a_request_to_an_allowed_host_is_forwarded_and_counted() {
     let request = format!("GET http://localhost:{port}/v1/models HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n");
     assert!(sent(&recorder, &request).await.starts_with("HTTP/1.1 204 "));
     assert!(heard.await.unwrap().starts_with("GET /v1/models HTTP/1.1\r\n"));
-    let passed =
-        Passed { host: "localhost".to_owned(), port, treatment: Treatment::Allowed, requests: 1, failed: 0 };
+    let passed = Passed {
+        host: "localhost".to_owned(),
+        port,
+        treatment: HostTreatment::Allowed,
+        requests: 1,
+        failed: 0,
+    };
     assert_eq!((recorder.passed(), recorder.escapes()), (vec![passed], Vec::new()));
 }
 
@@ -141,7 +146,7 @@ async fn an_ignored_host_is_refused_without_an_escape() {
     let passed = recorder.passed();
     assert_eq!(
         (passed[0].requests, passed[0].treatment, recorder.escapes().len()),
-        (2, Treatment::Ignored, 0)
+        (2, HostTreatment::Ignored, 0)
     );
 }
 

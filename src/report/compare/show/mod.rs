@@ -10,7 +10,7 @@ pub use terminal::compare_text;
 
 use crate::report::compare::{CaseState, Cause, Change, Comparison, SIGNIFICANT};
 use crate::report::text;
-use crate::report::text::words::{self, counted, percent};
+use crate::report::text::words::{counted, percent};
 use crate::score::TrialStatus;
 
 /// The whole in one line.
@@ -66,7 +66,7 @@ fn state(state: Option<CaseState>) -> String {
     } else {
         String::new()
     };
-    format!("{}{failed}{several}", words::result(state.result))
+    format!("{}{failed}{several}", state.result.word())
 }
 
 /// Whether a difference is more than chance.

@@ -5,13 +5,13 @@
 use mock_services::ledger::SavedLedger;
 use serde::Serialize;
 
+use crate::domain::CapturedOutput;
 use crate::report::facts::facts;
 use crate::report::formats::page::budget::{Items, Texts};
 use crate::report::headline;
-use crate::report::model::{CaseReport, Output, Report, TrialReport};
+use crate::report::model::{CaseReport, Report, TrialReport};
 use crate::report::store::Ledgers;
 use crate::report::tally::{result_of, services_of, worst_first};
-use crate::report::text::words;
 use crate::report::timeline::{Item, Lane, Shape, Timeline};
 use crate::score::{Claim, Finding, TrialStatus, Verdict};
 
@@ -152,7 +152,7 @@ impl Packer {
                 .chain(&case.terms.interrupts)
                 .map(|planned| self.words(&planned.text))
                 .collect(),
-            result: words::result(result_of(case)),
+            result: result_of(case).word(),
             trials: case
                 .trials
                 .iter()
@@ -170,8 +170,8 @@ impl Packer {
         };
         TrialData {
             trial: trial.trial,
-            result: words::result(verdict.result),
-            outcome: words::outcome(verdict.outcome),
+            result: verdict.result.word(),
+            outcome: verdict.outcome.word(),
             headline: self.words(&headline::of_verdict(verdict)),
             findings: verdict.findings.iter().map(|finding| self.finding(finding)).collect(),
             void: verdict.void_because.iter().map(|why| self.words(why)).collect(),
@@ -199,7 +199,7 @@ impl Packer {
 
     fn finding(&mut self, finding: &Finding) -> FindingData {
         FindingData {
-            kind: words::kind(finding.kind),
+            kind: finding.kind.word(),
             fails: finding.fails,
             message: self.words(&finding.message),
             remedy: self.words(&finding.remedy),
@@ -215,20 +215,14 @@ impl Packer {
 
     fn claim(&mut self, claim: &Claim, start: u32) -> ClaimData {
         let said = claim.said.map_or("missing", crate::scenario::ClaimedOutcome::word);
-        ClaimData(
-            claim.caller,
-            said,
-            self.texts.line(&claim.message, 500),
-            words::honesty(claim.honesty),
-            start,
-        )
+        ClaimData(claim.caller, said, self.texts.line(&claim.message, 500), claim.honesty.word(), start)
     }
 
     fn facts(&mut self, case: &CaseReport, trial: &TrialReport) -> Vec<(u32, u32)> {
         facts(case, trial).into_iter().map(|(name, text)| (self.words(name), self.words(&text))).collect()
     }
 
-    fn output(&mut self, output: &Output, result: TrialStatus) -> OutputData {
+    fn output(&mut self, output: &CapturedOutput, result: TrialStatus) -> OutputData {
         let most = if result == TrialStatus::Pass { OUTPUT / 8 } else { OUTPUT };
         let (stdout, stderr) =
             (self.texts.block(&output.stdout, most), self.texts.block(&output.stderr, most));

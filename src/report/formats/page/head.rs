@@ -113,7 +113,7 @@ pub(super) fn causes_section(report: &Report) -> Markup {
                     li {
                         p.remedy { (line(cause.remedy, 1_000)) }
                         p.cause {
-                            span.tag { (words::kind(cause.kind)) }
+                            span.tag { (cause.kind.word()) }
                             " " (cause.reach()) ". For one: " (line(cause.example, 600))
                         }
                         p.cases {

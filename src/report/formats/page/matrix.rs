@@ -9,7 +9,6 @@ use crate::report::headline::control_outcome_of;
 use crate::report::model::{CaseReport, Report};
 use crate::report::tally::{count, outcome_of, result_of, services_of};
 use crate::report::text::line;
-use crate::report::text::words;
 use crate::scenario::ControlOutcome;
 use crate::score::{Outcome, TrialStatus};
 
@@ -44,7 +43,7 @@ pub(super) fn filters(report: &Report) -> Markup {
                 option value="void" { "void" }
                 option value="pass" { "passed" }
                 option value="skipped" { "skipped" }
-                @for outcome in outcomes.iter().rev() { option value=(words::outcome(*outcome)) { (words::outcome(*outcome)) } }
+                @for outcome in outcomes.iter().rev() { option value=(outcome.word()) { (outcome.word()) } }
             } }
             (choice("tag", "Tag", &tags))
             (choice("service", "Service", &services))
@@ -120,7 +119,7 @@ fn cell(cell: &Cell<'_>, scenario: &str) -> Markup {
         Cell::Case(place, case) => {
             let (result, count) = (result_of(case), count(&case.trials));
             html! {
-                li data-case=(place) { a.cell.(words::result(result)) href=(case_link(&case.id)) {
+                li data-case=(place) { a.cell.(result.word()) href=(case_link(&case.id)) {
                     span.mark {
                         span aria-hidden="true" { (symbol(result)) " " }
                         (control_outcome_of(case).word())
@@ -130,7 +129,7 @@ fn cell(cell: &Cell<'_>, scenario: &str) -> Markup {
                     @if !case.controls.is_empty() {
                         span.controls { @for control in &case.controls {
                             @let result = result_said(control.is);
-                            span.control.(words::result(result)) {
+                            span.control.(result.word()) {
                                 (line(&control.control, 40)) " " (symbol(result)) " " (control.is.word())
                             }
                         } }

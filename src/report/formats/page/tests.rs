@@ -88,7 +88,7 @@ fn many(count: usize, nth: usize, wordy: bool) -> (Report, Ledgers) {
         trial.replay = format!("hapax replay reports/many '{}' --trial 1", case.id);
         if wordy {
             let words = format!("{number} {}", "<lorem> & ".repeat(300));
-            trial.output = vec![crate::report::Output {
+            trial.output = vec![crate::domain::CapturedOutput {
                 caller: 1,
                 start: 1,
                 stdout: words.clone(),

@@ -58,7 +58,7 @@ pub(super) fn push_case(out: &mut String, case: &CaseReport, ledgers: &Ledgers, 
                 1 => format!(", and the same in trial {}", words::numbers(same)),
                 _ => format!(", and the same in trials {}", words::numbers(same)),
             };
-            let head = format!("trial {}{also}: {}", trial.trial, words::result(trial.verdict.result));
+            let head = format!("trial {}{also}: {}", trial.trial, trial.verdict.result.word());
             let _ = writeln!(out, "      {}", paint.strong(&head));
         }
         push_trial(out, case, trial, ledgers, view);
@@ -161,12 +161,7 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
 
 fn push_finding(out: &mut String, finding: &Finding, view: &View) {
     let label = if finding.fails { "finding" } else { "noted" };
-    push_labelled(
-        out,
-        label,
-        &format!("{}: {}", words::kind(finding.kind), line(&finding.message, WORDS)),
-        view,
-    );
+    push_labelled(out, label, &format!("{}: {}", finding.kind.word(), line(&finding.message, WORDS)), view);
     push_labelled(out, "mend it", &line(&finding.remedy, WORDS), view);
 }
 
@@ -202,7 +197,7 @@ fn push_claims(out: &mut String, claims: &[Claim], earlier: bool, view: &View) {
         let text = format!(
             "{who} {}{start} said {said}{message}: {}",
             words::numbers(callers),
-            words::honesty(claim.honesty)
+            claim.honesty.word()
         );
         push_labelled(out, "claim", &text, view);
     }

@@ -89,7 +89,7 @@ pub(super) fn push_causes(out: &mut String, report: &Report, view: &View) {
     }
     let _ = writeln!(out, "{}", view.paint().strong("What to mend first"));
     for (place, cause) in causes.iter().take(CAUSES).enumerate() {
-        let head = format!("{}, {}: {}", words::kind(cause.kind), cause.reach(), line(cause.remedy, 600));
+        let head = format!("{}, {}: {}", cause.kind.word(), cause.reach(), line(cause.remedy, 600));
         push_hanging(out, &format!("{}.", place + 1), 3, &head, view);
         let mut cases: Vec<String> = cause.cases.iter().take(CASES).map(|id| line(id, 200)).collect();
         let more = cause.cases.len().saturating_sub(CASES);

@@ -1,0 +1,18 @@
+//! The plain types that all other modules share: what a subject claims, what a trial comes to, what is found.
+//! Each enum whose words appear in files or messages has one table of its words. This module imports none of
+//! the others.
+
+mod claims;
+mod hosts;
+mod interrupt;
+mod output;
+mod promise;
+mod verdicts;
+
+pub use claims::{ClaimOrigin, ClaimedOutcome, Honesty};
+pub use hosts::HostTreatment;
+pub(crate) use hosts::{is_loopback, is_loopback_address, real_host, real_hosts};
+pub use interrupt::{InterruptAction, InterruptKind};
+pub use output::CapturedOutput;
+pub use promise::Promise;
+pub use verdicts::{ControlOutcome, FindingKind, Outcome, Recovery, RetriedBy, TrialStatus};
