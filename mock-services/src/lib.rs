@@ -152,7 +152,6 @@ pub mod idempotency;
 mod index;
 mod json;
 pub mod ledger;
-mod lock;
 pub mod payment;
 pub mod records;
 pub mod service;

@@ -26,8 +26,7 @@ use self::core::{Cause, Core, Judgement, Setting};
 use crate::clock::Clock;
 use crate::fault::{After, Commit, Fault, IntendedEffects, Reply, ReplyKind, SharedPlan};
 use crate::idempotency::Idempotency;
-use crate::ledger::{ClosedBy, Event, Ledger, Numbered, Received};
-use crate::lock::{Apart, lock};
+use crate::ledger::{AttemptId, ClosedBy, Event, Ledger, Received};
 use crate::service::{Answer, Context, IdSource, Kind, Request, Service};
 use crate::wire::{Delivery, DeliveryMode, PendingReply};
 use crate::yaml::write_duration;
@@ -79,7 +78,7 @@ pub(crate) struct Engine<S: Service> {
     plan: Arc<SharedPlan>,
     door: Option<Arc<StartBarrier>>,
     longest_silence: Option<Duration>,
-    core: Apart<Mutex<Core<S>>>,
+    core: Mutex<Core<S>>,
     gate: Gate,
     moments: Moments,
     /// How many requests each caller has made.
@@ -90,7 +89,7 @@ pub(crate) struct Engine<S: Service> {
 
 /// An attempt that was written down, with the fault that strikes it.
 struct Struck<Effect> {
-    attempt: Numbered,
+    attempt: AttemptId,
     /// What it turned out to be, by its place among the operations.
     operation: usize,
     fault: Option<Fault>,
@@ -105,7 +104,7 @@ enum First<Effect> {
 }
 
 struct Done {
-    attempt: Numbered,
+    attempt: AttemptId,
     operation: usize,
     fault: Option<Fault>,
     answer: Answer,
@@ -135,7 +134,7 @@ impl<S: Service> Engine<S> {
         let setting =
             Arc::new(Setting { service, ids, clock, ledger, intended, timers_wait: AtomicBool::new(false) });
         let engine = Arc::new(Engine {
-            core: Apart(Mutex::new(Core::new(Arc::clone(&setting), idempotency))),
+            core: Mutex::new(Core::new(Arc::clone(&setting), idempotency)),
             setting,
             access,
             idempotency,
@@ -460,9 +459,8 @@ impl<S: Service> Engine<S> {
             self.gate.passed().await;
             let mut core = self.lock();
             if !self.gate.is_closed() {
-                // Dropped before the core is let go: in the ledger everything stands in the order in which it
-                // was decided.
-                let _together = self.ledger().together();
+                // The ledger is written while the core is held: it has everything in the order in which it was
+                // decided.
                 return step(&mut core);
             }
         }
@@ -470,13 +468,11 @@ impl<S: Service> Engine<S> {
 
     /// Takes the core for the one who holds the gate.
     fn while_standing<R>(&self, step: impl FnOnce(&mut Core<S>) -> R) -> R {
-        let mut core = self.lock();
-        let _together = self.ledger().together();
-        step(&mut core)
+        step(&mut self.lock())
     }
 
     fn lock(&self) -> MutexGuard<'_, Core<S>> {
-        let mut core = lock(&self.core.0);
+        let mut core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
         core.look_at_clock();
         core
     }
@@ -511,6 +507,6 @@ impl<S: Service> Engine<S> {
     }
 }
 
-fn cause<S: Service>(job: &Job<S>, attempt: Numbered, operation: usize) -> Cause {
+fn cause<S: Service>(job: &Job<S>, attempt: AttemptId, operation: usize) -> Cause {
     Cause { attempt: attempt.number, operation, caller: job.origin.caller }
 }

@@ -4,7 +4,7 @@ use super::Engine;
 use super::core::{Core, Judgement};
 use super::job::Job;
 use crate::fault::{Attempt, Commit, Fault, Reply};
-use crate::ledger::Numbered;
+use crate::ledger::AttemptId;
 use crate::service::{Kind, Operation, Service};
 
 impl<S: Service> Engine<S> {
@@ -15,7 +15,7 @@ impl<S: Service> Engine<S> {
         job: &Job<S>,
         operation: &Operation,
         judgement: &Judgement<S::Effect>,
-    ) -> (Numbered, Option<(usize, Fault)>) {
+    ) -> (AttemptId, Option<(usize, Fault)>) {
         let attempt = self.ledger().next_attempt();
         let struck = self.plan.armed().and_then(|mut plan| {
             // A part needs at least two, and something new: on anything else the fault has not fired.
@@ -32,7 +32,7 @@ impl<S: Service> Engine<S> {
 
     /// A read that is refused as things stand is an attempt where a stale read strikes it and the older state
     /// would answer.
-    pub(super) fn strike_refused(&self, core: &Core<S>, job: &Job<S>) -> Option<(Numbered, usize, Fault)> {
+    pub(super) fn strike_refused(&self, core: &Core<S>, job: &Job<S>) -> Option<(AttemptId, usize, Fault)> {
         let operation = job.operation(self.service());
         if operation.kind != Kind::Read {
             return None;

@@ -1,4 +1,4 @@
-//! What stands in a ledger: plain data, the same in memory, in the file and when it is read again.
+//! The entries of a ledger: plain data, the same in memory, in the file and when the file is read.
 
 use std::borrow::Cow;
 
@@ -187,24 +187,92 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// Whether it holds text that did not come from the services themselves.
-    pub(super) fn has_foreign_text(&self) -> bool {
+    /// The same event with copies of all that it borrows.
+    #[must_use]
+    pub fn into_owned(self) -> Event<'static> {
         match self {
-            Event::Received(_)
-            | Event::Refused { .. }
-            | Event::Committed { .. }
-            | Event::Withheld { .. }
-            | Event::Noted { .. } => true,
-            Event::Opened { .. }
-            | Event::Fault { .. }
-            | Event::Lapsed { .. }
-            | Event::Unsent { .. }
-            | Event::Replied { .. }
-            | Event::Closed { .. }
-            | Event::Barrier { .. }
-            | Event::End { .. } => false,
+            Event::Opened { format, seed, plan } => Event::Opened { format, seed, plan: optional(plan) },
+            Event::Received(received) => Event::Received(received.into_owned()),
+            Event::Refused {
+                service,
+                operation,
+                method,
+                path,
+                status,
+                caller,
+                connection,
+                key,
+                reason,
+                unsupported,
+            } => Event::Refused {
+                service: text(service),
+                operation: optional(operation),
+                method: text(method),
+                path: text(path),
+                status,
+                caller,
+                connection,
+                key: optional(key),
+                reason: optional(reason),
+                unsupported: optional(unsupported),
+            },
+            Event::Fault { attempt, fault, commit, reply, drawn } => {
+                Event::Fault { attempt, fault, commit, reply, drawn: optional(drawn) }
+            }
+            Event::Committed { attempt, effect, id, fields, timing } => Event::Committed {
+                attempt,
+                effect: text(effect),
+                id: text(id),
+                fields: Cow::Owned(fields.into_owned()),
+                timing,
+            },
+            Event::Withheld { attempt, effect, id, fields } => Event::Withheld {
+                attempt,
+                effect: text(effect),
+                id: text(id),
+                fields: Cow::Owned(fields.into_owned()),
+            },
+            Event::Lapsed { attempt, status } => Event::Lapsed { attempt, status },
+            Event::Unsent { attempt, bytes } => Event::Unsent { attempt, bytes },
+            Event::Replied { attempt, reply, status, bytes, whole, replay, retry_after, silence } => {
+                Event::Replied { attempt, reply, status, bytes, whole, replay, retry_after, silence }
+            }
+            Event::Closed { service, connection, caller, by } => {
+                Event::Closed { service: text(service), connection, caller, by }
+            }
+            Event::Barrier { caller, event } => Event::Barrier { caller, event },
+            Event::Noted { name, caller, fields } => {
+                Event::Noted { name: text(name), caller, fields: Cow::Owned(fields.into_owned()) }
+            }
+            Event::End { count } => Event::End { count },
         }
     }
+}
+
+impl Received<'_> {
+    fn into_owned(self) -> Received<'static> {
+        Received {
+            attempt: self.attempt,
+            operation: text(self.operation),
+            method: text(self.method),
+            path: text(self.path),
+            fields: Cow::Owned(self.fields.into_owned()),
+            key: optional(self.key),
+            replay: self.replay,
+            caller: self.caller,
+            connection: self.connection,
+            repeats: self.repeats,
+            client: Cow::Owned(self.client.into_owned()),
+        }
+    }
+}
+
+fn text(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
+}
+
+fn optional(value: Option<Cow<'_, str>>) -> Option<Cow<'static, str>> {
+    value.map(text)
 }
 
 /// An attempt as it came in.

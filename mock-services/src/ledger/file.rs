@@ -1,5 +1,5 @@
-//! The file of a run: the ledgers of all its trials, streamed by a thread of its own as they grow, so that no
-//! request ever waits for the disk.
+//! The file of a run: the ledgers of all its trials, written by a thread of its own as they grow, so that no
+//! request waits for the disk.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -9,37 +9,35 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::read::check_format;
-use super::{Inner, plan};
+use super::{LedgerShared, plan};
 
 /// Lines are written at most this often, many at a time.
-const GATHER: Duration = Duration::from_millis(20);
+const WRITE_INTERVAL: Duration = Duration::from_millis(20);
 
-/// So much is written at a time where there is so much, and no piece lies across a multiple of it: the system
-/// handles one large piece with far less effort than many small ones, or one that begins somewhere in
-/// between.
-const LARGE: usize = 64 * 1024;
+/// Lines are gathered up to about this many bytes before they are written.
+const WRITE_SIZE: usize = 64 * 1024;
 
 /// A file to which ledgers are written as they grow.
 #[derive(Debug)]
 pub struct LedgerFile {
-    shared: Arc<Shared>,
+    queue: Arc<FileQueue>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Shared {
-    queue: Mutex<Queue>,
+pub(super) struct FileQueue {
+    state: Mutex<QueueState>,
     changed: Condvar,
     /// The hash of the plan record that opens the file.
     pub(super) plan: Option<String>,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    grown: Vec<Arc<Inner>>,
+struct QueueState {
+    grown: Vec<Arc<LedgerShared>>,
     stopping: bool,
-    /// Somebody waits for what is queued to be on disk.
-    hurry: bool,
+    /// Somebody waits until all that is queued is written.
+    flushing: bool,
     writing: bool,
     failure: Option<String>,
 }
@@ -50,7 +48,7 @@ impl LedgerFile {
     /// # Errors
     /// When the file exists or cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
-        LedgerFile::over(File::options().write(true).create_new(true).open(path)?, None)
+        LedgerFile::start(File::options().write(true).create_new(true).open(path)?, None)
     }
 
     /// Creates the file with a plan record as its first line, which is on disk when this returns. `plan` is
@@ -63,7 +61,7 @@ impl LedgerFile {
         let (line, hash) = plan::seal(plan);
         file.write_all(&line)?;
         file.sync_all()?;
-        LedgerFile::over(file, Some(hash))
+        LedgerFile::start(file, Some(hash))
     }
 
     /// Appends to a file that was written before. A last line that was cut off stays, and is reported when the
@@ -87,25 +85,24 @@ impl LedgerFile {
         check_format(&first)?;
         let line = first.strip_suffix(b"\n").filter(|line| plan::is_plan(line));
         let plan = line.and_then(|line| plan::read(line, 1).ok()).and_then(|plan| plan.hash);
-        LedgerFile::over(file, plan)
+        LedgerFile::start(file, plan)
     }
 
-    fn over(file: File, plan: Option<String>) -> io::Result<Self> {
-        let shared = Arc::new(Shared { plan, ..Shared::default() });
-        let for_thread = Arc::clone(&shared);
-        let length = file.metadata()?.len();
-        let write = move || write_all(&for_thread, file, length);
+    fn start(file: File, plan: Option<String>) -> io::Result<Self> {
+        let queue = Arc::new(FileQueue { plan, ..FileQueue::default() });
+        let for_thread = Arc::clone(&queue);
+        let write = move || write_all(&for_thread, file);
         let thread = std::thread::Builder::new().name("ledger".to_owned()).spawn(write)?;
-        Ok(LedgerFile { shared, thread: Some(thread) })
+        Ok(LedgerFile { queue, thread: Some(thread) })
     }
 
-    /// Waits until all that was added so far is on the disk itself, so that it outlives a loss of power.
+    /// Waits until all that was added so far is on the disk, so that it survives a power failure.
     ///
     /// # Errors
     /// When a line could not be written, now or earlier.
     pub fn sync(&self, path: &Path) -> io::Result<()> {
         self.flush()?;
-        // Any handle of the file will do: what is made durable is the file.
+        // Syncing any handle syncs the file.
         File::open(path)?.sync_all()
     }
 
@@ -114,109 +111,88 @@ impl LedgerFile {
     /// # Errors
     /// When a line could not be written, now or earlier.
     pub fn flush(&self) -> io::Result<()> {
-        let mut queue = self.shared.lock();
-        queue.hurry = true;
-        self.shared.changed.notify_all();
+        let mut queue = self.queue.lock();
+        queue.flushing = true;
+        self.queue.changed.notify_all();
         while queue.failure.is_none() && (queue.writing || !queue.grown.is_empty()) {
-            queue = self.shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = self.queue.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
-        queue.hurry = false;
+        queue.flushing = false;
         match &queue.failure {
             Some(failure) => Err(io::Error::other(failure.clone())),
             None => Ok(()),
         }
     }
 
-    pub(super) fn shared(&self) -> Arc<Shared> {
-        Arc::clone(&self.shared)
+    pub(super) fn queue(&self) -> Arc<FileQueue> {
+        Arc::clone(&self.queue)
     }
 }
 
 impl Drop for LedgerFile {
     fn drop(&mut self) {
-        let mut queue = self.shared.lock();
+        let mut queue = self.queue.lock();
         queue.stopping = true;
         drop(queue);
-        self.shared.changed.notify_all();
+        self.queue.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A panic of the writing thread has been told on its own.
+            // A panic of that thread has been reported by itself.
             let _ = thread.join();
         }
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+impl FileQueue {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts a ledger on the list of those that have new lines.
-    pub(super) fn has_grown(&self, ledger: Arc<Inner>) {
+    pub(super) fn has_grown(&self, ledger: Arc<LedgerShared>) {
         self.lock().grown.push(ledger);
         self.changed.notify_all();
     }
 }
 
-/// The file as its thread sees it.
-struct Target {
-    file: File,
-    /// How long it is.
-    length: u64,
-    /// What became of what was written since the last time that was asked for.
-    written: io::Result<()>,
-}
-
-impl Target {
-    /// Writes the lines as far as they fill large pieces, and takes those away.
-    fn write_full(&mut self, lines: &mut Vec<u8>) {
-        let mut start = 0;
-        while let Some(piece) = lines.get(start..start + LARGE - self.length as usize % LARGE) {
-            start += piece.len();
-            self.write(piece);
-        }
-        lines.drain(..start);
-    }
-
-    fn write(&mut self, piece: &[u8]) {
-        self.length += piece.len() as u64;
-        if self.written.is_ok() {
-            self.written = self.file.write_all(piece);
-        }
-    }
-}
-
-fn write_all(shared: &Shared, file: File, length: u64) {
-    let mut target = Target { file, length, written: Ok(()) };
+/// Writes what comes in, until the file is dropped.
+fn write_all(queue: &FileQueue, mut file: File) {
     let mut lines = Vec::new();
     loop {
-        let mut queue = shared.lock();
-        while queue.grown.is_empty() && !queue.stopping {
-            queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        let mut state = queue.lock();
+        while state.grown.is_empty() && !state.stopping {
+            state = queue.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let stop = queue.stopping && queue.grown.is_empty();
-        if stop {
+        if state.stopping && state.grown.is_empty() {
             return;
         }
-        if !queue.hurry && !queue.stopping {
-            let waited =
-                shared.changed.wait_timeout_while(queue, GATHER, |queue| !queue.hurry && !queue.stopping);
-            queue = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(queue, _)| queue);
+        if !state.flushing && !state.stopping {
+            let waited = queue
+                .changed
+                .wait_timeout_while(state, WRITE_INTERVAL, |state| !state.flushing && !state.stopping);
+            state = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state);
         }
-        let grown = std::mem::take(&mut queue.grown);
-        queue.writing = true;
-        drop(queue);
-        for ledger in grown {
-            ledger.stream(&mut lines, |lines| target.write_full(lines));
-        }
-        target.write(&lines);
-        lines.clear();
-        let written = std::mem::replace(&mut target.written, Ok(()));
-        let mut queue = shared.lock();
-        queue.writing = false;
+        let grown = std::mem::take(&mut state.grown);
+        state.writing = true;
+        drop(state);
+        let written = grown.iter().try_for_each(|ledger| {
+            ledger.write_new(&mut lines, |lines| {
+                if lines.len() < WRITE_SIZE { Ok(()) } else { write_out(&mut file, lines) }
+            })
+        });
+        let written = written.and_then(|()| write_out(&mut file, &mut lines));
+        let mut state = queue.lock();
+        state.writing = false;
         if let Err(error) = written {
-            queue.failure.get_or_insert_with(|| error.to_string());
+            lines.clear();
+            state.failure.get_or_insert_with(|| error.to_string());
         }
-        drop(queue);
-        shared.changed.notify_all();
+        drop(state);
+        queue.changed.notify_all();
     }
+}
+
+fn write_out(file: &mut File, lines: &mut Vec<u8>) -> io::Result<()> {
+    file.write_all(lines)?;
+    lines.clear();
+    Ok(())
 }

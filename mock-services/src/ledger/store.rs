@@ -1,64 +1,326 @@
-//! The records in memory, one behind the other, in chunks that never move.
+//! The entries of a ledger in memory. The events that every attempt leaves (received, committed, replied) are rows
+//! of a table each, with their texts one after the other in one string and their names shared; all others, which
+//! are rare, are kept as they are.
 
-/// Records are gathered in chunks of about this size.
-const CHUNK: usize = 256 * 1024;
-/// The first chunk begins so small: most trials are.
-const FIRST_CHUNK: usize = 4 * 1024;
+use std::borrow::Cow;
 
+use super::entry::{CommitTiming, Entry, Event, Received};
+use super::names::{NameId, NameTable};
+use crate::fault::ReplyKind;
+use crate::service::{Fields, Value};
+
+/// How many of the latest clients a new one is compared with. Attempts of one client share one copy of its
+/// headers.
+const COMPARED_CLIENTS: usize = 16;
+
+/// All entries of one ledger.
 #[derive(Debug, Default)]
-pub(super) struct Store {
-    full: Vec<Vec<u8>>,
-    /// The chunk that is not full yet.
-    last: Vec<u8>,
+pub(super) struct EntryStore {
+    index: Vec<IndexRow>,
+    received: Vec<ReceivedRow>,
+    committed: Vec<CommittedRow>,
+    replied: Vec<RepliedRow>,
+    others: Vec<Event<'static>>,
+    /// The fields of all rows.
+    fields: Vec<FieldRow>,
+    /// The texts of all lists in fields.
+    lists: Vec<TextRange>,
+    /// The texts of all rows.
+    texts: String,
+    names: NameTable,
+    /// The headers that identify clients.
+    clients: Vec<Fields>,
 }
 
-/// A place in the store: everything before it has been read.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Position {
-    chunk: usize,
-    offset: usize,
+/// When an entry was added, and where its event is.
+#[derive(Debug, Clone, Copy)]
+struct IndexRow {
+    at: u64,
+    wall: i64,
+    place: EventPlace,
 }
 
-impl Store {
-    /// The buffer to which the next record is added. No record lies across two of them.
-    pub(super) fn tail(&mut self) -> &mut Vec<u8> {
-        if self.last.capacity() == 0 {
-            self.last.reserve_exact(FIRST_CHUNK);
-        } else if self.last.len() >= CHUNK {
-            self.full.push(std::mem::replace(&mut self.last, Vec::with_capacity(CHUNK + CHUNK / 16)));
-        }
-        &mut self.last
+/// The table of an event, and its row there.
+#[derive(Debug, Clone, Copy)]
+enum EventPlace {
+    Received(usize),
+    Committed(usize),
+    Replied(usize),
+    Other(usize),
+}
+
+#[derive(Debug)]
+struct ReceivedRow {
+    attempt: u64,
+    connection: u64,
+    repeats: Option<u64>,
+    path: TextRange,
+    key: Option<TextRange>,
+    fields: RowRange,
+    client: Option<u32>,
+    operation: NameId,
+    method: NameId,
+    caller: u32,
+    replay: bool,
+}
+
+#[derive(Debug)]
+struct CommittedRow {
+    attempt: u64,
+    effect: NameId,
+    id: TextRange,
+    fields: RowRange,
+    timing: CommitTiming,
+}
+
+/// A reply without `retry_after` and `silence`: the few that have them are kept as they are.
+#[derive(Debug)]
+struct RepliedRow {
+    attempt: u64,
+    bytes: u64,
+    status: Option<u16>,
+    reply: ReplyKind,
+    whole: bool,
+    replay: bool,
+}
+
+/// A field of an event.
+#[derive(Debug, Clone, Copy)]
+enum FieldRow {
+    Bool { name: NameId, value: bool },
+    Number { name: NameId, value: i64 },
+    Text { name: NameId, text: TextRange },
+    List { name: NameId, texts: RowRange },
+}
+
+/// A part of the texts.
+#[derive(Debug, Clone, Copy)]
+struct TextRange {
+    start: u32,
+    end: u32,
+}
+
+/// Some rows of a table, one after the other.
+#[derive(Debug, Clone, Copy)]
+struct RowRange {
+    start: u32,
+    end: u32,
+}
+
+impl EntryStore {
+    /// How many entries there are.
+    pub(super) fn len(&self) -> usize {
+        self.index.len()
     }
 
-    /// Hands over all that was added since `from`, chunk by chunk, and says where it ends.
-    pub(super) fn read(&self, from: Position, mut take: impl FnMut(&[u8])) -> Position {
-        let mut offset = from.offset;
-        for chunk in self.full.iter().skip(from.chunk).chain(std::iter::once(&self.last)) {
-            take(&chunk[offset..]);
-            offset = 0;
+    /// The time of the last entry, 0 where there is none.
+    pub(super) fn last_at(&self) -> u64 {
+        self.index.last().map_or(0, |row| row.at)
+    }
+
+    /// Adds an event. `at` must not be less than that of the last entry.
+    pub(super) fn add(&mut self, at: u64, wall: i64, event: &Event<'_>) {
+        let place = self.add_row(event).unwrap_or_else(|| {
+            self.others.push(event.clone().into_owned());
+            EventPlace::Other(self.others.len() - 1)
+        });
+        self.index.push(IndexRow { at, wall, place });
+    }
+
+    /// Adds an event as a row; `None` where it has no table, or does not fit into it.
+    fn add_row(&mut self, event: &Event<'_>) -> Option<EventPlace> {
+        match event {
+            Event::Received(received) => {
+                let row = self.received_row(received)?;
+                self.received.push(row);
+                Some(EventPlace::Received(self.received.len() - 1))
+            }
+            Event::Committed { attempt, effect, id, fields, timing } => {
+                let row = CommittedRow {
+                    attempt: *attempt,
+                    effect: self.names.id(effect)?,
+                    id: self.add_text(id)?,
+                    fields: self.add_fields(fields)?,
+                    timing: *timing,
+                };
+                self.committed.push(row);
+                Some(EventPlace::Committed(self.committed.len() - 1))
+            }
+            Event::Replied {
+                attempt,
+                reply,
+                status,
+                bytes,
+                whole,
+                replay,
+                retry_after: None,
+                silence: None,
+            } => {
+                self.replied.push(RepliedRow {
+                    attempt: *attempt,
+                    bytes: *bytes,
+                    status: *status,
+                    reply: *reply,
+                    whole: *whole,
+                    replay: *replay,
+                });
+                Some(EventPlace::Replied(self.replied.len() - 1))
+            }
+            _ => None,
         }
-        Position { chunk: self.full.len(), offset: self.last.len() }
+    }
+
+    fn received_row(&mut self, received: &Received<'_>) -> Option<ReceivedRow> {
+        Some(ReceivedRow {
+            attempt: received.attempt,
+            connection: received.connection,
+            repeats: received.repeats,
+            path: self.add_text(&received.path)?,
+            key: match &received.key {
+                Some(key) => Some(self.add_text(key)?),
+                None => None,
+            },
+            fields: self.add_fields(&received.fields)?,
+            client: if received.client.is_empty() { None } else { Some(self.client(&received.client)?) },
+            operation: self.names.id(&received.operation)?,
+            method: self.names.id(&received.method)?,
+            caller: received.caller,
+            replay: received.replay,
+        })
+    }
+
+    /// The number of a client's headers.
+    fn client(&mut self, client: &Fields) -> Option<u32> {
+        let compared = self.clients.len().saturating_sub(COMPARED_CLIENTS);
+        let known = self.clients[compared..].iter().rposition(|known| known == client);
+        let place = known.map_or(self.clients.len(), |place| compared + place);
+        if place == self.clients.len() {
+            self.clients.push(client.clone());
+        }
+        u32::try_from(place).ok()
+    }
+
+    fn add_text(&mut self, text: &str) -> Option<TextRange> {
+        let start = u32::try_from(self.texts.len()).ok()?;
+        let end = u32::try_from(self.texts.len() + text.len()).ok()?;
+        self.texts.push_str(text);
+        Some(TextRange { start, end })
+    }
+
+    fn add_fields(&mut self, fields: &Fields) -> Option<RowRange> {
+        let start = u32::try_from(self.fields.len()).ok()?;
+        let end = u32::try_from(self.fields.len() + fields.len()).ok()?;
+        for (name, value) in fields.iter() {
+            let name = self.names.id(name)?;
+            let row = match value {
+                Value::Bool(value) => FieldRow::Bool { name, value: *value },
+                Value::Number(value) => FieldRow::Number { name, value: *value },
+                Value::Text(text) => FieldRow::Text { name, text: self.add_text(text)? },
+                Value::List(texts) => FieldRow::List { name, texts: self.add_list(texts)? },
+            };
+            self.fields.push(row);
+        }
+        Some(RowRange { start, end })
+    }
+
+    fn add_list(&mut self, texts: &[String]) -> Option<RowRange> {
+        let start = u32::try_from(self.lists.len()).ok()?;
+        for text in texts {
+            let text = self.add_text(text)?;
+            self.lists.push(text);
+        }
+        Some(RowRange { start, end: u32::try_from(self.lists.len()).ok()? })
+    }
+
+    /// The entries from this place on, at most so many.
+    pub(super) fn entries(&self, from: usize, count: usize) -> Vec<Entry> {
+        let rows = self.index.iter().enumerate().skip(from).take(count);
+        rows.map(|(place, row)| Entry {
+            n: place as u64 + 1,
+            at: row.at,
+            wall: row.wall,
+            event: self.event(row.place),
+        })
+        .collect()
+    }
+
+    fn event(&self, place: EventPlace) -> Event<'static> {
+        match place {
+            EventPlace::Received(row) => Event::Received(self.received(&self.received[row])),
+            EventPlace::Committed(row) => {
+                let CommittedRow { attempt, effect, id, fields, timing } = &self.committed[row];
+                Event::Committed {
+                    attempt: *attempt,
+                    effect: self.name(*effect),
+                    id: self.text(*id),
+                    fields: Cow::Owned(self.fields(*fields)),
+                    timing: *timing,
+                }
+            }
+            EventPlace::Replied(row) => {
+                let RepliedRow { attempt, bytes, status, reply, whole, replay } = self.replied[row];
+                Event::Replied {
+                    attempt,
+                    reply,
+                    status,
+                    bytes,
+                    whole,
+                    replay,
+                    retry_after: None,
+                    silence: None,
+                }
+            }
+            EventPlace::Other(row) => self.others[row].clone(),
+        }
+    }
+
+    fn received(&self, row: &ReceivedRow) -> Received<'static> {
+        Received {
+            attempt: row.attempt,
+            operation: self.name(row.operation),
+            method: self.name(row.method),
+            path: self.text(row.path),
+            fields: Cow::Owned(self.fields(row.fields)),
+            key: row.key.map(|key| self.text(key)),
+            replay: row.replay,
+            caller: row.caller,
+            connection: row.connection,
+            repeats: row.repeats,
+            client: Cow::Owned(
+                row.client.map_or_else(Fields::new, |client| self.clients[client as usize].clone()),
+            ),
+        }
+    }
+
+    fn name(&self, name: NameId) -> Cow<'static, str> {
+        Cow::Owned(self.names.name(name).to_owned())
+    }
+
+    fn text(&self, text: TextRange) -> Cow<'static, str> {
+        Cow::Owned(self.str(text).to_owned())
+    }
+
+    fn str(&self, TextRange { start, end }: TextRange) -> &str {
+        &self.texts[start as usize..end as usize]
+    }
+
+    fn fields(&self, RowRange { start, end }: RowRange) -> Fields {
+        let mut fields = Fields::new();
+        for row in &self.fields[start as usize..end as usize] {
+            match *row {
+                FieldRow::Bool { name, value } => fields.set(self.names.name(name), value),
+                FieldRow::Number { name, value } => fields.set(self.names.name(name), value),
+                FieldRow::Text { name, text } => fields.set(self.names.name(name), self.str(text)),
+                FieldRow::List { name, texts } => {
+                    let texts = &self.lists[texts.start as usize..texts.end as usize];
+                    let texts: Vec<String> = texts.iter().map(|text| self.str(*text).to_owned()).collect();
+                    fields.set(self.names.name(name), texts);
+                }
+            }
+        }
+        fields
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_added_is_read_once_and_in_order() {
-        let mut store = Store::default();
-        let (mut position, mut seen, mut added) = (Position::default(), Vec::new(), Vec::new());
-        for round in 0..2_000u32 {
-            let record = round.to_le_bytes().repeat(100);
-            store.tail().extend_from_slice(&record);
-            added.extend_from_slice(&record);
-            if round % 300 == 0 {
-                position = store.read(position, |bytes| seen.extend_from_slice(bytes));
-            }
-        }
-        assert!(store.full.len() > 1);
-        store.read(position, |bytes| seen.extend_from_slice(bytes));
-        assert_eq!(seen, added);
-    }
-}
+mod tests;

@@ -53,56 +53,9 @@ fn nothing_is_added_behind_the_closing_entry() {
 #[test]
 fn a_ledger_that_is_off_records_nothing() {
     let ledger = Ledger::off();
-    let together = ledger.together();
     ledger.append(&noted("x"));
-    drop(together);
     ledger.close();
     assert!(ledger.is_empty());
-}
-
-#[test]
-fn what_is_appended_together_is_added_in_order_and_to_its_own_ledger() {
-    let (one, two) = (Ledger::new("1", 7, Clock::default()), Ledger::new("2", 7, Clock::default()));
-    let names = |ledger: &Ledger| -> Vec<String> {
-        let told = |entry: &Entry| match &entry.event {
-            Event::Noted { name, .. } => Some(name.to_string()),
-            _ => None,
-        };
-        ledger.entries().iter().filter_map(told).collect()
-    };
-    let together = one.together();
-    one.append(&noted("a"));
-    two.append(&noted("b"));
-    one.append(&noted("c"));
-    assert_eq!((names(&one), names(&two)), (vec![], vec!["b".to_owned()]));
-    drop(together);
-    assert_eq!(names(&one), ["a", "c"]);
-    one.append(&noted("d"));
-    assert_eq!(names(&one), ["a", "c", "d"]);
-}
-
-#[test]
-fn so_much_that_it_would_take_room_does_not_wait() {
-    let ledger = Ledger::new("t", 7, Clock::default());
-    let together = ledger.together();
-    let expected: Vec<_> = (0..100).map(|number| noted(&format!("event {number}"))).collect();
-    expected.iter().for_each(|event| ledger.append(event));
-    assert!(ledger.len() > 80);
-    drop(together);
-    assert!(ledger.entries().iter().map(|entry| &entry.event).skip(1).eq(&expected));
-}
-
-#[tokio::test]
-async fn a_reader_is_woken_by_what_is_appended_together() {
-    let ledger = Ledger::new("t", 7, Clock::default());
-    let mut reader = ledger.reader();
-    reader.next_entries();
-    let append = async {
-        let _together = ledger.together();
-        ledger.append(&noted("a"));
-    };
-    let (grown, ()) = tokio::join!(reader.grown(), append);
-    assert_eq!(grown.into_iter().map(|entry| entry.event).collect::<Vec<_>>(), [noted("a")]);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crate::engine::Pause;
 use crate::fault::{Framing, ReplyKind};
-use crate::ledger::{Event, Ledger, Numbered, SilenceEnd};
+use crate::ledger::{AttemptId, Event, Ledger, SilenceEnd};
 use crate::service::Answer;
 pub use activity::OpenConnections;
 pub use limits::Limits;
@@ -76,7 +76,7 @@ pub(crate) enum DeliveryMode {
 #[derive(Debug)]
 pub(crate) struct PendingReply<'l> {
     ledger: &'l Ledger,
-    attempt: Numbered,
+    attempt: AttemptId,
     reply: ReplyKind,
     status: u16,
     replay: bool,
@@ -99,7 +99,7 @@ impl Drop for PendingReply<'_> {
 impl<'l> PendingReply<'l> {
     pub(crate) fn new(
         ledger: &'l Ledger,
-        attempt: Numbered,
+        attempt: AttemptId,
         reply: ReplyKind,
         answer: &Answer,
         replay: bool,
@@ -159,6 +159,6 @@ impl<'l> PendingReply<'l> {
 
     /// A ledger that was begun anew knows nothing of this attempt, and numbers others like it.
     fn note(&self, event: &Event<'_>) {
-        self.ledger.append_beside(self.attempt, event);
+        self.ledger.append_about(self.attempt, event);
     }
 }

@@ -1,6 +1,6 @@
-//! Keys that are known by how they begin.
+//! Keys that are recognized by their prefix.
 
-/// How well-known keys begin.
+/// Prefixes of well-known keys.
 const PREFIXES: &[&str] = &[
     "sk_live_",
     "sk_test_",
@@ -30,92 +30,32 @@ const PREFIXES: &[&str] = &[
     RESEND,
 ];
 
-/// Other things begin so too, refunds at Stripe among them: only with both of its parts it is a key.
+/// Other ids have this prefix too, for example refunds of Stripe: only with both of its parts it is a key.
 const RESEND: &str = "re_";
 const SHORTEST_RESEND_ID: usize = 8;
 
-/// A prefix alone is no key: what follows must be at least this long and have a digit in it, or ordinary
-/// words would be hidden.
+/// A prefix alone is not a key: the rest must be at least this long and have a digit in it, or ordinary words
+/// would be hidden.
 const SHORTEST_KEY_BODY: usize = 16;
-/// With the shortest prefix.
-pub(super) const SHORTEST_KEY: usize = {
-    let (mut shortest, mut place) = (usize::MAX, 0);
-    while place < PREFIXES.len() {
-        if PREFIXES[place].len() < shortest {
-            shortest = PREFIXES[place].len();
-        }
-        place += 1;
-    }
-    shortest + SHORTEST_KEY_BODY
-};
 
-const NO_WORD: u8 = 1;
-const BEGINS: u8 = 2;
-/// Whether a byte is part of no word, and whether a key begins with it.
-const KINDS: [u8; 256] = {
-    let (mut kinds, mut byte, mut place) = ([0; 256], 0, 0);
-    while byte < 256 {
-        if !(byte as u8).is_ascii_alphanumeric() {
-            kinds[byte] = NO_WORD;
-        }
-        byte += 1;
-    }
-    while place < PREFIXES.len() {
-        kinds[PREFIXES[place].as_bytes()[0] as usize] = BEGINS;
-        place += 1;
-    }
-    kinds
-};
-
-/// The prefixes, a bit for each, that have a byte in each of their first three places: hardly a word begins
-/// like one of them.
-const STARTS: [[u32; 256]; 3] = {
-    let (mut starts, mut place) = ([[0; 256]; 3], 0);
-    while place < PREFIXES.len() {
-        let prefix = PREFIXES[place].as_bytes();
-        starts[0][prefix[0] as usize] |= 1 << place;
-        starts[1][prefix[1] as usize] |= 1 << place;
-        starts[2][prefix[2] as usize] |= 1 << place;
-        place += 1;
-    }
-    starts
-};
-
-/// All of them, in their order.
+/// All keys in a text, in order.
 pub(super) fn find(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        let (from, to) = first(text, at)?;
-        at = to;
-        Some((from, to))
-    })
-}
-
-/// The first of them that begins at `from` or later.
-pub(super) fn first(text: &[u8], mut from: usize) -> Option<(usize, usize)> {
-    loop {
-        let at = from + may_begin(text, from)?;
-        if let Some(length) = key_length(&text[at..]) {
-            return Some((at, at + length));
+        while at < text.len() {
+            let begins_word = at == 0 || !text[at - 1].is_ascii_alphanumeric();
+            if begins_word && let Some(length) = key_length(&text[at..]) {
+                let from = at;
+                at += length;
+                return Some((from, at));
+            }
+            at += 1;
         }
-        from = at + 1;
-    }
-}
-
-/// How far behind `from` a word begins like a key.
-fn may_begin(text: &[u8], from: usize) -> Option<usize> {
-    let mut before = from.checked_sub(1).map_or(NO_WORD, |before| KINDS[usize::from(text[before])]);
-    // What begins later is too short.
-    text.get(from..)?.windows(SHORTEST_KEY).position(|window| {
-        let kind = KINDS[usize::from(window[0])];
-        let begins_word = (before << 1) & kind == BEGINS;
-        before = kind;
-        let start = |place: usize| STARTS[place][usize::from(window[place])];
-        begins_word && start(0) & start(1) & start(2) != 0
+        None
     })
 }
 
-/// How long the key is that begins here.
+/// The length of the key that begins here.
 fn key_length(text: &[u8]) -> Option<usize> {
     let prefix = PREFIXES.iter().find(|prefix| text.starts_with(prefix.as_bytes()))?;
     let body = &text[prefix.len()..];
@@ -141,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_of_resend_has_two_parts_and_what_else_begins_like_it_has_not() {
+    fn a_key_of_resend_has_two_parts_and_other_ids_with_its_prefix_do_not() {
         let found = |text: &str| find(text.as_bytes()).collect::<Vec<_>>();
         assert_eq!(found("key re_AbCd1234_AbCdEfGhIjKlMnOpQrStUvWx."), [(4, 41)]);
         for other in [

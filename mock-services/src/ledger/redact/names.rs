@@ -1,6 +1,4 @@
-//! Names within a text, and the values that they give: parameters, and JSON that somebody wrote into a text.
-
-use super::line::end_of_value;
+//! Names within a text, and the values that follow them: parameters, and JSON within a text.
 
 /// The parts of a name: `metadata[password]` and `metadata.password` are names of a password too, as is
 /// `password.old`.
@@ -70,6 +68,31 @@ fn within_quotes(text: &[u8], from: usize) -> Option<(usize, usize)> {
             None => at = skip(text, at, |byte| byte == b'\\'),
         }
     }
+}
+
+/// Where the JSON value that begins at `from` ends.
+pub(super) fn end_of_value(text: &[u8], from: usize) -> usize {
+    let (mut depth, mut at) = (0usize, from);
+    while at < text.len() {
+        match text[at] {
+            b'"' => at = end_of_string(text, at + 1),
+            b'{' | b'[' => depth += 1,
+            b',' | b'}' | b']' if depth == 0 => break,
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    at.min(text.len())
+}
+
+/// Where the JSON string ends whose content begins at `from`.
+fn end_of_string(text: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while at < text.len() && text[at] != b'"' {
+        at += if text[at] == b'\\' { 2 } else { 1 };
+    }
+    at.min(text.len())
 }
 
 /// Where the value of a parameter ends. That of a header can have its scheme before it.

@@ -1,30 +1,29 @@
-//! A text of a line as somebody would read it: what is escaped in it, as JSON or in percent, shown as what it
-//! stands for.
+//! A text with its escapes resolved, as JSON or in percent.
 
-/// The bytes that a text stands for, and where each of them comes from.
+/// The bytes of a text with its escapes resolved, and where each of them comes from.
 #[derive(Debug)]
-pub(super) struct View {
+pub(super) struct EscapeView {
     pub(super) bytes: Vec<u8>,
-    /// Where each byte begins in the line, and behind them where the text ends.
+    /// Where each byte begins in the original text, and after them where the text ends.
     places: Vec<usize>,
 }
 
-impl View {
-    /// The text that stands between `from` and `to`, its escapes as they are.
-    pub(super) fn of(line: &[u8], from: usize, to: usize) -> Self {
-        View { bytes: line[from..to].to_vec(), places: (from..=to).collect() }
+impl EscapeView {
+    /// The text between `from` and `to`, its escapes as they are.
+    pub(super) fn of(text: &[u8], from: usize, to: usize) -> Self {
+        EscapeView { bytes: text[from..to].to_vec(), places: (from..=to).collect() }
     }
 
-    /// Where a part of it stands in the line.
-    pub(super) fn in_line(&self, (from, to): (usize, usize)) -> (usize, usize) {
+    /// Where a part of it is in the original text.
+    pub(super) fn in_text(&self, (from, to): (usize, usize)) -> (usize, usize) {
         (self.places[from], self.places[to])
     }
 
-    /// Its escapes of JSON resolved once, and those in percent too where they are asked for; `None` where it
-    /// has none of them.
+    /// The same with its JSON escapes resolved once more, and with `percent` also its percent escapes; `None`
+    /// where it has none of them.
     pub(super) fn resolved(&self, percent: bool) -> Option<Self> {
         memchr::memchr2(b'\\', b'%', &self.bytes)?;
-        let mut view = View {
+        let mut view = EscapeView {
             bytes: Vec::with_capacity(self.bytes.len()),
             places: Vec::with_capacity(self.places.len()),
         };
@@ -52,7 +51,7 @@ impl View {
     }
 }
 
-/// What stands here for another character, and how long it is.
+/// The character of the JSON escape that begins here, and the length of the escape.
 fn json_escape(text: &[u8]) -> Option<(char, usize)> {
     let [b'\\', kind, digits @ ..] = text else { return None };
     let char = match kind {
@@ -81,25 +80,20 @@ fn hex_digit(byte: u8) -> Option<u32> {
     char::from(byte).to_digit(16)
 }
 
-/// Whether something is escaped in percent.
-pub(in crate::ledger) fn holds_percent_escape(text: &[u8]) -> bool {
-    memchr::memchr_iter(b'%', text).any(|at| percent_escape(&text[at..]).is_some())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_is_escaped_is_seen_and_its_place_is_known() {
+    fn escapes_are_resolved_and_their_places_are_known() {
         let line = br#"{"a":"x\n%5F\u00e9\\n%4"}"#;
-        let text = View::of(line, 6, line.len() - 2).resolved(false).unwrap();
+        let text = EscapeView::of(line, 6, line.len() - 2).resolved(false).unwrap();
         assert_eq!(text.bytes, "x\n%5Fé\\n%4".as_bytes());
-        assert_eq!(text.in_line((1, 2)), (7, 9));
+        assert_eq!(text.in_text((1, 2)), (7, 9));
         let deeper = text.resolved(true).unwrap();
         assert_eq!(deeper.bytes, "x\n_é\n%4".as_bytes());
-        assert_eq!(deeper.in_line((2, 5)), (9, 18));
+        assert_eq!(deeper.in_text((2, 5)), (9, 18));
         assert!(deeper.resolved(true).is_none());
-        assert!(holds_percent_escape(b"50% of%20it") && !holds_percent_escape(b"50% of it, %+1 and %4"));
+        assert!(EscapeView::of(b"50% of it, %+1 and %4", 0, 21).resolved(true).is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! How far a value goes that stands behind its name.
 
-use super::super::line::end_of_value;
+use super::super::names::end_of_value;
 use super::{is_blank, skip};
 
 /// The end of the word that begins here.
