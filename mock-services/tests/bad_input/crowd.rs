@@ -1,6 +1,6 @@
 //! Ten thousand connections that say nothing, and too few files for them.
 
-use crate::part::{AS_MANY_FILES_AS_MAY_BE, Store, crowd};
+use crate::bad_input::processes::{AS_MANY_FILES_AS_MAY_BE, Store, crowd};
 
 #[tokio::test]
 async fn ten_thousand_connections_that_say_nothing_keep_nobody_out() {
@@ -12,7 +12,7 @@ async fn ten_thousand_connections_that_say_nothing_keep_nobody_out() {
     store.answers("meanwhile").await;
     let grown = store.part.peak() - before;
     assert!(grown < 64 * 1024 * 1024, "{opened} connections that say nothing took {grown} bytes");
-    silent.ends().await;
+    silent.finish().await;
     store.answers("after").await;
     assert_eq!(store.ends().await, (3, 0), "silence is nothing that happened");
 }
@@ -26,7 +26,7 @@ async fn a_service_with_few_files_left_sends_the_silent_away_and_answers_the_oth
     for number in 0..50 {
         store.answers(&format!("meanwhile{number}")).await;
     }
-    silent.ends().await;
+    silent.finish().await;
     store.answers("after").await;
     assert_eq!(store.ends().await, (52, 0));
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use mock_services::{Limits, MockServices};
 use tokio::io::AsyncWriteExt;
 
-use crate::alive;
-use crate::common::line::header;
-use crate::common::{End, Line, Seen, attempts, connected, email, events, records, request, started};
+use crate::bad_input::alive;
+use crate::kit::connection::header;
+use crate::kit::{Answer, Connection, End, attempts, connected, email, events, records, request, started};
 
 /// A store that waits long for whatever does not come: a refusal that needs a time-out would never come.
 async fn patient() -> MockServices {
@@ -17,7 +17,7 @@ async fn patient() -> MockServices {
 }
 
 /// Sends bytes that are refused before they are a request; gives the answer.
-async fn refused(services: &MockServices, bytes: &[u8]) -> Seen {
+async fn refused(services: &MockServices, bytes: &[u8]) -> Answer {
     let mut line = connected(services, 1).await;
     let seen = line.ask(bytes).await;
     assert_eq!(
@@ -168,7 +168,7 @@ async fn invalid_utf_8_is_refused_wherever_it_stands() {
 #[tokio::test]
 async fn garbage_instead_of_smtp_is_refused_until_patience_ends() {
     let services = started(email(&[])).await;
-    let mut line = Line::open(services.smtp_address("email", 1).unwrap()).await;
+    let mut line = Connection::open(services.smtp_address("email", 1).unwrap()).await;
     line.send(b"GET / HTTP/1.1\r\n\xff\xfe\x00\r\nMAIL FROM:<a@x.example>\r\nDATA\r\n").await;
     line.send(&b"nonsense\r\n".repeat(30)).await;
     let (seen, end) = line.rest().await;

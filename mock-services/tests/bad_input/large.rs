@@ -2,16 +2,16 @@
 
 use tokio::io::AsyncWriteExt;
 
-use crate::common::line::header;
-use crate::common::{End, Line, attempts, email, must, started};
-use crate::part::Store;
+use crate::bad_input::processes::Store;
+use crate::kit::connection::header;
+use crate::kit::{Connection, End, attempts, email, must, started};
 
 const MEGABYTE: usize = 1024 * 1024;
 const MOST: u64 = 64 * MEGABYTE as u64;
 
 /// Sends a head and a hundred times the piece behind it, whatever is answered meanwhile; gives the answer.
 async fn refused(store: &Store, headers: &str, piece: &[u8]) -> u16 {
-    let mut line = Line::open(store.address).await;
+    let mut line = Connection::open(store.address).await;
     line.send(&store.put("large", headers, "")).await;
     for _ in 0..100 {
         line.send(piece).await;
@@ -42,11 +42,11 @@ async fn a_body_of_a_hundred_megabytes_is_refused_and_not_kept() {
 #[tokio::test]
 async fn a_body_that_is_declared_too_large_is_refused_before_it_is_sent() {
     let store = Store::start("true").await;
-    let mut line = Line::open(store.address).await;
+    let mut line = Connection::open(store.address).await;
     let seen =
         line.ask(&store.put("large", "Content-Length: 104857600\r\nExpect: 100-continue\r\n", "")).await;
     assert_eq!((seen.status, line.rest().await), (413, (Vec::new(), End::Fin)));
-    let mut line = Line::open(store.address).await;
+    let mut line = Connection::open(store.address).await;
     let seen = line.ask(&store.put("large", "Content-Length: 99999999999999999999999999\r\n", "")).await;
     assert_eq!(seen.status, 413);
     drop(line);
@@ -61,13 +61,13 @@ async fn a_head_without_end_is_refused_and_not_kept() {
     let long = |line: &str, times: usize| line.repeat(times).into_bytes();
     // One header without end, headers without end, and a first line without end.
     for head in [long("X", MEGABYTE), long("X-Header: value\r\n", MEGABYTE / 16)] {
-        let mut line = Line::open(store.address).await;
+        let mut line = Connection::open(store.address).await;
         line.send(b"GET /records HTTP/1.1\r\n").await;
         line.send(&head).await;
         assert_eq!(line.answer().await.status, 431);
         assert_eq!(line.rest().await, (Vec::new(), End::Fin));
     }
-    let mut line = Line::open(store.address).await;
+    let mut line = Connection::open(store.address).await;
     line.send(b"GET /").await;
     line.send(&long("x", MEGABYTE)).await;
     assert_eq!(line.answer().await.status, 431);
@@ -80,7 +80,7 @@ async fn a_head_without_end_is_refused_and_not_kept() {
 #[tokio::test]
 async fn a_message_of_a_hundred_megabytes_is_refused_over_smtp_and_the_conversation_goes_on() {
     let services = started(email(&[])).await;
-    let mut line = Line::open(services.smtp_address("email", 1).unwrap()).await;
+    let mut line = Connection::open(services.smtp_address("email", 1).unwrap()).await;
     for (command, code) in [
         ("EHLO x", "250"),
         ("MAIL FROM:<a@x.example>", "250"),

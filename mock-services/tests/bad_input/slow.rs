@@ -6,10 +6,10 @@ use mock_services::ledger::{ClosedBy, Event};
 use mock_services::{Limits, MockServices};
 use tokio::io::AsyncWriteExt;
 
-use crate::common::{
-    End, Line, attempts, connected, email, entry, events, get, put, records, request, started,
+use crate::bad_input::{alive, refused};
+use crate::kit::{
+    Connection, End, attempts, connected, email, events, get, put, records, request, started, wait_for_value,
 };
-use crate::{alive, refused};
 
 const SHORT: Duration = Duration::from_millis(150);
 const LONG: Duration = Duration::from_secs(600);
@@ -19,11 +19,12 @@ fn patient() -> Limits {
 }
 
 async fn closed_by(services: &MockServices) -> ClosedBy {
-    entry(services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await
+    wait_for_value(services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None })
+        .await
 }
 
 /// Sends one byte after the other, so slowly that no pause is long but all together are; until the line ends.
-async fn trickle(line: Line, bytes: &[u8]) -> (Vec<u8>, End) {
+async fn trickle(line: Connection, bytes: &[u8]) -> (Vec<u8>, End) {
     let (mut from, mut to) = line.stream.into_split();
     let mut seen = Vec::new();
     let mut pace = tokio::time::interval(Duration::from_millis(15));
@@ -33,7 +34,7 @@ async fn trickle(line: Line, bytes: &[u8]) -> (Vec<u8>, End) {
             read = tokio::io::AsyncReadExt::read_buf(&mut from, &mut seen) => match read {
                 Ok(0) => return (seen, End::Fin),
                 Ok(_) => {}
-                Err(error) => return (seen, End::Errno(error.raw_os_error().unwrap())),
+                Err(error) => return (seen, End::of(&error)),
             },
             // Once the service has closed, it may not be able to send.
             _ = pace.tick() => if let Some(byte) = bytes.next() { let _ = to.write_all(&[*byte]).await; },
@@ -46,7 +47,7 @@ async fn a_head_that_comes_byte_by_byte_has_its_time_and_no_more() {
     let services = started(records(&[]).limits(Limits { head_time: SHORT, ..patient() })).await;
     let mut line = connected(&services, 1).await;
     line.send(b"GET /records HTTP/1.1\r\n").await;
-    let (seen, _) = crate::common::must(trickle(line, b"X: y\r\n")).await;
+    let (seen, _) = crate::kit::must(trickle(line, b"X: y\r\n")).await;
     assert!(seen.starts_with(b"HTTP/1.1 408 Request Time-out\r\n"), "{}", seen.escape_ascii());
     assert_eq!((closed_by(&services).await, alive(&services).await), (ClosedBy::Timeout, vec![408]));
 }
@@ -57,7 +58,7 @@ async fn a_body_that_comes_byte_by_byte_has_its_time_and_no_more() {
         let services = started(records(&[]).limits(Limits { body_time: SHORT, ..patient() })).await;
         let mut line = connected(&services, 1).await;
         line.send(&request(&services, "PUT", "/records/a", &headers, "")).await;
-        let (seen, _) = crate::common::must(trickle(line, b"1\r\nx\r\n")).await;
+        let (seen, _) = crate::kit::must(trickle(line, b"1\r\nx\r\n")).await;
         assert!(seen.starts_with(b"HTTP/1.1 408 Request Time-out\r\n"), "{}", seen.escape_ascii());
         assert_eq!((closed_by(&services).await, alive(&services).await), (ClosedBy::Timeout, vec![408]));
     }
@@ -103,8 +104,8 @@ async fn half_a_request_is_nothing_that_happened() {
 #[tokio::test]
 async fn a_dialogue_that_comes_byte_by_byte_has_its_time_and_no_more() {
     let services = started(email(&[]).limits(Limits { idle_time: SHORT, ..patient() })).await;
-    let line = Line::open(services.smtp_address("email", 1).unwrap()).await;
-    let (seen, end) = crate::common::must(trickle(line, b"x")).await;
+    let line = Connection::open(services.smtp_address("email", 1).unwrap()).await;
+    let (seen, end) = crate::kit::must(trickle(line, b"x")).await;
     let text = String::from_utf8(seen).unwrap();
     assert_eq!(
         text.lines().collect::<Vec<_>>(),

@@ -6,19 +6,19 @@ use std::sync::Arc;
 use mock_services::payment::Payment;
 use mock_services::{MockServices, ServiceOptions};
 
-use crate::support::ask::Ask;
-use crate::support::ledger::received;
-use crate::support::operation::{Op, charge};
-use crate::support::world::World;
+use crate::kit::ledger::received;
+use crate::kit::request::TestRequest;
+use crate::kit::services::TestServices;
+use crate::kit::write::{Write, charge};
 
 #[tokio::test]
 async fn the_port_is_the_caller_over_one_state() {
-    let world = World::with(&[]).await;
+    let world = TestServices::with(&[]).await;
     for caller in 1..=3 {
         world.send_as(caller, "payment", &charge("o1")).await;
     }
     assert_eq!(received(world.ledger()).iter().map(|it| it.caller).collect::<Vec<_>>(), [1, 2, 3]);
-    let listed = world.send_as(2, "payment", &Ask::get("/v1/charges")).await.json();
+    let listed = world.send_as(2, "payment", &TestRequest::get("/v1/charges")).await.json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 3);
     let ports: BTreeSet<_> =
         (1..=3).map(|caller| world.services.address("payment", caller).unwrap().port()).collect();
@@ -28,16 +28,16 @@ async fn the_port_is_the_caller_over_one_state() {
 
 #[tokio::test]
 async fn ids_come_from_the_seed_the_caller_and_the_number_of_its_request_alone() {
-    for op in [Op::Charge, Op::Resend, Op::Github, Op::PendingReply] {
+    for op in [Write::Charge, Write::Resend, Write::Github, Write::OpenTicket] {
         let facts = op.facts();
         let id = async |seed: u64, caller: u32, others: u32| {
-            let world = World::start(crate::support::world::everything(seed), &[]).await.unwrap();
+            let world = TestServices::start(crate::kit::services::everything(seed), &[]).await.unwrap();
             for _ in 0..others {
                 let other = if caller == 1 { 2 } else { 1 };
-                let ask = op.ask(&world, other).await;
+                let ask = op.request(&world, other).await;
                 world.send_as(other, facts.service, &ask).await;
             }
-            let ask = op.ask(&world, caller).await;
+            let ask = op.request(&world, caller).await;
             world.send_as(caller, facts.service, &ask).await.json()["id"].to_string()
         };
         assert_eq!(id(1, 1, 0).await, id(1, 1, 3).await, "{op:?}: what others do changes nothing");
@@ -47,13 +47,13 @@ async fn ids_come_from_the_seed_the_caller_and_the_number_of_its_request_alone()
 }
 
 /// A payment service with 64 callers.
-async fn crowd(faults: &[&str]) -> Arc<World> {
+async fn crowd(faults: &[&str]) -> Arc<TestServices> {
     let builder = MockServices::builder().callers(64).service(Payment::default(), ServiceOptions::default());
-    Arc::new(World::start(builder, faults).await.unwrap())
+    Arc::new(TestServices::start(builder, faults).await.unwrap())
 }
 
 /// All callers ask at once; the statuses that they see, 0 for none.
-async fn all_at_once(world: &Arc<World>, ask: impl Fn(u32) -> Ask) -> Vec<u16> {
+async fn all_at_once(world: &Arc<TestServices>, ask: impl Fn(u32) -> TestRequest) -> Vec<u16> {
     let mut tasks = Vec::new();
     for caller in 1..=64 {
         let (world, ask) = (Arc::clone(world), ask(caller));
@@ -112,7 +112,11 @@ async fn of_64_late_commits_each_happens_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn attempts_are_numbered_without_gaps_whoever_makes_them() {
     let world = crowd(&[]).await;
-    all_at_once(&world, |caller| if caller % 2 == 0 { charge("o1") } else { Ask::get("/v1/charges") }).await;
+    all_at_once(
+        &world,
+        |caller| if caller % 2 == 0 { charge("o1") } else { TestRequest::get("/v1/charges") },
+    )
+    .await;
     let attempts: Vec<u64> = received(world.ledger()).iter().map(|it| it.attempt).collect();
     assert_eq!(attempts, (1..=64).collect::<Vec<_>>());
 }

@@ -3,24 +3,24 @@
 use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::ledger::{CommitTiming, Event};
 
-use crate::support::ask::Ask;
-use crate::support::ledger::{events, lapsed, refused};
-use crate::support::operation::{charge, put};
-use crate::support::world::{World, keyed};
+use crate::kit::ledger::{events, lapsed, refused};
+use crate::kit::request::TestRequest;
+use crate::kit::services::{TestServices, keyed};
+use crate::kit::write::{charge, put};
 
-fn refund(charge: &str) -> Ask {
-    Ask::form("/v1/refunds", &format!("charge={charge}"))
+fn refund(charge: &str) -> TestRequest {
+    TestRequest::form("/v1/refunds", &format!("charge={charge}"))
 }
 
 #[tokio::test]
 async fn at_its_moment_later_decides_again_on_the_state_of_then() {
-    let world = World::with(&["payment.refund commit={later: {requests: 2}}"]).await;
+    let world = TestServices::with(&["payment.refund commit={later: {requests: 2}}"]).await;
     let id = world.send("payment", &charge("o1")).await.at("/id");
     assert_eq!(world.send("payment", &refund(&id).key("k1")).await.status(), Some(200));
     assert_eq!(world.send("payment", &refund(&id)).await.status(), Some(200), "nothing is refunded yet");
     let attempt = world.services.fired()[0].attempts[0];
     assert_eq!(lapsed(world.ledger()), []);
-    world.send("payment", &Ask::get("/v1/refunds")).await;
+    world.send("payment", &TestRequest::get("/v1/refunds")).await;
     assert_eq!(lapsed(world.ledger()), [(attempt, 400)], "the charge has been refunded meanwhile");
     world.settle().await;
     let refunds: Vec<_> =
@@ -36,22 +36,24 @@ async fn at_its_moment_later_decides_again_on_the_state_of_then() {
 
 #[tokio::test]
 async fn a_condition_is_judged_when_the_late_commit_comes() {
-    let world = World::with(&["records.put#2 commit=later"]).await;
+    let world = TestServices::with(&["records.put#2 commit=later"]).await;
     world.send("records", &put("stock", 1)).await;
     let conditional = put("stock", 2).header("If-Match", "\"1\"");
     assert_eq!(world.send("records", &conditional).await.status(), Some(200));
     assert_eq!(world.send("records", &put("stock", 3)).await.status(), Some(200));
     world.settle().await;
     assert_eq!(lapsed(world.ledger()), [(2, 412)]);
-    assert_eq!(world.send("records", &Ask::get("/records/stock")).await.json()["value"], 3);
+    assert_eq!(world.send("records", &TestRequest::get("/records/stock")).await.json()["value"], 3);
 }
 
 #[tokio::test]
 async fn a_lapsed_commit_that_had_not_begun_frees_its_key() {
-    let world =
-        World::start(keyed(Idempotency::new(Profile::Stripe)), &["records.put#2 commit=later reply=drop"])
-            .await
-            .unwrap();
+    let world = TestServices::start(
+        keyed(Idempotency::new(Profile::Stripe)),
+        &["records.put#2 commit=later reply=drop"],
+    )
+    .await
+    .unwrap();
     world.send("records", &put("stock", 1).key("k0")).await;
     let conditional = put("stock", 2).header("If-Match", "\"1\"").key("k1");
     world.send("records", &conditional).await;
@@ -63,24 +65,24 @@ async fn a_lapsed_commit_that_had_not_begun_frees_its_key() {
 
 #[tokio::test]
 async fn so_many_requests_still_find_it_undone_whoever_makes_them_and_whatever_comes_of_them() {
-    let world = World::with(&["payment.charge commit={later: {requests: 5}} reply=drop"]).await;
+    let world = TestServices::with(&["payment.charge commit={later: {requests: 5}} reply=drop"]).await;
     world.send_as(1, "payment", &charge("o1")).await;
     let is_empty = async |caller| {
-        world.send_as(caller, "payment", &Ask::get("/v1/charges")).await.json()["data"]
+        world.send_as(caller, "payment", &TestRequest::get("/v1/charges")).await.json()["data"]
             .as_array()
             .unwrap()
             .is_empty()
     };
     assert!(is_empty(2).await, "a read of another caller");
-    let path = Ask::get("/v1/no/such/path");
+    let path = TestRequest::get("/v1/no/such/path");
     assert_eq!(world.send_as(3, "payment", &path).await.status(), Some(404), "a request for nothing");
-    let wrong = Ask::get("/v1/charges").secret("sk_test_wrong");
+    let wrong = TestRequest::get("/v1/charges").secret("sk_test_wrong");
     assert_eq!(
         world.send_as(1, "payment", &wrong).await.status(),
         Some(401),
         "a request without a valid secret"
     );
-    let missing = Ask::form("/v1/charges", "amount=1");
+    let missing = TestRequest::form("/v1/charges", "amount=1");
     assert_eq!(
         world.send_as(2, "payment", &missing).await.status(),
         Some(400),
@@ -95,13 +97,13 @@ async fn so_many_requests_still_find_it_undone_whoever_makes_them_and_whatever_c
 #[tokio::test]
 async fn a_request_stands_in_the_ledger_before_the_late_commit_that_it_makes_due() {
     let refusals = [
-        Ask::get("/v1/charges").secret(""),
-        Ask::get("/v1/none"),
-        Ask::get("/v1/charges/ch_none"),
+        TestRequest::get("/v1/charges").secret(""),
+        TestRequest::get("/v1/none"),
+        TestRequest::get("/v1/charges/ch_none"),
         charge("o2").key(""),
     ];
     for ask in refusals {
-        let world = World::with(&["payment.charge commit={later: {requests: 1}} reply=drop"]).await;
+        let world = TestServices::with(&["payment.charge commit={later: {requests: 1}} reply=drop"]).await;
         world.send("payment", &charge("o1")).await;
         world.send("payment", &ask).await;
         let kept = |event: &Event<'_>| matches!(event, Event::Refused { .. } | Event::Committed { .. });
@@ -112,21 +114,21 @@ async fn a_request_stands_in_the_ledger_before_the_late_commit_that_it_makes_due
 
 #[tokio::test]
 async fn requests_to_another_service_do_not_count() {
-    let world = World::with(&["payment.charge commit={later: {requests: 1}}"]).await;
+    let world = TestServices::with(&["payment.charge commit={later: {requests: 1}}"]).await;
     world.send("payment", &charge("o1")).await;
     world.send("records", &put("a", 1)).await;
     assert_eq!(world.effects().iter().filter(|effect| effect.name == "payment.charge").count(), 0);
-    world.send("payment", &Ask::get("/v1/balance")).await;
+    world.send("payment", &TestRequest::get("/v1/balance")).await;
     assert_eq!(world.effects().iter().filter(|effect| effect.name == "payment.charge").count(), 1);
 }
 
 #[tokio::test]
 async fn a_late_commit_stands_where_it_happened_though_its_caller_is_gone() {
-    let world = World::with(&["payment.charge commit={later: {requests: 1}} reply=reset"]).await;
+    let world = TestServices::with(&["payment.charge commit={later: {requests: 1}} reply=reset"]).await;
     world.send_as(1, "payment", &charge("o1")).await;
     let gone = |event: &Event<'_>| matches!(event, Event::Closed { caller: 1, .. });
-    crate::support::ledger::until(world.ledger(), gone).await;
-    world.send_as(2, "payment", &Ask::get("/v1/balance")).await;
+    crate::kit::ledger::wait_for(world.ledger(), gone).await;
+    world.send_as(2, "payment", &TestRequest::get("/v1/balance")).await;
     let entries = world.ledger().entries();
     let place =
         |like: &dyn Fn(&Event<'_>) -> bool| entries.iter().position(|entry| like(&entry.event)).unwrap();
@@ -139,7 +141,7 @@ async fn a_late_commit_stands_where_it_happened_though_its_caller_is_gone() {
 
 #[tokio::test]
 async fn by_the_clock_it_is_committed_without_a_request() {
-    let world = World::with(&["payment.charge commit={later: 3ms}"]).await;
+    let world = TestServices::with(&["payment.charge commit={later: 3ms}"]).await;
     let seen = world.send("payment", &charge("o1")).await;
     world.until_effects(1).await;
     assert_eq!(
@@ -151,7 +153,8 @@ async fn by_the_clock_it_is_committed_without_a_request() {
 #[tokio::test]
 async fn after_settling_nothing_is_in_flight() {
     for commit in ["later", "{later: 10m}", "{later: {requests: 100}}"] {
-        let world = World::with(&[&format!("payment.charge commit={commit} reply={{status: 504}}")]).await;
+        let world =
+            TestServices::with(&[&format!("payment.charge commit={commit} reply={{status: 504}}")]).await;
         world.send("payment", &charge("o1").key("k1")).await;
         assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(409));
         world.settle().await;
@@ -165,16 +168,19 @@ async fn after_settling_nothing_is_in_flight() {
 
 #[tokio::test]
 async fn what_a_caller_was_told_is_what_is_committed_later() {
-    let world = World::with(&["payment.charge commit=later"]).await;
+    let world = TestServices::with(&["payment.charge commit=later"]).await;
     let told = world.send("payment", &charge("o1")).await.at("/id");
     world.settle().await;
     assert_eq!(world.effects()[0].id, told);
-    assert_eq!(world.send("payment", &Ask::get(format!("/v1/charges/{told}"))).await.status(), Some(200));
+    assert_eq!(
+        world.send("payment", &TestRequest::get(format!("/v1/charges/{told}"))).await.status(),
+        Some(200)
+    );
 }
 
 #[tokio::test]
 async fn of_a_request_that_comes_twice_the_caller_sees_the_first_answer() {
-    let world = World::with(&["payment.charge commit=twice"]).await;
+    let world = TestServices::with(&["payment.charge commit=twice"]).await;
     let seen = world.send("payment", &charge("o1")).await;
     let [first, second] = &world.effects()[..] else { panic!("{:?}", world.effects()) };
     assert_eq!(
@@ -194,8 +200,9 @@ async fn the_services_own_idempotency_judges_the_second_of_two_deliveries() {
         (Profile::Resend, 1),
         (Profile::None, 2),
     ] {
-        let world =
-            World::start(keyed(Idempotency::new(profile)), &["payment.charge commit=twice"]).await.unwrap();
+        let world = TestServices::start(keyed(Idempotency::new(profile)), &["payment.charge commit=twice"])
+            .await
+            .unwrap();
         let seen = world.send("payment", &charge("o1").key("k1")).await;
         assert_eq!((seen.header("idempotent-replayed"), world.count()), (None, effects), "{profile:?}");
         assert_eq!(world.effects()[0].id, seen.at("/id"));
@@ -204,7 +211,7 @@ async fn the_services_own_idempotency_judges_the_second_of_two_deliveries() {
 
 #[tokio::test]
 async fn the_second_of_two_deliveries_can_be_refused_and_leaves_nothing() {
-    let world = World::with(&["payment.refund commit=twice"]).await;
+    let world = TestServices::with(&["payment.refund commit=twice"]).await;
     let id = world.send("payment", &charge("o1")).await.at("/id");
     assert_eq!(world.send("payment", &refund(&id)).await.status(), Some(200));
     assert_eq!(world.effects().iter().filter(|effect| effect.name == "payment.refund").count(), 1);

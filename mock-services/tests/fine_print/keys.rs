@@ -5,10 +5,10 @@ use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::yaml::Source;
 use mock_services::{MockServices, ServiceOptions};
 
-use crate::support::ask::Ask;
-use crate::support::ledger::received;
-use crate::support::operation::{charge, put};
-use crate::support::world::{World, everything, keyed};
+use crate::kit::ledger::received;
+use crate::kit::request::TestRequest;
+use crate::kit::services::{TestServices, everything, keyed};
+use crate::kit::write::{charge, put};
 
 #[tokio::test]
 async fn a_key_stands_for_the_headers_in_which_a_service_has_fields_and_for_no_others() {
@@ -16,10 +16,11 @@ async fn a_key_stands_for_the_headers_in_which_a_service_has_fields_and_for_no_o
                 fields: { text: body.text, who: header.X-Who }\n";
     let notes =
         Custom::from_source(&Source::new("notes.yaml", file)).unwrap_or_else(|problems| panic!("{problems}"));
-    let world =
-        World::start(MockServices::builder().service(notes, ServiceOptions::default()), &[]).await.unwrap();
+    let world = TestServices::start(MockServices::builder().service(notes, ServiceOptions::default()), &[])
+        .await
+        .unwrap();
     let add = |who: &str, trace: &str| {
-        let ask = Ask::json("POST", "/notes", &serde_json::json!({"text": "x"})).key("k1");
+        let ask = TestRequest::json("POST", "/notes", &serde_json::json!({"text": "x"})).key("k1");
         ask.header("X-Who", who).header("X-Trace", trace)
     };
     let first = world.send("notes", &add("ann", "1")).await;
@@ -41,7 +42,7 @@ async fn faults_stand_between_service_and_caller_so_the_key_keeps_what_the_servi
         "truncate",
         "{hang: {release: 1ms}}",
     ] {
-        let world = World::with(&[&format!("payment.charge reply={reply}")]).await;
+        let world = TestServices::with(&[&format!("payment.charge reply={reply}")]).await;
         world.send("payment", &charge("o1").key("k1")).await;
         let again = world.send("payment", &charge("o1").key("k1")).await;
         assert_eq!(
@@ -56,7 +57,7 @@ async fn faults_stand_between_service_and_caller_so_the_key_keeps_what_the_servi
 
 #[tokio::test]
 async fn a_kept_failure_is_the_services_own_answer_stored_and_replayed_though_it_happened() {
-    let world = World::with(&["payment.charge reply={status: 500, kept: true}"]).await;
+    let world = TestServices::with(&["payment.charge reply={status: 500, kept: true}"]).await;
     let first = world.send("payment", &charge("o1").key("k1")).await;
     assert_eq!((first.status(), first.header("idempotent-replayed")), (Some(500), None));
     for _ in 0..3 {
@@ -71,7 +72,7 @@ async fn a_kept_failure_is_the_services_own_answer_stored_and_replayed_though_it
 
 #[tokio::test]
 async fn a_kept_failure_of_what_never_happened_lets_that_key_never_succeed_and_another_does() {
-    let world = World::with(&["payment.charge commit=never reply={status: 500, kept: true}"]).await;
+    let world = TestServices::with(&["payment.charge commit=never reply={status: 500, kept: true}"]).await;
     for _ in 0..3 {
         assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(500));
     }
@@ -84,7 +85,7 @@ async fn a_kept_failure_of_what_never_happened_lets_that_key_never_succeed_and_a
 
 #[tokio::test]
 async fn a_failure_that_is_not_kept_is_forgotten_with_what_never_happened() {
-    let world = World::with(&["payment.charge commit=never reply={status: 500}"]).await;
+    let world = TestServices::with(&["payment.charge commit=never reply={status: 500}"]).await;
     assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(500));
     let again = world.send("payment", &charge("o1").key("k1")).await;
     assert_eq!((again.status(), again.header("idempotent-replayed")), (Some(200), None));
@@ -93,12 +94,15 @@ async fn a_failure_that_is_not_kept_is_forgotten_with_what_never_happened() {
 
 #[tokio::test]
 async fn never_leaves_no_trace_the_key_included() {
-    let world = World::with(&["payment.charge commit=never"]).await;
+    let world = TestServices::with(&["payment.charge commit=never"]).await;
     let lie = world.send("payment", &charge("o1").key("k1")).await;
     assert_eq!(lie.status(), Some(200));
-    assert_eq!(world.send("payment", &Ask::get("/v1/charges")).await.json()["data"], serde_json::json!([]));
     assert_eq!(
-        world.send("payment", &Ask::get(format!("/v1/charges/{}", lie.at("/id")))).await.status(),
+        world.send("payment", &TestRequest::get("/v1/charges")).await.json()["data"],
+        serde_json::json!([])
+    );
+    assert_eq!(
+        world.send("payment", &TestRequest::get(format!("/v1/charges/{}", lie.at("/id")))).await.status(),
         Some(404)
     );
     world.settle().await;
@@ -116,7 +120,7 @@ async fn never_leaves_no_trace_the_key_included() {
 async fn the_ids_of_later_answers_are_what_they_would_have_been_without_what_never_happened() {
     let mut ids = Vec::new();
     for commit in ["now", "never", "twice", "later"] {
-        let world = World::with(&[&format!("payment.charge commit={commit}")]).await;
+        let world = TestServices::with(&[&format!("payment.charge commit={commit}")]).await;
         world.send("payment", &charge("o1")).await;
         ids.push(world.send("payment", &charge("o2")).await.at("/id"));
     }
@@ -128,7 +132,7 @@ async fn in_flight_is_from_the_decision_to_the_commit_and_not_to_the_reply() {
     for (commit, reply) in
         [("now", "{delay: 1ms}"), ("never", "drop"), ("twice", "reset"), ("now", "{hang: {release: 1ms}}")]
     {
-        let world = World::with(&[&format!("payment.charge commit={commit} reply={reply}")]).await;
+        let world = TestServices::with(&[&format!("payment.charge commit={commit} reply={reply}")]).await;
         world.send("payment", &charge("o1").key("k1")).await;
         assert_eq!(
             world.send("payment", &charge("o1").key("k1")).await.status(),
@@ -144,7 +148,7 @@ async fn only_later_opens_a_window_in_which_the_key_conflicts_until_the_commit()
         for (service, ask) in [("payment", charge("o1")), ("records", put("a", 1))] {
             let fault = if service == "payment" { "payment.charge" } else { "records.put" };
             let line = format!("{fault} commit={{later: {{requests: 2}}}} reply=drop");
-            let world = World::start(keyed(Idempotency::new(profile)), &[&line]).await.unwrap();
+            let world = TestServices::start(keyed(Idempotency::new(profile)), &[&line]).await.unwrap();
             let ask = ask.key("k1");
             world.send(service, &ask).await;
             for committed in [0, 1] {
@@ -166,14 +170,14 @@ async fn only_later_opens_a_window_in_which_the_key_conflicts_until_the_commit()
 
 #[tokio::test]
 async fn without_a_key_or_without_a_profile_nothing_conflicts_with_what_is_in_flight() {
-    let world = World::with(&["payment.charge commit=later reply=drop"]).await;
+    let world = TestServices::with(&["payment.charge commit=later reply=drop"]).await;
     world.send("payment", &charge("o1")).await;
     assert_eq!(world.send("payment", &charge("o1")).await.status(), Some(200));
     world.settle().await;
     assert_eq!(world.count(), 2);
 
     let none = keyed(Idempotency::new(Profile::None));
-    let world = World::start(none, &["payment.charge commit=later reply=drop"]).await.unwrap();
+    let world = TestServices::start(none, &["payment.charge commit=later reply=drop"]).await.unwrap();
     world.send("payment", &charge("o1").key("k1")).await;
     assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(200));
     world.settle().await;
@@ -183,7 +187,7 @@ async fn without_a_key_or_without_a_profile_nothing_conflicts_with_what_is_in_fl
 #[tokio::test]
 async fn a_replay_is_an_attempt_and_gets_the_reply_of_its_fault_and_its_commit_is_moot() {
     for commit in ["now", "never", "twice", "later", "{later: {requests: 1}}"] {
-        let world = World::with(&[&format!("payment.charge#2 commit={commit} reply=drop")]).await;
+        let world = TestServices::with(&[&format!("payment.charge#2 commit={commit} reply=drop")]).await;
         let first = world.send("payment", &charge("o1").key("k1")).await;
         assert!(world.send("payment", &charge("o1").key("k1")).await.bytes.is_empty(), "{commit}");
         assert_eq!(world.fired(), [1], "{commit}");
@@ -202,7 +206,7 @@ async fn a_replay_is_an_attempt_and_gets_the_reply_of_its_fault_and_its_commit_i
 
 #[tokio::test]
 async fn a_kept_failure_on_a_replay_does_not_replace_what_the_key_stands_for() {
-    let world = World::with(&["payment.charge#2 reply={status: 500, kept: true}"]).await;
+    let world = TestServices::with(&["payment.charge#2 reply={status: 500, kept: true}"]).await;
     for expected in [200, 500, 200] {
         assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(expected));
     }
@@ -211,7 +215,7 @@ async fn a_kept_failure_on_a_replay_does_not_replace_what_the_key_stands_for() {
 
 #[tokio::test]
 async fn a_key_belongs_to_the_service_and_not_to_the_caller() {
-    let world = World::start(everything(1), &[]).await.unwrap();
+    let world = TestServices::start(everything(1), &[]).await.unwrap();
     let first = world.send_as(1, "payment", &charge("o1").key("k1")).await;
     let other = world.send_as(2, "payment", &charge("o1").key("k1")).await;
     assert_eq!((other.body(), world.count()), (first.body(), 1));
@@ -234,14 +238,15 @@ async fn a_service_can_have_its_key_in_the_body_or_in_the_query() {
         );
         let notes = Custom::from_source(&Source::new("notes.yaml", file))
             .unwrap_or_else(|problems| panic!("{problems}"));
-        let world = World::start(MockServices::builder().service(notes, ServiceOptions::default()), &[])
-            .await
-            .unwrap();
-        let made = world.send("notes", &Ask::json("POST", path, &first)).await;
+        let world =
+            TestServices::start(MockServices::builder().service(notes, ServiceOptions::default()), &[])
+                .await
+                .unwrap();
+        let made = world.send("notes", &TestRequest::json("POST", path, &first)).await;
         // A header says nothing here.
-        let again = world.send("notes", &Ask::json("POST", path, &first).key("other")).await;
+        let again = world.send("notes", &TestRequest::json("POST", path, &first).key("other")).await;
         assert_eq!((again.body(), world.count()), (made.body(), 1), "{place}");
-        world.send("notes", &Ask::json("POST", path.replace("n1", "n2"), &other)).await;
+        world.send("notes", &TestRequest::json("POST", path.replace("n1", "n2"), &other)).await;
         assert_eq!(world.count(), 2, "{place}: another key is another request");
         let attempts = received(world.ledger());
         let keys: Vec<Option<&str>> = attempts.iter().map(|received| received.key.as_deref()).collect();
@@ -251,7 +256,7 @@ async fn a_service_can_have_its_key_in_the_body_or_in_the_query() {
 
 #[tokio::test]
 async fn the_ledger_says_which_attempt_has_the_same_bytes() {
-    let world = World::with(&[]).await;
+    let world = TestServices::with(&[]).await;
     for (order, key) in [("o1", "k1"), ("o2", "k2"), ("o1", "k3"), ("o1", "k1")] {
         world.send("payment", &charge(order).key(key)).await;
     }

@@ -7,10 +7,10 @@ use mock_services::ledger::Event;
 use mock_services::service::After;
 use mock_services::{MockServices, MomentKind, ServiceOptions};
 
-use crate::support::ask::Ask;
-use crate::support::ledger::{events, lapsed};
-use crate::support::operation::{charge, put};
-use crate::support::world::World;
+use crate::kit::ledger::{events, lapsed};
+use crate::kit::request::TestRequest;
+use crate::kit::services::TestServices;
+use crate::kit::write::{charge, put};
 
 /// Longer than anything here takes; only a failure waits for it.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -20,9 +20,9 @@ async fn received_is_before_the_commit_and_committed_before_the_reply() {
     for (kind, committed) in
         [(MomentKind::Received, 0), (MomentKind::Committed, 1), (MomentKind::BeforeReply, 1)]
     {
-        let world = World::with(&[]).await;
+        let world = TestServices::with(&[]).await;
         let mut listener = world.services.listen("payment", kind).unwrap();
-        let (ask, other) = (charge("o1"), Ask::get("/v1/balance"));
+        let (ask, other) = (charge("o1"), TestRequest::get("/v1/balance"));
         let (asked, also) = (world.send_as(1, "payment", &ask), world.send_as(2, "payment", &other));
         let struck = async {
             let held = listener.recv().await.unwrap();
@@ -45,13 +45,13 @@ async fn received_is_before_the_commit_and_committed_before_the_reply() {
 
 #[tokio::test]
 async fn a_late_commit_is_a_moment_of_its_attempt_and_one_that_lapses_is_none() {
-    let world = World::with(&["payment.refund commit={later: {requests: 2}}"]).await;
+    let world = TestServices::with(&["payment.refund commit={later: {requests: 2}}"]).await;
     let id = world.send("payment", &charge("o1")).await.at("/id");
-    let refund = Ask::form("/v1/refunds", &format!("charge={id}"));
+    let refund = TestRequest::form("/v1/refunds", &format!("charge={id}"));
     world.send("payment", &refund).await;
     world.send("payment", &refund).await;
     let mut listener = world.services.listen("payment", MomentKind::Committed).unwrap();
-    let read = Ask::get("/v1/refunds");
+    let read = TestRequest::get("/v1/refunds");
     let seen = tokio::time::timeout(PATIENCE, world.send("payment", &read)).await.unwrap();
     assert_eq!((seen.status(), lapsed(world.ledger()).len()), (Some(200), 1));
     assert!(listener.try_recv().is_err(), "nothing was committed");
@@ -66,9 +66,9 @@ async fn what_the_world_does_by_itself_is_a_moment_of_no_attempt() {
     };
     let deploy = Deploy::new(DeployOptions { environments: vec![locked], ..DeployOptions::default() });
     let builder = MockServices::builder().service(deploy, ServiceOptions::default());
-    let world = World::start(builder, &[]).await.unwrap();
+    let world = TestServices::start(builder, &[]).await.unwrap();
     let mut listener = world.services.listen("deploy", MomentKind::Committed).unwrap();
-    let read = Ask::get("/environments/production");
+    let read = TestRequest::get("/environments/production");
     let seen = tokio::time::timeout(PATIENCE, world.send("deploy", &read)).await.unwrap();
     assert_eq!(seen.at("/lock/holder"), "ann");
     assert!(listener.try_recv().is_err(), "nobody deployed anything");
@@ -77,7 +77,7 @@ async fn what_the_world_does_by_itself_is_a_moment_of_no_attempt() {
 
 #[tokio::test]
 async fn a_reset_waits_for_the_moment_to_pass_and_then_goes_on() {
-    let world = World::with(&["payment.charge commit={later: 1ms} reply=drop"]).await;
+    let world = TestServices::with(&["payment.charge commit={later: 1ms} reply=drop"]).await;
     let mut listener = world.services.listen("payment", MomentKind::Committed).unwrap();
     world.send("payment", &charge("o1")).await;
     let held = listener.recv().await.unwrap();
@@ -99,7 +99,7 @@ async fn a_reset_waits_for_the_moment_to_pass_and_then_goes_on() {
 
 #[tokio::test]
 async fn what_comes_while_a_reset_waits_is_in_the_new_state_and_in_the_new_ledger() {
-    let world = World::with(&[]).await;
+    let world = TestServices::with(&[]).await;
     let mut listener = world.services.listen("records", MomentKind::Received).unwrap();
     let ask = put("a", 1);
     let mut held = Box::pin(world.send("records", &ask));
@@ -113,7 +113,7 @@ async fn what_comes_while_a_reset_waits_is_in_the_new_state_and_in_the_new_ledge
     // Time enough for an answer, were there one: the reset has not come to this service yet, so it goes on.
     let meanwhile = async {
         for _ in 0..20 {
-            world.send("tickets", &Ask::get("/tickets")).await;
+            world.send("tickets", &TestRequest::get("/tickets")).await;
         }
     };
     tokio::select! {
@@ -127,7 +127,10 @@ async fn what_comes_while_a_reset_waits_is_in_the_new_state_and_in_the_new_ledge
         tokio::time::timeout(PATIENCE, async { tokio::join!(reset, sent, held) }).await.unwrap();
     assert_eq!((seen.status(), world.count()), (Some(200), 1), "{:?}", world.ledger().entries());
     assert_eq!(
-        world.send("payment", &Ask::get("/v1/charges")).await.json()["data"].as_array().unwrap().len(),
+        world.send("payment", &TestRequest::get("/v1/charges")).await.json()["data"]
+            .as_array()
+            .unwrap()
+            .len(),
         1
     );
 }

@@ -6,20 +6,20 @@ use mock_services::service::After;
 use mock_services::{MockServices, ServiceOptions};
 use serde_json::json;
 
-use crate::support::ask::Ask;
-use crate::support::client::Seen;
-use crate::support::operation::mail;
-use crate::support::world::World;
+use crate::kit::client::Transcript;
+use crate::kit::request::TestRequest;
+use crate::kit::services::TestServices;
+use crate::kit::write::mail;
 
-async fn done(world: &World, target: &str, body: &str) -> Seen {
-    let seen = world.send("payment", &Ask::form(target, body)).await;
+async fn done(world: &TestServices, target: &str, body: &str) -> Transcript {
+    let seen = world.send("payment", &TestRequest::form(target, body)).await;
     assert_eq!(seen.status(), Some(200), "{}", seen.text());
     seen
 }
 
 #[tokio::test]
 async fn an_intent_moves_money_when_it_is_confirmed() {
-    let world = World::with(&[]).await;
+    let world = TestServices::with(&[]).await;
     let intent = done(&world, "/v1/payment_intents", "amount=500&currency=usd&payment_method=pm_card_visa")
         .await
         .at("/id");
@@ -33,7 +33,7 @@ async fn an_intent_moves_money_when_it_is_confirmed() {
 
 #[tokio::test]
 async fn what_is_held_moves_money_when_it_is_captured_and_only_what_is_captured() {
-    let world = World::with(&[]).await;
+    let world = TestServices::with(&[]).await;
     let held = "amount=500&currency=usd&payment_method=pm_card_visa&confirm=true&capture_method=manual";
     let intent = done(&world, "/v1/payment_intents", held).await.at("/id");
     let charge =
@@ -47,7 +47,7 @@ async fn what_is_held_moves_money_when_it_is_captured_and_only_what_is_captured(
 
 #[tokio::test]
 async fn what_was_held_and_let_go_moved_no_money() {
-    let world = World::with(&[]).await;
+    let world = TestServices::with(&[]).await;
     let held = "amount=500&currency=usd&payment_method=pm_card_visa&confirm=true&capture_method=manual";
     let intent = done(&world, "/v1/payment_intents", held).await.at("/id");
     done(&world, &format!("/v1/payment_intents/{intent}/cancel"), "").await;
@@ -63,13 +63,13 @@ async fn what_was_held_and_let_go_moved_no_money() {
 
 #[tokio::test]
 async fn what_is_still_held_at_the_end_is_written_down_once_under_the_attempt_that_held_it() {
-    let world = World::with(&[]).await;
+    let world = TestServices::with(&[]).await;
     let held = "amount=500&currency=usd&customer=cus_1&capture=false&metadata[order]=o1";
     let charge = done(&world, "/v1/charges", held).await.at("/id");
     let other = done(&world, "/v1/charges", held).await.at("/id");
     done(&world, &format!("/v1/charges/{charge}"), "metadata[note]=x").await;
     done(&world, &format!("/v1/charges/{other}/capture"), "").await;
-    let lock = Ask::json("PUT", "/environments/production/lock", &json!({"holder": "me", "ttl": 1}));
+    let lock = TestRequest::json("PUT", "/environments/production/lock", &json!({"holder": "me", "ttl": 1}));
     assert_eq!(world.send("deploy", &lock).await.status(), Some(200));
     world.settle().await;
     assert_eq!(world.count(), 1, "settling ends nothing and judges nothing");
@@ -87,14 +87,14 @@ async fn what_is_still_held_at_the_end_is_written_down_once_under_the_attempt_th
 
 #[tokio::test]
 async fn a_fault_on_a_charge_strikes_the_request_that_asks_for_money_and_no_other() {
-    let world = World::with(&["payment.charge reply=drop"]).await;
+    let world = TestServices::with(&["payment.charge reply=drop"]).await;
     let intent = done(&world, "/v1/payment_intents", "amount=500&currency=usd&payment_method=pm_card_visa")
         .await
         .at("/id");
     assert_eq!(world.fired(), [0]);
     assert!(
         world
-            .send("payment", &Ask::form(format!("/v1/payment_intents/{intent}/confirm"), ""))
+            .send("payment", &TestRequest::form(format!("/v1/payment_intents/{intent}/confirm"), ""))
             .await
             .bytes
             .is_empty()
@@ -103,7 +103,7 @@ async fn a_fault_on_a_charge_strikes_the_request_that_asks_for_money_and_no_othe
 }
 
 /// The operations of the attempts so far.
-fn operations(world: &World) -> Vec<String> {
+fn operations(world: &TestServices) -> Vec<String> {
     let attempts = world.services.ledger().entries().into_iter().filter_map(|entry| match entry.event {
         Event::Received(received) => Some(received.operation.into_owned()),
         _ => None,
@@ -115,14 +115,14 @@ fn operations(world: &World) -> Vec<String> {
 async fn what_moves_no_money_uses_no_fault_up() {
     let faults =
         ["payment.charge#1 reply=drop", "payment.subscribe#1 reply=drop", "payment.refund#1 reply=drop"];
-    let world = World::with(&faults).await;
+    let world = TestServices::with(&faults).await;
     let charge =
         done(&world, "/v1/charges", "amount=700&currency=usd&source=tok_visa&capture=false").await.at("/id");
     let held = "amount=500&currency=usd&payment_method=pm_card_visa&capture_method=manual";
     done(&world, "/v1/payment_intents", &format!("{held}&confirm=true")).await;
     let intent = done(&world, "/v1/payment_intents", held).await.at("/id");
     // Only the intent tells that the money is not taken, and under the same key not even that.
-    let confirm = Ask::form(format!("/v1/payment_intents/{intent}/confirm"), "").key("k1");
+    let confirm = TestRequest::form(format!("/v1/payment_intents/{intent}/confirm"), "").key("k1");
     assert_eq!(world.send("payment", &confirm).await.status(), Some(200));
     assert_eq!(world.send("payment", &confirm).await.header("idempotent-replayed").as_deref(), Some("true"));
     done(&world, "/v1/refunds", &format!("charge={charge}")).await;
@@ -133,7 +133,7 @@ async fn what_moves_no_money_uses_no_fault_up() {
     assert_eq!((operations(&world), world.fired()), (made.map(str::to_owned).to_vec(), vec![0, 0, 0]));
     assert!(
         world
-            .send("payment", &Ask::form("/v1/charges", "amount=700&currency=usd&source=tok_visa"))
+            .send("payment", &TestRequest::form("/v1/charges", "amount=700&currency=usd&source=tok_visa"))
             .await
             .bytes
             .is_empty()
@@ -143,25 +143,33 @@ async fn what_moves_no_money_uses_no_fault_up() {
 
 #[tokio::test]
 async fn what_is_only_tried_out_uses_no_fault_up() {
-    let world = World::with(&["deploy.deploy#1 reply=drop", "email.send#1 reply=drop"]).await;
+    let world = TestServices::with(&["deploy.deploy#1 reply=drop", "email.send#1 reply=drop"]).await;
     let wanted = json!({"environment": "production", "version": "v2", "dry_run": true});
-    assert_eq!(world.send("deploy", &Ask::json("POST", "/deployments", &wanted)).await.status(), Some(200));
+    assert_eq!(
+        world.send("deploy", &TestRequest::json("POST", "/deployments", &wanted)).await.status(),
+        Some(200)
+    );
     let mail = json!({"personalizations": [{"to": [{"email": "a@x.example"}]}], "from": {"email": "b@x.example"}, "subject": "s",
         "content": [{"type": "text/plain", "value": "t"}], "mail_settings": {"sandbox_mode": {"enable": true}}});
-    assert_eq!(world.send("email", &Ask::json("POST", "/v3/mail/send", &mail)).await.status(), Some(200));
+    assert_eq!(
+        world.send("email", &TestRequest::json("POST", "/v3/mail/send", &mail)).await.status(),
+        Some(200)
+    );
     assert_eq!(
         (operations(&world), world.fired()),
         (vec!["deploy.dry-run".to_owned(), "email.sandbox".to_owned()], vec![0, 0])
     );
 }
 
-async fn post_office(delivery: Delivery, faults: &[&str]) -> World {
+async fn post_office(delivery: Delivery, faults: &[&str]) -> TestServices {
     let email = Email::new(EmailOptions { delivery, addresses: Vec::new() });
-    World::start(MockServices::builder().service(email, ServiceOptions::default()), faults).await.unwrap()
+    TestServices::start(MockServices::builder().service(email, ServiceOptions::default()), faults)
+        .await
+        .unwrap()
 }
 
-async fn last_event(world: &World) -> String {
-    world.send("email", &Ask::get("/emails")).await.at("/data/0/last_event")
+async fn last_event(world: &TestServices) -> String {
+    world.send("email", &TestRequest::get("/emails")).await.at("/data/0/last_event")
 }
 
 #[tokio::test]
@@ -223,7 +231,8 @@ async fn the_delivery_of_a_late_mail_is_counted_from_its_acceptance() {
     let world = post_office(Delivery::After(After::Requests(2)), &late).await;
     world.send("email", &mail(&["a@x.example"])).await;
     let count = async || {
-        let mails = world.send("email", &Ask::get("/emails")).await.json()["data"].as_array().unwrap().len();
+        let mails =
+            world.send("email", &TestRequest::get("/emails")).await.json()["data"].as_array().unwrap().len();
         (mails, world.count())
     };
     assert_eq!(count().await, (0, 0), "accepted behind this one");

@@ -3,31 +3,31 @@
 use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::ledger::Event;
 
-use crate::support::ask::Ask;
-use crate::support::client::Seen;
-use crate::support::ledger::{events, refused};
-use crate::support::operation::{Op, put};
-use crate::support::world::{World, keyed};
+use crate::kit::client::Transcript;
+use crate::kit::ledger::{events, refused};
+use crate::kit::request::TestRequest;
+use crate::kit::services::{TestServices, keyed};
+use crate::kit::write::{Write, put};
 
 /// The request, one with other contents, and one to another endpoint.
-async fn asks(world: &World, op: Op) -> [Ask; 3] {
-    let ask = op.ask(world, 1).await;
+async fn asks(world: &TestServices, op: Write) -> [TestRequest; 3] {
+    let ask = op.request(world, 1).await;
     match op {
-        Op::Put => [ask, put("stock", 2), put("other", 1)],
+        Write::Put => [ask, put("stock", 2), put("other", 1)],
         _ => {
-            let other = Ask { body: ask.body.replace("v2", "v3"), ..ask.clone() };
-            let elsewhere = Ask { target: "/repos/acme/other/deployments".to_owned(), ..ask.clone() };
+            let other = TestRequest { body: ask.body.replace("v2", "v3"), ..ask.clone() };
+            let elsewhere = TestRequest { target: "/repos/acme/other/deployments".to_owned(), ..ask.clone() };
             [ask, other, elsewhere]
         }
     }
 }
 
-async fn world(profile: Profile, faults: &[&str]) -> World {
-    World::start(keyed(Idempotency::new(profile)), faults).await.unwrap()
+async fn world(profile: Profile, faults: &[&str]) -> TestServices {
+    TestServices::start(keyed(Idempotency::new(profile)), faults).await.unwrap()
 }
 
 /// What tells one refusal of a profile from another.
-fn word(profile: Profile, seen: &Seen) -> String {
+fn word(profile: Profile, seen: &Transcript) -> String {
     seen.at(match profile {
         Profile::Stripe | Profile::None => "/error/type",
         Profile::Ietf => "/title",
@@ -38,7 +38,7 @@ fn word(profile: Profile, seen: &Seen) -> String {
 
 #[tokio::test]
 async fn a_missing_key_is_refused_where_the_profile_wants_one() {
-    for op in [Op::Put, Op::Github] {
+    for op in [Write::Put, Write::Github] {
         for (profile, refusal) in [
             (Profile::Stripe, None),
             (Profile::Ietf, Some("Idempotency-Key is missing")),
@@ -62,7 +62,7 @@ async fn a_missing_key_is_refused_where_the_profile_wants_one() {
 
 #[tokio::test]
 async fn a_key_that_comes_with_something_else_is_refused_in_the_words_of_the_profile() {
-    for op in [Op::Put, Op::Github] {
+    for op in [Write::Put, Write::Github] {
         for (profile, status, expected) in [
             (Profile::Stripe, 400, "idempotency_error"),
             (Profile::Ietf, 422, "Idempotency-Key is already used"),
@@ -98,7 +98,7 @@ async fn a_key_that_comes_with_something_else_is_refused_in_the_words_of_the_pro
 
 #[tokio::test]
 async fn a_key_in_flight_is_refused_in_the_words_of_the_profile() {
-    for op in [Op::Put, Op::Github] {
+    for op in [Write::Put, Write::Github] {
         let line = format!("{} commit=later reply=drop", op.facts().name);
         for (profile, expected) in [
             (Profile::Stripe, "idempotency_error"),
@@ -119,7 +119,7 @@ async fn a_key_in_flight_is_refused_in_the_words_of_the_profile() {
 
 #[tokio::test]
 async fn a_key_that_comes_again_is_answered_as_the_first_time() {
-    for op in [Op::Put, Op::Github] {
+    for op in [Write::Put, Write::Github] {
         for (profile, effects, header) in [
             (Profile::Stripe, 1, Some("true")),
             (Profile::Ietf, 1, None),

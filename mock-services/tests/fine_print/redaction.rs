@@ -8,9 +8,9 @@ use mock_services::service::Fields;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::support::ask::Ask;
-use crate::support::operation::{Op, charge, put};
-use crate::support::world::{World, everything};
+use crate::kit::request::TestRequest;
+use crate::kit::services::{TestServices, everything};
+use crate::kit::write::{Write, charge, put};
 
 const SECRETS: [&str; 12] = [
     "sk_live_4eC39HqLyjWDarjtT1zdp7dc",
@@ -27,12 +27,12 @@ const SECRETS: [&str; 12] = [
     "378282246310005",
 ];
 
-async fn everywhere(world: &World, secret: &str) {
+async fn everywhere(world: &TestServices, secret: &str) {
     let plain = secret.replace(' ', "+");
     let body = format!(
         "amount=100&currency=usd&customer=cus_1&description=pay+{plain}+now&metadata[order]={plain}&metadata[api_key]={plain}"
     );
-    world.send("payment", &Ask::form("/v1/charges", &body).key(secret)).await;
+    world.send("payment", &TestRequest::form("/v1/charges", &body).key(secret)).await;
     world.send("payment", &charge("o1").secret(secret)).await;
     world.send("payment", &charge("o1").header("User-Agent", &format!("agent/1 ({secret})"))).await;
     world
@@ -41,35 +41,48 @@ async fn everywhere(world: &World, secret: &str) {
             &charge("o1").header("X-Stripe-Client-User-Agent", &json!({"key": secret}).to_string()),
         )
         .await;
-    world.send("payment", &Ask::get(format!("/v1/charges/{}?api_key={0}", secret.replace(' ', "%20")))).await;
+    world
+        .send("payment", &TestRequest::get(format!("/v1/charges/{}?api_key={0}", secret.replace(' ', "%20"))))
+        .await;
     world
         .send(
             "payment",
-            &Ask::get(format!("/v1/charges/search?query=metadata['a']:'{}'", secret.replace(' ', "%20"))),
+            &TestRequest::get(format!(
+                "/v1/charges/search?query=metadata['a']:'{}'",
+                secret.replace(' ', "%20")
+            )),
         )
         .await;
-    world.send("payment", &Ask::get(format!("/{}/{}", secret.replace(' ', "%20"), "x".repeat(3000)))).await;
+    world
+        .send("payment", &TestRequest::get(format!("/{}/{}", secret.replace(' ', "%20"), "x".repeat(3000))))
+        .await;
     world.send("records", &put("a", 1).header("If-Match", secret)).await;
-    world.send("records", &Ask::json("PUT", "/records/b", &json!({"value": secret}))).await;
+    world.send("records", &TestRequest::json("PUT", "/records/b", &json!({"value": secret}))).await;
     world
         .send(
             "records",
-            &Ask::json("PUT", "/records/b", &json!({"value": {"password": secret, "n": [secret]}})),
+            &TestRequest::json("PUT", "/records/b", &json!({"value": {"password": secret, "n": [secret]}})),
         )
         .await;
     if let Ok(number) = secret.parse::<i64>() {
-        world.send("records", &Ask::json("PUT", "/records/c", &json!({"value": number}))).await;
+        world.send("records", &TestRequest::json("PUT", "/records/c", &json!({"value": number}))).await;
     }
     let mail = json!({"from": "shop@shop.example", "to": "a@x.example", "subject": format!("Your key {secret}"),
         "html": format!("<p>{secret}</p>"), "tags": [{"name": "k", "value": secret}]});
-    world.send("email", &Ask::json("POST", "/emails", &mail)).await;
-    world.send("email", &Ask::mail(&["a@x.example"], &format!("Subject: {secret}\r\n\r\n{secret}"))).await;
+    world.send("email", &TestRequest::json("POST", "/emails", &mail)).await;
+    world
+        .send("email", &TestRequest::mail(&["a@x.example"], &format!("Subject: {secret}\r\n\r\n{secret}")))
+        .await;
     let payload = json!({"ref": "v1", "payload": {"token": secret}, "description": secret});
-    world.send("deploy", &Ask::json("POST", "/repos/acme/shop/deployments", &payload)).await;
+    world.send("deploy", &TestRequest::json("POST", "/repos/acme/shop/deployments", &payload)).await;
     world
         .send(
             "tickets",
-            &Ask::json("POST", "/tickets", &json!({"customer": secret, "subject": secret, "text": [secret]})),
+            &TestRequest::json(
+                "POST",
+                "/tickets",
+                &json!({"customer": secret, "subject": secret, "text": [secret]}),
+            ),
         )
         .await;
 }
@@ -80,15 +93,15 @@ async fn no_secret_stands_in_the_ledger_whichever_way_it_came() {
     let path = folder.path().join("ledger.jsonl");
     let file = LedgerFile::create(&path).unwrap();
     let ledger = Ledger::in_file("t1", 1, Clock::default(), &file);
-    let world = World::start(everything(1).ledger(ledger), &[]).await.unwrap();
+    let world = TestServices::start(everything(1).ledger(ledger), &[]).await.unwrap();
     for secret in SECRETS {
         everywhere(&world, secret).await;
     }
     let numbers = "amount=100&currency=usd&source[object]=card&source[number]=4000056655665556&source[exp_month]=8\
                    &source[exp_year]=2030&source[cvc]=123&card[number]=4000056655665556";
-    world.send("payment", &Ask::form("/v1/charges", numbers)).await;
-    for op in Op::ALL {
-        let ask = op.ask(&world, 1).await;
+    world.send("payment", &TestRequest::form("/v1/charges", numbers)).await;
+    for op in Write::ALL {
+        let ask = op.request(&world, 1).await;
         world.send(op.facts().service, &ask).await;
     }
     let minted: Vec<String> =
@@ -115,7 +128,7 @@ async fn no_secret_stands_in_the_ledger_whichever_way_it_came() {
 
 #[tokio::test]
 async fn no_secret_stands_in_the_ledger_however_it_is_written() {
-    let world = World::with(&[]).await;
+    let world = TestServices::with(&[]).await;
     let (card, key) = ("4242424242424242", "sk_live_51ABCDEFGHIJKLMNOPQR");
     let mut said: Vec<String> = ["a\n", "a\t", "x\r\n", "k\u{1}", "card ", "order 12 ", "a\\", "a\""]
         .iter()
@@ -126,21 +139,25 @@ async fn no_secret_stands_in_the_ledger_however_it_is_written() {
     said.extend([format!("card{card}"), "re_AbCd1234_AbCdEfGhIjKlMnOpQrStUvWx".to_owned()]);
     said.push(json!({"password": "open-sesame"}).to_string());
     for said in &said {
-        world.send("records", &Ask::json("PUT", "/records/a", &json!({"value": said}))).await;
+        world.send("records", &TestRequest::json("PUT", "/records/a", &json!({"value": said}))).await;
         let percent: String = said.bytes().map(|byte| format!("%{byte:02X}")).collect();
-        world.send("records", &Ask::json("PUT", format!("/records/{percent}"), &json!({"value": 1}))).await;
+        world
+            .send("records", &TestRequest::json("PUT", format!("/records/{percent}"), &json!({"value": 1})))
+            .await;
         let body =
             format!("amount=100&currency=usd&customer=cus_1&description={percent}&metadata[order]={percent}");
-        world.send("payment", &Ask::form("/v1/charges", &body)).await;
+        world.send("payment", &TestRequest::form("/v1/charges", &body)).await;
     }
     for path in
         ["4242%204242%2D4242%204242", "x%20sk_live_51ABCDEFGHIJKLMNOPQR", "sk%5Flive%5F51ABCDEFGHIJKLMNOPQR"]
     {
-        world.send("records", &Ask::json("PUT", format!("/records/{path}"), &json!({"value": 1}))).await;
+        world
+            .send("records", &TestRequest::json("PUT", format!("/records/{path}"), &json!({"value": 1})))
+            .await;
     }
     world.send("payment", &charge("o1").key(&format!("k\t{card}"))).await;
     let body = "amount=100&currency=usd&customer=cus_1&metadata[password]=open-sesame";
-    world.send("payment", &Ask::form("/v1/charges", body)).await;
+    world.send("payment", &TestRequest::form("/v1/charges", body)).await;
     let entries = world.ledger().entries();
     assert_eq!(entries.len() as u64, world.ledger().len(), "every entry can still be read");
     for entry in &entries {
@@ -154,12 +171,12 @@ async fn no_secret_stands_in_the_ledger_however_it_is_written() {
 
 #[tokio::test]
 async fn two_keys_that_are_hidden_can_still_be_told_apart() {
-    let world = World::with(&[]).await;
+    let world = TestServices::with(&[]).await;
     for key in [SECRETS[0], SECRETS[1], SECRETS[0]] {
         world.send("payment", &charge("o1").key(key)).await;
     }
     let keys: Vec<_> =
-        crate::support::ledger::received(world.ledger()).iter().map(|it| it.key.clone().unwrap()).collect();
+        crate::kit::ledger::received(world.ledger()).iter().map(|it| it.key.clone().unwrap()).collect();
     assert!(keys[0] == keys[2] && keys[0] != keys[1], "{keys:?}");
     assert_eq!(world.count(), 2);
 }
@@ -181,7 +198,7 @@ async fn hiding_a_word_of_the_ledger_itself_loses_no_entry() {
     for word in ["committed", "attempt", "received", "payment", "payment.charge", "fields", "connection"] {
         ledger.hide_value(word);
     }
-    let world = World::start(everything(1).ledger(ledger), &[]).await.unwrap();
+    let world = TestServices::start(everything(1).ledger(ledger), &[]).await.unwrap();
     world.send("payment", &charge("o1")).await;
     assert_eq!(world.ledger().entries().len() as u64, world.ledger().len());
     assert_eq!((world.count(), world.effects()[0].name.as_str()), (1, "payment.charge"));

@@ -6,10 +6,10 @@ use mock_services::ledger::Event;
 use mock_services::payment::{Customers, Payment, PaymentOptions};
 use mock_services::{Builder, MockServices, ServiceOptions};
 
-use crate::support::ask::Ask;
-use crate::support::ledger::{events, received, refused};
-use crate::support::operation::{Op, charge, mail, put};
-use crate::support::world::{World, everything};
+use crate::kit::ledger::{events, received, refused};
+use crate::kit::request::TestRequest;
+use crate::kit::services::{TestServices, everything};
+use crate::kit::write::{Write, charge, mail, put};
 
 fn strict() -> Builder {
     let options = PaymentOptions {
@@ -24,7 +24,7 @@ fn strict() -> Builder {
 
 #[tokio::test]
 async fn a_request_that_is_refused_anyway_gets_its_true_answer_and_uses_no_fault_up() {
-    let body = |body: &str| Ask::form("/v1/charges", body);
+    let body = |body: &str| TestRequest::form("/v1/charges", body);
     let refusals = [
         (body("currency=usd&customer=cus_42"), 400, "bad parameters"),
         (body("amount=-5&currency=usd&customer=cus_42"), 400, "a negative amount"),
@@ -34,14 +34,15 @@ async fn a_request_that_is_refused_anyway_gets_its_true_answer_and_uses_no_fault
         (charge("o1").secret(""), 401, "no secret"),
         (charge("o1").secret("sk_test_another"), 401, "another secret"),
         (charge("o1").key(&"k".repeat(256)), 400, "a key that is too long"),
-        (Ask::form("/v1/charge", "amount=1"), 404, "an unknown path"),
-        (Ask { method: "PUT", ..charge("o1") }, 404, "another method"),
-        (Ask::form("/v1/charges/ch_none/capture", ""), 404, "an unknown charge"),
+        (TestRequest::form("/v1/charge", "amount=1"), 404, "an unknown path"),
+        (TestRequest { method: "PUT", ..charge("o1") }, 404, "another method"),
+        (TestRequest::form("/v1/charges/ch_none/capture", ""), 404, "an unknown charge"),
     ];
     for commit in ["now", "never", "twice", "later"] {
-        let world = World::start(strict(), &[&format!("payment.charge#every commit={commit} reply=drop")])
-            .await
-            .unwrap();
+        let world =
+            TestServices::start(strict(), &[&format!("payment.charge#every commit={commit} reply=drop")])
+                .await
+                .unwrap();
         for (number, (ask, status, why)) in refusals.iter().enumerate() {
             assert_eq!(world.send("payment", ask).await.status(), Some(*status), "{why}");
             assert_eq!((world.fired(), world.count()), (vec![0], 0), "{why}");
@@ -57,11 +58,11 @@ async fn a_request_that_is_refused_anyway_gets_its_true_answer_and_uses_no_fault
 
 #[tokio::test]
 async fn a_key_that_is_refused_uses_no_fault_up() {
-    let world = World::with(&["payment.charge#2 reply=drop", "email.send#2 reply=drop"]).await;
+    let world = TestServices::with(&["payment.charge#2 reply=drop", "email.send#2 reply=drop"]).await;
     world.send("payment", &charge("o1").key("k1")).await;
     assert_eq!(world.send("payment", &charge("o2").key("k1")).await.status(), Some(400));
     assert_eq!(
-        world.send("payment", &Ask::form("/v1/refunds", "charge=ch_1").key("k1")).await.status(),
+        world.send("payment", &TestRequest::form("/v1/refunds", "charge=ch_1").key("k1")).await.status(),
         Some(400)
     );
     world.send("email", &mail(&["a@x.example"]).key("k1")).await;
@@ -72,7 +73,7 @@ async fn a_key_that_is_refused_uses_no_fault_up() {
 
 #[tokio::test]
 async fn a_condition_that_does_not_hold_uses_no_fault_up() {
-    let world = World::with(&["records.put#2 reply=drop"]).await;
+    let world = TestServices::with(&["records.put#2 reply=drop"]).await;
     world.send("records", &put("a", 1)).await;
     assert_eq!(world.send("records", &put("a", 2).header("If-Match", "\"7\"")).await.status(), Some(412));
     assert_eq!((world.fired(), world.count()), (vec![0], 1));
@@ -82,11 +83,11 @@ async fn a_condition_that_does_not_hold_uses_no_fault_up() {
 
 #[tokio::test]
 async fn every_service_asks_for_the_secret_before_anything_else() {
-    let world = World::start(everything(1), &[]).await.unwrap();
-    for op in Op::ALL.into_iter().filter(|op| *op != Op::Smtp) {
+    let world = TestServices::start(everything(1), &[]).await.unwrap();
+    for op in Write::ALL.into_iter().filter(|op| *op != Write::Smtp) {
         let facts = op.facts();
         world.services.reset("next").await;
-        let ask = op.ask(&world, 1).await;
+        let ask = op.request(&world, 1).await;
         let before = world.count();
         for secret in ["", "sk_test_wrong"] {
             assert_eq!(
@@ -102,7 +103,7 @@ async fn every_service_asks_for_the_secret_before_anything_else() {
 
 #[tokio::test]
 async fn the_secret_of_one_service_opens_no_other() {
-    let world = World::start(everything(1), &[]).await.unwrap();
+    let world = TestServices::start(everything(1), &[]).await.unwrap();
     let names: Vec<String> = world.services.names().map(str::to_owned).collect();
     for name in &names {
         let path = match name.as_str() {
@@ -115,7 +116,7 @@ async fn the_secret_of_one_service_opens_no_other() {
         for other in names.iter().filter(|other| *other != name) {
             let secret = world.services.key(other).unwrap();
             assert_eq!(
-                world.send(name, &Ask::get(path).secret(secret)).await.status(),
+                world.send(name, &TestRequest::get(path).secret(secret)).await.status(),
                 Some(401),
                 "{other} at {name}"
             );
@@ -125,9 +126,12 @@ async fn the_secret_of_one_service_opens_no_other() {
 
 #[tokio::test]
 async fn a_refusal_names_the_operation_where_it_was_understood_so_far() {
-    let world = World::start(strict(), &[]).await.unwrap();
+    let world = TestServices::start(strict(), &[]).await.unwrap();
     world
-        .send("payment", &Ask::form("/v1/charges", "amount=4999&currency=usd&customer=cus_none").key("k1"))
+        .send(
+            "payment",
+            &TestRequest::form("/v1/charges", "amount=4999&currency=usd&customer=cus_none").key("k1"),
+        )
         .await;
     let of = |event: &Event<'_>| match event {
         Event::Refused { operation, key, status, caller, .. } => Some((
@@ -143,7 +147,7 @@ async fn a_refusal_names_the_operation_where_it_was_understood_so_far() {
 }
 
 /// What the ledger says of refusals: status, reason, and what hapax lacks.
-fn reasons(world: &World) -> Vec<(u16, String, Option<String>)> {
+fn reasons(world: &TestServices) -> Vec<(u16, String, Option<String>)> {
     let of = |event: &Event<'_>| match event {
         Event::Refused { status, reason, unsupported, .. } => Some((
             *status,
@@ -157,11 +161,13 @@ fn reasons(world: &World) -> Vec<(u16, String, Option<String>)> {
 
 #[tokio::test]
 async fn a_refusal_carries_the_reason_that_its_caller_was_told() {
-    let world = World::start(everything(1), &[]).await.unwrap();
-    world.send("payment", &Ask::form("/v1/charges", "currency=usd&customer=cus_42")).await;
+    let world = TestServices::start(everything(1), &[]).await.unwrap();
+    world.send("payment", &TestRequest::form("/v1/charges", "currency=usd&customer=cus_42")).await;
     world.send("payment", &charge("o1").secret("sk_test_another_secret")).await;
-    world.send("email", &Ask::json("POST", "/emails", &serde_json::json!({"from": "a@example.com"}))).await;
-    world.send("records", &Ask::json("PUT", "/records/a", &serde_json::json!({}))).await;
+    world
+        .send("email", &TestRequest::json("POST", "/emails", &serde_json::json!({"from": "a@example.com"})))
+        .await;
+    world.send("records", &TestRequest::json("PUT", "/records/a", &serde_json::json!({}))).await;
     let said = reasons(&world);
     assert_eq!(said[0], (400, "Missing required param: amount.".to_owned(), None));
     assert_eq!(said[1].0, 401);
@@ -175,25 +181,25 @@ async fn a_refusal_carries_the_reason_that_its_caller_was_told() {
 
 #[tokio::test]
 async fn what_the_real_api_has_and_the_service_does_not_is_unsupported() {
-    let json = |method: &'static str, target: &str| Ask::json(method, target, &serde_json::json!({}));
+    let json = |method: &'static str, target: &str| TestRequest::json(method, target, &serde_json::json!({}));
     for (service, ask, lacks) in [
-        ("payment", Ask::form("/v1/invoices", "customer=cus_42"), "POST /v1/invoices"),
-        ("payment", Ask::form("/v1/invoices/in_123/pay", ""), "POST /v1/invoices/{id}/pay"),
-        ("payment", Ask::get("/v1/events?limit=3"), "GET /v1/events"),
-        ("payment", Ask::form("/v1/checkout/sessions", ""), "POST /v1/checkout/sessions"),
-        ("deploy", Ask::get("/user"), "GET /user"),
+        ("payment", TestRequest::form("/v1/invoices", "customer=cus_42"), "POST /v1/invoices"),
+        ("payment", TestRequest::form("/v1/invoices/in_123/pay", ""), "POST /v1/invoices/{id}/pay"),
+        ("payment", TestRequest::get("/v1/events?limit=3"), "GET /v1/events"),
+        ("payment", TestRequest::form("/v1/checkout/sessions", ""), "POST /v1/checkout/sessions"),
+        ("deploy", TestRequest::get("/user"), "GET /user"),
         ("deploy", json("POST", "/repos/octo/shop/releases"), "POST /repos/{id}/{id}/releases"),
         (
             "deploy",
-            Ask::get("/api/v3/repos/octo/shop/git/ref/heads/main"),
+            TestRequest::get("/api/v3/repos/octo/shop/git/ref/heads/main"),
             "GET /repos/{id}/{id}/git/ref/{path}",
         ),
         ("deploy", json("POST", "/graphql"), "POST /graphql"),
         ("email", json("POST", "/domains"), "POST /domains"),
-        ("email", Ask::get("/emails/receiving"), "GET /emails/receiving"),
-        ("email", Ask::get("/v3/templates"), "GET /v3/templates"),
+        ("email", TestRequest::get("/emails/receiving"), "GET /emails/receiving"),
+        ("email", TestRequest::get("/v3/templates"), "GET /v3/templates"),
     ] {
-        let world = World::start(everything(1), &[]).await.unwrap();
+        let world = TestServices::start(everything(1), &[]).await.unwrap();
         let ask = ask.header("User-Agent", "test");
         let seen = world.send(service, &ask).await;
         assert_eq!(seen.status(), Some(501), "{lacks}: {}", seen.text());
@@ -211,10 +217,10 @@ async fn what_the_real_api_has_and_the_service_does_not_is_unsupported() {
 
 #[tokio::test]
 async fn a_client_of_something_else_is_told_that_there_is_no_such_endpoint_whatever_its_key() {
-    let world = World::start(everything(1), &[]).await.unwrap();
+    let world = TestServices::start(everything(1), &[]).await.unwrap();
     let names: Vec<String> = world.services.names().map(str::to_owned).collect();
     for name in &names {
-        let ask = Ask::json("POST", "/v1/chat/completions", &serde_json::json!({"model": "m"}))
+        let ask = TestRequest::json("POST", "/v1/chat/completions", &serde_json::json!({"model": "m"}))
             .header("User-Agent", "test");
         for ask in [ask.clone(), ask.secret("sk-of-another-vendor")] {
             let seen = world.send(name, &ask).await;

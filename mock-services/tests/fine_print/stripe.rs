@@ -5,23 +5,24 @@ use std::time::Duration;
 use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::service::After;
 
-use crate::support::ask::Ask;
-use crate::support::ledger::{received, refused};
-use crate::support::operation::charge;
-use crate::support::world::{World, keyed};
+use crate::kit::ledger::{received, refused};
+use crate::kit::request::TestRequest;
+use crate::kit::services::{TestServices, keyed};
+use crate::kit::write::charge;
 
-fn of_customer(customer: &str) -> Ask {
-    Ask::form("/v1/charges", &format!("amount=500&currency=usd&customer={customer}"))
+fn of_customer(customer: &str) -> TestRequest {
+    TestRequest::form("/v1/charges", &format!("amount=500&currency=usd&customer={customer}"))
 }
 
 #[tokio::test]
 async fn a_declined_card_is_kept_and_replayed_and_is_still_no_attempt() {
-    let world = World::with(&["payment.charge#every reply=drop"]).await;
-    let customer = world.send("payment", &Ask::form("/v1/customers", "email=a@x.example")).await.at("/id");
+    let world = TestServices::with(&["payment.charge#every reply=drop"]).await;
+    let customer =
+        world.send("payment", &TestRequest::form("/v1/customers", "email=a@x.example")).await.at("/id");
     let first = world.send("payment", &of_customer(&customer).key("k1")).await;
     assert_eq!((first.status(), first.header("idempotent-replayed")), (Some(402), None));
     // With a card the customer could pay now; the key does not ask again.
-    world.send("payment", &Ask::form(format!("/v1/customers/{customer}"), "source=tok_visa")).await;
+    world.send("payment", &TestRequest::form(format!("/v1/customers/{customer}"), "source=tok_visa")).await;
     let again = world.send("payment", &of_customer(&customer).key("k1")).await;
     assert_eq!((again.status(), again.body()), (Some(402), first.body()));
     assert_eq!(again.header("idempotent-replayed").as_deref(), Some("true"));
@@ -35,15 +36,15 @@ async fn a_declined_card_is_kept_and_replayed_and_is_still_no_attempt() {
 
 #[tokio::test]
 async fn a_declined_intent_is_there_afterwards_once_and_is_no_effect() {
-    let world = World::with(&["payment.charge#every reply=drop"]).await;
+    let world = TestServices::with(&["payment.charge#every reply=drop"]).await;
     let body = "amount=500&currency=usd&payment_method=pm_card_chargeDeclined&confirm=true";
-    let first = world.send("payment", &Ask::form("/v1/payment_intents", body).key("k1")).await;
-    let again = world.send("payment", &Ask::form("/v1/payment_intents", body).key("k1")).await;
+    let first = world.send("payment", &TestRequest::form("/v1/payment_intents", body).key("k1")).await;
+    let again = world.send("payment", &TestRequest::form("/v1/payment_intents", body).key("k1")).await;
     assert_eq!((first.status(), again.status(), again.body()), (Some(402), Some(402), first.body()));
     let intent = first.at("/error/payment_intent/id");
-    let kept = world.send("payment", &Ask::get(format!("/v1/payment_intents/{intent}"))).await;
+    let kept = world.send("payment", &TestRequest::get(format!("/v1/payment_intents/{intent}"))).await;
     assert_eq!((kept.status(), kept.at("/last_payment_error/code").as_str()), (Some(200), "card_declined"));
-    let charges = world.send("payment", &Ask::get("/v1/charges")).await.json();
+    let charges = world.send("payment", &TestRequest::get("/v1/charges")).await.json();
     assert_eq!(charges["data"].as_array().map(Vec::len), Some(1), "the replay declined nothing anew");
     assert_eq!(
         (&charges["data"][0]["id"], &charges["data"][0]["status"]),
@@ -52,7 +53,7 @@ async fn a_declined_intent_is_there_afterwards_once_and_is_no_effect() {
     assert_eq!((world.fired(), world.count(), refused(world.ledger())), (vec![0], 0, vec![402, 402]));
     let path = format!("/v1/payment_intents/{intent}/confirm");
     assert!(
-        world.send("payment", &Ask::form(path, "payment_method=pm_card_visa")).await.bytes.is_empty(),
+        world.send("payment", &TestRequest::form(path, "payment_method=pm_card_visa")).await.bytes.is_empty(),
         "it is struck"
     );
     assert_eq!((world.fired(), world.count()), (vec![1], 1));
@@ -60,8 +61,8 @@ async fn a_declined_intent_is_there_afterwards_once_and_is_no_effect() {
 
 #[tokio::test]
 async fn bad_parameters_are_not_kept() {
-    let world = World::with(&[]).await;
-    let bad = Ask::form("/v1/charges", "amount=abc&currency=usd&customer=cus_42").key("k1");
+    let world = TestServices::with(&[]).await;
+    let bad = TestRequest::form("/v1/charges", "amount=abc&currency=usd&customer=cus_42").key("k1");
     assert_eq!(world.send("payment", &bad).await.status(), Some(400));
     let good = world.send("payment", &charge("o1").key("k1")).await;
     assert_eq!((good.status(), good.header("idempotent-replayed"), world.count()), (Some(200), None, 1));
@@ -69,7 +70,7 @@ async fn bad_parameters_are_not_kept() {
 
 #[tokio::test]
 async fn a_key_is_for_the_parameters_and_the_endpoint_that_it_was_first_used_with() {
-    let world = World::with(&[]).await;
+    let world = TestServices::with(&[]).await;
     let first = world.send("payment", &charge("o1").key("k1")).await;
     let other = world.send("payment", &charge("o2").key("k1")).await;
     assert_eq!((other.status(), other.at("/error/type").as_str()), (Some(400), "idempotency_error"));
@@ -79,21 +80,21 @@ async fn a_key_is_for_the_parameters_and_the_endpoint_that_it_was_first_used_wit
             .starts_with("Keys for idempotent requests can only be used with the same parameters")
     );
     let body = String::from_utf8_lossy(charge("o1").body.as_bytes()).into_owned();
-    let elsewhere = world.send("payment", &Ask::form("/v1/payment_intents", &body).key("k1")).await;
+    let elsewhere = world.send("payment", &TestRequest::form("/v1/payment_intents", &body).key("k1")).await;
     assert_eq!((elsewhere.status(), elsewhere.at("/error/type").as_str()), (Some(400), "idempotency_error"));
     assert!(elsewhere.at("/error/message").contains("can only be used for the same endpoint"));
     // The order of parameters does not matter.
     let turned = body.split('&').rev().collect::<Vec<_>>().join("&");
-    let same = world.send("payment", &Ask::form("/v1/charges", &turned).key("k1")).await;
+    let same = world.send("payment", &TestRequest::form("/v1/charges", &turned).key("k1")).await;
     assert_eq!((same.status(), same.body()), (Some(200), first.body()));
     assert_eq!((world.count(), refused(world.ledger())), (1, vec![400, 400]));
 }
 
 #[tokio::test]
 async fn a_key_compares_parameters_as_they_are_read_not_as_they_are_written() {
-    let world = World::with(&[]).await;
+    let world = TestServices::with(&[]).await;
     let charge = |rest: &str| {
-        Ask::form("/v1/charges", &format!("amount=500&currency=usd&customer=cus_42&{rest}")).key("k1")
+        TestRequest::form("/v1/charges", &format!("amount=500&currency=usd&customer=cus_42&{rest}")).key("k1")
     };
     let first = world.send("payment", &charge("metadata[order]=a%20b")).await;
     for same in ["metadata%5Border%5D=a+b", "metadata[order]=a%20b&"] {
@@ -106,7 +107,7 @@ async fn a_key_compares_parameters_as_they_are_read_not_as_they_are_written() {
 
 #[tokio::test]
 async fn a_replay_says_so_and_has_the_same_body_and_another_request_id() {
-    let world = World::with(&[]).await;
+    let world = TestServices::with(&[]).await;
     let first = world.send("payment", &charge("o1").key("k1")).await;
     let again = world.send("payment", &charge("o1").key("k1")).await;
     assert_eq!(
@@ -126,9 +127,9 @@ async fn a_replay_says_so_and_has_the_same_body_and_another_request_id() {
 #[tokio::test]
 async fn a_key_is_pruned_after_its_number_of_requests() {
     let rules = Idempotency { profile: Profile::Stripe, lifetime: After::Requests(2) };
-    let world = World::start(keyed(rules), &[]).await.unwrap();
+    let world = TestServices::start(keyed(rules), &[]).await.unwrap();
     world.send("payment", &charge("o1").key("k1")).await;
-    world.send("payment", &Ask::get("/v1/charges")).await;
+    world.send("payment", &TestRequest::get("/v1/charges")).await;
     let replay = world.send("payment", &charge("o1").key("k1")).await;
     assert_eq!(replay.header("idempotent-replayed").as_deref(), Some("true"));
     let fresh = world.send("payment", &charge("o1").key("k1")).await;
@@ -139,7 +140,7 @@ async fn a_key_is_pruned_after_its_number_of_requests() {
 async fn a_key_is_pruned_after_its_time() {
     for (lifetime, effects) in [(Duration::ZERO, 2), (Duration::from_secs(600), 1)] {
         let rules = Idempotency { profile: Profile::Stripe, lifetime: After::Time(lifetime) };
-        let world = World::start(keyed(rules), &[]).await.unwrap();
+        let world = TestServices::start(keyed(rules), &[]).await.unwrap();
         for _ in 0..2 {
             assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(200));
         }
@@ -150,24 +151,30 @@ async fn a_key_is_pruned_after_its_time() {
 #[tokio::test]
 async fn a_key_in_flight_is_not_pruned() {
     let rules = Idempotency { profile: Profile::Stripe, lifetime: After::Time(Duration::ZERO) };
-    let world = World::start(keyed(rules), &["payment.charge commit=later"]).await.unwrap();
+    let world = TestServices::start(keyed(rules), &["payment.charge commit=later"]).await.unwrap();
     world.send("payment", &charge("o1").key("k1")).await;
     assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(409));
 }
 
 #[tokio::test]
 async fn keys_have_no_effect_on_reads_and_deletions() {
-    let world = World::with(&[]).await;
-    world.send("payment", &Ask::get("/v1/charges").key("k1")).await;
+    let world = TestServices::with(&[]).await;
+    world.send("payment", &TestRequest::get("/v1/charges").key("k1")).await;
     assert_eq!(world.send("payment", &charge("o1").key("k1")).await.status(), Some(200));
-    assert_eq!(world.send("payment", &Ask::get("/v1/charges").key("k1")).await.status(), Some(200));
+    assert_eq!(world.send("payment", &TestRequest::get("/v1/charges").key("k1")).await.status(), Some(200));
     let begun = world
-        .send("payment", &Ask::form("/v1/subscriptions", "customer=cus_42&items[0][price]=p").key("k2"))
+        .send(
+            "payment",
+            &TestRequest::form("/v1/subscriptions", "customer=cus_42&items[0][price]=p").key("k2"),
+        )
         .await;
     let path = format!("/v1/subscriptions/{}", begun.at("/id"));
-    assert_eq!(world.send("payment", &Ask::delete(path.as_str()).key("k1")).await.status(), Some(200));
     assert_eq!(
-        world.send("payment", &Ask::delete(path.as_str()).key("k1")).await.status(),
+        world.send("payment", &TestRequest::delete(path.as_str()).key("k1")).await.status(),
+        Some(200)
+    );
+    assert_eq!(
+        world.send("payment", &TestRequest::delete(path.as_str()).key("k1")).await.status(),
         Some(404),
         "it is gone already"
     );
@@ -176,13 +183,13 @@ async fn keys_have_no_effect_on_reads_and_deletions() {
 
 #[tokio::test]
 async fn a_refused_key_is_told_as_any_other_error() {
-    let world = World::with(&["payment.charge#2 commit=later"]).await;
+    let world = TestServices::with(&["payment.charge#2 commit=later"]).await;
     world.send("payment", &charge("o1").key("k1")).await;
     world.send("payment", &charge("o1").key("k2")).await;
-    let usual = world.send("payment", &Ask::form("/v1/charges", "amount=abc")).await;
+    let usual = world.send("payment", &TestRequest::form("/v1/charges", "amount=abc")).await;
     let refusals = [
         (charge("o2").key("k1"), 400, "idempotency_error"),
-        (Ask::form("/v1/refunds", "charge=ch_1").key("k1"), 400, "idempotency_error"),
+        (TestRequest::form("/v1/refunds", "charge=ch_1").key("k1"), 400, "idempotency_error"),
         (charge("o1").key("k2"), 409, "idempotency_error"),
         (charge("o1").key(&"k".repeat(256)), 400, "invalid_request_error"),
     ];
@@ -200,7 +207,7 @@ async fn a_refused_key_is_told_as_any_other_error() {
 
 #[tokio::test]
 async fn a_key_has_from_1_to_255_characters() {
-    let world = World::with(&[]).await;
+    let world = TestServices::with(&[]).await;
     for (key, status) in [("", 400), (&*"k".repeat(256), 400), (&*"k".repeat(255), 200), ("k", 200)] {
         assert_eq!(
             world.send("payment", &charge("o1").key(key)).await.status(),

@@ -8,19 +8,20 @@ use mock_services::payment::Payment;
 use mock_services::service::{EffectFacts, Value};
 use mock_services::{MockServices, ServiceOptions};
 
-use crate::support::ask::Ask;
-use crate::support::ledger::received;
-use crate::support::operation::{charge, mail};
-use crate::support::world::{World, everything, fault};
+use crate::kit::fault;
+use crate::kit::ledger::received;
+use crate::kit::request::TestRequest;
+use crate::kit::services::{TestServices, everything};
+use crate::kit::write::{charge, mail};
 
 /// Which of eight charges are dropped.
 async fn struck(faults: &[&str], seed: u64) -> Vec<u32> {
-    let world = World::start(everything(seed), faults).await.unwrap();
+    let world = TestServices::start(everything(seed), faults).await.unwrap();
     let mut struck = Vec::new();
     for number in 1..=8 {
         // A read and a refused request in between count for nothing.
-        world.send("payment", &Ask::get("/v1/charges")).await;
-        world.send("payment", &Ask::form("/v1/charges", "amount=0")).await;
+        world.send("payment", &TestRequest::get("/v1/charges")).await;
+        world.send("payment", &TestRequest::form("/v1/charges", "amount=0")).await;
         let order = if number % 2 == 0 { "even" } else { "odd" };
         if world.send_as(number % 3 + 1, "payment", &charge(order)).await.bytes.is_empty() {
             struck.push(number);
@@ -67,7 +68,7 @@ async fn the_number_counts_the_attempts_that_fit_the_rest() {
 async fn the_first_of_two_faults_on_one_attempt_strikes() {
     let both = ["payment.charge#2 reply=drop", "payment.charge#1..3 reply={status: 500}"];
     assert_eq!(struck(&both[..1], 1).await, [2]);
-    let world = World::with(&both).await;
+    let world = TestServices::with(&both).await;
     let mut seen = Vec::new();
     for _ in 0..4 {
         seen.push(world.send("payment", &charge("o1")).await.status());
@@ -93,7 +94,7 @@ async fn chance_comes_from_the_seed() {
 
 #[tokio::test]
 async fn afterwards_it_is_told_what_fired_and_what_did_not() {
-    let world = World::with(&[
+    let world = TestServices::with(&[
         "payment.charge#2 reply=drop",
         "payment.refund reply=drop optional",
         "email.send reply=ok",
@@ -119,7 +120,7 @@ async fn afterwards_it_is_told_what_fired_and_what_did_not() {
 
 #[tokio::test]
 async fn a_recipient_of_a_list_can_be_named() {
-    let world = World::with(&["email.send#every reply=drop where.to=b@x.example"]).await;
+    let world = TestServices::with(&["email.send#every reply=drop where.to=b@x.example"]).await;
     assert_eq!(world.send("email", &mail(&["a@x.example"])).await.status(), Some(200));
     assert_eq!(world.send("email", &mail(&["a@x.example", "b@x.example"])).await.status(), None);
 }
@@ -128,7 +129,7 @@ async fn a_recipient_of_a_list_can_be_named() {
 async fn a_status_brings_its_own_headers_body_and_time_to_wait() {
     let line =
         "payment.charge#1 reply={status: 503, retry_after: 7, headers: {X-Extra: a}, body: {error: busy}}";
-    let world = World::with(&[line, "payment.charge#2 reply={status: 202}"]).await;
+    let world = TestServices::with(&[line, "payment.charge#2 reply={status: 202}"]).await;
     let seen = world.send("payment", &charge("o1")).await;
     assert_eq!((seen.status(), seen.header("retry-after").as_deref()), (Some(503), Some("7")));
     assert_eq!((seen.header("x-extra").as_deref(), seen.body()), (Some("a"), &b"{\"error\":\"busy\"}"[..]));
@@ -142,7 +143,7 @@ async fn a_status_brings_its_own_headers_body_and_time_to_wait() {
 
 #[tokio::test]
 async fn a_fault_is_refused_behind_those_that_take_all_of_its_attempts_and_have_not_come_to_them() {
-    let world = World::with(&["payment.charge#[1, 3] reply=drop"]).await;
+    let world = TestServices::with(&["payment.charge#[1, 3] reply=drop"]).await;
     let refused = |line: &str| world.services.arm(vec![fault(line)]).is_err();
     assert!(refused("payment.charge#1 reply=reset") && refused("payment.charge#3 reply=reset"));
     assert!(!refused("payment.charge#2 reply={status: 503}"));
@@ -157,12 +158,12 @@ async fn a_fault_is_refused_behind_those_that_take_all_of_its_attempts_and_have_
 }
 
 /// A world whose faults are about charges for this order.
-async fn about(order: &'static str, faults: &[&str], keys: Profile) -> World {
+async fn about(order: &'static str, faults: &[&str], keys: Profile) -> TestServices {
     let options = ServiceOptions { idempotency: Some(Idempotency::new(keys)), ..ServiceOptions::default() };
     let builder = MockServices::builder().service(Payment::default(), options);
     let intended =
         Arc::new(move |facts: &EffectFacts| facts.fields.get("order") == Some(&Value::from(order)));
-    World::start(builder.intended(intended), faults).await.unwrap()
+    TestServices::start(builder.intended(intended), faults).await.unwrap()
 }
 
 #[tokio::test]
@@ -204,7 +205,7 @@ async fn a_replay_is_about_what_its_key_stands_for() {
 
 #[tokio::test]
 async fn what_a_fault_keeps_back_stands_in_the_ledger() {
-    let withheld = |world: &World| -> Vec<String> {
+    let withheld = |world: &TestServices| -> Vec<String> {
         let entries = world.ledger().entries().into_iter();
         let of = |event: Event<'static>| match event {
             Event::Withheld { effect, fields, .. } => {
@@ -214,12 +215,12 @@ async fn what_a_fault_keeps_back_stands_in_the_ledger() {
         };
         entries.filter_map(|entry| of(entry.event)).collect()
     };
-    let world = World::with(&["payment.charge#1 commit=never reply=ok"]).await;
+    let world = TestServices::with(&["payment.charge#1 commit=never reply=ok"]).await;
     world.send("payment", &charge("o1")).await;
     world.send("payment", &charge("o2")).await;
     assert_eq!(withheld(&world), ["payment.charge o1"]);
     // What is only put off is committed in the end, and nothing was kept back.
-    let world = World::with(&["payment.charge#1 commit=later reply=ok"]).await;
+    let world = TestServices::with(&["payment.charge#1 commit=later reply=ok"]).await;
     world.send("payment", &charge("o1")).await;
     world.settle().await;
     assert_eq!((withheld(&world), world.count()), (Vec::new(), 1));
@@ -232,11 +233,12 @@ async fn a_write_that_changes_nothing_or_only_a_label_uses_no_fault_up() {
         "deploy.deploy#2 reply=drop",
         "payment.no-change#2 reply={status: 500}",
     ];
-    let world = World::with(&faults).await;
-    let begun =
-        world.send("payment", &Ask::form("/v1/subscriptions", "customer=cus_1&items[0][price]=basic")).await;
+    let world = TestServices::with(&faults).await;
+    let begun = world
+        .send("payment", &TestRequest::form("/v1/subscriptions", "customer=cus_1&items[0][price]=basic"))
+        .await;
     let (path, item) = (format!("/v1/subscriptions/{}", begun.at("/id")), begun.at("/items/data/0/id"));
-    let update = |body: String| Ask::form(path.clone(), &body);
+    let update = |body: String| TestRequest::form(path.clone(), &body);
     for body in ["metadata[note]=x", "metadata[order]=o1", "cancel_at_period_end=true", ""] {
         assert_eq!(world.send("payment", &update(body.to_owned())).await.status(), Some(200), "{body}");
     }
@@ -245,7 +247,7 @@ async fn a_write_that_changes_nothing_or_only_a_label_uses_no_fault_up() {
     let upgrade = update(format!("items[0][id]={item}&items[0][price]=pro"));
     assert!(world.send("payment", &upgrade).await.bytes.is_empty(), "the fault was kept for the upgrade");
     let deploy = |version: &str| {
-        Ask::json(
+        TestRequest::json(
             "POST",
             "/deployments",
             &serde_json::json!({"environment": "production", "version": version}),

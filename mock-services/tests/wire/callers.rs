@@ -8,21 +8,21 @@ use mock_services::records::Records;
 use mock_services::{BarrierOptions, MockServices, ServiceOptions};
 use tokio::sync::Barrier;
 
-use crate::common::line::header;
-use crate::common::{
-    End, Line, Seen, attempts, commits, connected, entry, events, faults, get, increment, must, put, records,
-    started, until,
+use crate::kit::connection::header;
+use crate::kit::{
+    Answer, Connection, End, attempts, commits, connected, events, faults, get, increment, must, put,
+    records, started, wait_for_count, wait_for_value,
 };
 
 /// Opens one connection for each caller; all send their request at the same moment. Gives what each saw.
-async fn all_at_once(services: &MockServices, callers: u32, request: &[u8]) -> Vec<Option<Seen>> {
+async fn all_at_once(services: &MockServices, callers: u32, request: &[u8]) -> Vec<Option<Answer>> {
     let barrier = Arc::new(Barrier::new(callers as usize));
     let tasks: Vec<_> = (1..=callers)
         .map(|caller| {
             let (barrier, request) = (Arc::clone(&barrier), request.to_vec());
             let address = services.address("records", caller).unwrap();
             tokio::spawn(async move {
-                let mut line = Line::open(address).await;
+                let mut line = Connection::open(address).await;
                 barrier.wait().await;
                 line.send(&request).await;
                 let mut first = [0];
@@ -172,15 +172,15 @@ async fn one_who_leaves_at_the_door_made_no_attempt_and_one_who_ended_is_not_wai
     let (mut one, mut two) = (connected(&services, 1).await, connected(&services, 2).await);
     one.send(&increment(&services, "c", &[])).await;
     two.send(&increment(&services, "c", &[])).await;
-    until(&services, 2, |event| at_door(event, BarrierEvent::Held).is_some()).await;
+    wait_for_count(&services, 2, |event| at_door(event, BarrierEvent::Held).is_some()).await;
     drop(one);
-    assert_eq!(entry(&services, |event| at_door(event, BarrierEvent::GaveUp)).await, 1);
+    assert_eq!(wait_for_value(&services, |event| at_door(event, BarrierEvent::GaveUp)).await, 1);
     assert!(attempts(&services).is_empty() && services.fired()[0].seen == 0);
     services.caller_ended(1);
     services.caller_ended(3);
     assert_eq!(two.rest().await, (Vec::new(), End::Fin));
     assert_eq!((attempts(&services), services.fired().remove(0).attempts), (vec![1], vec![1]));
-    assert_eq!(entry(&services, |event| at_door(event, BarrierEvent::Absent)).await, 3);
+    assert_eq!(wait_for_value(&services, |event| at_door(event, BarrierEvent::Absent)).await, 3);
 }
 
 /// Everything happens in one thread, so that the door opens before the service can have noticed that the
@@ -191,10 +191,10 @@ async fn a_client_that_closed_its_connection_just_before_the_door_opens_has_no_e
         let services = started(records(&[]).callers(2).door(BarrierOptions::default())).await;
         let mut one = connected(&services, 1).await;
         one.send(&increment(&services, "c", &[])).await;
-        until(&services, 1, |event| at_door(event, BarrierEvent::Held).is_some()).await;
+        wait_for_count(&services, 1, |event| at_door(event, BarrierEvent::Held).is_some()).await;
         drop(one.stream.into_std().unwrap());
         services.caller_ended(2);
-        assert_eq!(entry(&services, |event| at_door(event, BarrierEvent::GaveUp)).await, 1);
+        assert_eq!(wait_for_value(&services, |event| at_door(event, BarrierEvent::GaveUp)).await, 1);
         assert!(attempts(&services).is_empty() && commits(&services).is_empty());
     }
 }

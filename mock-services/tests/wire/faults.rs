@@ -6,18 +6,18 @@ use mock_services::MockServices;
 use mock_services::ledger::{ClosedBy, Event, SilenceEnd};
 use serde_json::Value;
 
-use crate::common::ledger::{Replied, replied};
-use crate::common::line::{ECONNRESET, header};
-use crate::common::{End, Line, commits, connected, entry, events, get, put, records, started};
+use crate::kit::connection::header;
+use crate::kit::ledger::{Replied, replied};
+use crate::kit::{Connection, End, commits, connected, events, get, put, records, started, wait_for_value};
 
 /// Who ended the connection over which the first attempt came.
 async fn closed_by(services: &MockServices) -> ClosedBy {
-    let of_attempt = entry(services, |event| match event {
+    let of_attempt = wait_for_value(services, |event| match event {
         Event::Received(received) if received.attempt == 1 => Some(received.connection),
         _ => None,
     })
     .await;
-    entry(services, |event| match event {
+    wait_for_value(services, |event| match event {
         Event::Closed { connection, by, .. } if *connection == of_attempt => Some(*by),
         _ => None,
     })
@@ -29,7 +29,7 @@ fn nothing(reply: &str) -> Replied {
 }
 
 /// Services with one fault on the first put, and a connection over which that put has been sent.
-async fn struck(reply: &str) -> (MockServices, Line) {
+async fn struck(reply: &str) -> (MockServices, Connection) {
     let services = started(records(&[&format!("records.put#1 commit=now reply={reply}")])).await;
     let mut line = connected(&services, 1).await;
     line.send(&put(&services, "a")).await;
@@ -49,7 +49,7 @@ async fn drop_is_a_fin_with_no_byte_sent() {
 #[tokio::test]
 async fn reset_is_a_rst_that_the_kernel_of_the_caller_reports() {
     let (services, mut line) = struck("reset").await;
-    assert_eq!(line.rest().await, (Vec::new(), End::Errno(ECONNRESET)));
+    assert_eq!(line.rest().await, (Vec::new(), End::Reset));
     assert_eq!(replied(&services, 1).await, nothing("reset"));
     assert_eq!(closed_by(&services).await, ClosedBy::Service);
     assert_eq!(commits(&services), [1]);
@@ -58,7 +58,7 @@ async fn reset_is_a_rst_that_the_kernel_of_the_caller_reports() {
 #[tokio::test]
 async fn hang_is_an_open_silent_line_that_is_let_go_when_the_caller_leaves() {
     let (services, mut line) = struck("{hang: {release: 10m}}").await;
-    entry(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
+    wait_for_value(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
     assert!(line.is_silent().await);
     drop(line);
     assert_eq!(closed_by(&services).await, ClosedBy::Caller);
@@ -178,7 +178,7 @@ async fn delay_is_the_whole_reply_and_not_before_its_time() {
 #[tokio::test]
 async fn delay_sends_nothing_before_and_nothing_at_all_to_a_caller_that_left() {
     let (services, mut line) = struck("{delay: 10m}").await;
-    entry(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
+    wait_for_value(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
     assert!(line.is_silent().await);
     drop(line);
     assert_eq!(closed_by(&services).await, ClosedBy::Caller);
@@ -211,7 +211,7 @@ async fn only_the_connection_that_carried_the_faulted_request_is_touched() {
         let (mut other, mut faulted) = (connected(&services, 1).await, connected(&services, 1).await);
         assert_eq!(other.ask(&put(&services, "a")).await.status, 201);
         faulted.send(&put(&services, "b")).await;
-        entry(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
+        wait_for_value(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
         assert_eq!(other.ask(&get(&services, "b")).await.status, 200, "{reply}");
         replied(&services, 2).await;
         assert_eq!(other.ask(&put(&services, "c")).await.status, 201, "{reply}");
@@ -258,12 +258,12 @@ fn told(event: &Event<'static>) -> Option<(Option<u64>, Option<SilenceEnd>)> {
 #[tokio::test]
 async fn the_ledger_says_who_ended_a_silence() {
     let (services, _line) = struck("{hang: {release: 10ms}}").await;
-    assert_eq!(entry(&services, told).await, (None, Some(SilenceEnd::Released)));
+    assert_eq!(wait_for_value(&services, told).await, (None, Some(SilenceEnd::Released)));
     for reply in ["{hang: {release: 10m}}", "{hang: until-timeout}"] {
         let (services, line) = struck(reply).await;
-        entry(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
+        wait_for_value(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
         drop(line);
-        assert_eq!(entry(&services, told).await, (None, Some(SilenceEnd::Caller)), "{reply}");
+        assert_eq!(wait_for_value(&services, told).await, (None, Some(SilenceEnd::Caller)), "{reply}");
     }
     let services = started(
         records(&["records.put#1 reply={hang: until-timeout}"]).longest_silence(Duration::from_millis(10)),
@@ -271,7 +271,7 @@ async fn the_ledger_says_who_ended_a_silence() {
     .await;
     let mut line = connected(&services, 1).await;
     line.send(&put(&services, "a")).await;
-    assert_eq!(entry(&services, told).await, (None, Some(SilenceEnd::Limit)));
+    assert_eq!(wait_for_value(&services, told).await, (None, Some(SilenceEnd::Limit)));
     assert_eq!(line.rest().await, (Vec::new(), End::Fin));
 }
 
@@ -279,7 +279,7 @@ async fn the_ledger_says_who_ended_a_silence() {
 async fn a_silence_without_end_lasts_until_the_services_stop_and_is_then_nobodys_timeout() {
     let (services, _line) = struck("{hang: until-timeout}").await;
     let ledger = services.ledger().clone();
-    entry(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
+    wait_for_value(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
     assert!(ledger.entries().iter().all(|entry| told(&entry.event).is_none()));
     services.stop().await;
     let silences: Vec<_> = ledger.entries().iter().filter_map(|entry| told(&entry.event)).collect();
@@ -296,6 +296,6 @@ async fn a_whole_429_or_503_leaves_its_retry_after_in_the_ledger_and_nothing_els
         ("ok", None),
     ] {
         let (services, _line) = struck(reply).await;
-        assert_eq!(entry(&services, told).await, (seconds, None), "{reply}");
+        assert_eq!(wait_for_value(&services, told).await, (seconds, None), "{reply}");
     }
 }

@@ -2,8 +2,8 @@
 
 use mock_services::ledger::{ClosedBy, Event};
 
-use crate::common::line::header;
-use crate::common::{End, attempts, commits, connected, entry, get, put, records, request, started};
+use crate::kit::connection::header;
+use crate::kit::{End, attempts, commits, connected, get, put, records, request, started, wait_for_value};
 
 #[tokio::test]
 async fn several_requests_go_over_one_connection() {
@@ -14,8 +14,11 @@ async fn several_requests_go_over_one_connection() {
         assert_eq!((seen.status, header(&seen.head, "connection")), (201, Some("keep-alive")));
     }
     drop(line);
-    let by =
-        entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
+    let by = wait_for_value(
+        &services,
+        |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None },
+    )
+    .await;
     assert_eq!((by, attempts(&services).len()), (ClosedBy::Caller, 5));
 }
 
@@ -46,7 +49,7 @@ async fn what_is_pipelined_behind_a_dropped_request_is_no_attempt() {
     assert_eq!(line.answer().await.status, 201);
     assert_eq!(line.rest().await, (Vec::new(), End::Fin), "unread input does not turn the FIN into a RST");
     drop(line);
-    entry(&services, |event| matches!(event, Event::Closed { .. }).then_some(())).await;
+    wait_for_value(&services, |event| matches!(event, Event::Closed { .. }).then_some(())).await;
     assert_eq!(attempts(&services), [1, 2]);
 }
 
@@ -125,8 +128,11 @@ async fn a_caller_that_asks_for_it_gets_one_answer_and_a_fin() {
     assert_eq!((seen.status, header(&seen.head, "connection")), (200, Some("close")));
     assert_eq!(line.rest().await, (Vec::new(), End::Fin));
     drop(line);
-    let by =
-        entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
+    let by = wait_for_value(
+        &services,
+        |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None },
+    )
+    .await;
     assert_eq!(by, ClosedBy::Service);
 }
 
@@ -145,14 +151,17 @@ async fn a_reply_that_the_caller_did_not_take_is_corrected_in_the_ledger() {
     // All of them together are more than the buffers between both ends can hold.
     let mut line = connected(&services, 1).await;
     line.send(&request(&services, "GET", "/records?limit=100", &[], "")).await;
-    let promised = entry(&services, |event| match event {
+    let promised = wait_for_value(&services, |event| match event {
         Event::Replied { attempt, bytes, whole: true, .. } if *attempt > RECORDS => Some(*bytes),
         _ => None,
     });
     let promised = promised.await;
     drop(line);
     let taken =
-        entry(&services, |event| if let Event::Unsent { bytes, .. } = event { Some(*bytes) } else { None })
-            .await;
+        wait_for_value(
+            &services,
+            |event| if let Event::Unsent { bytes, .. } = event { Some(*bytes) } else { None },
+        )
+        .await;
     assert!(taken < promised, "{taken} of {promised}");
 }

@@ -5,7 +5,9 @@ use mock_services::ledger::{Event, LATE_REQUEST, Ledger, LedgerFile, read_ledger
 use mock_services::service::Fields;
 use mock_services::{Clock, MockServices, OpenConnections};
 
-use crate::common::{Line, connected, email, entry, get, must, put, records, started, until};
+use crate::kit::{
+    Connection, connected, email, get, must, put, records, started, wait_for_count, wait_for_value,
+};
 
 /// The late requests that the ledger has, by kind and operation.
 fn late(services: &MockServices) -> Vec<(String, String)> {
@@ -81,7 +83,7 @@ async fn what_was_going_on_at_the_end_is_counted_and_idle_connections_are_closed
     let services = started(records(&["records.put#1 commit=now reply={hang: {release: 10m}}"])).await;
     let mut unanswered = connected(&services, 1).await;
     unanswered.send(&put(&services, "a")).await;
-    until(&services, 1, |event| matches!(event, Event::Committed { .. })).await;
+    wait_for_count(&services, 1, |event| matches!(event, Event::Committed { .. })).await;
     let mut idle = connected(&services, 1).await;
     assert_eq!(idle.ask(&get(&services, "a")).await.status, 200);
     let mut sending = connected(&services, 1).await;
@@ -109,7 +111,7 @@ async fn a_request_on_its_way_when_an_idle_connection_is_closed_is_still_recorde
     services.ledger().close();
     // The client has not yet seen that the connection was closed.
     idle.send(&put(&services, "b")).await;
-    entry(&services, |event| {
+    wait_for_value(&services, |event| {
         matches!(event, Event::Noted { name, .. } if name == LATE_REQUEST).then_some(())
     })
     .await;
@@ -121,7 +123,7 @@ async fn a_client_that_comes_too_late_with_a_message_over_smtp_is_recorded_as_a_
     let services = started(email(&[])).await;
     services.retire().await;
     services.ledger().close();
-    let mut line = Line::open(services.smtp_address("email", 1).unwrap()).await;
+    let mut line = Connection::open(services.smtp_address("email", 1).unwrap()).await;
     line.send(b"EHLO me\r\n").await;
     let (said, _) = line.rest().await;
     assert!(String::from_utf8_lossy(&said).contains("\r\n421 "), "{}", String::from_utf8_lossy(&said));

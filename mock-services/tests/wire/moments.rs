@@ -4,14 +4,14 @@ use mock_services::ledger::{ClosedBy, CommitTiming, Event};
 use mock_services::{Held, Listener, MockServices, MomentKind};
 use tokio::io::AsyncReadExt;
 
-use crate::common::ledger::replied;
-use crate::common::{
-    Line, attempts, commits, connected, entry, events, increment, must, put, records, replies, request,
-    started,
+use crate::kit::ledger::replied;
+use crate::kit::{
+    Connection, attempts, commits, connected, events, increment, must, put, records, replies, request,
+    started, wait_for_value,
 };
 
 /// Holds the first put at a moment.
-async fn held_at(kind: MomentKind) -> (MockServices, Line, Held) {
+async fn held_at(kind: MomentKind) -> (MockServices, Connection, Held) {
     let services = started(records(&[])).await;
     let mut listener = services.listen("records", kind).unwrap();
     let mut line = connected(&services, 1).await;
@@ -26,7 +26,7 @@ async fn held_at(kind: MomentKind) -> (MockServices, Line, Held) {
 
 /// Brings a second put to where the service stands still. It asks to be told to go on and does not wait for
 /// that: when it has been told, it has been read.
-async fn second_put(services: &MockServices) -> Line {
+async fn second_put(services: &MockServices) -> Connection {
     let mut line = connected(services, 1).await;
     let put = String::from_utf8(put(services, "b")).unwrap();
     line.send(put.replacen("\r\n", "\r\nExpect: 100-continue\r\n", 1).as_bytes()).await;
@@ -85,8 +85,11 @@ async fn what_a_caller_asked_for_is_done_even_if_it_dies_while_the_service_stand
         let told = replied(&services, 1).await;
         assert_eq!((told.bytes, told.whole, told.status), (0, false, None), "{kind:?}");
         let by =
-            entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None })
-                .await;
+            wait_for_value(
+                &services,
+                |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None },
+            )
+            .await;
         assert_eq!(by, ClosedBy::Caller, "{kind:?}");
         assert_eq!(commits(&services)[0], 1, "{kind:?}");
     }
@@ -125,7 +128,7 @@ async fn many_at_once_are_held_one_after_the_other() {
 
 /// Sends one put and holds it before the last byte of its reply, with everything else already read by the
 /// caller: so many bytes.
-async fn held_before_the_last_byte(reply: &str) -> (MockServices, Line, Listener, Held, usize) {
+async fn held_before_the_last_byte(reply: &str) -> (MockServices, Connection, Listener, Held, usize) {
     let services = started(records(&[&format!("records.put#1 commit=now reply={reply}")])).await;
     let mut last = services.listen("records", MomentKind::LastByte).unwrap();
     let after = services.listen("records", MomentKind::AfterReply).unwrap();
@@ -214,9 +217,9 @@ async fn left_behind(commit: &str) -> MockServices {
             .await;
     let mut line = connected(&services, 1).await;
     line.send(&increment(&services, "c", &[])).await;
-    entry(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
+    wait_for_value(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
     drop(line);
-    entry(&services, |event| matches!(event, Event::Closed { .. }).then_some(())).await;
+    wait_for_value(&services, |event| matches!(event, Event::Closed { .. }).then_some(())).await;
     services
 }
 
@@ -237,13 +240,13 @@ async fn a_commit_that_waits_for_requests_comes_when_its_caller_is_gone() {
     let services = left_behind("{later: {requests: 2}}").await;
     let seen = [counter(&services).await, counter(&services).await, counter(&services).await];
     assert!(seen[0].ends_with(":0}") && seen[1].ends_with(":0}") && seen[2].ends_with(":1}"), "{seen:?}");
-    assert_eq!(entry(&services, late).await, 1);
+    assert_eq!(wait_for_value(&services, late).await, 1);
 }
 
 #[tokio::test]
 async fn a_commit_that_waits_for_the_clock_comes_when_its_caller_is_gone() {
     let services = left_behind("{later: 30ms}").await;
-    assert_eq!(entry(&services, late).await, 1);
+    assert_eq!(wait_for_value(&services, late).await, 1);
     assert!(counter(&services).await.ends_with(":1}"));
 }
 

@@ -3,9 +3,9 @@
 use mock_services::ledger::ClosedBy;
 use serde_json::Value;
 
-use crate::common::ledger::replied;
-use crate::common::line::header;
-use crate::common::{commits, connected, entry, get, put, records, started};
+use crate::kit::connection::header;
+use crate::kit::ledger::replied;
+use crate::kit::{commits, connected, get, put, records, started, wait_for_value};
 use mock_services::ledger::Event;
 
 #[tokio::test]
@@ -30,8 +30,11 @@ async fn a_caller_that_closes_the_connection_before_the_end_had_a_part_of_it_and
     line.send(&put(&services, "a")).await;
     line.answer_to_head().await;
     drop(line);
-    let by =
-        entry(&services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await;
+    let by = wait_for_value(
+        &services,
+        |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None },
+    )
+    .await;
     assert_eq!(by, ClosedBy::Caller);
     let reply = replied(&services, 1).await;
     assert_eq!((reply.reply.as_str(), reply.whole, reply.status), ("oversize", false, Some(201)));

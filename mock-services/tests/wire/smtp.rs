@@ -4,12 +4,11 @@
 use mock_services::MockServices;
 use mock_services::ledger::{ClosedBy, Event};
 
-use crate::common::ledger::replied;
-use crate::common::line::ECONNRESET;
-use crate::common::{End, Line, attempts, commits, email, entry, events, faults, started};
+use crate::kit::ledger::replied;
+use crate::kit::{Connection, End, attempts, commits, email, events, faults, started, wait_for_value};
 
 /// Reads one reply, of however many lines.
-async fn reply(line: &mut Line) -> String {
+async fn reply(line: &mut Connection) -> String {
     let mut text = String::new();
     loop {
         let one = String::from_utf8(line.through(b"\r\n").await).unwrap();
@@ -20,27 +19,27 @@ async fn reply(line: &mut Line) -> String {
     }
 }
 
-async fn say(line: &mut Line, command: &str) -> String {
+async fn say(line: &mut Connection, command: &str) -> String {
     line.send(format!("{command}\r\n").as_bytes()).await;
     reply(line).await
 }
 
-async fn greeted(services: &MockServices) -> Line {
-    let mut line = Line::open(services.smtp_address("email", 1).unwrap()).await;
+async fn greeted(services: &MockServices) -> Connection {
+    let mut line = Connection::open(services.smtp_address("email", 1).unwrap()).await;
     assert!(reply(&mut line).await.starts_with("220 "));
     assert!(say(&mut line, "EHLO shop.example").await.starts_with("250-"));
     line
 }
 
 /// Hands a message over, up to the dot that ends it; the answer to it has not been read.
-async fn hand_over(line: &mut Line, to: &str) {
+async fn hand_over(line: &mut Connection, to: &str) {
     assert!(say(line, "MAIL FROM:<shop@shop.example>").await.starts_with("250 "));
     assert!(say(line, &format!("RCPT TO:<{to}>")).await.starts_with("250 "));
     assert!(say(line, "DATA").await.starts_with("354 "));
     line.send(b"From: shop@shop.example\r\nSubject: Your order\r\n\r\nIt is on its way.\r\n.\r\n").await;
 }
 
-async fn struck(reply: &str) -> (MockServices, Line) {
+async fn struck(reply: &str) -> (MockServices, Connection) {
     let services = started(email(&[&format!("email.send#1 commit=now reply={reply}")])).await;
     let mut line = greeted(&services).await;
     hand_over(&mut line, "ann@x.example").await;
@@ -48,7 +47,8 @@ async fn struck(reply: &str) -> (MockServices, Line) {
 }
 
 async fn closed_by(services: &MockServices) -> ClosedBy {
-    entry(services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None }).await
+    wait_for_value(services, |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None })
+        .await
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn drop_loses_the_250_with_a_fin() {
 #[tokio::test]
 async fn reset_loses_the_250_with_a_rst() {
     let (services, mut line) = struck("reset").await;
-    assert_eq!(line.rest().await, (Vec::new(), End::Errno(ECONNRESET)));
+    assert_eq!(line.rest().await, (Vec::new(), End::Reset));
     assert_eq!((replied(&services, 1).await.bytes, commits(&services)), (0, vec![1]));
     assert_eq!(closed_by(&services).await, ClosedBy::Service);
 }
@@ -87,7 +87,7 @@ async fn reset_loses_the_250_with_a_rst() {
 #[tokio::test]
 async fn hang_keeps_the_line_open_and_silent_until_the_caller_leaves() {
     let (services, mut line) = struck("{hang: {release: 10m}}").await;
-    entry(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
+    wait_for_value(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
     assert!(line.is_silent().await);
     drop(line);
     assert_eq!(closed_by(&services).await, ClosedBy::Caller);
@@ -147,7 +147,7 @@ async fn another_conversation_goes_on_while_one_is_cut_off() {
     let (mut other, mut faulted) = (greeted(&services).await, greeted(&services).await);
     assert!(say(&mut other, "MAIL FROM:<shop@shop.example>").await.starts_with("250 "));
     hand_over(&mut faulted, "ann@x.example").await;
-    assert_eq!(faulted.rest().await.1, End::Errno(ECONNRESET));
+    assert_eq!(faulted.rest().await.1, End::Reset);
     assert!(say(&mut other, "RSET").await.starts_with("250 "));
     hand_over(&mut other, "bob@x.example").await;
     assert!(reply(&mut other).await.starts_with("250 "));

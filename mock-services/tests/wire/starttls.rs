@@ -12,10 +12,10 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::common::{email, must, started};
+use crate::kit::{email, must, started};
 
 /// Reads until the text has come.
-async fn until(line: &mut (impl AsyncReadExt + Unpin), text: &str) {
+async fn wait_for_count(line: &mut (impl AsyncReadExt + Unpin), text: &str) {
     let mut have = Vec::new();
     while !String::from_utf8_lossy(&have).contains(text) {
         assert_ne!(must(line.read_buf(&mut have)).await.unwrap(), 0, "{}", have.escape_ascii());
@@ -24,11 +24,11 @@ async fn until(line: &mut (impl AsyncReadExt + Unpin), text: &str) {
 
 async fn secured(address: std::net::SocketAddr) -> TlsStream<TcpStream> {
     let mut line = TcpStream::connect(address).await.unwrap();
-    until(&mut line, "220 ").await;
+    wait_for_count(&mut line, "220 ").await;
     line.write_all(b"EHLO shop.example\r\n").await.unwrap();
-    until(&mut line, "250 ").await;
+    wait_for_count(&mut line, "250 ").await;
     line.write_all(b"STARTTLS\r\n").await.unwrap();
-    until(&mut line, "220 ").await;
+    wait_for_count(&mut line, "220 ").await;
     shaken(line, "localhost").await.unwrap()
 }
 
@@ -52,7 +52,7 @@ async fn a_client_that_trusts_the_authority_can_verify_every_name_of_the_local_m
     for name in ["localhost", "127.0.0.1", "::1"] {
         let line = TcpStream::connect(address).await.unwrap();
         let mut line = shaken(line, name).await.unwrap_or_else(|error| panic!("{name}: {error}"));
-        until(&mut line, "220 ").await;
+        wait_for_count(&mut line, "220 ").await;
     }
     let line = TcpStream::connect(address).await.unwrap();
     assert!(shaken(line, "mail.example").await.is_err());
@@ -63,11 +63,11 @@ async fn a_mail_is_taken_over_tls_from_the_first_byte_and_tls_is_not_offered_twi
     let services = started(email(&[])).await;
     let line = TcpStream::connect(services.smtps_address("email", 1).unwrap()).await.unwrap();
     let mut line = shaken(line, "127.0.0.1").await.unwrap();
-    until(&mut line, "220 ").await;
+    wait_for_count(&mut line, "220 ").await;
     line.write_all(b"STARTTLS\r\n").await.unwrap();
-    until(&mut line, "502 ").await;
+    wait_for_count(&mut line, "502 ").await;
     hand_over(&mut line).await;
-    until(&mut line, "250 ").await;
+    wait_for_count(&mut line, "250 ").await;
     let entries = services.ledger().entries();
     assert!(
         entries.iter().any(|entry| matches!(entry.event, mock_services::ledger::Event::Committed { .. })),
@@ -83,7 +83,7 @@ async fn hand_over(line: &mut TlsStream<TcpStream>) {
         ("DATA", "354 "),
     ] {
         line.write_all(format!("{say}\r\n").as_bytes()).await.unwrap();
-        until(line, expected).await;
+        wait_for_count(line, expected).await;
     }
     line.write_all(b"Subject: Your order\r\n\r\nIt is on its way.\r\n.\r\n").await.unwrap();
 }
@@ -104,7 +104,7 @@ async fn a_conversation_that_is_over_ends_in_order_over_tls() {
     let services = started(email(&[])).await;
     let mut line = secured(services.smtp_address("email", 1).unwrap()).await;
     hand_over(&mut line).await;
-    until(&mut line, "250 ").await;
+    wait_for_count(&mut line, "250 ").await;
     line.write_all(b"QUIT\r\n").await.unwrap();
     let mut rest = Vec::new();
     must(line.read_to_end(&mut rest)).await.unwrap();
@@ -173,7 +173,7 @@ async fn a_client_that_does_not_log_in_or_with_a_wrong_password_is_written_down_
     )
     .await;
     let mut line = TcpStream::connect(services.smtp_address("email", 1).unwrap()).await.unwrap();
-    until(&mut line, "220 ").await;
+    wait_for_count(&mut line, "220 ").await;
     for (say, expected) in [
         ("EHLO shop.example", "250 "),
         ("MAIL FROM:<shop@shop.example>", "530 "),
@@ -181,7 +181,7 @@ async fn a_client_that_does_not_log_in_or_with_a_wrong_password_is_written_down_
         ("AUTH CRAM-MD5", "504 "),
     ] {
         line.write_all(format!("{say}\r\n").as_bytes()).await.unwrap();
-        until(&mut line, expected).await;
+        wait_for_count(&mut line, expected).await;
     }
     let told = refusals(&services, 3).await;
     let expected =

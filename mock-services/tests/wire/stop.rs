@@ -7,8 +7,10 @@ use mock_services::records::Records;
 use mock_services::{MockServices, MomentKind, ServiceOptions};
 use tokio::runtime::Handle;
 
-use crate::common::ledger::assert_whole;
-use crate::common::{Line, connected, entry, faults, get, must, put, records, started, until};
+use crate::kit::ledger::assert_whole;
+use crate::kit::{
+    Connection, connected, faults, get, must, put, records, started, wait_for_count, wait_for_value,
+};
 
 fn tasks() -> usize {
     Handle::current().metrics().num_alive_tasks()
@@ -24,7 +26,7 @@ async fn stopping_frees_the_port_and_the_tasks_at_once_whatever_hangs() {
         line.send(&put(&services, &format!("k{number}"))).await;
         hanging.push(line);
     }
-    until(&services, 3, |event| matches!(event, Event::Committed { .. })).await;
+    wait_for_count(&services, 3, |event| matches!(event, Event::Committed { .. })).await;
     // One more that a listener holds, one that has sent half a head, and one that has said nothing.
     let mut listener = services.listen("records", MomentKind::Received).unwrap();
     let mut held = connected(&services, 1).await;
@@ -56,7 +58,7 @@ async fn services_that_are_dropped_stop_too() {
     let address = services.address("records", 1).unwrap();
     let mut line = connected(&services, 1).await;
     line.send(&put(&services, "a")).await;
-    until(&services, 1, |event| matches!(event, Event::Fault { .. })).await;
+    wait_for_count(&services, 1, |event| matches!(event, Event::Fault { .. })).await;
     drop(services);
     assert_eq!(line.rest().await.0, b"");
     must(async {
@@ -117,7 +119,11 @@ async fn a_port_that_is_taken_is_told() {
     let error = second.start().await.err().unwrap().to_string();
     assert!(error.starts_with("cannot open a port for the service records: "), "{error}");
     assert_eq!(
-        Line::open(services.address("records", 1).unwrap()).await.ask(&put(&services, "a")).await.status,
+        Connection::open(services.address("records", 1).unwrap())
+            .await
+            .ask(&put(&services, "a"))
+            .await
+            .status,
         201
     );
 }
@@ -128,10 +134,10 @@ async fn a_reply_that_is_given_after_a_reset_is_not_in_the_new_ledger() {
         let services = started(records(&[&format!("records.put#1 commit=now reply={reply}")])).await;
         let mut line = connected(&services, 1).await;
         line.send(&put(&services, "a")).await;
-        entry(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
+        wait_for_value(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
         services.reset("again").await;
         drop(line);
-        entry(&services, |event| matches!(event, Event::Closed { .. }).then_some(())).await;
+        wait_for_value(&services, |event| matches!(event, Event::Closed { .. }).then_some(())).await;
         assert_eq!(services.ledger().len(), 2, "opened and closed: {:?}", services.ledger().entries());
         assert_eq!(connected(&services, 1).await.ask(&get(&services, "a")).await.status, 404);
         services.close_ports().await;
@@ -145,7 +151,7 @@ async fn an_attempt_that_is_cut_off_by_the_stop_has_its_reply_in_the_ledger() {
     let ledger = services.ledger().clone();
     let mut line = connected(&services, 1).await;
     line.send(&put(&services, "a")).await;
-    entry(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
+    wait_for_value(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
     services.stop().await;
     let replied =
         |event: &Event<'_>| matches!(event, Event::Replied { attempt: 1, bytes: 0, whole: false, .. });

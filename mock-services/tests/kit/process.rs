@@ -1,5 +1,5 @@
-//! Parts of a test in processes of their own, because they use up files or are weighed: this very program,
-//! started again with one of its ignored tests. The two talk over stdin and stdout.
+//! Parts of a test that run in child processes, because they use up file descriptors or their memory is measured: this
+//! program, started again with one of its ignored tests. Parent and child talk over stdin and stdout.
 
 use std::fs;
 use std::process::Stdio;
@@ -9,19 +9,19 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::must;
 
-/// What a part says begins with this, so that it can be told from what the test program prints.
+/// Begins each line that a child sends, to tell it from what the test program prints.
 const MARK: &str = "@ ";
 
-/// A running part.
-pub(crate) struct Part {
+/// A running child process.
+pub(crate) struct ChildProcess {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
-impl Part {
-    /// Starts the part of this name with `limit`, a command of the shell, before it.
-    pub(crate) fn start(name: &str, limit: &str, variables: &[(&str, &str)]) -> Part {
+impl ChildProcess {
+    /// Starts the ignored test of this name with `limit`, a command of the shell, before it.
+    pub(crate) fn start(name: &str, limit: &str, variables: &[(&str, &str)]) -> ChildProcess {
         let program = std::env::current_exe().unwrap();
         let mut child = Command::new("sh")
             .args(["-c", &format!("{limit}; exec \"$0\" \"$@\"")])
@@ -34,24 +34,24 @@ impl Part {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Part { stdin: child.stdin.take(), child, lines }
+        ChildProcess { stdin: child.stdin.take(), child, lines }
     }
 
-    /// The words that it says next.
-    pub(crate) async fn says(&mut self) -> Vec<String> {
+    /// The words of the next line that it sends.
+    pub(crate) async fn next_words(&mut self) -> Vec<String> {
         loop {
             let line =
-                must(self.lines.next_line()).await.unwrap().expect("the part has ended without a word");
+                must(self.lines.next_line()).await.unwrap().expect("the child process ended without a line");
             if let Some(words) = line.strip_prefix(MARK) {
                 return words.split(' ').map(str::to_owned).collect();
             }
         }
     }
 
-    /// Lets it come to its end, and gives its last words.
-    pub(crate) async fn ends(mut self) -> Vec<String> {
+    /// Tells it to end, and gives the words of its last line.
+    pub(crate) async fn finish(mut self) -> Vec<String> {
         drop(self.stdin.take());
-        let words = self.says().await;
+        let words = self.next_words().await;
         // Nothing more comes, but what does must not block it.
         while must(self.lines.next_line()).await.unwrap().is_some() {}
         assert!(must(self.child.wait()).await.unwrap().success());
@@ -66,13 +66,13 @@ impl Part {
     }
 }
 
-/// In a part: says something.
-#[expect(clippy::print_stdout, reason = "this is how a part talks")]
+/// In a child: sends a line.
+#[expect(clippy::print_stdout, reason = "the parent reads stdout")]
 pub(crate) fn say(words: &str) {
     println!("\n{MARK}{words}");
 }
 
-/// In a part: waits until it is to come to its end.
+/// In a child: waits until it is told to end.
 pub(crate) async fn told_to_end() {
     let end = tokio::task::spawn_blocking(|| std::io::stdin().lines().for_each(drop));
     end.await.unwrap();

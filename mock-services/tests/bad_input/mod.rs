@@ -1,21 +1,16 @@
 //! Bad input: a correct refusal, bounded memory, the service alive, the ledger whole.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
-
-#[path = "../common/mod.rs"]
-mod common;
-
 mod crowd;
 mod garbage;
 mod large;
-mod part;
+mod processes;
 mod slow;
 
 use mock_services::MockServices;
 use mock_services::ledger::Event;
 
-use common::ledger::assert_whole;
-use common::{attempts, connected, events, put};
+use crate::kit::ledger::assert_whole;
+use crate::kit::{attempts, connected, events, put};
 
 /// Asserts that the service still answers and that its ledger is whole; gives the statuses of what it
 /// refused.

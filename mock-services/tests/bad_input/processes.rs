@@ -5,21 +5,21 @@ use std::net::{SocketAddr, TcpStream};
 use mock_services::ledger::{Event, Ledger, LedgerFile, read_ledgers};
 use mock_services::{Clock, MockServices};
 
-use crate::common::ledger::assert_whole;
-use crate::common::process::{Part, say, told_to_end};
-use crate::common::{Line, attempts, events, records, started};
+use crate::kit::ledger::assert_whole;
+use crate::kit::process::{ChildProcess, say, told_to_end};
+use crate::kit::{Connection, attempts, events, records, started};
 
 /// A record store in a process of its own.
 pub(crate) struct Store {
-    pub(crate) part: Part,
+    pub(crate) part: ChildProcess,
     pub(crate) address: SocketAddr,
     key: String,
 }
 
 impl Store {
     pub(crate) async fn start(limit: &str) -> Store {
-        let mut part = Part::start("part::a_store", limit, &[]);
-        let words = part.says().await;
+        let mut part = ChildProcess::start("bad_input::processes::a_store", limit, &[]);
+        let words = part.next_words().await;
         Store { part, address: words[0].parse().unwrap(), key: words[1].clone() }
     }
 
@@ -34,13 +34,13 @@ impl Store {
     /// Whether a request over a new connection is answered as it should be.
     pub(crate) async fn answers(&self, key: &str) {
         let request = self.put(key, "Content-Length: 11\r\n", "{\"value\":1}");
-        assert_eq!(Line::open(self.address).await.ask(&request).await.status, 201);
+        assert_eq!(Connection::open(self.address).await.ask(&request).await.status, 201);
     }
 
     /// Lets it end; gives how many attempts and how many refusals its ledger has. The ledger has been found
     /// whole.
     pub(crate) async fn ends(self) -> (usize, usize) {
-        let words = self.part.ends().await;
+        let words = self.part.finish().await;
         (words[0].parse().unwrap(), words[1].parse().unwrap())
     }
 }
@@ -71,11 +71,11 @@ fn refusals(services: &MockServices) -> usize {
 }
 
 /// Connections that say nothing, from a process of their own.
-pub(crate) async fn crowd(address: SocketAddr, count: usize) -> (Part, usize) {
+pub(crate) async fn crowd(address: SocketAddr, count: usize) -> (ChildProcess, usize) {
     let variables = [("CROWD_TO", address.to_string()), ("CROWD_OF", count.to_string())];
     let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
-    let mut part = Part::start("part::a_crowd", AS_MANY_FILES_AS_MAY_BE, &variables);
-    let opened = part.says().await[0].parse().unwrap();
+    let mut part = ChildProcess::start("bad_input::processes::a_crowd", AS_MANY_FILES_AS_MAY_BE, &variables);
+    let opened = part.next_words().await[0].parse().unwrap();
     (part, opened)
 }
 

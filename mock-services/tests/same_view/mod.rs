@@ -2,18 +2,14 @@
 //! nothing in any answer tells that it was faked. The clock stands still and the callers name one host, so
 //! that nothing else can differ.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a proof that cannot go on has failed")]
-
-mod support;
-
+use crate::kit::client::Transcript;
+use crate::kit::request::TestRequest;
+use crate::kit::services::{TestServices, pinned, tickets};
+use crate::kit::write::Write;
 use mock_services::email::Email;
 use mock_services::service::{Answer, Context, Envelope, Ids, Request, Service};
 use mock_services::{deploy::Deploy, payment::Payment, records::Records};
 use proptest::prelude::*;
-use support::ask::Ask;
-use support::client::Seen;
-use support::operation::Op;
-use support::world::{World, pinned, tickets};
 
 const COMMITS: [&str; 7] =
     ["now", "never", "{later: {requests: 2}}", "{later: 1ms}", "later", "twice", "{part: 0.5}"];
@@ -41,7 +37,7 @@ const REPLIES: [&str; 17] = [
 /// Something that happens before, in all worlds alike.
 #[derive(Debug, Clone, Copy)]
 enum Earlier {
-    Write(Op),
+    Write(Write),
     Read,
     NoSuchPath,
     WrongSecret,
@@ -50,7 +46,7 @@ enum Earlier {
 /// One experiment: everything but what is committed.
 #[derive(Debug, Clone)]
 struct Case {
-    op: Op,
+    op: Write,
     reply: &'static str,
     caller: u32,
     key: Option<String>,
@@ -58,36 +54,38 @@ struct Case {
 }
 
 impl Earlier {
-    async fn happen(self, world: &World, caller: u32, op: Op) -> Seen {
+    async fn happen(self, world: &TestServices, caller: u32, op: Write) -> Transcript {
         let facts = op.facts();
         let ask = match self {
-            Earlier::Write(other) if other.facts().service == facts.service => other.ask(world, caller).await,
-            Earlier::Write(_) | Earlier::Read => Ask::get(facts.read),
-            Earlier::NoSuchPath => Ask::get("/no/such/path"),
-            Earlier::WrongSecret => Ask::get(facts.read).secret("sk_test_wrong"),
+            Earlier::Write(other) if other.facts().service == facts.service => {
+                other.request(world, caller).await
+            }
+            Earlier::Write(_) | Earlier::Read => TestRequest::get(facts.read),
+            Earlier::NoSuchPath => TestRequest::get("/no/such/path"),
+            Earlier::WrongSecret => TestRequest::get(facts.read).secret("sk_test_wrong"),
         };
         world.send_as(caller, facts.service, &ask).await
     }
 }
 
 /// Whether the answer to this is about nothing that was committed before.
-fn speaks_only_of_itself(op: Op) -> bool {
+fn speaks_only_of_itself(op: Write) -> bool {
     !matches!(
         op,
-        Op::Refund
-            | Op::Capture
-            | Op::Confirm
-            | Op::Upgrade
-            | Op::Unsubscribe
-            | Op::Plain
-            | Op::Put
-            | Op::Delete
-    ) && op != Op::Increment
+        Write::Refund
+            | Write::Capture
+            | Write::Confirm
+            | Write::Upgrade
+            | Write::Unsubscribe
+            | Write::Plain
+            | Write::Put
+            | Write::Delete
+    ) && op != Write::Increment
 }
 
 /// What the caller sees of all that it is told: before, under the fault and, where that is about nothing
 /// else, afterwards.
-async fn view(world: &World, case: &Case, commit: &str) -> Vec<Seen> {
+async fn view(world: &TestServices, case: &Case, commit: &str) -> Vec<Transcript> {
     let facts = case.op.facts();
     world.services.clear_faults();
     world.services.reset("view").await;
@@ -95,10 +93,10 @@ async fn view(world: &World, case: &Case, commit: &str) -> Vec<Seen> {
     for (caller, earlier) in &case.earlier {
         seen.push(earlier.happen(world, *caller, case.op).await);
     }
-    let mut ask = case.op.ask(world, case.caller).await;
+    let mut ask = case.op.request(world, case.caller).await;
     ask.headers.extend(case.key.as_ref().map(|key| ("Idempotency-Key".to_owned(), key.clone())));
     world.arm(&format!("{} commit={commit} reply={}", facts.name, case.reply));
-    if case.op == Op::Plain {
+    if case.op == Write::Plain {
         // What is live already is not deployed again.
         world.arm(&format!("deploy.no-change commit={commit} reply={}", case.reply));
     }
@@ -112,7 +110,7 @@ async fn view(world: &World, case: &Case, commit: &str) -> Vec<Seen> {
 }
 
 /// The first world in which the caller sees something else than in the others.
-async fn difference(world: &World, case: &Case) -> Option<String> {
+async fn difference(world: &TestServices, case: &Case) -> Option<String> {
     let can_be = |commit: &&str| {
         (case.op.is_list() || !commit.contains("part"))
             && !(case.reply.contains("kept") && commit.contains("later"))
@@ -135,8 +133,8 @@ async fn difference(world: &World, case: &Case) -> Option<String> {
     None
 }
 
-async fn check_all(ops: &[Op], key: Option<&str>) {
-    let world = World::start(pinned(11), &[]).await.unwrap();
+async fn check_all(ops: &[Write], key: Option<&str>) {
+    let world = TestServices::start(pinned(11), &[]).await.unwrap();
     for op in ops {
         for reply in REPLIES {
             let earlier = vec![(1, Earlier::Write(*op)), (2, Earlier::Read), (1, Earlier::NoSuchPath)];
@@ -150,21 +148,29 @@ async fn check_all(ops: &[Op], key: Option<&str>) {
 
 #[tokio::test]
 async fn a_caller_of_payments_reads_the_same_bytes_whatever_was_committed() {
-    let ops = Op::ALL.into_iter().filter(|op| op.facts().service == "payment").collect::<Vec<_>>();
+    let ops = Write::ALL.into_iter().filter(|op| op.facts().service == "payment").collect::<Vec<_>>();
     check_all(&ops, None).await;
-    check_all(&[Op::Charge, Op::Intent], Some("k-1")).await;
+    check_all(&[Write::Charge, Write::Intent], Some("k-1")).await;
 }
 
 #[tokio::test]
 async fn a_caller_of_mail_reads_the_same_bytes_whatever_was_committed() {
-    check_all(&[Op::Resend, Op::Batch, Op::SendGrid, Op::Smtp], None).await;
-    check_all(&[Op::Resend], Some("k-1")).await;
+    check_all(&[Write::Resend, Write::Batch, Write::SendGrid, Write::Smtp], None).await;
+    check_all(&[Write::Resend], Some("k-1")).await;
 }
 
 #[tokio::test]
 async fn a_caller_of_all_else_reads_the_same_bytes_whatever_was_committed() {
     check_all(
-        &[Op::Github, Op::Plain, Op::Put, Op::Delete, Op::Increment, Op::PendingReply, Op::Notify],
+        &[
+            Write::Github,
+            Write::Plain,
+            Write::Put,
+            Write::Delete,
+            Write::Increment,
+            Write::OpenTicket,
+            Write::Notify,
+        ],
         None,
     )
     .await;
@@ -172,8 +178,8 @@ async fn a_caller_of_all_else_reads_the_same_bytes_whatever_was_committed() {
 
 #[tokio::test]
 async fn after_a_reset_the_same_requests_are_answered_with_the_same_bytes() {
-    let world = World::start(pinned(3), &[]).await.unwrap();
-    for op in Op::ALL {
+    let world = TestServices::start(pinned(3), &[]).await.unwrap();
+    for op in Write::ALL {
         let case = Case {
             op,
             reply: "ok",
@@ -188,7 +194,7 @@ async fn after_a_reset_the_same_requests_are_answered_with_the_same_bytes() {
 
 fn earlier() -> impl Strategy<Value = (u32, Earlier)> {
     let what = prop_oneof![
-        4 => proptest::sample::select(Op::ALL.to_vec()).prop_map(Earlier::Write),
+        4 => proptest::sample::select(Write::ALL.to_vec()).prop_map(Earlier::Write),
         2 => Just(Earlier::Read),
         1 => Just(Earlier::NoSuchPath),
         1 => Just(Earlier::WrongSecret),
@@ -197,7 +203,7 @@ fn earlier() -> impl Strategy<Value = (u32, Earlier)> {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let op = proptest::sample::select(Op::ALL.to_vec());
+    let op = proptest::sample::select(Write::ALL.to_vec());
     let reply = proptest::sample::select(REPLIES.to_vec());
     let key = proptest::option::of("[a-zA-Z0-9_-]{1,40}");
     let earlier = proptest::collection::vec(earlier(), 0..5);
@@ -217,7 +223,7 @@ proptest! {
     fn no_seed_caller_key_or_history_makes_the_worlds_differ(seed: u64, cases in proptest::collection::vec(case(), 3)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let found = runtime.block_on(async {
-            let world = World::start(pinned(seed), &[]).await.unwrap();
+            let world = TestServices::start(pinned(seed), &[]).await.unwrap();
             for case in &cases {
                 if let Some(difference) = difference(&world, case).await {
                     return Some(format!("{case:?}: {difference}"));
@@ -246,7 +252,7 @@ fn check_words(text: &str) {
 }
 
 /// The request as the service reads it.
-fn as_read(ask: &Ask, secret: &str) -> Request {
+fn as_read(ask: &TestRequest, secret: &str) -> Request {
     if let Some(mail) = &ask.mail {
         let envelope = Envelope { from: "shop@shop.example".to_owned(), to: mail.to.clone() };
         return Request::smtp(envelope, mail.text.clone().into_bytes());
@@ -272,10 +278,10 @@ fn as_sent(answer: &Answer, smtp: bool) -> String {
 }
 
 /// Each status in place of the true one comes as the service itself sends it when it fails so.
-async fn failures_are_the_services_own<S: Service>(service: &S, op: Op) {
+async fn failures_are_the_services_own<S: Service>(service: &S, op: Write) {
     let facts = op.facts();
-    let world = World::start(pinned(5), &[]).await.unwrap();
-    let ask = op.ask(&world, 1).await;
+    let world = TestServices::start(pinned(5), &[]).await.unwrap();
+    let ask = op.request(&world, 1).await;
     let request = as_read(&ask, world.services.key(facts.service).unwrap());
     for (number, status) in (400..600).enumerate() {
         world.services.clear_faults();
@@ -285,7 +291,7 @@ async fn failures_are_the_services_own<S: Service>(service: &S, op: Op) {
         let context = Context { now: "2026-11-15T10:00:00.25Z".parse().unwrap(), ids };
         let mut expected = service.failure(status, &request, &context);
         service.add_standard_headers(&mut expected, &request, &context);
-        let smtp = op == Op::Smtp;
+        let smtp = op == Write::Smtp;
         let text = seen.text();
         let shown = if smtp { text.as_str() } else { text.splitn(3, "\r\n").nth(2).unwrap_or_default() };
         assert_eq!(shown, as_sent(&expected, smtp), "{op:?} {status}");
@@ -296,22 +302,22 @@ async fn failures_are_the_services_own<S: Service>(service: &S, op: Op) {
 
 #[tokio::test]
 async fn a_status_in_place_of_the_true_one_is_the_services_own_failure() {
-    failures_are_the_services_own(&Payment::default(), Op::Charge).await;
-    failures_are_the_services_own(&Email::default(), Op::Resend).await;
-    failures_are_the_services_own(&Email::default(), Op::SendGrid).await;
-    failures_are_the_services_own(&Email::default(), Op::Smtp).await;
-    failures_are_the_services_own(&Deploy::default(), Op::Github).await;
-    failures_are_the_services_own(&Deploy::default(), Op::Plain).await;
-    failures_are_the_services_own(&Records::default(), Op::Put).await;
-    failures_are_the_services_own(&tickets(), Op::PendingReply).await;
+    failures_are_the_services_own(&Payment::default(), Write::Charge).await;
+    failures_are_the_services_own(&Email::default(), Write::Resend).await;
+    failures_are_the_services_own(&Email::default(), Write::SendGrid).await;
+    failures_are_the_services_own(&Email::default(), Write::Smtp).await;
+    failures_are_the_services_own(&Deploy::default(), Write::Github).await;
+    failures_are_the_services_own(&Deploy::default(), Write::Plain).await;
+    failures_are_the_services_own(&Records::default(), Write::Put).await;
+    failures_are_the_services_own(&tickets(), Write::OpenTicket).await;
 }
 
 #[tokio::test]
 async fn no_answer_says_that_it_is_made_up() {
-    let world = World::start(pinned(9), &[]).await.unwrap();
-    for op in Op::ALL {
+    let world = TestServices::start(pinned(9), &[]).await.unwrap();
+    for op in Write::ALL {
         let facts = op.facts();
-        let ask = op.ask(&world, 1).await;
+        let ask = op.request(&world, 1).await;
         check_words(&world.send(facts.service, &ask).await.text());
         let reads = [
             facts.read,
@@ -323,22 +329,27 @@ async fn no_answer_says_that_it_is_made_up() {
             "/no/such/path",
         ];
         for target in reads {
-            check_words(&world.send(facts.service, &Ask::get(target)).await.text());
-            check_words(&world.send(facts.service, &Ask::get(target).secret("")).await.text());
-            check_words(&world.send(facts.service, &Ask::get(target).secret("wrong")).await.text());
+            check_words(&world.send(facts.service, &TestRequest::get(target)).await.text());
+            check_words(&world.send(facts.service, &TestRequest::get(target).secret("")).await.text());
+            check_words(&world.send(facts.service, &TestRequest::get(target).secret("wrong")).await.text());
             check_words(
-                &world.send(facts.service, &Ask { method: "PATCH", ..Ask::get(target) }).await.text(),
+                &world
+                    .send(facts.service, &TestRequest { method: "PATCH", ..TestRequest::get(target) })
+                    .await
+                    .text(),
             );
         }
         for body in ["", "{", "a=%", "{\"a\":[]}", "\u{0}"] {
             check_words(
                 &world
-                    .send(facts.service, &Ask { body: body.to_owned(), mail: None, ..ask.clone() })
+                    .send(facts.service, &TestRequest { body: body.to_owned(), mail: None, ..ask.clone() })
                     .await
                     .text(),
             );
         }
         // What is no request at all is refused by the server in front.
-        check_words(&world.send(facts.service, &Ask { method: "GE T", ..Ask::get("/") }).await.text());
+        check_words(
+            &world.send(facts.service, &TestRequest { method: "GE T", ..TestRequest::get("/") }).await.text(),
+        );
     }
 }

@@ -1,49 +1,52 @@
-//! What the tests of the package share: services with faults on one line, raw connections of which every byte
-//! and the manner of their end is seen, and waiting for an entry of the ledger instead of waiting for time.
+//! The one test kit of this package: services to test against, raw connections that keep every byte and know how they
+//! ended, requests and writes, the ledger, and child processes. It knows nothing of what a test expects. Tests wait for
+//! entries of the ledger, never for time.
 
-#![allow(dead_code, unused_imports, reason = "each test program uses a part of it")]
+#![allow(unused_imports, reason = "the kit exports its main names from one place")]
 
+pub(crate) mod client;
+pub(crate) mod connection;
 pub(crate) mod ledger;
-pub(crate) mod line;
 pub(crate) mod process;
+pub(crate) mod request;
+pub(crate) mod services;
+pub(crate) mod write;
 
 use std::future::Future;
 use std::time::Duration;
 
 use mock_services::email::{Email, EmailOptions};
-use mock_services::fault::{Fault, read_line};
+use mock_services::fault::Fault;
 use mock_services::records::Records;
-use mock_services::service::{Operation, Service};
-use mock_services::yaml::Source;
 use mock_services::{Builder, MockServices, ServiceOptions};
 
-pub(crate) use ledger::{attempts, commits, entry, events, replies, until};
-pub(crate) use line::{End, Line, Seen};
+pub(crate) use connection::{Answer, Connection, End};
+pub(crate) use ledger::{attempts, commits, events, replies, wait_for_count, wait_for_value};
 
-/// A test that waits longer than this has failed. It is no bound on how fast anything has to be.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// A test that waits longer than this has failed. Longer than anything takes on a busy machine.
+const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Waits for something that must come.
 pub(crate) async fn must<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, what).await.expect("what the test waits for has not come")
+    tokio::time::timeout(TEST_TIMEOUT, what).await.expect("the test timed out")
 }
 
-/// Faults from their lines: `records.put#1 commit=now reply=drop`.
+/// The fault of a line: `records.put#1 commit=now reply=drop`. Whether it makes sense is checked when it is armed.
+pub(crate) fn fault(line: &str) -> Fault {
+    line.parse().unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// The same for several lines.
 pub(crate) fn faults(lines: &[&str]) -> Vec<Fault> {
-    let (records, email) = (Records::default(), Email::default());
-    let operations: Vec<Operation> = records.operations().iter().chain(email.operations()).cloned().collect();
-    let read = |line: &&str| {
-        read_line(&Source::new("fault", *line), &operations, None).unwrap_or_else(|error| panic!("{error}"))
-    };
-    lines.iter().map(read).collect()
+    lines.iter().map(|line| fault(line)).collect()
 }
 
-/// A record store and what is needed to build more around it.
+/// A builder with a record store and these faults.
 pub(crate) fn records(lines: &[&str]) -> Builder {
     MockServices::builder().faults(faults(lines)).service(Records::default(), ServiceOptions::default())
 }
 
-/// A mail service that takes messages over SMTP from anybody.
+/// A builder with a mail service that accepts any key, and these faults.
 pub(crate) fn email(lines: &[&str]) -> Builder {
     MockServices::builder()
         .any_key()
@@ -57,8 +60,8 @@ pub(crate) async fn started(builder: Builder) -> MockServices {
 }
 
 /// A connection of a caller to the record store.
-pub(crate) async fn connected(services: &MockServices, caller: u32) -> Line {
-    Line::open(services.address("records", caller).unwrap()).await
+pub(crate) async fn connected(services: &MockServices, caller: u32) -> Connection {
+    Connection::open(services.address("records", caller).unwrap()).await
 }
 
 /// A request to the record store with the right key; `headers` are whole lines.

@@ -3,21 +3,21 @@
 use mock_services::custom::{Custom, TICKETS};
 use mock_services::deploy::Deploy;
 use mock_services::email::Email;
-use mock_services::fault::{Fault, read_fault, read_line};
+use mock_services::fault::{Fault, read_fault};
 use mock_services::idempotency::Idempotency;
-use mock_services::ledger::{Event, Ledger};
+use mock_services::ledger::{CommittedEffect, Event, Ledger};
 use mock_services::payment::Payment;
 use mock_services::records::Records;
-use mock_services::service::Operation;
 use mock_services::yaml::{Reader, Source, parse};
 use mock_services::{Builder, Clock, MockServices, ServiceOptions, StartError};
 
-use super::ask::Ask;
-use super::client::{self, Seen};
-use super::ledger::{self, Effect};
+use super::client::{self, Transcript};
+use super::ledger;
+use super::request::TestRequest;
+use super::{fault, faults};
 
 /// Running services.
-pub(crate) struct World {
+pub(crate) struct TestServices {
     pub(crate) services: MockServices,
 }
 
@@ -56,19 +56,6 @@ pub(crate) fn tickets() -> Custom {
     Custom::from_source(&Source::new("tickets.yaml", TICKETS)).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// The fault of a line: `payment.charge#1 commit=now reply=drop`. Whether it can be is asked when it is
-/// armed.
-pub(crate) fn fault(line: &str) -> Fault {
-    let on = line.split(['#', ' ']).next().unwrap_or_default().to_owned();
-    // An operation that can do everything, so that only the line itself is read here.
-    let mut any = Operation::write(on.clone(), &["*"], &[]).on_list();
-    let is_read = line.contains("stale");
-    if is_read {
-        any = Operation::read(on, &["*"]);
-    }
-    read_line(&Source::new("fault", line), &[any], None).unwrap_or_else(|problems| panic!("{problems}"))
-}
-
 /// A fault that was read from YAML and not checked.
 pub(crate) fn unchecked(yaml: &str) -> Fault {
     let file = Source::new("fault", yaml);
@@ -76,15 +63,14 @@ pub(crate) fn unchecked(yaml: &str) -> Fault {
     read_fault(&reader, &parse(&file).unwrap()).unwrap_or_else(|| panic!("{yaml}")).fault
 }
 
-impl World {
+impl TestServices {
     /// All services, with these faults.
-    pub(crate) async fn with(faults: &[&str]) -> World {
-        World::start(everything(1), faults).await.unwrap()
+    pub(crate) async fn with(faults: &[&str]) -> TestServices {
+        TestServices::start(everything(1), faults).await.unwrap()
     }
 
-    pub(crate) async fn start(builder: Builder, faults: &[&str]) -> Result<World, StartError> {
-        let faults = faults.iter().map(|line| fault(line)).collect();
-        Ok(World { services: builder.faults(faults).start().await? })
+    pub(crate) async fn start(builder: Builder, faults: &[&str]) -> Result<TestServices, StartError> {
+        Ok(TestServices { services: builder.faults(self::faults(faults)).start().await? })
     }
 
     /// Arms one more fault.
@@ -93,17 +79,18 @@ impl World {
     }
 
     /// The first caller asks.
-    pub(crate) async fn send(&self, service: &str, ask: &Ask) -> Seen {
-        self.send_as(1, service, ask).await
+    pub(crate) async fn send(&self, service: &str, request: &TestRequest) -> Transcript {
+        self.send_as(1, service, request).await
     }
 
-    pub(crate) async fn send_as(&self, caller: u32, service: &str, ask: &Ask) -> Seen {
-        let secret = ask.secret.as_deref().unwrap_or_else(|| self.services.key(service).unwrap_or_default());
-        match &ask.mail {
+    pub(crate) async fn send_as(&self, caller: u32, service: &str, request: &TestRequest) -> Transcript {
+        let secret =
+            request.secret.as_deref().unwrap_or_else(|| self.services.key(service).unwrap_or_default());
+        match &request.mail {
             Some(mail) => {
                 client::smtp(self.services.smtp_address(service, caller).unwrap(), secret, mail).await
             }
-            None => client::http(self.services.address(service, caller).unwrap(), secret, ask).await,
+            None => client::http(self.services.address(service, caller).unwrap(), secret, request).await,
         }
     }
 
@@ -111,8 +98,8 @@ impl World {
         self.services.ledger()
     }
 
-    pub(crate) fn effects(&self) -> Vec<Effect> {
-        ledger::effects(self.ledger())
+    pub(crate) fn effects(&self) -> Vec<CommittedEffect> {
+        self.ledger().all_effects().collect()
     }
 
     /// How many effects there are.
@@ -127,7 +114,7 @@ impl World {
 
     /// Waits until so many effects are there.
     pub(crate) async fn until_effects(&self, count: usize) {
-        ledger::until_so_many(self.ledger(), count, |event| matches!(event, Event::Committed { .. })).await;
+        ledger::wait_for_count(self.ledger(), count, |event| matches!(event, Event::Committed { .. })).await;
     }
 
     pub(crate) async fn settle(&self) {

@@ -2,22 +2,14 @@
 //! makes sense, over sockets. What a raw client sees, what is committed before and after the services settle,
 //! and what the ledger says of it.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a proof that cannot go on has failed"
-)]
-
-mod support;
-
+use crate::kit::client::Transcript;
+use crate::kit::connection::End;
+use crate::kit::ledger::wait_for;
+use crate::kit::request::TestRequest;
+use crate::kit::services::{TestServices, everything};
+use crate::kit::write::Write;
 use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::{CommitTiming, Event};
-use support::ask::Ask;
-use support::client::{End, Seen};
-use support::ledger::until;
-use support::operation::Op;
-use support::world::{World, everything};
 
 /// What is committed: as a fault says it, the word for it, and why an effect is then committed.
 const COMMITS: [(&str, &str, CommitTiming); 7] = [
@@ -50,10 +42,10 @@ const REPLIES: [(&str, &str); 15] = [
 ];
 
 /// What is to be seen of a reply.
-fn check_view(op: Op, reply: &str, seen: &Seen) {
+fn check_view(op: Write, reply: &str, seen: &Transcript) {
     let truth = op.facts().status;
-    let is_smtp = op == Op::Smtp;
-    let left = if is_smtp { End::Open } else { End::Closed };
+    let is_smtp = op == Write::Smtp;
+    let left = if is_smtp { End::Open } else { End::Fin };
     let status = |wanted: u16| match (wanted, is_smtp) {
         (500 | 504, true) => 451,
         (503, true) => 421,
@@ -67,10 +59,10 @@ fn check_view(op: Op, reply: &str, seen: &Seen) {
                 seen.json();
             }
         }
-        "drop" | "{hang: {release: 5ms}}" => assert_eq!((seen.bytes.len(), seen.end), (0, End::Closed)),
+        "drop" | "{hang: {release: 5ms}}" => assert_eq!((seen.bytes.len(), seen.end), (0, End::Fin)),
         "reset" => assert_eq!((seen.bytes.len(), seen.end), (0, End::Reset)),
         "truncate" | "{truncate: chunked}" => {
-            assert_eq!((seen.status(), seen.end, seen.is_whole()), (Some(truth), End::Closed, false));
+            assert_eq!((seen.status(), seen.end, seen.is_whole()), (Some(truth), End::Fin, false));
             if reply == "{truncate: chunked}" && !seen.body().is_empty() {
                 assert_eq!(seen.header("transfer-encoding").as_deref(), Some("chunked"));
             }
@@ -89,15 +81,15 @@ fn check_view(op: Op, reply: &str, seen: &Seen) {
 }
 
 async fn cell(
-    world: &World,
-    op: Op,
+    world: &TestServices,
+    op: Write,
     (commit, commit_word, timing): (&str, &str, CommitTiming),
     (reply, reply_word): (&str, &str),
 ) {
     let facts = op.facts();
     world.services.clear_faults();
     world.services.reset("cell").await;
-    let ask = op.ask(world, 1).await;
+    let ask = op.request(world, 1).await;
     let before = world.count();
     world.arm(&format!("{} commit={commit} reply={reply}", facts.name));
     let seen = world.send(facts.service, &ask).await;
@@ -105,7 +97,7 @@ async fn cell(
 
     let attempts = world.services.fired().remove(0).attempts;
     let [attempt] = attempts[..] else { panic!("fired {attempts:?}") };
-    let replied = until(
+    let replied = wait_for(
         world.ledger(),
         |event| matches!(event, Event::Replied { attempt: have, .. } if *have == attempt),
     )
@@ -130,9 +122,9 @@ async fn cell(
         "{later: 1ms}" => world.until_effects(before + whole).await,
         "{later: {requests: 2}}" => {
             assert_eq!(count(), 0, "at once");
-            world.send(facts.service, &Ask::get(facts.read)).await;
+            world.send(facts.service, &TestRequest::get(facts.read)).await;
             assert_eq!(count(), 0, "after one request");
-            world.send(facts.service, &Ask::get(facts.read)).await;
+            world.send(facts.service, &TestRequest::get(facts.read)).await;
             assert_eq!(count(), whole, "after two requests");
         }
         _ => assert_eq!(count(), due, "before it settles"),
@@ -157,7 +149,7 @@ async fn cell(
 }
 
 /// One attempt, one fault and one reply, in this order, and what was committed at once between the last two.
-fn check_ledger(world: &World, attempt: u64, name: &str, (commit, reply): (&str, &str)) {
+fn check_ledger(world: &TestServices, attempt: u64, name: &str, (commit, reply): (&str, &str)) {
     let entries = world.ledger().entries();
     let places = |like: &dyn Fn(&Event<'_>) -> bool| -> Vec<u64> {
         entries.iter().filter(|entry| like(&entry.event)).map(|entry| entry.n).collect()
@@ -183,12 +175,12 @@ fn check_ledger(world: &World, attempt: u64, name: &str, (commit, reply): (&str,
 }
 
 /// Whether a pair makes sense for an operation.
-fn can_be(op: Op, commit: &str, reply: &str) -> bool {
+fn can_be(op: Write, commit: &str, reply: &str) -> bool {
     (op.is_list() || !commit.contains("part")) && !(commit.contains("later") && reply.contains("kept"))
 }
 
-async fn all_cells(ops: &[Op]) {
-    let world = World::start(everything(7), &[]).await.unwrap();
+async fn all_cells(ops: &[Write]) {
+    let world = TestServices::start(everything(7), &[]).await.unwrap();
     for op in ops {
         for commit in COMMITS {
             for reply in REPLIES {
@@ -224,47 +216,47 @@ impl Drop for Caught {
 
 #[tokio::test]
 async fn every_cell_works_on_charges_and_intents() {
-    all_cells(&[Op::Charge, Op::Intent, Op::Confirm]).await;
+    all_cells(&[Write::Charge, Write::Intent, Write::Confirm]).await;
 }
 
 #[tokio::test]
 async fn every_cell_works_on_refunds_and_captures() {
-    all_cells(&[Op::Refund, Op::Capture]).await;
+    all_cells(&[Write::Refund, Write::Capture]).await;
 }
 
 #[tokio::test]
 async fn every_cell_works_on_subscriptions() {
-    all_cells(&[Op::Subscribe, Op::Upgrade, Op::Unsubscribe]).await;
+    all_cells(&[Write::Subscribe, Write::Upgrade, Write::Unsubscribe]).await;
 }
 
 #[tokio::test]
 async fn every_cell_works_on_mail_over_resend() {
-    all_cells(&[Op::Resend, Op::Batch]).await;
+    all_cells(&[Write::Resend, Write::Batch]).await;
 }
 
 #[tokio::test]
 async fn every_cell_works_on_mail_over_sendgrid_and_smtp() {
-    all_cells(&[Op::SendGrid, Op::Smtp]).await;
+    all_cells(&[Write::SendGrid, Write::Smtp]).await;
 }
 
 #[tokio::test]
 async fn every_cell_works_on_deployments() {
-    all_cells(&[Op::Github, Op::Plain]).await;
+    all_cells(&[Write::Github, Write::Plain]).await;
 }
 
 #[tokio::test]
 async fn every_cell_works_on_records() {
-    all_cells(&[Op::Put, Op::Delete, Op::Increment]).await;
+    all_cells(&[Write::Put, Write::Delete, Write::Increment]).await;
 }
 
 #[tokio::test]
 async fn every_cell_works_on_a_service_of_ones_own() {
-    all_cells(&[Op::PendingReply, Op::Notify]).await;
+    all_cells(&[Write::OpenTicket, Write::Notify]).await;
 }
 
 #[tokio::test]
 async fn a_pair_that_cannot_be_is_refused_with_the_reason_when_the_plan_is_made() {
-    let world = World::with(&[]).await;
+    let world = TestServices::with(&[]).await;
     for (yaml, reason) in [
         ("{on: payment.charge, commit: {part: 0.5}}", "no part of it can be committed"),
         ("{on: records.put, commit: {part: 0.5}, reply: drop}", "no part of it can be committed"),
@@ -293,16 +285,15 @@ async fn a_pair_that_cannot_be_is_refused_with_the_reason_when_the_plan_is_made(
         ("{on: payment.charge, reply: drop, where: {colour: red}}", "no field `colour`"),
         ("{on: payment.pay, reply: drop}", "no operation `payment.pay`"),
     ] {
-        let unchecked = support::world::unchecked(yaml);
+        let unchecked = crate::kit::services::unchecked(yaml);
         let told = world.services.arm(vec![unchecked.clone()]).unwrap_err().to_string();
         assert!(told.contains(reason), "{yaml}: {told}");
         let started =
             everything(1).faults(vec![unchecked]).start().await.map(|_| ()).unwrap_err().to_string();
         assert!(started.contains(reason), "{yaml}: {started}");
     }
-    let both = ["payment.charge#every reply=drop", "payment.charge#2 reply=reset"]
-        .map(support::world::fault)
-        .to_vec();
+    let both =
+        ["payment.charge#every reply=drop", "payment.charge#2 reply=reset"].map(crate::kit::fault).to_vec();
     let told = world.services.arm(both).unwrap_err().to_string();
     assert!(told.contains("can never fire"), "{told}");
     assert!(world.services.fired().is_empty(), "nothing is armed of a plan that is refused");

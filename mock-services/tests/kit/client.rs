@@ -1,33 +1,22 @@
-//! A client that reads until the line ends and keeps every byte. It retries nothing and understands little.
+//! A client that reads until the connection ends and keeps every byte. It never retries.
 
-use std::io;
 use std::net::SocketAddr;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::ask::{Ask, Mail};
+use super::connection::End;
+use super::request::{Mail, TestRequest};
 
-/// How a line ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    /// With a FIN.
-    Closed,
-    /// With a RST.
-    Reset,
-    /// It is still open: over SMTP, a reply does not end it.
-    Open,
-}
-
-/// All that a caller sees of one answer.
+/// Everything that a caller sees of one answer: bytes, and how the connection ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct Transcript {
     pub(crate) bytes: Vec<u8>,
     pub(crate) end: End,
     smtp: bool,
 }
 
-impl Seen {
+impl Transcript {
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
@@ -75,34 +64,33 @@ impl Seen {
     }
 }
 
-/// Sends a request and reads until the line ends.
-pub(crate) async fn http(address: SocketAddr, secret: &str, ask: &Ask) -> Seen {
-    let mut line = TcpStream::connect(address).await.unwrap();
-    // The same for all, because some services point back at it.
+/// Sends a request and reads until the connection ends.
+pub(crate) async fn http(address: SocketAddr, secret: &str, request: &TestRequest) -> Transcript {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    // The same for all requests, because some services put it into links.
     let mut head = format!(
         "{} {} HTTP/1.1\r\nHost: service.example\r\nUser-Agent: proof/1\r\nConnection: close\r\n",
-        ask.method, ask.target
+        request.method, request.target
     );
     if !secret.is_empty() {
         head.push_str(&format!("Authorization: Bearer {secret}\r\n"));
     }
-    for (name, value) in &ask.headers {
+    for (name, value) in &request.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    head.push_str(&format!("Content-Length: {}\r\n\r\n{}", ask.body.len(), ask.body));
-    line.write_all(head.as_bytes()).await.unwrap();
+    head.push_str(&format!("Content-Length: {}\r\n\r\n{}", request.body.len(), request.body));
+    stream.write_all(head.as_bytes()).await.unwrap();
     let mut bytes = Vec::new();
-    let end = match line.read_to_end(&mut bytes).await {
-        Ok(_) => End::Closed,
-        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => End::Reset,
-        Err(error) => panic!("{error}"),
+    let end = match stream.read_to_end(&mut bytes).await {
+        Ok(_) => End::Fin,
+        Err(error) => End::of(&error),
     };
-    Seen { bytes, end, smtp: false }
+    Transcript { bytes, end, smtp: false }
 }
 
-/// Hands a message over and reads the reply to it. What was said before is checked and forgotten.
-pub(crate) async fn smtp(address: SocketAddr, secret: &str, mail: &Mail) -> Seen {
-    let mut line = TcpStream::connect(address).await.unwrap();
+/// Sends a message over SMTP and returns the reply to it; the replies before it are checked.
+pub(crate) async fn smtp(address: SocketAddr, secret: &str, mail: &Mail) -> Transcript {
+    let mut stream = TcpStream::connect(address).await.unwrap();
     let login = base64(format!("\0caller\0{secret}").as_bytes());
     let mut dialogue = vec![(String::new(), "220"), ("EHLO caller.example\r\n".to_owned(), "250")];
     dialogue.push((format!("AUTH PLAIN {login}\r\n"), "235"));
@@ -110,30 +98,29 @@ pub(crate) async fn smtp(address: SocketAddr, secret: &str, mail: &Mail) -> Seen
     dialogue.extend(mail.to.iter().map(|to| (format!("RCPT TO:<{to}>\r\n"), "250")));
     dialogue.push(("DATA\r\n".to_owned(), "354"));
     for (say, expected) in dialogue {
-        line.write_all(say.as_bytes()).await.unwrap();
-        let seen = reply(&mut line).await;
+        stream.write_all(say.as_bytes()).await.unwrap();
+        let seen = reply(&mut stream).await;
         assert!(seen.text().starts_with(expected), "{say}: {}", seen.text());
     }
-    line.write_all(format!("{}\r\n.\r\n", mail.text).as_bytes()).await.unwrap();
-    reply(&mut line).await
+    stream.write_all(format!("{}\r\n.\r\n", mail.text).as_bytes()).await.unwrap();
+    reply(&mut stream).await
 }
 
 /// Reads one reply, all of its lines.
-async fn reply(line: &mut TcpStream) -> Seen {
+async fn reply(stream: &mut TcpStream) -> Transcript {
     let mut bytes = Vec::new();
     let end = loop {
         let last = bytes.split(|byte| *byte == b'\n').rev().nth(1).unwrap_or_default();
         if bytes.ends_with(b"\n") && last.get(3) != Some(&b'-') {
             break End::Open;
         }
-        match line.read_buf(&mut bytes).await {
-            Ok(0) => break End::Closed,
+        match stream.read_buf(&mut bytes).await {
+            Ok(0) => break End::Fin,
             Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break End::Reset,
-            Err(error) => panic!("{error}"),
+            Err(error) => break End::of(&error),
         }
     };
-    Seen { bytes, end, smtp: true }
+    Transcript { bytes, end, smtp: true }
 }
 
 fn base64(bytes: &[u8]) -> String {

@@ -1,13 +1,13 @@
-//! What a caller says: a request over HTTP, or a message over SMTP.
+//! A request over HTTP, or a message over SMTP, as a test writes it.
 
 /// One request.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ask {
+pub(crate) struct TestRequest {
     pub(crate) method: &'static str,
     pub(crate) target: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
-    /// A secret in place of the minted one; the empty text stands for none at all.
+    /// An API key in place of the one that the service accepts; empty: none is sent.
     pub(crate) secret: Option<String>,
     /// A message over SMTP in place of a request.
     pub(crate) mail: Option<Mail>,
@@ -20,31 +20,31 @@ pub(crate) struct Mail {
     pub(crate) text: String,
 }
 
-impl Ask {
+impl TestRequest {
     pub(crate) fn get(target: impl Into<String>) -> Self {
-        Ask { method: "GET", target: target.into(), ..Ask::default() }
+        TestRequest { method: "GET", target: target.into(), ..TestRequest::default() }
     }
 
     pub(crate) fn delete(target: impl Into<String>) -> Self {
-        Ask { method: "DELETE", target: target.into(), ..Ask::default() }
+        TestRequest { method: "DELETE", target: target.into(), ..TestRequest::default() }
     }
 
     /// A POST with the body that Stripe's clients send.
     pub(crate) fn form(target: impl Into<String>, body: &str) -> Self {
-        Ask { method: "POST", target: target.into(), body: body.to_owned(), ..Ask::default() }
+        TestRequest { method: "POST", target: target.into(), body: body.to_owned(), ..TestRequest::default() }
             .header("Content-Type", "application/x-www-form-urlencoded")
     }
 
     /// A request whose body is JSON.
     pub(crate) fn json(method: &'static str, target: impl Into<String>, body: &serde_json::Value) -> Self {
-        Ask { method, target: target.into(), body: body.to_string(), ..Ask::default() }
+        TestRequest { method, target: target.into(), body: body.to_string(), ..TestRequest::default() }
             .header("Content-Type", "application/json")
     }
 
     /// A message over SMTP.
     pub(crate) fn mail(to: &[&str], text: &str) -> Self {
         let to = to.iter().map(|to| (*to).to_owned()).collect();
-        Ask { mail: Some(Mail { to, text: text.to_owned() }), ..Ask::default() }
+        TestRequest { mail: Some(Mail { to, text: text.to_owned() }), ..TestRequest::default() }
     }
 
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {

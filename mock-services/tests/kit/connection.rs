@@ -1,5 +1,6 @@
 //! A raw connection: what comes over it, byte for byte, and how it ends.
 
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -8,18 +9,15 @@ use tokio::net::TcpStream;
 
 use super::must;
 
-/// `ECONNRESET`, as Linux numbers it.
-pub(crate) const ECONNRESET: i32 = 104;
-
 /// A connection of a caller.
-pub(crate) struct Line {
+pub(crate) struct Connection {
     pub(crate) stream: TcpStream,
     unread: Vec<u8>,
 }
 
 /// One answer as it came over the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
@@ -32,13 +30,23 @@ pub(crate) struct Seen {
 pub(crate) enum End {
     /// With a FIN.
     Fin,
-    /// With this error of the caller's kernel.
-    Errno(i32),
+    /// With a RST.
+    Reset,
+    /// It is still open: over SMTP, a reply does not end it.
+    Open,
 }
 
-impl Line {
-    pub(crate) async fn open(address: SocketAddr) -> Line {
-        Line { stream: must(TcpStream::connect(address)).await.unwrap(), unread: Vec::new() }
+impl End {
+    /// How a connection ended that gave this error.
+    pub(crate) fn of(error: &io::Error) -> Self {
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error}");
+        End::Reset
+    }
+}
+
+impl Connection {
+    pub(crate) async fn open(address: SocketAddr) -> Connection {
+        Connection { stream: must(TcpStream::connect(address)).await.unwrap(), unread: Vec::new() }
     }
 
     pub(crate) async fn send(&mut self, bytes: &[u8]) {
@@ -46,13 +54,13 @@ impl Line {
     }
 
     /// Sends a request and reads the answer to it.
-    pub(crate) async fn ask(&mut self, request: &[u8]) -> Seen {
+    pub(crate) async fn ask(&mut self, request: &[u8]) -> Answer {
         self.send(request).await;
         self.answer().await
     }
 
     /// Reads one answer, head and body.
-    pub(crate) async fn answer(&mut self) -> Seen {
+    pub(crate) async fn answer(&mut self) -> Answer {
         let mut seen = self.answer_to_head().await;
         let length: usize = header(&seen.head, "content-length").map_or(0, |length| length.parse().unwrap());
         seen.body = self.exactly(length).await;
@@ -61,12 +69,17 @@ impl Line {
     }
 
     /// Reads one answer that has no body, whatever its head declares.
-    pub(crate) async fn answer_to_head(&mut self) -> Seen {
+    pub(crate) async fn answer_to_head(&mut self) -> Answer {
         let head = self.through(b"\r\n\r\n").await;
         let bytes = head.len() as u64;
         let head = String::from_utf8(head).unwrap();
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-        Seen { status: status.unwrap_or_else(|| panic!("no status: {head}")), head, body: Vec::new(), bytes }
+        Answer {
+            status: status.unwrap_or_else(|| panic!("no status: {head}")),
+            head,
+            body: Vec::new(),
+            bytes,
+        }
     }
 
     /// Reads up to and with the mark.
@@ -90,7 +103,7 @@ impl Line {
 
     async fn more(&mut self) {
         let length = must(self.stream.read_buf(&mut self.unread)).await.unwrap();
-        assert!(length > 0, "the line ended after {:?}", String::from_utf8_lossy(&self.unread));
+        assert!(length > 0, "the connection ended after {:?}", String::from_utf8_lossy(&self.unread));
     }
 
     /// Takes what has come; waits where nothing has. Empty at the end.
@@ -108,15 +121,13 @@ impl Line {
             match must(self.stream.read_buf(&mut self.unread)).await {
                 Ok(0) => return (std::mem::take(&mut self.unread), End::Fin),
                 Ok(_) => {}
-                Err(error) => {
-                    return (std::mem::take(&mut self.unread), End::Errno(error.raw_os_error().unwrap()));
-                }
+                Err(error) => return (std::mem::take(&mut self.unread), End::of(&error)),
             }
         }
     }
 
-    /// Whether nothing has come and the line is open. A byte that comes later is not seen: the caller of this
-    /// knows from the ledger that everything which could be sent has been.
+    /// Whether nothing has come and the connection is open. A byte that comes later is not seen: the caller knows from
+    /// the ledger that everything that could be sent was sent.
     pub(crate) async fn is_silent(&mut self) -> bool {
         let mut byte = [0];
         self.unread.is_empty()

@@ -1,0 +1,239 @@
+//! The writes that faults are put on, each with what has to be there before it.
+
+use serde_json::json;
+
+use super::request::TestRequest;
+use super::services::TestServices;
+
+/// A way to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Write {
+    Charge,
+    Intent,
+    Confirm,
+    Refund,
+    Capture,
+    Subscribe,
+    Upgrade,
+    Unsubscribe,
+    Resend,
+    Batch,
+    SendGrid,
+    Smtp,
+    Github,
+    Plain,
+    Put,
+    Delete,
+    Increment,
+    OpenTicket,
+    Notify,
+}
+
+/// What an operation is.
+pub(crate) struct WriteFacts {
+    pub(crate) service: &'static str,
+    pub(crate) name: &'static str,
+    /// The status of its answer.
+    pub(crate) status: u16,
+    /// How many effects it leaves.
+    pub(crate) effects: usize,
+    /// How many more it leaves when it comes a second time, without a key.
+    pub(crate) again: usize,
+    /// Reads that show what was done.
+    pub(crate) read: &'static str,
+}
+
+const FOUR: [&str; 4] = ["ann@x.example", "bob@x.example", "cy@x.example", "dee@x.example"];
+
+impl Write {
+    pub(crate) const ALL: [Write; 19] = [
+        Write::Charge,
+        Write::Intent,
+        Write::Confirm,
+        Write::Refund,
+        Write::Capture,
+        Write::Subscribe,
+        Write::Upgrade,
+        Write::Unsubscribe,
+        Write::Resend,
+        Write::Batch,
+        Write::SendGrid,
+        Write::Smtp,
+        Write::Github,
+        Write::Plain,
+        Write::Put,
+        Write::Delete,
+        Write::Increment,
+        Write::OpenTicket,
+        Write::Notify,
+    ];
+
+    pub(crate) const fn facts(self) -> WriteFacts {
+        match self {
+            Write::Charge | Write::Intent => payment("payment.charge", 1),
+            // Its intent has succeeded, so the service refuses the second.
+            Write::Confirm => payment("payment.charge", 0),
+            Write::Refund => payment("payment.refund", 1),
+            Write::Capture => payment("payment.capture", 0),
+            Write::Subscribe => payment("payment.subscribe", 1),
+            Write::Upgrade => payment("payment.upgrade", 0),
+            Write::Unsubscribe => payment("payment.unsubscribe", 0),
+            Write::Resend | Write::Batch => email(200),
+            Write::SendGrid => email(202),
+            Write::Smtp => email(250),
+            Write::Github => deploy("/repos/acme/shop/deployments", 1),
+            // The version is live already when it comes again.
+            Write::Plain => deploy("/deployments", 0),
+            Write::Put => records("records.put", 201, 1),
+            Write::Delete => records("records.delete", 204, 0),
+            Write::Increment => records("records.increment", 200, 1),
+            Write::OpenTicket => WriteFacts {
+                service: "tickets",
+                name: "tickets.open",
+                status: 201,
+                effects: 1,
+                again: 1,
+                read: "/tickets",
+            },
+            Write::Notify => WriteFacts {
+                service: "tickets",
+                name: "tickets.notify",
+                status: 202,
+                effects: 4,
+                again: 4,
+                read: "/notices",
+            },
+        }
+    }
+
+    pub(crate) const fn is_list(self) -> bool {
+        self.facts().effects > 1
+    }
+
+    /// Does what has to be done before, and gives the request itself.
+    pub(crate) async fn request(self, world: &TestServices, caller: u32) -> TestRequest {
+        let service = self.facts().service;
+        let made = async |ask: TestRequest| {
+            let seen = world.send_as(caller, service, &ask).await;
+            assert!(seen.status().is_some_and(|status| status < 300), "{}", seen.text());
+            seen
+        };
+        match self {
+            Write::Charge => charge("ord_1"),
+            Write::Intent => {
+                let body = "amount=4999&currency=usd&customer=cus_42&confirm=true&payment_method=pm_card_visa&metadata[order]=ord_1";
+                TestRequest::form("/v1/payment_intents", body)
+            }
+            Write::Confirm => {
+                let body = "amount=4999&currency=usd&customer=cus_42&payment_method=pm_card_visa";
+                let intent = made(TestRequest::form("/v1/payment_intents", body)).await.at("/id");
+                TestRequest::form(format!("/v1/payment_intents/{intent}/confirm"), "")
+            }
+            Write::Refund => {
+                let charge = made(charge("ord_1")).await.at("/id");
+                TestRequest::form("/v1/refunds", &format!("charge={charge}&amount=1000"))
+            }
+            Write::Capture => {
+                let held = made(TestRequest::form(
+                    "/v1/charges",
+                    "amount=4999&currency=usd&customer=cus_42&capture=false",
+                ))
+                .await;
+                TestRequest::form(format!("/v1/charges/{}/capture", held.at("/id")), "")
+            }
+            Write::Subscribe => subscribe(),
+            Write::Upgrade => {
+                let begun = made(subscribe()).await;
+                let (id, item) = (begun.at("/id"), begun.at("/items/data/0/id"));
+                TestRequest::form(
+                    format!("/v1/subscriptions/{id}"),
+                    &format!("items[0][id]={item}&items[0][price]=price_pro"),
+                )
+            }
+            Write::Unsubscribe => {
+                TestRequest::delete(format!("/v1/subscriptions/{}", made(subscribe()).await.at("/id")))
+            }
+            Write::Resend => {
+                let mail =
+                    json!({"from": "shop@shop.example", "to": FOUR, "subject": "Hello", "text": "Hello"});
+                TestRequest::json("POST", "/emails", &mail)
+            }
+            Write::Batch => {
+                let mail = |to: &str| json!({"from": "shop@shop.example", "to": [to], "subject": "Hello", "text": "Hello"});
+                TestRequest::json("POST", "/emails/batch", &FOUR.map(mail).to_vec().into())
+            }
+            Write::SendGrid => {
+                let personal = FOUR.map(|to| json!({"to": [{"email": to}]}));
+                let mail = json!({"from": {"email": "shop@shop.example"}, "subject": "Hello", "personalizations": personal,
+                    "content": [{"type": "text/plain", "value": "Hello"}]});
+                TestRequest::json("POST", "/v3/mail/send", &mail)
+            }
+            Write::Smtp => TestRequest::mail(&FOUR, "From: shop@shop.example\r\nSubject: Hello\r\n\r\nHello"),
+            Write::Github => {
+                let body = json!({"ref": "v2", "environment": "production", "required_contexts": []});
+                TestRequest::json("POST", "/repos/acme/shop/deployments", &body)
+            }
+            Write::Plain => TestRequest::json(
+                "POST",
+                "/deployments",
+                &json!({"environment": "production", "version": "v2"}),
+            ),
+            Write::Put => put("stock", 1),
+            Write::Delete => {
+                made(put("stock", 1)).await;
+                TestRequest::delete("/records/stock")
+            }
+            Write::Increment => TestRequest::json("POST", "/counters/visits/increment", &json!({"by": 2})),
+            Write::OpenTicket => TestRequest::json(
+                "POST",
+                "/tickets",
+                &json!({"customer": "cus_42", "subject": "Late", "order": "ord_1"}),
+            ),
+            Write::Notify => {
+                TestRequest::json("POST", "/notices", &json!({"recipients": FOUR, "subject": "Late"}))
+            }
+        }
+    }
+}
+
+const fn payment(name: &'static str, again: usize) -> WriteFacts {
+    WriteFacts { service: "payment", name, status: 200, effects: 1, again, read: "/v1/charges" }
+}
+
+const fn email(status: u16) -> WriteFacts {
+    WriteFacts { service: "email", name: "email.send", status, effects: 4, again: 4, read: "/emails" }
+}
+
+const fn deploy(read: &'static str, again: usize) -> WriteFacts {
+    WriteFacts { service: "deploy", name: "deploy.deploy", status: 201, effects: 1, again, read }
+}
+
+const fn records(name: &'static str, status: u16, again: usize) -> WriteFacts {
+    WriteFacts { service: "records", name, status, effects: 1, again, read: "/records" }
+}
+
+/// A charge for an order.
+pub(crate) fn charge(order: &str) -> TestRequest {
+    TestRequest::form(
+        "/v1/charges",
+        &format!("amount=4999&currency=usd&customer=cus_42&metadata[order]={order}"),
+    )
+}
+
+/// A record.
+pub(crate) fn put(key: &str, value: i64) -> TestRequest {
+    TestRequest::json("PUT", format!("/records/{key}"), &json!({"value": value}))
+}
+
+/// A mail to these.
+pub(crate) fn mail(to: &[&str]) -> TestRequest {
+    TestRequest::json(
+        "POST",
+        "/emails",
+        &json!({"from": "shop@shop.example", "to": to, "subject": "Hello", "text": "Hello"}),
+    )
+}
+
+fn subscribe() -> TestRequest {
+    TestRequest::form("/v1/subscriptions", "customer=cus_42&items[0][price]=price_basic")
+}

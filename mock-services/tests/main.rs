@@ -1,0 +1,12 @@
+//! The services over real sockets: what goes over the wire, every fault on every write, the rules that the design
+//! states, and bad input. One program, so that the package is linked once.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
+
+mod kit;
+
+mod bad_input;
+mod fault_matrix;
+mod fine_print;
+mod same_view;
+mod wire;
