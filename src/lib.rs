@@ -6,6 +6,7 @@ pub mod demo;
 pub mod domain;
 mod fit;
 pub mod init;
+mod log;
 pub mod report;
 pub mod run;
 pub mod scenario;

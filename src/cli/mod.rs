@@ -92,7 +92,15 @@ enum Verb {
 /// Runs the command with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    match arguments().verb {
+    let verb = arguments().verb;
+    // A supervisor and a control are started by hapax, and their output is part of a trial.
+    if !matches!(verb, Verb::Supervise | Verb::Control(_))
+        && let Err(advice) = crate::log::start()
+    {
+        print::say(&advice);
+        return ExitStatus::Usage.into();
+    }
+    match verb {
         Verb::Demo(args) => told(demo::run(&args)),
         Verb::Init(args) => told(init::run(&args)),
         Verb::Completions(args) => completions::run(&args),

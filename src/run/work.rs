@@ -2,12 +2,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mock_services::ledger::LedgerFile;
 
 use super::concurrency::open_files;
 use super::{Options, Planned, RunError, millis};
+use crate::log;
 use crate::report::TrialReport;
 use crate::run::late_ports::LateTrials;
 use crate::run::plan::times::Times;
@@ -68,6 +69,7 @@ impl Work {
     ) -> (TrialReport, Option<Duration>) {
         let _alone = if self.subject.runs_alone() { Some(self.alone.lock().await) } else { None };
         let setup = self.setup(case, planned, name);
+        tracing::debug!(case = case.id, trial = planned.trial, seed = planned.seed, "trial started");
         let finished = trial::run(case, &self.subject, &setup, Some(file)).await;
         // From here on nothing is awaited: a trial whose ledger is closed has a report, also when the run is
         // interrupted now. What cannot be removed goes with the directory of the run.
@@ -75,13 +77,23 @@ impl Work {
         if let Some(ports) = finished.late {
             self.late.keep(ports);
         }
+        let scoring = Instant::now();
+        let verdict = score(&finished.terms, &finished.entries, None);
+        log::slow_step("score", scoring);
+        tracing::info!(
+            case = case.id,
+            trial = planned.trial,
+            result = ?verdict.result,
+            took_ms = finished.took.as_millis(),
+            "trial ended"
+        );
         let report = TrialReport {
             trial: planned.trial,
             seed: planned.seed,
             ledger: setup.name,
             seal: String::new(),
             took: millis(finished.took),
-            verdict: score(&finished.terms, &finished.entries, None),
+            verdict,
             output: finished.output,
             replay: self.replay(case, planned.seed),
         };

@@ -164,6 +164,21 @@ pub enum How {
     Unstartable(String),
 }
 
+impl How {
+    /// The word for it in hapax's own log.
+    pub(crate) const fn word(&self) -> &'static str {
+        match self {
+            How::Exited(_) => "exited",
+            How::Signalled(_) => "signalled",
+            How::TimeUp => "time-up",
+            How::OverLimit(_) => "over-limit",
+            How::Answered(_) => "answered",
+            How::NoAnswer(_) => "no-answer",
+            How::Unstartable(_) => "unstartable",
+        }
+    }
+}
+
 /// What was heard of a claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimHeard {

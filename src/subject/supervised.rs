@@ -205,6 +205,7 @@ impl Supervised {
     /// ended.
     async fn lost(mut self, result: &Path, how: Option<How>) -> Told {
         let session = self.process.id();
+        tracing::warn!(supervisor = session, "supervisor does not answer: ending what it started");
         let _ = self.process.start_kill();
         // Only then is it taken leave of: until then its number, and so its session, is nobody else's.
         sweep::sweep(session, result).await;

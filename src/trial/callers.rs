@@ -47,6 +47,7 @@ impl Caller<'_> {
             let given =
                 Start { before_time_up: Some(self.before_time_up(&overtime)), ..self.start(start, &work) };
             self.notes.started(&given, turn);
+            tracing::debug!(case = self.case.id, caller = self.number, start, "subject started");
             let running = self.subject.start(given).await;
             self.striker.started(self.number, running.handle());
             let ended = running.ended().await;
@@ -57,6 +58,15 @@ impl Caller<'_> {
                 let _ = tokio::time::timeout(LEAVE, self.services.caller_left(self.number)).await;
             }
             self.notes.ended(self.number, start, &ended, &overtime);
+            let cpu_ms = ended.cpu.map(|cpu| cpu.as_millis());
+            tracing::debug!(
+                case = self.case.id,
+                caller = self.number,
+                start,
+                how = ended.how.word(),
+                cpu_ms,
+                "subject ended"
+            );
             cpu = cpu.zip(ended.cpu).map(|(so_far, more)| so_far + more);
             outputs.push(CapturedOutput { caller: self.number, start, ..ended.output });
             let is_over = match &ended.how {

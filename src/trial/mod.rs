@@ -21,6 +21,7 @@ use mock_services::{Clock, MockServices};
 use tokio::task::JoinHandle;
 
 use crate::domain::CapturedOutput;
+use crate::log;
 use crate::scenario::{Case, Terms};
 use crate::subject::{Before, Hide, Limits, Noticed, OwnPort, Recorder, Subject};
 use callers::Caller;
@@ -109,6 +110,7 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
     let (output, cpu, late) = match prepare(case, subject, setup, &ledger, clock).await {
         Ok((services, recorders, dirs)) => act(case, subject, setup, notes, services, recorders, &dirs).await,
         Err(why) => {
+            tracing::warn!(case = case.id, "trial cannot start");
             match why {
                 Unready::Before(why) => notes.unprepared(&why),
                 Unready::Other(why) => notes.unstartable(1, 1, &why),
@@ -157,6 +159,12 @@ async fn prepare(
         .start()
         .await;
     let services = services.map_err(|error| format!("the services did not start: {error}"))?;
+    tracing::debug!(
+        services = services.names().collect::<Vec<_>>().join(" "),
+        callers = case.callers,
+        ports = services.ports(),
+        "services started"
+    );
     if services.names().any(|name| services.smtp_address(name, 1).is_some()) {
         dirs.trust = dirs
             .write_trust()
@@ -231,8 +239,10 @@ async fn act(
     // With the recorders the last word of each is said.
     drop(recorders);
     join_all(listening).await;
+    let settling = Instant::now();
     services.settle().await;
     let cut = services.retire().await;
+    log::slow_step("settle", settling);
     services.record_left_behind().await;
     if subject.outlives_its_trial() {
         (1..).zip(cut).for_each(|(caller, open)| notes.cut_off(caller, open));
