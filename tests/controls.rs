@@ -1,9 +1,9 @@
 //! What each control comes to in worlds whose outcome follows from its policy. Written down from the
 //! policies, not from what was seen.
 
-mod control;
+mod kit;
 
-use control::{Came, Trial, World, came};
+use kit::control::{Came, Trial, World, came};
 use mock_services::idempotency::Profile;
 
 const CHARGE: &str = r#"[{"do": "payment.charge", "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_1001"}}]"#;

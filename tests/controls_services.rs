@@ -1,9 +1,9 @@
 //! The controls with services other than payment: the same policies, to show that none of this is about
 //! money.
 
-mod control;
+mod kit;
 
-use control::{Came, World, came};
+use kit::control::{Came, World, came};
 use mock_services::deploy::{DeployOptions, EnvironmentOptions, LockEnd, Rollout};
 use mock_services::email::{Delivery, EmailOptions};
 use mock_services::idempotency::{Idempotency, Profile};

@@ -3,11 +3,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod control;
+mod kit;
 
 use std::time::Duration;
 
-use control::{Trial, World, came};
+use kit::control::{Trial, World, came};
 use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::service::After;
 use mock_services::{BarrierOptions, MomentKind};

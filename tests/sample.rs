@@ -3,8 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
-#[path = "run/timeless.rs"]
-mod timeless;
+mod kit;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,6 +11,7 @@ use std::process::Command;
 use hapax::report::{REPORT_SCHEMA, publish, read_run};
 use hapax::run::rescore;
 use hapax::score::{Outcome, TrialStatus};
+use kit::timeless;
 use serde_json::Value;
 
 /// All that a run leaves.

@@ -1,8 +1,8 @@
 //! `hapax serve` as a user meets it: the real command, real sockets, and what it prints.
 
-mod cli;
+mod kit;
 
-use cli::{Hapax, Serve, plain};
+use kit::serve::{Hapax, Serve, plain};
 use serde_json::{Value, json};
 
 const CHARGE: &str = "amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001";

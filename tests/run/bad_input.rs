@@ -1,6 +1,6 @@
 //! Subjects and calls that are wrong: a clear error or a `void` that says why, never a pass.
 
-use crate::rig::{Workspace, charge, kinds, verdict};
+use crate::kit::workspace::{Workspace, charge, kinds, verdict};
 
 fn workspace() -> Workspace {
     let workspace = Workspace::new();

@@ -1,6 +1,6 @@
 //! The command that is run before each trial.
 
-use crate::rig::{Called, WRITES, Workspace, charge, verdict};
+use crate::kit::workspace::{Called, WRITES, Workspace, charge, verdict};
 
 const CONFIG: &str = "subjects:\n  shop:\n    command: bash agent.sh\n    before: bash before.sh\n";
 

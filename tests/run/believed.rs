@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::rig::{Called, HAPAX, Workspace, charge};
+use crate::kit::workspace::{Called, HAPAX, Workspace, charge};
 
 /// Two cases that fail and are finished at once.
 fn finished() -> Workspace {

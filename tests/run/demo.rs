@@ -1,11 +1,11 @@
 //! `hapax demo`: what someone sees first.
 
-use crate::rig::Workspace;
+use crate::kit::workspace::Workspace;
 
 #[test]
 fn the_demo_shows_what_each_did_to_the_customer_and_leaves_nothing_behind() {
     let (workspace, scratch) = (Workspace::new(), tempfile::tempdir().unwrap());
-    let called: crate::rig::Called =
+    let called: crate::kit::workspace::Called =
         workspace.command(&["demo"]).env("TMPDIR", scratch.path()).output().unwrap().into();
     let called = called.expect(0);
     insta::assert_snapshot!(called.stdout);

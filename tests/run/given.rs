@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::rig::{Workspace, charge};
+use crate::kit::workspace::{Workspace, charge};
 
 /// Writes down all that it can see of how it was started, then makes one charge and waits for the answer.
 const AGENT: &str = r#"

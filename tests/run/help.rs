@@ -1,6 +1,6 @@
 //! What the command says of itself: help, completions, the man page.
 
-use crate::rig::Workspace;
+use crate::kit::workspace::Workspace;
 
 /// The verbs that help lists.
 fn verbs(workspace: &Workspace) -> Vec<String> {

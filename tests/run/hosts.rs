@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use crate::rig::{WRITES, Workspace, charge, kinds, verdict};
+use crate::kit::workspace::{WRITES, Workspace, charge, kinds, verdict};
 
 /// Asks the proxy for a host, and gives its answer: `proxy REQUEST-LINE`.
 const PROXY: &str = r#"proxy() {

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::rig::{Called, Workspace};
+use crate::kit::workspace::{Called, Workspace};
 
 /// The agent that is laid out needs curl.
 fn with_curl() {

@@ -1,6 +1,6 @@
 //! Text of a subject or a scenario that tries to act as a command of a CI system, or to have files shown.
 
-use crate::rig::{Called, LOOK, Workspace, charge};
+use crate::kit::workspace::{Called, LOOK, Workspace, charge};
 
 /// The lines of a text that GitHub's runner, or one like it, would carry out.
 fn commands(printed: &str) -> Vec<&str> {

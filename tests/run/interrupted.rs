@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::rig::{Workspace, charge};
+use crate::kit::workspace::{Workspace, charge};
 
 /// Two cases; whichever comes second waits for what never comes.
 fn workspace() -> Workspace {
@@ -59,7 +59,7 @@ fn a_selftest_that_is_interrupted_blames_no_scenario() {
     let pid = i32::try_from(run.id()).ok().and_then(Pid::from_raw).unwrap();
     kill_process(pid, Signal::INT).unwrap();
     lines.for_each(drop);
-    let called = crate::rig::Called::from(run.wait_with_output().unwrap()).expect(3);
+    let called = crate::kit::workspace::Called::from(run.wait_with_output().unwrap()).expect(3);
     assert!(
         called.stdout.starts_with("selftest: ") && called.stdout.contains(": interrupted when "),
         "{}",

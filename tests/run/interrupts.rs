@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::rig::{LOOK, Workspace, charge, verdict};
+use crate::kit::workspace::{LOOK, Workspace, charge, verdict};
 
 /// The ledger of the last run: kinds of entries and names of notes, in order.
 fn history(workspace: &Workspace) -> Vec<String> {

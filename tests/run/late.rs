@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 
 use serde_json::Value;
 
-use crate::over_http::{charge_over, request, task};
-use crate::rig::{Workspace, charge, kinds};
+use super::over_http::{charge_over, request, task};
+use crate::kit::workspace::{Workspace, charge, kinds};
 
 /// An agent that takes tasks until it is told to stop: each is given to `act` with all tasks before it, and
 /// then answered.
@@ -285,7 +285,7 @@ fn a_report_says_when_descriptors_were_too_few_to_watch_all_trials() {
     command.args([
         "-c",
         "ulimit -n 72 && exec \"$0\" \"$@\"",
-        crate::rig::HAPAX,
+        crate::kit::workspace::HAPAX,
         "run",
         "scenarios",
         "-j",
@@ -293,7 +293,7 @@ fn a_report_says_when_descriptors_were_too_few_to_watch_all_trials() {
         "--trials",
         "8",
     ]);
-    let called = crate::rig::Called::from(
+    let called = crate::kit::workspace::Called::from(
         command.current_dir(workspace.path()).env("NO_COLOR", "1").output().unwrap(),
     )
     .expect(0);
@@ -312,14 +312,16 @@ fn a_subject_may_open_as_many_files_as_without_hapax() {
     command.args([
         "-c",
         "ulimit -S -n 200 && exec \"$0\" \"$@\"",
-        crate::rig::HAPAX,
+        crate::kit::workspace::HAPAX,
         "run",
         "scenarios",
         "--",
         "sh",
         "agent.sh",
     ]);
-    crate::rig::Called::from(command.current_dir(workspace.path()).env("NO_COLOR", "1").output().unwrap())
-        .expect(1);
+    crate::kit::workspace::Called::from(
+        command.current_dir(workspace.path()).env("NO_COLOR", "1").output().unwrap(),
+    )
+    .expect(1);
     assert_eq!(workspace.read("soft"), "200\n");
 }

@@ -1,6 +1,6 @@
 //! What a run leaves behind, and what can be made of it.
 
-use crate::rig::{Workspace, charge, verdict};
+use crate::kit::workspace::{Workspace, charge, verdict};
 
 const CASE: &str = "payment/lost-reply@keys=none,reply=drop";
 

@@ -1,7 +1,7 @@
 //! Callers that wait for each other: with a lock, with a lock that is handed on, and callers that are only
 //! slow.
 
-use crate::rig::{WRITES, Workspace, charge, verdict};
+use crate::kit::workspace::{WRITES, Workspace, charge, verdict};
 
 /// Looks for a charge of the order, and charges where there is none.
 const CHECK_AND_ACT: &str = r#"look() {

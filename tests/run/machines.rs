@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::rig::{Called, Workspace, charge};
+use crate::kit::workspace::{Called, Workspace, charge};
 
 /// One case that fails, one that passes.
 const CASES: [&str; 2] = ["payment/lost-reply@keys=none,reply=drop", "payment/clean@keys=none"];

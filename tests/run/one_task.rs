@@ -1,6 +1,6 @@
 //! `hapax run --task … --expect …`: one task, without a file.
 
-use crate::rig::{Workspace, verdict};
+use crate::kit::workspace::{Workspace, verdict};
 
 const TASK: [&str; 5] = ["run", "--task", "Refund order 7", "--expect", "payment.refund:order=7"];
 
@@ -76,7 +76,7 @@ fn the_line_that_runs_a_trial_again_works_without_a_file() {
     let again = case.unwrap()["trials"][0]["replay"].as_str().unwrap().to_owned();
     let line = again.strip_prefix("hapax ").unwrap();
     let status = std::process::Command::new("sh")
-        .args(["-c", &format!("{} {line} -q", crate::rig::HAPAX)])
+        .args(["-c", &format!("{} {line} -q", crate::kit::workspace::HAPAX)])
         .current_dir(workspace.path())
         .output()
         .unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::rig::{Workspace, charge, verdict};
+use crate::kit::workspace::{Workspace, charge, verdict};
 
 /// An agent that takes one task: charges, answers that it is done, and then does the rest.
 fn agent(rest: fn(&Value)) -> (u16, JoinHandle<()>) {

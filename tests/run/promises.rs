@@ -1,7 +1,7 @@
 //! What a subject promises: `--promise at-most-once`, `times: 0..1` and `expect.recovery`, through the
 //! command.
 
-use crate::rig::{Workspace, charge, kinds, verdict};
+use crate::kit::workspace::{Workspace, charge, kinds, verdict};
 
 const LOST_REPLY: &str = "payment/lost-reply@keys=none,reply=drop";
 
@@ -50,7 +50,7 @@ fn a_lost_effect_that_is_claimed_as_done_and_a_duplicate_fail_at_most_once() {
 #[test]
 fn a_subject_can_name_its_promise_in_hapax_yaml_and_comparing_it_with_another_is_told() {
     let workspace = lost();
-    let hapax = crate::rig::HAPAX;
+    let hapax = crate::kit::workspace::HAPAX;
     workspace.write(
         "hapax.yaml",
         &format!("subjects:\n  guard: {{ command: [{hapax}, control, timid], promise: at-most-once }}\n  strict: {{ command: [{hapax}, control, timid] }}\n"),

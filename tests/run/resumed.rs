@@ -5,8 +5,8 @@ use std::process::{Child, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::rig::{Workspace, charge};
-use crate::statistics::idle;
+use super::statistics::idle;
+use crate::kit::workspace::{Workspace, charge};
 
 /// Notes every trial that it finishes; as long as there is a file `hold`, the second trial of `b` waits for
 /// what never comes.

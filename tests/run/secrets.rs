@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::rig::{Called, LOOK, Workspace, charge};
+use crate::kit::workspace::{Called, LOOK, Workspace, charge};
 
 /// Ways to write a secret, which stands where `¤` is.
 const FORMS: [&str; 58] = [

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::net::TcpListener;
 use std::process::Command;
 
-use crate::rig::{Workspace, charge, verdict};
+use crate::kit::workspace::{Workspace, charge, verdict};
 
 /// Takes one task at the port that it is told, charges, and answers with its process id.
 const AGENT: &str = r#"use strict;

@@ -1,7 +1,7 @@
 //! What an agent does beside its task, or instead of it, over real sockets: each of these once passed,
 //! because nothing in the ledger told of it.
 
-use crate::rig::{Workspace, verdict};
+use crate::kit::workspace::{Workspace, verdict};
 
 /// Speaks HTTP to a service: `ask SERVICE METHOD PATH BODY`, and prints the answer. `id PREFIX` finds an id
 /// in it.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::rig::{Workspace, charge, kinds, verdict};
+use crate::kit::workspace::{Workspace, charge, kinds, verdict};
 
 const AGENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run/noting.pl");
 

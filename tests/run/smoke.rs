@@ -1,6 +1,6 @@
 //! The smoke trial: a subject that does not run at all is told so once, not in every case.
 
-use crate::rig::{Called, LOOK, WRITES, Workspace, charge};
+use crate::kit::workspace::{Called, LOOK, WRITES, Workspace, charge};
 
 const FAULT: &str = "faults:\n  - { on: payment.charge, attempt: 1, commit: now, reply: drop }\n";
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::rig::{Called, LOOK, Workspace, charge};
+use crate::kit::workspace::{Called, LOOK, Workspace, charge};
 
 /// A scenario in which a subject that only looks does the right thing.
 pub(crate) fn idle() -> String {

@@ -1,6 +1,6 @@
 //! Subjects that make their claim and do not exit.
 
-use crate::rig::{WRITES, Workspace, charge, kinds, verdict};
+use crate::kit::workspace::{WRITES, Workspace, charge, kinds, verdict};
 
 const CHARGE: &str =
     "charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001&source=tok_visa' >/dev/null\n";

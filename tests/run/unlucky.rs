@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::rig::{Workspace, charge, kinds, verdict};
+use crate::kit::workspace::{Workspace, charge, kinds, verdict};
 
 /// A charge in plain bash, as `charge ORDER`; it says what was answered.
 const CHARGE: &str = r#"
@@ -137,7 +137,7 @@ fn a_shortage_of_files_is_no_fault_of_the_subject() {
     command.args([
         "-c",
         short,
-        crate::rig::HAPAX,
+        crate::kit::workspace::HAPAX,
         "run",
         "scenarios/plain.yaml",
         "-j",
@@ -146,7 +146,7 @@ fn a_shortage_of_files_is_no_fault_of_the_subject() {
         "20",
     ]);
     command.args(["--subject", "careful"]).current_dir(workspace.path()).env("NO_COLOR", "1");
-    crate::rig::Called::from(command.output().unwrap()).expect(0);
+    crate::kit::workspace::Called::from(command.output().unwrap()).expect(0);
 }
 
 #[test]

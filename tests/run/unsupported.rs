@@ -1,6 +1,6 @@
 //! What the real API has and hapax does not proves nothing against the agent that asked for it.
 
-use crate::rig::{WRITES, Workspace, charge, verdict};
+use crate::kit::workspace::{WRITES, Workspace, charge, verdict};
 
 #[test]
 fn a_request_for_what_hapax_lacks_makes_the_trial_void_and_is_shown_with_its_reason() {

@@ -1,7 +1,7 @@
 //! Pass, fail and void, as the exit status, the report and the terminal tell them.
 
-use crate::rig::{HAPAX, LOOK, Workspace, charge, kinds, verdict};
-use crate::timeless;
+use crate::kit::timeless;
+use crate::kit::workspace::{HAPAX, LOOK, Workspace, charge, kinds, verdict};
 
 const LOST_REPLY: &str = "payment/lost-reply@keys=none,reply=drop";
 

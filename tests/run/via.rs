@@ -1,7 +1,7 @@
 //! Subjects that use another API than a case needs: void with the line that skips such cases, and skipped
 //! with that line.
 
-use crate::rig::{Called, Workspace, kinds, verdict};
+use crate::kit::workspace::{Called, Workspace, kinds, verdict};
 
 /// A subject in bash that sends one request, believes whatever comes, and says that all is done.
 fn client(variable: &str, path: &str, body: &str) -> String {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::rig::{WRITES, Workspace, kinds, verdict};
+use crate::kit::workspace::{WRITES, Workspace, kinds, verdict};
 
 /// The report of a run of one case against an agent in bash.
 fn run(case: &str, agent: &str) -> Value {

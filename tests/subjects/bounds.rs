@@ -7,7 +7,7 @@ use std::time::Duration;
 use hapax::scenario::ClaimedOutcome;
 use hapax::subject::{ClaimSource, How, Landing};
 
-use crate::rig::{NOBODY, Rig, hapax, program, shell, until};
+use crate::kit::subject::{NOBODY, Rig, hapax, program, shell, until};
 
 #[tokio::test]
 async fn a_daemon_that_left_its_session_is_gone_with_the_rest() {

@@ -3,7 +3,7 @@
 use hapax::scenario::ClaimedOutcome;
 use hapax::subject::{ClaimSource, How};
 
-use crate::rig::{Rig, program, shell};
+use crate::kit::subject::{Rig, program, shell};
 
 #[tokio::test]
 async fn a_program_that_exits_at_once_is_heard() {

@@ -8,7 +8,7 @@ use hapax::scenario::ClaimedOutcome;
 use hapax::subject::{How, Subject, SubjectKind};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::rig::{NOBODY, Rig, shell};
+use crate::kit::subject::{NOBODY, Rig, shell};
 
 /// A port that nobody has, and that the system gives to nobody who does not name it.
 fn free_port() -> u16 {

@@ -3,7 +3,7 @@
 use hapax::scenario::ClaimedOutcome;
 use hapax::subject::{How, Landing, Signal};
 
-use crate::rig::{NOBODY, Rig, program, shell, state};
+use crate::kit::subject::{NOBODY, Rig, program, shell, state};
 
 #[tokio::test]
 async fn a_kill_has_landed_when_everything_is_dead() {

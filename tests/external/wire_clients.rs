@@ -1,11 +1,6 @@
 //! What curl, Python's requests and Node's fetch make of each fault on the wire, and smtplib of the same
 //! faults over SMTP with `STARTTLS`. Each makes one attempt; whatever it says, the effect is there.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
-
-#[path = "clients/program.rs"]
-mod program;
-
 use insta::assert_snapshot;
 use mock_services::email::Email;
 use mock_services::fault::read_line;
@@ -13,7 +8,9 @@ use mock_services::ledger::Event;
 use mock_services::records::Records;
 use mock_services::yaml::Source;
 use mock_services::{MockServices, ServiceOptions};
-use program::last_line;
+
+use crate::kit::needs::{Test, tests};
+use crate::kit::program::last_line;
 
 /// Each reply, and for how many seconds the client waits: long, but where it is to give up.
 const REPLIES: [(&str, &str, &str); 9] = [
@@ -64,7 +61,6 @@ async fn meets(
     said
 }
 
-#[tokio::test]
 async fn curl_ends_with_its_own_status_for_each_fault() {
     assert_snapshot!(table("wire.sh", "records.put").await, @r"
     ok                exit 0, status 201
@@ -79,7 +75,6 @@ async fn curl_ends_with_its_own_status_for_each_fault() {
     ");
 }
 
-#[tokio::test]
 async fn requests_has_an_error_for_each_fault() {
     assert_snapshot!(table("python/wire.py", "records.put").await, @r"
     ok                201 a
@@ -94,7 +89,6 @@ async fn requests_has_an_error_for_each_fault() {
     ");
 }
 
-#[tokio::test]
 async fn fetch_of_node_has_an_error_for_each_fault() {
     assert_snapshot!(table("node/wire.mjs", "records.put").await, @r"
     ok                201 a
@@ -109,7 +103,6 @@ async fn fetch_of_node_has_an_error_for_each_fault() {
     ");
 }
 
-#[tokio::test]
 async fn smtplib_has_an_error_for_each_fault_behind_starttls() {
     assert_snapshot!(table("python/starttls.py", "email.send").await, @r"
     ok                ok over TLSv1.3
@@ -122,4 +115,14 @@ async fn smtplib_has_an_error_for_each_fault_behind_starttls() {
     drip              ok over TLSv1.3
     delay             ok over TLSv1.3
     ");
+}
+
+/// The tests of this file.
+pub(crate) fn tests() -> Vec<Test> {
+    tests![
+        curl_ends_with_its_own_status_for_each_fault,
+        requests_has_an_error_for_each_fault,
+        fetch_of_node_has_an_error_for_each_fault,
+        smtplib_has_an_error_for_each_fault_behind_starttls,
+    ]
 }

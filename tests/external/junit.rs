@@ -1,18 +1,12 @@
 //! `junit.xml` against the schema that Jenkins judges it by: of real runs, with everything in it that a run
 //! can come to.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
-
-#[path = "clients/installed.rs"]
-#[expect(dead_code, reason = "the tests of real clients use the rest")]
-mod installed;
-#[path = "run/rig.rs"]
-#[expect(dead_code, reason = "the tests of runs use the rest")]
-mod rig;
-
 use std::path::Path;
 
-use rig::{Workspace, charge};
+use crate::kit::workspace::{Workspace, charge};
+
+use crate::kit::installed;
+use crate::kit::needs::{Test, tests};
 
 /// What the schema has against a file; nothing, where all is well.
 async fn problems(path: &Path) -> String {
@@ -29,12 +23,14 @@ printf ']]></system-err></testcase> \342\200\256 \001\013\014' >&2
 printf '{"outcome": "done", "message": "]]> <b> & \\u0000 \\u001b[31m \\ufffe \\" "}\n'
 "#;
 
-#[tokio::test]
 async fn a_run_that_passes_fails_is_void_and_skips_meets_the_schema() {
     let workspace = Workspace::new();
     workspace.write(
         "hapax.yaml",
-        &format!("subjects:\n  mine:\n    command: [{}, control, naive]\n    can: [payment]\n", rig::HAPAX),
+        &format!(
+            "subjects:\n  mine:\n    command: [{}, control, naive]\n    can: [payment]\n",
+            crate::kit::workspace::HAPAX
+        ),
     );
     workspace
         .write("scenarios/far.yaml", &charge("faults: [{ on: payment.charge, attempt: 2, reply: drop }]\n"));
@@ -53,7 +49,6 @@ async fn a_run_that_passes_fails_is_void_and_skips_meets_the_schema() {
     assert_eq!(problems(&workspace.path().join("reports/latest/junit.xml")).await, "");
 }
 
-#[tokio::test]
 async fn whatever_a_subject_writes_meets_the_schema() {
     let workspace = Workspace::new();
     workspace.write("agent.sh", HOSTILE);
@@ -68,12 +63,10 @@ async fn whatever_a_subject_writes_meets_the_schema() {
     assert_eq!(problems(&workspace.path().join("reports/latest/junit.xml")).await, "");
 }
 
-#[tokio::test]
 async fn the_sample_meets_the_schema() {
     assert_eq!(problems(&Path::new(env!("CARGO_MANIFEST_DIR")).join("reports/sample/junit.xml")).await, "");
 }
 
-#[tokio::test]
 async fn what_does_not_meet_the_schema_is_noticed() {
     let workspace = Workspace::new();
     let files =
@@ -82,4 +75,14 @@ async fn what_does_not_meet_the_schema_is_noticed() {
         workspace.write(name, text);
         assert_ne!(problems(&workspace.path().join(name)).await, "", "{name}");
     }
+}
+
+/// The tests of this file.
+pub(crate) fn tests() -> Vec<Test> {
+    tests![
+        a_run_that_passes_fails_is_void_and_skips_meets_the_schema,
+        whatever_a_subject_writes_meets_the_schema,
+        the_sample_meets_the_schema,
+        what_does_not_meet_the_schema_is_noticed,
+    ]
 }

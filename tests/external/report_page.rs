@@ -1,32 +1,17 @@
 //! The page of a report, driven in a real Chromium as its reader would: by the mouse, by the keyboard, in the
 //! dark and on paper.
 
-// Says to clippy that all of it is a test.
-#[cfg(test)]
-#[path = "browser/rig.rs"]
-mod rig;
-#[cfg(test)]
-#[path = "browser/rig_tests.rs"]
-mod rig_tests;
-#[cfg(test)]
-#[path = "browser/runs.rs"]
-mod runs;
-// The runs that the unit tests of reports are made with, of which not all are needed here.
-#[cfg(test)]
-#[expect(dead_code, reason = "the unit tests of reports use the rest")]
-#[path = "../src/report/sample/mod.rs"]
-mod sample;
-
+use super::runs;
+use crate::kit::browser;
+use crate::kit::needs::{self, Test};
 use hapax::report::{Ledgers, Report, compare, compare_page, page};
-// Where the sample looks for them.
-use hapax::{domain, report, scenario, score, trial};
 
 async fn holds(check: &str, (report, ledgers): (Report, Ledgers)) {
     holds_on(check, &page(&report, &ledgers)).await;
 }
 
 async fn holds_on(check: &str, page: &str) {
-    let found = rig::check(check, page).await.err().unwrap_or_default();
+    let found = browser::check(check, page).await.err().unwrap_or_default();
     assert!(found.is_empty(), "{found}");
 }
 
@@ -34,13 +19,16 @@ async fn holds_on(check: &str, page: &str) {
 macro_rules! checks {
     ($($run:ident { $($check:ident,)+ })+) => {
         $($(
-            #[tokio::test]
             async fn $check() {
                 holds(stringify!($check), runs::$run()).await;
             }
         )+)+
 
         const CHECKED: &[&str] = &[$($(stringify!($check)),+),+];
+
+        fn checks() -> Vec<Test> {
+            needs::tests![$($($check),+),+]
+        }
     };
 }
 
@@ -102,7 +90,6 @@ async fn is_harmless(text: &str) {
     }
 }
 
-#[tokio::test]
 async fn a_script_in_every_field_is_shown_and_does_not_run() {
     let text =
         "</script><script>alert(1)</script><svg onload=alert(2)><img src=x onerror=alert(3)><!--<script>";
@@ -110,7 +97,6 @@ async fn a_script_in_every_field_is_shown_and_does_not_run() {
     holds(CAN_BE_READ, runs::hostile(text)).await;
 }
 
-#[tokio::test]
 async fn a_style_in_every_field_styles_nothing() {
     is_harmless(
         "</style></textarea></title><style>*{display:none!important}</style><base href=//example.com>",
@@ -118,23 +104,19 @@ async fn a_style_in_every_field_styles_nothing() {
     .await;
 }
 
-#[tokio::test]
 async fn quotes_in_every_field_do_not_leave_their_attribute() {
     is_harmless("\" onfocus=alert(4) autofocus x=\"' onmouseover=alert(5) '`${alert(6)}`&quot;&#39;&lt;\\\" \\u003cscript>")
         .await;
 }
 
-#[tokio::test]
 async fn marks_in_every_field_turn_no_text_around() {
     is_harmless("\u{202e}drah\u{2066}\u{200f}\u{feff}\u{0}\u{1b}[31m\u{2028}\r\n]]>{{7*7}}").await;
 }
 
-#[tokio::test]
 async fn a_megabyte_without_a_space_in_every_field_breaks_no_layout() {
     is_harmless(&"x".repeat(1024 * 1024)).await;
 }
 
-#[tokio::test]
 async fn the_page_of_a_comparison_opens_in_silence_and_can_be_read() {
     let (old, new) =
         (runs::usual().0, runs::hostile(&format!("<script>alert(1)</script>{}", "x".repeat(1024 * 1024))).0);
@@ -146,11 +128,24 @@ async fn the_page_of_a_comparison_opens_in_silence_and_can_be_read() {
     }
 }
 
-#[tokio::test]
 async fn every_check_has_its_test() {
     let mut tested = [CHECKED, &[DOES_NOTHING, BREAKS_NO_LAYOUT, CAN_BE_READ]].concat();
-    let mut checks = rig::names().await;
+    let mut checks = browser::names().await;
     tested.sort_unstable();
     checks.sort_unstable();
     assert_eq!(tested, checks);
+}
+
+/// The tests of this file.
+pub(crate) fn tests() -> Vec<Test> {
+    let others: Vec<Test> = needs::tests![
+        a_script_in_every_field_is_shown_and_does_not_run,
+        a_style_in_every_field_styles_nothing,
+        quotes_in_every_field_do_not_leave_their_attribute,
+        marks_in_every_field_turn_no_text_around,
+        a_megabyte_without_a_space_in_every_field_breaks_no_layout,
+        the_page_of_a_comparison_opens_in_silence_and_can_be_read,
+        every_check_has_its_test,
+    ];
+    [checks(), others].concat()
 }

@@ -3,22 +3,15 @@
 //! and sees. The rows are counted, not wished for: a new version of a client that behaves differently changes
 //! them.
 
-// Says to clippy that all of it is a test.
-#[cfg(test)]
-#[path = "clients/program.rs"]
-mod program;
-#[cfg(test)]
-#[path = "clients/rig.rs"]
-mod rig;
-
 use insta::assert_snapshot;
-use rig::Client;
+
+use crate::kit::client::Client;
+use crate::kit::needs::{Test, tests};
 
 const fn client(script: &'static str, arguments: &'static [&'static str], operation: &'static str) -> Client {
     Client { script, arguments, operation }
 }
 
-#[tokio::test]
 async fn a_stripe_client_in_python_sends_a_key_and_does_not_retry() {
     assert_snapshot!(client("python/stripe_client.py", &["client"], "payment.charge").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees
@@ -30,7 +23,6 @@ async fn a_stripe_client_in_python_sends_a_key_and_does_not_retry() {
     ");
 }
 
-#[tokio::test]
 async fn the_stripe_module_in_python_retries_with_the_same_key() {
     assert_snapshot!(client("python/stripe_client.py", &["module"], "payment.charge").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees
@@ -42,7 +34,6 @@ async fn the_stripe_module_in_python_retries_with_the_same_key() {
     ");
 }
 
-#[tokio::test]
 async fn stripe_in_python_makes_a_payment_method_and_charges_it_once() {
     assert_snapshot!(client("python/stripe_methods.py", &[], "payment.charge").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees
@@ -54,7 +45,6 @@ async fn stripe_in_python_makes_a_payment_method_and_charges_it_once() {
     ");
 }
 
-#[tokio::test]
 async fn stripe_in_node_retries_with_the_same_key() {
     assert_snapshot!(client("node/stripe.mjs", &[], "payment.charge").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees
@@ -66,7 +56,6 @@ async fn stripe_in_node_retries_with_the_same_key() {
     ");
 }
 
-#[tokio::test]
 async fn resend_in_python_sends_no_key_and_does_not_retry() {
     assert_snapshot!(client("python/resend_client.py", &[], "email.send").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees
@@ -78,7 +67,6 @@ async fn resend_in_python_sends_no_key_and_does_not_retry() {
     ");
 }
 
-#[tokio::test]
 async fn resend_in_node_sends_no_key_and_does_not_retry() {
     assert_snapshot!(client("node/resend.mjs", &[], "email.send").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees
@@ -90,7 +78,6 @@ async fn resend_in_node_sends_no_key_and_does_not_retry() {
     ");
 }
 
-#[tokio::test]
 async fn sendgrid_in_python_does_not_retry() {
     assert_snapshot!(client("python/sendgrid_client.py", &[], "email.send").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees
@@ -102,7 +89,6 @@ async fn sendgrid_in_python_does_not_retry() {
     ");
 }
 
-#[tokio::test]
 async fn sendgrid_in_node_does_not_retry() {
     assert_snapshot!(client("node/sendgrid.mjs", &[], "email.send").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees
@@ -114,7 +100,6 @@ async fn sendgrid_in_node_does_not_retry() {
     ");
 }
 
-#[tokio::test]
 async fn pygithub_retries_without_a_key_and_deploys_twice() {
     assert_snapshot!(client("python/github_client.py", &[], "deploy.deploy").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees
@@ -126,7 +111,6 @@ async fn pygithub_retries_without_a_key_and_deploys_twice() {
     ");
 }
 
-#[tokio::test]
 async fn octokit_retries_without_a_key_and_deploys_twice() {
     assert_snapshot!(client("node/octokit.mjs", &[], "deploy.deploy").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees
@@ -138,7 +122,6 @@ async fn octokit_retries_without_a_key_and_deploys_twice() {
     ");
 }
 
-#[tokio::test]
 async fn smtplib_does_not_retry() {
     assert_snapshot!(client("python/smtp_client.py", &[], "email.send").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees
@@ -150,7 +133,6 @@ async fn smtplib_does_not_retry() {
     ");
 }
 
-#[tokio::test]
 async fn curl_does_not_retry_by_itself() {
     assert_snapshot!(client("curl.sh", &["payment"], "payment.charge").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees
@@ -162,7 +144,6 @@ async fn curl_does_not_retry_by_itself() {
     ");
 }
 
-#[tokio::test]
 async fn curl_that_may_retry_pays_twice_after_an_error() {
     assert_snapshot!(client("curl.sh", &["payment", "--retry", "2"], "payment.charge").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees
@@ -174,7 +155,6 @@ async fn curl_that_may_retry_pays_twice_after_an_error() {
     ");
 }
 
-#[tokio::test]
 async fn curl_that_may_retry_and_has_a_key_pays_once() {
     let arguments = &["payment", "--retry", "2", "--retry-all-errors", "-H", "Idempotency-Key: order-o1"];
     assert_snapshot!(client("curl.sh", arguments, "payment.charge").table().await, @r"
@@ -187,7 +167,6 @@ async fn curl_that_may_retry_and_has_a_key_pays_once() {
     ");
 }
 
-#[tokio::test]
 async fn curl_that_may_retry_counts_twice_after_an_error() {
     assert_snapshot!(client("curl.sh", &["records", "--retry", "2"], "records.increment").table().await, @r"
     fault attempts effects keys      client says                     finds its id sees
@@ -197,4 +176,25 @@ async fn curl_that_may_retry_counts_twice_after_an_error() {
     429   2        2       none      ok                              -            2
     lie   1        0       none      ok                              -            0
     ");
+}
+
+/// The tests of this file.
+pub(crate) fn tests() -> Vec<Test> {
+    tests![
+        a_stripe_client_in_python_sends_a_key_and_does_not_retry,
+        the_stripe_module_in_python_retries_with_the_same_key,
+        stripe_in_python_makes_a_payment_method_and_charges_it_once,
+        stripe_in_node_retries_with_the_same_key,
+        resend_in_python_sends_no_key_and_does_not_retry,
+        resend_in_node_sends_no_key_and_does_not_retry,
+        sendgrid_in_python_does_not_retry,
+        sendgrid_in_node_does_not_retry,
+        pygithub_retries_without_a_key_and_deploys_twice,
+        octokit_retries_without_a_key_and_deploys_twice,
+        smtplib_does_not_retry,
+        curl_does_not_retry_by_itself,
+        curl_that_may_retry_pays_twice_after_an_error,
+        curl_that_may_retry_and_has_a_key_pays_once,
+        curl_that_may_retry_counts_twice_after_an_error,
+    ]
 }

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Runs a script, named from the root of the repository, to its end, and gives what it prints. Beside `PATH`
 /// and `HOME` it sees only these variables.
 pub(crate) async fn output(script: &str, arguments: &[&str], variables: Vec<(String, String)>) -> String {
-    LazyLock::force(&INSTALLED);
+    clients();
     let path = root().join(script);
     let installed = root().join("target/clients");
     let mut command = match path.extension().and_then(|extension| extension.to_str()) {
@@ -49,6 +49,11 @@ pub(crate) fn addresses(services: &MockServices) -> Vec<(String, String)> {
         variables.extend([(format!("{prefix}_URL"), url), (format!("{prefix}_KEY"), key.to_owned())]);
     }
     variables
+}
+
+/// Installs the clients, unless they are installed.
+pub(crate) fn clients() {
+    LazyLock::force(&INSTALLED);
 }
 
 fn root() -> PathBuf {

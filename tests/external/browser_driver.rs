@@ -1,6 +1,7 @@
 //! The rig itself: a page that does what a page must not do is caught, whichever way it does it.
 
-use crate::rig::check;
+use crate::kit::browser::check;
+use crate::kit::needs::{Test, tests};
 
 const QUIET: &str = "a_page_opens_in_silence";
 
@@ -10,19 +11,16 @@ async fn caught(body: &str) -> String {
     check(QUIET, &page).await.expect_err("the page should be caught")
 }
 
-#[tokio::test]
 async fn a_page_that_does_nothing_is_not_caught() {
     let page =
         "<!doctype html><html lang=en><title>t</title><p>hello <script>console.log(document.title)</script>";
     assert_eq!(check(QUIET, page).await, Ok(()));
 }
 
-#[tokio::test]
 async fn a_page_that_says_an_error_is_caught() {
     assert!(caught("<script>console.error('oh')</script>").await.contains("it said to the console: oh"));
 }
 
-#[tokio::test]
 async fn a_page_whose_script_fails_is_caught() {
     assert!(caught("<script>missing.call()</script>").await.contains("a script failed: ReferenceError"));
     assert!(
@@ -32,7 +30,6 @@ async fn a_page_whose_script_fails_is_caught() {
     );
 }
 
-#[tokio::test]
 async fn a_page_that_asks_for_something_is_caught() {
     for body in [
         "<img src='https://example.com/a.png'>",
@@ -49,18 +46,15 @@ async fn a_page_that_asks_for_something_is_caught() {
     }
 }
 
-#[tokio::test]
 async fn a_page_that_opens_a_connection_is_caught() {
     let said = caught("<script>new WebSocket('wss://example.com/a')</script>").await;
     assert!(said.contains("it opened a connection to wss://example.com/a"), "{said}");
 }
 
-#[tokio::test]
 async fn a_page_that_speaks_to_its_reader_is_caught() {
     assert!(caught("<img src='data:,' onerror='alert(1)'>").await.contains("it spoke to its reader: 1"));
 }
 
-#[tokio::test]
 async fn a_check_that_does_not_exist_is_an_error() {
     assert!(
         check("no_such_check", "")
@@ -68,4 +62,17 @@ async fn a_check_that_does_not_exist_is_an_error() {
             .expect_err("it should fail")
             .contains("there is no check no_such_check")
     );
+}
+
+/// The tests of this file.
+pub(crate) fn tests() -> Vec<Test> {
+    tests![
+        a_page_that_does_nothing_is_not_caught,
+        a_page_that_says_an_error_is_caught,
+        a_page_whose_script_fails_is_caught,
+        a_page_that_asks_for_something_is_caught,
+        a_page_that_opens_a_connection_is_caught,
+        a_page_that_speaks_to_its_reader_is_caught,
+        a_check_that_does_not_exist_is_an_error,
+    ]
 }

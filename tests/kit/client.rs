@@ -14,7 +14,7 @@ use mock_services::yaml::Source;
 use mock_services::{MockServices, ServiceOptions};
 use serde::Deserialize;
 
-use crate::program::last_line;
+use super::program::last_line;
 
 /// What meets the first attempt of the client's main write.
 const FAULTS: [(&str, &str); 5] = [

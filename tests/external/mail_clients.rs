@@ -1,14 +1,14 @@
 //! Real mail clients, each with the verification of certificates that it has by default, run by `hapax run`
 //! with nothing but the environment that every subject is given.
 
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::kit::installed;
+use crate::kit::needs::{Test, tests};
 
 const SCENARIO: &str = "\
 about: One mail.
@@ -18,11 +18,6 @@ steps: [{ do: email.send, with: { to: ann@mail.example, subject: Order o1, via: 
 expect: { effects: [{ effect: email.send, where: { to: ann@mail.example } }], claim: [done] }
 ";
 
-static INSTALLED: LazyLock<()> = LazyLock::new(|| {
-    let done = Command::new(root().join("tests/clients/install")).status();
-    assert!(done.unwrap().success(), "tests/clients/install failed; what it said stands above");
-});
-
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
@@ -30,7 +25,7 @@ fn root() -> PathBuf {
 /// Runs a script as a subject, with more variables for it; gives the exit status, what was printed and the
 /// report.
 fn run(script: &str, arguments: &[&str], variables: &str) -> (Option<i32>, String, Value) {
-    LazyLock::force(&INSTALLED);
+    installed::clients();
     let folder = TempDir::new().unwrap();
     let installed = root().join("target/clients");
     let program =
@@ -63,8 +58,7 @@ fn run(script: &str, arguments: &[&str], variables: &str) -> (Option<i32>, Strin
     (output.status.code(), said, serde_json::from_str(&report).unwrap_or_default())
 }
 
-#[test]
-fn clients_that_verify_certificates_send_mail_with_starttls_and_over_tls() {
+async fn clients_that_verify_certificates_send_mail_with_starttls_and_over_tls() {
     for script in
         ["python/verified_smtplib.py", "python/verified_aiosmtplib.py", "node/verified_nodemailer.mjs"]
     {
@@ -82,8 +76,7 @@ fn lost(report: &Value) -> String {
     format!("{} {}", lost["message"].as_str().unwrap(), lost["remedy"].as_str().unwrap())
 }
 
-#[test]
-fn a_finding_names_what_kept_a_client_from_sending() {
+async fn a_finding_names_what_kept_a_client_from_sending() {
     let cases: [(&str, &[&str], &str, &str); 5] = [
         (
             "python/verified_smtplib.py",
@@ -111,4 +104,12 @@ fn a_finding_names_what_kept_a_client_from_sending() {
         );
         assert!(message.contains("HAPAX_SMTP_URL"), "{message}");
     }
+}
+
+/// The tests of this file.
+pub(crate) fn tests() -> Vec<Test> {
+    tests![
+        clients_that_verify_certificates_send_mail_with_starttls_and_over_tls,
+        a_finding_names_what_kept_a_client_from_sending,
+    ]
 }

@@ -2,8 +2,11 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
-mod bounds;
-mod heard;
-mod http;
-mod interrupts;
-mod rig;
+mod kit;
+
+mod subjects {
+    mod bounds;
+    mod heard;
+    mod http;
+    mod interrupts;
+}

@@ -1,11 +1,6 @@
 //! The agents of `examples/`, run as hapax runs a subject: what they did, by the ledger, and what they say
 //! they did.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
-
-#[path = "clients/installed.rs"]
-mod installed;
-
 use std::path::Path;
 
 use mock_services::email::Email;
@@ -15,6 +10,9 @@ use mock_services::payment::Payment;
 use mock_services::yaml::Source;
 use mock_services::{MockServices, ServiceOptions};
 use serde::Deserialize;
+
+use crate::kit::installed;
+use crate::kit::needs::{Test, tests};
 
 const CARELESS: [&str; 4] =
     ["python/careless.py", "typescript/careless.ts", "shell/careless.sh", "stripe/careless.py"];
@@ -154,62 +152,52 @@ const LOST_REPLIES: &[&str] =
 const LOST_REQUESTS: &[&str] =
     &["payment.charge#1 commit=never reply=drop", "email.send#1 commit=never reply=drop"];
 
-#[tokio::test]
 async fn where_nothing_fails_every_agent_does_everything_once() {
     assert_eq!(each(CARELESS, STEPS, &[]).await, all(CARELESS, 1, 1, "done"));
     assert_eq!(each(CAREFUL, STEPS, &[]).await, all(CAREFUL, 1, 1, "done"));
 }
 
-#[tokio::test]
 async fn a_careless_agent_whose_replies_are_lost_does_everything_twice() {
     assert_eq!(each(CARELESS, STEPS, LOST_REPLIES).await, all(CARELESS, 2, 2, "done"));
 }
 
-#[tokio::test]
 async fn a_careful_agent_whose_replies_are_lost_does_everything_once() {
     assert_eq!(each(CAREFUL, STEPS, LOST_REPLIES).await, all(CAREFUL, 1, 1, "done"));
 }
 
-#[tokio::test]
 async fn where_requests_are_lost_every_agent_does_everything_once() {
     assert_eq!(each(CARELESS, STEPS, LOST_REQUESTS).await, all(CARELESS, 1, 1, "done"));
     assert_eq!(each(CAREFUL, STEPS, LOST_REQUESTS).await, all(CAREFUL, 1, 1, "done"));
 }
 
-#[tokio::test]
 async fn a_success_that_lies_is_believed_by_the_careless_and_mended_by_the_careful() {
     let lies = &["payment.charge#1 commit=never reply=ok", "email.send#1 commit=never reply=ok"];
     assert_eq!(each(CARELESS, STEPS, lies).await, all(CARELESS, 0, 0, "done"));
     assert_eq!(each(CAREFUL, STEPS, lies).await, all(CAREFUL, 1, 1, "done"));
 }
 
-#[tokio::test]
 async fn a_careful_agent_that_cannot_find_out_says_so_and_repeats_nothing() {
     let blind =
         &["payment.charge#1 commit=now reply={status: 503}", "payment.list#every reply={status: 503}"];
     assert_eq!(each(CAREFUL, STEPS, blind).await, all(CAREFUL, 1, 0, "unknown"));
 }
 
-#[tokio::test]
 async fn a_careless_agent_takes_an_error_for_a_proof_that_nothing_happened() {
     let error = &["payment.charge#1 commit=now reply={status: 503}"];
     assert_eq!(each(CARELESS, STEPS, error).await, all(CARELESS, 2, 1, "done"));
 }
 
-#[tokio::test]
 async fn in_an_outage_the_careless_say_done_and_the_careful_say_that_nothing_is() {
     let outage = &["payment.charge#every commit=never reply={status: 503}"];
     assert_eq!(each(CARELESS, STEPS, outage).await, all(CARELESS, 0, 1, "done"));
     assert_eq!(each(CAREFUL, STEPS, outage).await, all(CAREFUL, 0, 0, "not-done"));
 }
 
-#[tokio::test]
 async fn a_failure_that_the_service_keeps_under_the_key_is_left_behind_with_the_key() {
     let kept = &["payment.charge#1 commit=never reply={status: 500, kept: true}"];
     assert_eq!(each(CAREFUL, STEPS, kept).await, all(CAREFUL, 1, 1, "done"));
 }
 
-#[tokio::test]
 async fn a_careful_agent_repeats_nothing_when_it_is_started_again_here_or_elsewhere() {
     let runs = CAREFUL.map(|agent| {
         tokio::spawn(async move {
@@ -225,7 +213,6 @@ async fn a_careful_agent_repeats_nothing_when_it_is_started_again_here_or_elsewh
     }
 }
 
-#[tokio::test]
 async fn two_orders_alike_are_both_charged() {
     let steps = r#"[
         {"do": "payment.charge", "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_1"}},
@@ -236,15 +223,13 @@ async fn two_orders_alike_are_both_charged() {
     assert_eq!(each(CAREFUL, steps, LOST_REPLIES).await, all(CAREFUL, 2, 2, "done"));
 }
 
-#[tokio::test]
 async fn what_an_agent_does_not_know_it_does_not_do_and_says_so() {
     let steps = r#"[{"do": "payment.refund", "with": {"order": "ord_1001"}}]"#;
     assert_eq!(each(CARELESS, steps, &[]).await, all(CARELESS, 0, 0, "not-done"));
     assert_eq!(each(CAREFUL, steps, &[]).await, all(CAREFUL, 0, 0, "not-done"));
 }
 
-#[test]
-fn the_example_with_real_clients_names_the_versions_that_are_tested() {
+async fn the_example_with_real_clients_names_the_versions_that_are_tested() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| std::fs::read_to_string(root.join(path)).expect("the file should be there");
     let (example, tested) =
@@ -256,4 +241,23 @@ fn the_example_with_real_clients_names_the_versions_that_are_tested() {
             "{line} is not what tests/clients/python/requirements.txt pins"
         );
     }
+}
+
+/// The tests of this file.
+pub(crate) fn tests() -> Vec<Test> {
+    tests![
+        where_nothing_fails_every_agent_does_everything_once,
+        a_careless_agent_whose_replies_are_lost_does_everything_twice,
+        a_careful_agent_whose_replies_are_lost_does_everything_once,
+        where_requests_are_lost_every_agent_does_everything_once,
+        a_success_that_lies_is_believed_by_the_careless_and_mended_by_the_careful,
+        a_careful_agent_that_cannot_find_out_says_so_and_repeats_nothing,
+        a_careless_agent_takes_an_error_for_a_proof_that_nothing_happened,
+        in_an_outage_the_careless_say_done_and_the_careful_say_that_nothing_is,
+        a_failure_that_the_service_keeps_under_the_key_is_left_behind_with_the_key,
+        a_careful_agent_repeats_nothing_when_it_is_started_again_here_or_elsewhere,
+        two_orders_alike_are_both_charged,
+        what_an_agent_does_not_know_it_does_not_do_and_says_so,
+        the_example_with_real_clients_names_the_versions_that_are_tested,
+    ]
 }

@@ -1,8 +1,5 @@
 //! Runs a control as a process against services of this test, and says what the ledger shows of it.
 
-#![allow(dead_code, reason = "each test program uses a part of it")]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
-
 use std::path::PathBuf;
 
 use mock_services::custom::{Custom, TICKETS};

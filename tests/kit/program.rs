@@ -1,9 +1,8 @@
 //! Runs a client's script against services.
 
-#[path = "installed.rs"]
-mod installed;
-
 use mock_services::MockServices;
+
+use super::installed;
 
 /// Runs a script, named from `tests/clients`, and gives the last line that it prints.
 pub(crate) async fn last_line(script: &str, arguments: &[&str], services: &MockServices) -> String {

@@ -1,0 +1,41 @@
+//! Tests against programs from outside: real clients, the agents of `examples/`, a real browser, and the schema that
+//! Jenkins checks `junit.xml` against. Where such a program is missing and cannot be installed, its tests are ignored,
+//! with one line that says what to install; see `kit/needs.rs`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
+
+mod kit;
+
+mod external {
+    pub(crate) mod browser_driver;
+    pub(crate) mod examples;
+    pub(crate) mod junit;
+    pub(crate) mod mail_clients;
+    pub(crate) mod real_clients;
+    pub(crate) mod report_page;
+    pub(crate) mod runs;
+    pub(crate) mod wire_clients;
+}
+
+// The runs that the unit tests of reports are made with.
+#[allow(dead_code, unused_imports, reason = "the unit tests of reports use the rest")]
+#[path = "../src/report/sample/mod.rs"]
+mod sample;
+
+// Where the sample looks for them.
+use hapax::{domain, report, scenario, score, trial};
+
+use external::{browser_driver, examples, junit, mail_clients, real_clients, report_page, wire_clients};
+use kit::needs::Need::{Browser, Clients};
+
+fn main() -> std::process::ExitCode {
+    kit::needs::run(vec![
+        (Clients, "examples", examples::tests()),
+        (Clients, "junit", junit::tests()),
+        (Clients, "mail_clients", mail_clients::tests()),
+        (Clients, "real_clients", real_clients::tests()),
+        (Clients, "wire_clients", wire_clients::tests()),
+        (Browser, "browser_driver", browser_driver::tests()),
+        (Browser, "report_page", report_page::tests()),
+    ])
+}

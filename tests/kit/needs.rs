@@ -1,0 +1,81 @@
+//! Tests that need programs from outside: Python, Node and their packages, curl, jq, a browser. `cargo test` installs
+//! the packages of a language by itself, and system packages only where the user is root. Where they are missing, the
+//! tests that need them are ignored, with one line that says what to install. libtest decides at compile time what is
+//! ignored, so these tests have a harness of their own (`libtest-mimic`), which decides when they start.
+
+use std::path::Path;
+use std::pin::Pin;
+use std::process::Command;
+
+use libtest_mimic::{Arguments, Trial};
+
+/// A test and its name.
+pub(crate) type Test = (&'static str, fn() -> Running);
+
+/// A test that runs.
+pub(crate) type Running = Pin<Box<dyn Future<Output = ()>>>;
+
+/// The tests of these names, for [`trials`].
+macro_rules! tests {
+    ($($name:ident),+ $(,)?) => {
+        vec![$((stringify!($name), (|| -> $crate::kit::needs::Running { Box::pin($name()) }) as fn() -> _)),+]
+    };
+}
+pub(crate) use tests;
+
+/// What tests need: a folder of `tests/` with a script `install`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Real clients.
+    Clients,
+    /// A real browser.
+    Browser,
+}
+
+impl Need {
+    fn script(self) -> &'static str {
+        match self {
+            Need::Clients => "tests/clients/install",
+            Need::Browser => "tests/browser/install",
+        }
+    }
+
+    /// Why it cannot be installed by this user, in one line; `None` where it is there or can be installed.
+    fn missing(self) -> Option<String> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(self.script());
+        let output = Command::new(script).arg("--check").output().expect("the install script should start");
+        let why = String::from_utf8_lossy(&output.stderr);
+        (!output.status.success())
+            .then(|| why.lines().next_back().unwrap_or("it cannot be installed").to_owned())
+    }
+}
+
+/// Runs the tests of all modules. Those whose need cannot be met are ignored, and it is said once why.
+#[expect(clippy::print_stderr, reason = "people read why tests are ignored")]
+pub(crate) fn run(modules: Vec<(Need, &str, Vec<Test>)>) -> std::process::ExitCode {
+    let arguments = Arguments::from_args();
+    let mut trials = Vec::new();
+    for need in [Need::Clients, Need::Browser] {
+        let of_need = modules.iter().filter(|(have, ..)| *have == need);
+        let tests: Vec<(String, Test)> = of_need
+            .flat_map(|(_, module, tests)| {
+                tests.iter().map(move |test| (format!("{module}::{}", test.0), *test))
+            })
+            .collect();
+        let missing = if arguments.list { None } else { need.missing() };
+        if let Some(why) = &missing {
+            eprintln!("{} tests are ignored. {why}", tests.len());
+        }
+        trials.extend(tests.into_iter().map(|(name, test)| trial(name, test, missing.is_some())));
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn trial(name: String, (_, test): Test, is_ignored: bool) -> Trial {
+    let run = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime should start").block_on(test());
+        Ok(())
+    };
+    Trial::test(name, run).with_ignored_flag(is_ignored)
+}
