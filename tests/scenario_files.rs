@@ -99,7 +99,7 @@ fn a_filter_that_names_nothing_is_refused() {
     assert_eq!(ended.status, Some(2));
     assert_eq!(
         ended.err,
-        "error: no case matches `paiment`\nhelp: did you mean `payment`? `hapax list` shows all\n"
+        "error: no case matches `paiment`\nhelp: did you mean `payment`? `hapax list` shows all cases\n"
     );
 }
 
@@ -110,7 +110,7 @@ fn a_file_without_end_is_refused_at_once() {
     file.set_len(100 << 20).unwrap();
     let ended = hapax(home.path(), &["lint", "scenarios/large.yaml"]);
     assert_eq!(ended.status, Some(2));
-    assert!(ended.err.contains("it is larger than 1048576 bytes"), "{}", ended.err);
+    assert!(ended.err.contains("the file is larger than the maximum of 1048576 bytes"), "{}", ended.err);
 }
 
 #[test]

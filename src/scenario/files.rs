@@ -1,5 +1,4 @@
-//! Scenario files where they stand: on the disk, or in the binary. It reads texts and knows nothing of what
-//! they say.
+//! Reads the text of scenario files from the disk or from the binary, without interpreting it.
 
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -10,17 +9,17 @@ use mock_services::yaml::{MAX_BYTES, Source};
 /// The scenarios that come with hapax.
 pub(super) static SHIPPED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/scenarios");
 
-/// The folder of a scenario, from which it can name other files.
+/// The folder of a scenario; paths in the scenario are relative to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Folder {
-    /// One on the disk, as the user would name it, seen from `base`.
+    /// A folder on the disk, relative to `base`.
     Disk {
-        /// Where paths begin.
+        /// The base of relative paths.
         base: PathBuf,
         /// The folder.
         folder: PathBuf,
     },
-    /// One in the binary, by its path there.
+    /// A folder in the binary, by its path there.
     Shipped(PathBuf),
 }
 
@@ -34,17 +33,16 @@ impl Folder {
             }
             Folder::Shipped(folder) => {
                 let path = plain(&folder.join(path));
-                let file = SHIPPED.get_file(&path).ok_or("there is no such file")?;
-                let text = file.contents_utf8().ok_or("it is no text")?;
+                let file = SHIPPED.get_file(&path).ok_or("no such file")?;
+                let text = file.contents_utf8().ok_or("not a UTF-8 text")?;
                 Ok(Source::new(shown_path(&path), text))
             }
         }
     }
 }
 
-/// A file on the disk that a scenario in `folder` names, or the scenario itself. What is outside of the
-/// folder, a link that leads out of it included, may be any file of this machine: problems show none of its
-/// text.
+/// The scenario file itself, or a file on the disk that a scenario in `folder` refers to. A file outside of the
+/// folder, also one behind a link, can be any file of this machine: problems show none of its text.
 pub(super) fn disk_source(folder: &Path, name: String, path: &Path) -> Result<Source, String> {
     let text = read_text(path)?;
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -55,12 +53,12 @@ pub(super) fn disk_source(folder: &Path, name: String, path: &Path) -> Result<So
     Ok(if is_inside { Source::new(name, text) } else { Source::withheld(name, text) })
 }
 
-/// How a shipped file is called in messages.
+/// The path of a shipped file in messages.
 pub(super) fn shown_path(path: &Path) -> String {
     Path::new("scenarios").join(path).display().to_string()
 }
 
-/// The path without `.`, and without `..` where it leads back.
+/// The path without `.`, and without `..` where a folder precedes it.
 fn plain(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut plain, part| {
         match part {
@@ -74,17 +72,17 @@ fn plain(path: &Path) -> PathBuf {
     })
 }
 
-/// Reads a file from a user, but little more of it than the parser would take, and nothing that has no end.
+/// Reads a file of the user. Refuses special files and files that are larger than the parser accepts.
 pub(crate) fn read_text(path: &Path) -> Result<String, String> {
-    let told = |error: std::io::Error| error.to_string();
-    if !std::fs::metadata(path).map_err(told)?.is_file() {
-        return Err("it is no file".to_owned());
+    let message = |error: std::io::Error| error.to_string();
+    if !std::fs::metadata(path).map_err(message)?.is_file() {
+        return Err("not a regular file".to_owned());
     }
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(told)?;
-    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(told)?;
+    let file = std::fs::File::open(path).map_err(message)?;
+    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(message)?;
     if bytes.len() > MAX_BYTES {
-        return Err(format!("it is larger than {MAX_BYTES} bytes, and at most so many are read"));
+        return Err(format!("the file is larger than the maximum of {MAX_BYTES} bytes"));
     }
-    String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned())
+    String::from_utf8(bytes).map_err(|_| "not a UTF-8 text".to_owned())
 }

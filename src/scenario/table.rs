@@ -1,25 +1,24 @@
-//! The scenarios as a table in Markdown: what each is about, and what the controls come to. It reads cases
-//! and knows no verdict.
+//! The scenarios as Markdown tables: what each is about, and the expected outcomes of the controls.
 
 use std::fmt::Write;
 
 use super::load::counted;
 use super::{Case, ControlOutcome};
 
-/// A page with a table for each folder of scenarios, in the order of the cases.
+/// A page with one table for each folder of scenarios, in the order of the cases.
 #[must_use]
 pub fn table_md(cases: &[Case]) -> String {
     let scenarios: Vec<&[Case]> = cases.chunk_by(|one, other| one.scenario == other.scenario).collect();
     let mut text = String::from("# Scenarios\n\n");
     let _ = writeln!(
         text,
-        "{}, {}. This page is written by `hapax list --markdown`; change the scenarios, not the page.",
+        "{}, {}. `hapax list --markdown` generates this page; edit the scenarios, not the page.",
         counted(scenarios.len(), "scenario"),
         counted(cases.len(), "case")
     );
     text.push_str(
-        "The last column says what each control comes to, as the scenario has it; a number stands behind it where\n\
-         not all cases come to the same. `hapax selftest` runs the controls and compares.\n",
+        "The last column has the expected outcome of each control. Where it differs between cases, it is followed by\n\
+         the number of cases. `hapax selftest` runs the controls and compares.\n",
     );
     for folder in scenarios.chunk_by(|one, other| folder_of(one) == folder_of(other)) {
         let name = folder.first().map_or("", |scenario| folder_of(scenario));
@@ -44,7 +43,7 @@ fn row(text: &mut String, scenario: &[Case]) {
     );
 }
 
-/// What each control comes to, in the order of the file.
+/// The expected outcome of each control, in the order of the file.
 fn controls(scenario: &[Case]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for term in scenario.iter().flat_map(|case| &case.controls) {
@@ -52,24 +51,24 @@ fn controls(scenario: &[Case]) -> String {
             names.push(&term.control);
         }
     }
-    let told: Vec<String> =
-        names.into_iter().map(|name| format!("{name}: {}", comes_to(scenario, name))).collect();
-    told.join("; ")
+    let outcomes: Vec<String> =
+        names.into_iter().map(|name| format!("{name}: {}", outcome_of(scenario, name))).collect();
+    outcomes.join("; ")
 }
 
-fn comes_to(scenario: &[Case], control: &str) -> String {
+fn outcome_of(scenario: &[Case], control: &str) -> String {
     let mut found: Vec<(ControlOutcome, usize)> = Vec::new();
     for term in scenario.iter().flat_map(|case| &case.controls).filter(|term| term.control == control) {
-        match found.iter_mut().find(|(control_outcome, _)| *control_outcome == term.is) {
+        match found.iter_mut().find(|(outcome, _)| *outcome == term.is) {
             Some((_, count)) => *count += 1,
             None => found.push((term.is, 1)),
         }
     }
     match found.as_slice() {
-        [(control_outcome, _)] => control_outcome.word().to_owned(),
+        [(outcome, _)] => outcome.word().to_owned(),
         several => several
             .iter()
-            .map(|(control_outcome, count)| format!("{} {count}", control_outcome.word()))
+            .map(|(outcome, count)| format!("{} {count}", outcome.word()))
             .collect::<Vec<_>>()
             .join(", "),
     }
@@ -79,7 +78,7 @@ fn folder_of(scenario: &[Case]) -> &str {
     scenario.first().and_then(|case| case.scenario.rsplit_once('/')).map_or("", |(folder, _)| folder)
 }
 
-/// The text as it may stand in a cell.
+/// The text, escaped for a table cell.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('|', "\\|").replace(['\r', '\n'], " ")
 }

@@ -10,8 +10,8 @@ use super::known::Known;
 use super::via::read_api;
 use super::{Step, Work};
 
-/// How many steps, turns or callers' tasks a list can have.
-const MOST: usize = 1000;
+/// The largest number of steps, turns or tasks of callers in a list.
+pub(super) const MAX_STEPS: usize = 1000;
 
 /// Reads the parts of a scenario that say what is to be done.
 #[derive(Clone, Copy)]
@@ -52,10 +52,10 @@ impl Works<'_> {
 
     fn items<'n>(&self, node: &'n Node) -> Option<&'n [Node]> {
         let items = self.reader.list(node)?;
-        if items.len() > MOST {
+        if items.len() > MAX_STEPS {
             self.reader.report(
                 node.span,
-                format!("there are {} entries here, and at most {MOST} are read", items.len()),
+                format!("there are {} entries here, and at most {MAX_STEPS} are read", items.len()),
             );
             return None;
         }

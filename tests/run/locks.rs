@@ -93,5 +93,5 @@ fn callers_without_a_barrier_do_not_wait_for_each_other() {
     let workspace = Workspace::new();
     workspace.write("scenarios/many.yaml", &scenario.replace("meet: none", "meet: none, within: 2s"));
     let message = workspace.call(&["lint", "scenarios/many.yaml"]).expect(2).stderr;
-    assert!(message.contains("with `meet: none` no caller waits for another"), "{message}");
+    assert!(message.contains("`within` has no effect with `meet: none`"), "{message}");
 }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::shadow::taken;
+use super::words::STATUSES;
 use super::{After, Attempts, Commit, Fault, Lag, Reply, StatusReply, Trigger};
 use crate::service::{Kind, Operation};
 use crate::yaml::{listed, nearest, shown, write_duration, write_flow, write_size};
@@ -333,7 +334,7 @@ impl Findings {
 
     fn status(&mut self, reply: &StatusReply, commit: Commit) {
         let status = reply.status;
-        if !(200..=599).contains(&status) {
+        if !STATUSES.contains(&status) {
             let help = "choose one from 200 to 599; for no answer at all write `drop`, `reset` or `hang`";
             self.object(Part::Reply, format!("{status} is no final status"), help);
         }

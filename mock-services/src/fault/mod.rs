@@ -9,6 +9,7 @@ mod read;
 mod read_reply;
 mod shadow;
 mod shared;
+pub mod words;
 mod write;
 
 use std::sync::Arc;

@@ -2,14 +2,10 @@
 //! [`check`](super::check).
 
 use super::read_reply::read_reply;
+use super::words::{ANY, COMMIT_WORDS, EVERY, MAX_FAULTS};
 use super::{After, Attempts, Commit, Fault, Objection, Part, Reply, Trigger, check, check_all};
 use crate::service::{Fields, Operation, Value};
 use crate::yaml::{Kind, Node, Problems, Reader, Source, Span, parse, read_duration, shown};
-
-/// What `where` says to include attempts whose effects nobody intends.
-pub(super) const ANY: &str = "any";
-/// How many faults a list can have; each is compared with all before it.
-const MOST: usize = 1000;
 
 /// A fault and where its parts stood.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,8 +75,8 @@ pub fn read_fault_list(reader: &Reader, node: &Node) -> Vec<Placed> {
         _ => Some(node),
     };
     match list.map(|list| (list, &list.kind)) {
-        Some((list, Kind::List(items))) if items.len() > MOST => {
-            let message = format!("there are {} faults here, and at most {MOST} are read", items.len());
+        Some((list, Kind::List(items))) if items.len() > MAX_FAULTS => {
+            let message = format!("there are {} faults here, and at most {MAX_FAULTS} are read", items.len());
             reader.report_with_help(
                 list.span,
                 message,
@@ -196,7 +192,7 @@ fn read_attempts(reader: &Reader, node: &Node) -> Option<Attempts> {
     match &node.kind {
         Kind::Integer(_) => Some(Attempts::These(vec![number(node)?])),
         Kind::List(items) => items.iter().map(number).collect::<Option<_>>().map(Attempts::These),
-        Kind::Text(text) if text == "every" => Some(Attempts::Every),
+        Kind::Text(text) if text == EVERY => Some(Attempts::Every),
         Kind::Text(text) if read_span(text).is_some() => {
             read_span(text).map(|(first, last)| Attempts::Span(first, last))
         }
@@ -296,12 +292,7 @@ fn read_commit(reader: &Reader, node: &Node) -> Option<Commit> {
             reader.report_with_help(node.span, "`part` needs to know how large a part", "write {part: 0.5}");
             None
         }
-        _ => {
-            let later = Commit::Later(After::Settled);
-            let words =
-                [("now", Commit::Now), ("never", Commit::Never), ("later", later), ("twice", Commit::Twice)];
-            reader.one_of(node, &words)
-        }
+        _ => reader.one_of(node, &COMMIT_WORDS),
     }
 }
 

@@ -1,21 +1,8 @@
 //! The `reply` of a fault from YAML.
 
-use super::{DEFAULT_DRIP, DEFAULT_RELEASE, Framing, Lag, Reply, StatusReply};
+use super::words::{FRAMING_WORDS, REPLY_WORDS, UNTIL_TIMEOUT};
+use super::{Lag, Reply, StatusReply};
 use crate::yaml::{Kind, Node, Reader, listed, read_size, shown};
-
-/// The word for a silence that lasts until the caller leaves.
-pub(super) const UNTIL_TIMEOUT: &str = "until-timeout";
-
-/// The words that stand for a whole reply.
-const WORDS: [(&str, Reply); 7] = [
-    ("ok", Reply::Ok),
-    ("drop", Reply::Drop),
-    ("reset", Reply::Reset),
-    ("hang", Reply::Hang { release: Some(DEFAULT_RELEASE) }),
-    ("truncate", Reply::Truncate(Framing::Length)),
-    ("garble", Reply::Garble),
-    ("drip", Reply::Drip(DEFAULT_DRIP)),
-];
 
 /// What the caller sees.
 pub(super) fn read_reply(reader: &Reader, node: &Node) -> Option<Reply> {
@@ -39,7 +26,7 @@ pub(super) fn read_reply(reader: &Reader, node: &Node) -> Option<Reply> {
             );
             None
         }
-        _ => reader.one_of(node, &WORDS),
+        _ => reader.one_of(node, &REPLY_WORDS),
     }
 }
 
@@ -73,10 +60,7 @@ fn read_map(reader: &Reader, node: &Node) -> Option<Reply> {
         [(name, node)] => match *name {
             "delay" => reader.duration(node).map(Reply::Delay),
             "hang" => read_hang(reader, node),
-            "truncate" => {
-                let framings = [("length", Framing::Length), ("chunked", Framing::Chunked)];
-                reader.one_of(node, &framings).map(Reply::Truncate)
-            }
+            "truncate" => reader.one_of(node, &FRAMING_WORDS).map(Reply::Truncate),
             "drip" => reader.duration(node).map(Reply::Drip),
             "oversize" => read_oversize(reader, node),
             _ => read_stale(reader, node),

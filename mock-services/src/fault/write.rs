@@ -4,8 +4,7 @@ use std::fmt;
 
 use serde::ser::{Serialize, Serializer};
 
-use super::read::ANY;
-use super::read_reply::UNTIL_TIMEOUT;
+use super::words::{ANY, EVERY, UNTIL_TIMEOUT};
 use super::{After, Attempts, Commit, Fault, Framing, Lag, Reply, StatusReply};
 use crate::service::{Fields, Value};
 use crate::yaml::{Key, Kind, Node, Span, write_duration, write_field_name, write_flow, write_size};
@@ -90,7 +89,7 @@ impl fmt::Display for Fault {
 impl Attempts {
     fn node(&self) -> Node {
         match self {
-            Attempts::Every => text("every"),
+            Attempts::Every => text(EVERY),
             Attempts::These(numbers) => match numbers.as_slice() {
                 [one] => number(*one),
                 numbers => bare(Kind::List(numbers.iter().map(|one| number(*one)).collect())),

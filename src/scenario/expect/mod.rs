@@ -1,4 +1,4 @@
-//! What should be true afterwards: the effects that are due, the claims, the budget of attempts, the records.
+//! Reads `expect`: the expected effects, claims, attempts and records.
 
 mod each;
 pub(super) mod times;
@@ -8,7 +8,7 @@ use mock_services::service::Fields;
 use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
 
 use self::each::read_each;
-use self::times::{right_form, unnamed};
+use self::times::{suggested_form, unidentified};
 use crate::scenario::addresses::in_lower_case;
 use crate::scenario::defaults;
 use crate::scenario::known::{Known, has_name};
@@ -17,23 +17,25 @@ use crate::scenario::{
     Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Recovery, ServiceKind, ServiceSetup,
 };
 
-/// How many intents a case can have; each is compared with all before it.
-pub(super) const MOST: usize = 500;
-/// How many attempts can be asked for or allowed.
-const MOST_ATTEMPTS: u32 = 1_000_000;
+/// The largest number of intents in a case; each is compared with all before it.
+pub(super) const MAX_INTENTS: usize = 500;
+/// The largest number of attempts or effects that can be expected.
+pub(super) const MAX_ATTEMPTS: u32 = 1_000_000;
+/// The words of `allow`.
+pub(super) const ALLOW_WORDS: [(&str, ()); 1] = [("compensation", ())];
 
-/// An intent and where its parts stood.
+/// An intent and its position.
 #[derive(Debug)]
 pub(super) struct PlacedIntent {
     pub(super) intent: Intent,
     pub(super) span: Span,
 }
 
-/// What is expected, and where it stood.
+/// The expectations and their positions.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     pub(super) intents: Vec<PlacedIntent>,
-    /// Which of the intents stand for one entry with `each`.
+    /// Which of the intents come from one entry with `each`.
     pub(super) lists: Vec<IntentList>,
     pub(super) claim: Vec<ClaimedOutcome>,
     pub(super) claim_span: Span,
@@ -54,7 +56,7 @@ pub(super) fn read_expect(
     let Some(mut map) = node.and_then(|node| reader.map(node, "`expect`")) else {
         return Expected::default();
     };
-    // Where records say how they must stand at the end, no effect need be named.
+    // `effects` is optional where records or counters are expected.
     let by_records = map.has("records") || map.has("counters");
     let effects = if by_records { map.optional("effects") } else { map.required("effects") };
     let claim = map.optional("claim");
@@ -85,11 +87,11 @@ fn read_intents(reader: &Reader, known: &Known, node: &Node) -> (Vec<PlacedInten
     for item in reader.list(node).unwrap_or_default() {
         let is_list = item.get("each").is_some();
         let read = read_intent(reader, known, item).unwrap_or_default();
-        if intents.len() + read.len() > MOST {
+        if intents.len() + read.len() > MAX_INTENTS {
             reader.report_with_help(
                 node.span,
-                format!("more than {MOST} effects are due here"),
-                "write several scenarios",
+                format!("more than {MAX_INTENTS} effects are expected"),
+                "split the scenario",
             );
             return (Vec::new(), Vec::new());
         }
@@ -101,9 +103,9 @@ fn read_intents(reader: &Reader, known: &Known, node: &Node) -> (Vec<PlacedInten
     (intents, lists)
 }
 
-/// The intents that one entry stands for: one, or one for each value of `each`.
+/// The intents of one entry: one, or one for each value of `each`.
 fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<Vec<PlacedIntent>> {
-    let mut map = reader.map(node, "an effect that is due")?;
+    let mut map = reader.map(node, "an expected effect")?;
     let (effect, which, like) = (map.required("effect"), map.optional("where"), map.optional("with"));
     let (each, times_node) = (map.optional("each"), map.optional("times"));
     let times = times_node.map_or(Some((1, 1)), |node| read_times(reader, node));
@@ -136,8 +138,8 @@ fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<Vec<Placed
     };
     let Some(each) = each else {
         let is_named = |name: &str| which.get(name).is_some() || like.get(name).is_some();
-        if let Some(message) = unnamed(known, effect, is_named, times) {
-            let help = right_form(known, effect, &which, &like, times);
+        if let Some(message) = unidentified(known, effect, is_named, times) {
+            let help = suggested_form(known, effect, &which, &like, times);
             reader.report_with_help(times_node.map_or(span, |node| node.span), message, help);
         }
         return Some(vec![placed(&which)]);
@@ -147,26 +149,30 @@ fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<Vec<Placed
     )
 }
 
-/// Reports a field that the effect does not carry.
+/// Reports a field that the effect does not have.
 pub(super) fn check_carried(reader: &Reader, effect: &str, carried: &[String], key: &Key) {
     if has_name(carried, &key.name) {
         return;
     }
     let names = || carried.iter().map(String::as_str);
     let help = match nearest(&key.name, names()) {
-        Some(near) => format!("did you mean `{near}`? it can be {}", listed(names())),
-        None => format!("it can be {}", listed(names())),
+        Some(near) => format!("did you mean `{near}`? expected one of {}", listed(names())),
+        None => format!("expected one of {}", listed(names())),
     };
-    reader.report_with_help(key.span, format!("{effect} carries no field `{}`", shown(&key.name)), help);
+    reader.report_with_help(key.span, format!("{effect} has no field `{}`", shown(&key.name)), help);
 }
 
 fn read_claim(reader: &Reader, node: &Node) -> Vec<ClaimedOutcome> {
-    let words = ClaimedOutcome::ALL.map(|said| (said.word(), said));
+    let words = ClaimedOutcome::ALL.map(|outcome| (outcome.word(), outcome));
     let one = |node: &Node| reader.one_of(node, &words);
     match &node.kind {
         Kind::List(items) if items.is_empty() => {
-            let help = "leave `claim` out to accept any honest one";
-            reader.report_with_help(node.span, "no claim is accepted, so nothing could pass", help);
+            let help = "remove `claim` to accept any honest claim";
+            reader.report_with_help(
+                node.span,
+                "the list of accepted claims is empty, so no subject can pass",
+                help,
+            );
             Vec::new()
         }
         Kind::List(items) => items.iter().filter_map(one).collect(),
@@ -176,10 +182,10 @@ fn read_claim(reader: &Reader, node: &Node) -> Vec<ClaimedOutcome> {
 
 fn read_attempts(reader: &Reader, known: &Known, node: &Node) -> Vec<(Budget, Span)> {
     let entries = reader.entries(node).unwrap_or_default();
-    if entries.len() > MOST {
+    if entries.len() > MAX_INTENTS {
         reader.report(
             node.span,
-            format!("there are {} operations here, and at most {MOST} are read", entries.len()),
+            format!("`attempts` has {} operations; the maximum is {MAX_INTENTS}", entries.len()),
         );
         return Vec::new();
     }
@@ -191,10 +197,10 @@ fn read_attempts(reader: &Reader, known: &Known, node: &Node) -> Vec<(Budget, Sp
     read.collect()
 }
 
-/// The least and the greatest number of attempts: `3` (at most), `1..3` or `1..`.
+/// The minimum and maximum number of attempts: `3` (at most), `1..3` or `1..`.
 fn read_bounds(reader: &Reader, node: &Node) -> Option<(u32, Option<u32>)> {
     let Kind::Text(text) = &node.kind else {
-        return reader.integer(node, 0..=MOST_ATTEMPTS).map(|most| (0, Some(most)));
+        return reader.integer(node, 0..=MAX_ATTEMPTS).map(|most| (0, Some(most)));
     };
     let Some((least, most)) = bounds(text) else {
         let message = format!("expected a number of attempts, found {}", node.describe());
@@ -212,16 +218,16 @@ fn read_bounds(reader: &Reader, node: &Node) -> Option<(u32, Option<u32>)> {
     Some((least, most))
 }
 
-/// How often an effect is due, at least and at most: `1`, or `0..1`.
+/// The minimum and maximum number of times that an effect is expected: `1` or `0..1`.
 fn read_times(reader: &Reader, node: &Node) -> Option<(u32, u32)> {
     let Kind::Text(text) = &node.kind else {
-        return reader.integer(node, 0..=MOST_ATTEMPTS).map(|times| (times, times));
+        return reader.integer(node, 0..=MAX_ATTEMPTS).map(|times| (times, times));
     };
     match bounds(text) {
         Some((least, Some(most))) if least > most => report_reversed(reader, node, least, most),
         Some((least, Some(most))) => return Some((least, most)),
         Some((least, None)) => {
-            let message = format!("`{text}` has no upper bound, so no repetition could ever fail");
+            let message = format!("`{text}` has no upper bound, so duplicates would never fail");
             reader.report_with_help(
                 node.span,
                 message,
@@ -229,22 +235,22 @@ fn read_times(reader: &Reader, node: &Node) -> Option<(u32, u32)> {
             );
         }
         None => {
-            let message = format!("expected how often the effect is due, found {}", node.describe());
+            let message = format!("expected a number of times, found {}", node.describe());
             reader.report_with_help(
                 node.span,
                 message,
-                "write 1 for once, 0..1 for at most once, or 0 where it must not happen",
+                "write 1 for exactly once, 0..1 for at most once, or 0 for never",
             );
         }
     }
     None
 }
 
-/// The two numbers of `1..3`; without a second one of `1..`.
+/// The two numbers of `1..3`, or the first of `1..`.
 fn bounds(text: &str) -> Option<(u32, Option<u32>)> {
     let number = |digits: &str| {
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| digits.parse().ok()).flatten().filter(|number| *number <= MOST_ATTEMPTS)
+        is_number.then(|| digits.parse().ok()).flatten().filter(|number| *number <= MAX_ATTEMPTS)
     };
     let (least, most) = text.split_once("..")?;
     let most = if most.is_empty() { None } else { Some(number(most)?) };
@@ -256,16 +262,16 @@ fn report_reversed(reader: &Reader, node: &Node, least: u32, most: u32) {
     reader.report_with_help(node.span, message, format!("write {most}..{least}"));
 }
 
-/// The ways of recovering that are permitted.
+/// The permitted ways to recover.
 fn read_recovery(reader: &Reader, node: &Node) -> Vec<Recovery> {
     let words = Recovery::PERMITTED.map(|recovery| (recovery.word(), recovery));
     let one = |node: &Node| reader.one_of(node, &words);
     match &node.kind {
         Kind::List(items) if items.is_empty() => {
-            let help = "leave `recovery` out to permit any, or name one: same-key";
+            let help = "remove `recovery` to permit any, or list one: same-key";
             reader.report_with_help(
                 node.span,
-                "no way of recovering is permitted, so nothing could pass",
+                "the list of permitted recoveries is empty, so no subject can pass",
                 help,
             );
             Vec::new()
@@ -275,10 +281,10 @@ fn read_recovery(reader: &Reader, node: &Node) -> Vec<Recovery> {
     }
 }
 
-/// Whether a compensation is allowed.
+/// Whether compensation is allowed.
 fn read_allow(reader: &Reader, node: &Node) -> bool {
     let items = reader.list(node).unwrap_or_default();
-    items.iter().filter_map(|item| reader.one_of(item, &[("compensation", ())])).count() > 0
+    items.iter().filter_map(|item| reader.one_of(item, &ALLOW_WORDS)).count() > 0
 }
 
 fn read_records(

@@ -36,21 +36,21 @@ fn an_effect_is_due_a_number_of_times_or_a_range_of_times() {
 }
 
 #[test]
-fn a_range_that_makes_no_sense_is_told_with_what_would_be_right() {
+fn an_invalid_range_gives_a_suggestion() {
     for (times, wrong, right) in [
         ("3..1", "the lower bound 3 is greater than the upper bound 1", "write 1..3"),
         ("1..", "`1..` has no upper bound", "write 1..2 for 1 to 2"),
-        ("often", "expected how often the effect is due", "0..1 for at most once"),
-        ("-1..1", "expected how often the effect is due", "0..1 for at most once"),
-        ("0..9999999999", "expected how often the effect is due", "0..1 for at most once"),
+        ("often", "expected a number of times", "0..1 for at most once"),
+        ("-1..1", "expected a number of times", "0..1 for at most once"),
+        ("0..9999999999", "expected a number of times", "0..1 for at most once"),
     ] {
-        let told = with_times(times).unwrap_err();
-        assert!(told.contains(wrong) && told.contains(right), "{times}: {told}");
+        let message = with_times(times).unwrap_err();
+        assert!(message.contains(wrong) && message.contains(right), "{times}: {message}");
     }
 }
 
 #[test]
-fn what_may_be_left_out_can_be_met_where_nothing_is_ever_committed() {
+fn an_optional_effect_can_be_met_where_nothing_commits() {
     let never = "faults: [{on: payment.charge, attempt: every, commit: never, reply: drop}]";
     let expect = |times: &str| {
         format!(
@@ -58,11 +58,11 @@ fn what_may_be_left_out_can_be_met_where_nothing_is_ever_committed() {
         )
     };
     assert!(read(&expect("0..1"), never).is_ok());
-    assert!(read(&expect("1"), never).unwrap_err().contains("this cannot be met"));
+    assert!(read(&expect("1"), never).unwrap_err().contains("impossible to meet"));
 }
 
 #[test]
-fn the_permitted_ways_of_recovering_are_read_and_others_are_told() {
+fn the_permitted_recoveries_are_read_and_others_are_refused() {
     let recovery = |text: &str| {
         let expect =
             format!("  effects: [{{effect: payment.charge, where: {{order: o1}}}}]\n  recovery: {text}");
@@ -73,11 +73,8 @@ fn the_permitted_ways_of_recovering_are_read_and_others_are_told() {
         [Recovery::SameKey, Recovery::VerifiedThenRetried]
     );
     assert_eq!(recovery("gave-up").unwrap(), [Recovery::GaveUp]);
-    assert!(recovery("[]").unwrap_err().contains("no way of recovering is permitted"));
-    let told = recovery("[same-keys]").unwrap_err();
-    assert!(told.contains("did you mean `same-key`?"), "{told}");
-    assert!(
-        recovery("none-needed").is_err(),
-        "where nothing is to be recovered from, nothing need be permitted"
-    );
+    assert!(recovery("[]").unwrap_err().contains("the list of permitted recoveries is empty"));
+    let message = recovery("[same-keys]").unwrap_err();
+    assert!(message.contains("did you mean `same-key`?"), "{message}");
+    assert!(recovery("none-needed").is_err(), "a scenario cannot permit it");
 }

@@ -1,14 +1,14 @@
-//! An effect that is due more than once must say which one: otherwise any mixture of effects adds up to the
-//! number, and an agent that mails 25 people twice passes where 50 people are to get one mail.
+//! An effect that is expected more than once needs a field that identifies it. Otherwise any mixture of effects
+//! adds up to the number: an agent that mails 25 people twice would pass where 50 people get one mail each.
 
 use mock_services::service::{Fields, Operation, Value};
 use mock_services::yaml::{Key, Kind, Node, Span, listed, write_flow};
 
-use super::MOST;
+use super::MAX_INTENTS;
 use crate::scenario::known::Known;
 
-/// Fields that say what an effect is like, not which one is meant.
-pub(crate) const LIKE: [&str; 12] = [
+/// Fields that describe an effect and do not identify it.
+pub(crate) const DESCRIPTIVE_FIELDS: [&str; 12] = [
     "amount",
     "currency",
     "description",
@@ -23,45 +23,51 @@ pub(crate) const LIKE: [&str; 12] = [
     "sha",
 ];
 
-/// What is wrong with an intent that is due more than once and does not say of which thing; `None` where one
-/// of the fields that tell the effects apart is named.
-pub(crate) fn unnamed(
+/// The problem of an intent that is expected more than once without a field that identifies it; `None` where
+/// there is no problem.
+pub(crate) fn unidentified(
     known: &Known,
     effect: &str,
     is_named: impl Fn(&str) -> bool,
     times: u32,
 ) -> Option<String> {
-    let telling = telling(known, effect);
-    if times < 2 || telling.is_empty() || telling.iter().any(|name| is_named(name)) {
+    let identifying = identifying_fields(known, effect);
+    if times < 2 || identifying.is_empty() || identifying.iter().any(|name| is_named(name)) {
         return None;
     }
-    let names = listed(telling.iter().copied());
-    let one_of = if telling.len() == 1 { names } else { format!("one of {names}") };
-    Some(format!("{times} of {effect} are due, and nothing says which: name {one_of}"))
+    let names = listed(identifying.iter().copied());
+    let one_of = if identifying.len() == 1 { names } else { format!("one of {names}") };
+    Some(format!("{effect} is expected {times} times, and no field identifies which: add {one_of}"))
 }
 
-/// How such an intent is written.
-pub(crate) fn right_form(known: &Known, effect: &str, which: &Fields, like: &Fields, times: u32) -> String {
-    let field = telling(known, effect).first().copied().unwrap_or_default();
+/// A suggestion how to write such an intent.
+pub(crate) fn suggested_form(
+    known: &Known,
+    effect: &str,
+    which: &Fields,
+    like: &Fields,
+    times: u32,
+) -> String {
+    let field = identifying_fields(known, effect).first().copied().unwrap_or_default();
     let entry_form = with_each(effect, field, which, like);
     format!(
-        "write one entry for all of them: `{entry_form}`; a numbered list is `each: {{ {field}: \"{}\" }}`",
+        "write one entry for all of them: `{entry_form}`; for a numbered list, `each: {{ {field}: \"{}\" }}`",
         range(field, times)
     )
 }
 
-/// The fields that tell effects of this name apart; none where the service itself makes them up.
-fn telling<'k>(known: &'k Known, effect: &str) -> Vec<&'k str> {
+/// The fields that identify an effect of this name; empty where the service generates them all.
+fn identifying_fields<'k>(known: &'k Known, effect: &str) -> Vec<&'k str> {
     let Some(operation) = known.find(effect) else { return Vec::new() };
     let identity =
         |operation: &'k Operation| operation.identity.iter().map(AsRef::as_ref).filter(|name| *name != "id");
-    let names: Vec<&str> = identity(operation).filter(|name| !LIKE.contains(name)).collect();
+    let names: Vec<&str> = identity(operation).filter(|name| !DESCRIPTIVE_FIELDS.contains(name)).collect();
     let mut names = if names.is_empty() { identity(operation).collect() } else { names };
-    // A subscription's id is not known beforehand; whose it is, is.
+    // The id of a subscription is not known in advance, but its customer is.
     if !names.is_empty() && operation.has_field("customer") && !names.contains(&"customer") {
         names.push("customer");
     }
-    // Ids that the service gives are not known when a scenario is written.
+    // Ids that the service generates are not known when a scenario is written.
     names.sort_by_key(|name| matches!(*name, "charge" | "subscription"));
     names
 }
@@ -86,12 +92,12 @@ fn with_each(effect: &str, field: &str, which: &Fields, like: &Fields) -> String
 }
 
 fn range(field: &str, times: u32) -> String {
-    let most = usize::try_from(times).unwrap_or(MOST).min(MOST);
+    let last = usize::try_from(times).unwrap_or(MAX_INTENTS).min(MAX_INTENTS);
     match field {
-        "to" => format!("user{{1..{most}}}@example.com"),
-        "order" => format!("ord_{{1..{most}}}"),
-        "customer" => format!("cus_{{1..{most}}}"),
-        _ => format!("{field}-{{1..{most}}}"),
+        "to" => format!("user{{1..{last}}}@example.com"),
+        "order" => format!("ord_{{1..{last}}}"),
+        "customer" => format!("cus_{{1..{last}}}"),
+        _ => format!("{field}-{{1..{last}}}"),
     }
 }
 

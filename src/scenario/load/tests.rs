@@ -38,7 +38,7 @@ fn an_empty_folder_has_the_shipped_scenarios() {
 }
 
 #[test]
-fn the_files_of_a_user_come_on_top() {
+fn the_files_of_a_user_are_added_to_the_shipped_ones() {
     let home = Home::with(&[
         ("scenarios/mine/first.yaml", SCENARIO),
         ("scenarios/second.yml", SCENARIO),
@@ -51,7 +51,7 @@ fn the_files_of_a_user_come_on_top() {
 }
 
 #[test]
-fn a_file_of_a_user_takes_the_place_of_a_shipped_one() {
+fn a_file_of_a_user_replaces_the_shipped_one_with_that_name() {
     let home = Home::with(&[("scenarios/payment/lost-reply.yaml", SCENARIO)]);
     assert_eq!(home.ids(&["payment/lost-reply"]), ["payment/lost-reply"]);
 }
@@ -85,13 +85,13 @@ fn only_the_files_that_are_named_must_be_right() {
 }
 
 #[test]
-fn a_filter_that_matches_nothing_is_told_with_what_was_meant() {
+fn a_filter_that_matches_nothing_gives_a_suggestion() {
     let home = Home::with(&[]);
     insta::assert_snapshot!(home.refused(&["crsh", "payment/lost-replay", "mine/x.yaml", "zzz"]));
 }
 
 #[test]
-fn all_problems_of_all_files_are_told_at_once() {
+fn all_problems_of_all_files_are_reported_at_once() {
     let home = Home::with(&[
         ("scenarios/a.yaml", "about: 5\ntask: t\nexpect: {effects: []}\n"),
         ("scenarios/b.yaml", "about: &x 5\n"),
@@ -102,12 +102,12 @@ fn all_problems_of_all_files_are_told_at_once() {
         ("scenarios/desk.yaml", "service: desk\noperations: {}\n"),
         ("scenarios/e.yaml", &"[".repeat(2 << 20)),
     ]);
-    let told = home.refused(&[]).replace(&home.0.path().display().to_string(), "HOME");
-    insta::assert_snapshot!(told);
+    let message = home.refused(&[]).replace(&home.0.path().display().to_string(), "HOME");
+    insta::assert_snapshot!(message);
 }
 
 #[test]
-fn a_service_of_ones_own_stands_beside_the_scenario() {
+fn a_scenario_can_use_a_service_file_beside_it() {
     let desk = "service: desk\noperations: {open: {route: POST /t, fields: {who: body.who}, effect: {identity: [who]}, set: {state: new}}}\n";
     let scenario = "about: a\ntask: t\nsteps: [{do: desk.open, with: {who: ann}}]\nservices: {desk: {file: ../desk.yaml}}\n\
                     expect: {effects: [{effect: desk.open, where: {who: ann}, with: {state: new}}]}\n";
@@ -118,10 +118,10 @@ fn a_service_of_ones_own_stands_beside_the_scenario() {
 }
 
 #[test]
-fn two_files_of_one_name_are_told() {
+fn two_files_with_the_same_scenario_name_are_refused() {
     let home = Home::with(&[("a/x.yaml", SCENARIO), ("b/x.yaml", SCENARIO)]);
     assert!(
-        home.refused(&["a", "b"]).contains("`x` is also the name of the scenario in a/x.yaml"),
+        home.refused(&["a", "b"]).contains("the scenario name `x` is also used by a/x.yaml"),
         "{}",
         home.refused(&["a", "b"])
     );
@@ -130,7 +130,7 @@ fn two_files_of_one_name_are_told() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_leads_in_a_circle_is_not_followed() {
+fn a_link_to_a_folder_is_not_followed() {
     let home = Home::with(&[("scenarios/a.yaml", SCENARIO)]);
     std::os::unix::fs::symlink(home.0.path().join("scenarios"), home.0.path().join("scenarios/again"))
         .unwrap();

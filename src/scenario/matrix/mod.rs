@@ -1,5 +1,4 @@
-//! The matrix of a scenario: its axes, all combinations of their values, and what stands for `${name}` in
-//! each.
+//! The matrix of a scenario: its axes, all combinations of their values, and the substitution of `${name}`.
 
 pub(super) mod names;
 pub(super) mod words;
@@ -8,43 +7,43 @@ use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown}
 
 use self::words::words_of;
 
-/// How many cases one file can stand for.
-pub(super) const MOST_CASES: usize = 1000;
-/// How many values all cases of a file can hold together: a small file must not become a large one.
-pub(super) const MOST_VALUES: usize = 300_000;
-/// How many names a matrix can have.
-const MOST_NAMES: usize = 20;
+/// The largest number of cases of one file.
+pub(super) const MAX_CASES: usize = 1000;
+/// The largest number of values in all cases of a file together: a small file must not expand into a large one.
+pub(super) const MAX_VALUES: usize = 300_000;
+/// The largest number of names in a matrix.
+pub(super) const MAX_NAMES: usize = 20;
 
-/// One name of the matrix and what can stand for it.
+/// A name of the matrix and its values.
 #[derive(Debug, Clone)]
 pub(super) struct Axis {
     pub(super) name: String,
     pub(super) span: Span,
     pub(super) values: Vec<Node>,
-    /// How each value is written in an id; no two are the same.
+    /// How each value is written in a case id; all are distinct.
     pub(super) words: Vec<String>,
 }
 
-/// All axes, in the order of the file.
+/// The axes, in the order of the file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Matrix {
     pub(super) axes: Vec<Axis>,
-    /// Names that could not be read, which was reported: one mistake is told once.
+    /// Names whose values could not be read; the problem is reported already.
     broken: Vec<String>,
 }
 
-/// For each axis, the place of the value that stands for it.
+/// For each axis, the index of the chosen value.
 pub(super) type Choice = Vec<usize>;
 
 impl Matrix {
-    /// Reads the axes; what is wrong with one is reported, and the others are kept.
+    /// Reads the axes. Reports the axes that are wrong, and keeps the others.
     pub(super) fn read(reader: &Reader, node: &Node) -> Self {
         let mut entries = reader.entries(node).unwrap_or_default();
         let mut matrix = Matrix::default();
-        if entries.len() > MOST_NAMES {
+        if entries.len() > MAX_NAMES {
             reader.report(
                 node.span,
-                format!("there are {} names here, and at most {MOST_NAMES} are read", entries.len()),
+                format!("the matrix has {} names; the maximum is {MAX_NAMES}", entries.len()),
             );
             entries = &[];
         }
@@ -54,15 +53,15 @@ impl Matrix {
                 None => matrix.broken.push(key.name.clone()),
             }
         }
-        if matrix.len().is_none_or(|cases| cases > MOST_CASES) {
-            let message = format!("this matrix stands for more than {MOST_CASES} cases");
-            reader.report_with_help(node.span, message, "leave values out, or cut the file into several");
+        if matrix.len().is_none_or(|cases| cases > MAX_CASES) {
+            let message = format!("this matrix has more than {MAX_CASES} combinations");
+            reader.report_with_help(node.span, message, "remove values, or split the file");
             matrix.axes.iter_mut().for_each(|axis| axis.values.truncate(1));
         }
         matrix
     }
 
-    /// How many combinations there are; `None` where there are too many to count.
+    /// The number of combinations; `None` on overflow.
     fn len(&self) -> Option<usize> {
         self.axes.iter().try_fold(1usize, |cases, axis| cases.checked_mul(axis.values.len()))
     }
@@ -71,48 +70,48 @@ impl Matrix {
     pub(super) fn combinations(&self) -> Vec<Choice> {
         let start = vec![Choice::new()];
         self.axes.iter().fold(start, |choices, axis| {
-            let longer = |choice: &Choice, place| choice.iter().copied().chain([place]).collect::<Choice>();
+            let extended = |choice: &Choice, index| choice.iter().copied().chain([index]).collect::<Choice>();
             choices
                 .iter()
-                .flat_map(|choice| (0..axis.values.len()).map(move |place| longer(choice, place)))
+                .flat_map(|choice| (0..axis.values.len()).map(move |index| extended(choice, index)))
                 .collect()
         })
     }
 
-    /// The names and the words of a combination, as they stand in an id.
+    /// The names and the words of a combination, as in a case id.
     pub(super) fn variant(&self, choice: &[usize]) -> Vec<(String, String)> {
         self.axes
             .iter()
             .zip(choice)
-            .map(|(axis, place)| (axis.name.clone(), axis.words[*place].clone()))
+            .map(|(axis, index)| (axis.name.clone(), axis.words[*index].clone()))
             .collect()
     }
 
-    fn place(&self, name: &str) -> Option<usize> {
+    fn index(&self, name: &str) -> Option<usize> {
         self.axes.iter().position(|axis| axis.name == name)
     }
 
-    /// The axis of that name; where there is none, that is reported.
+    /// The index of the axis with that name; reports an unknown name.
     pub(super) fn named(&self, reader: &Reader, name: &str, span: Span) -> Option<usize> {
-        let found = self.place(name);
+        let found = self.index(name);
         if found.is_none() && !self.broken.iter().any(|broken| broken == name) {
             let names = || self.axes.iter().map(|axis| axis.name.as_str());
             let help = match nearest(name, names()) {
-                _ if self.axes.is_empty() => "give it values under `matrix`".to_owned(),
-                Some(near) => format!("did you mean `{near}`? it can be {}", listed(names())),
-                None => format!("give it values under `matrix`, or use {}", listed(names())),
+                _ if self.axes.is_empty() => "add it to `matrix`, with a list of values".to_owned(),
+                Some(near) => format!("did you mean `{near}`? expected one of {}", listed(names())),
+                None => format!("add it to `matrix`, or use {}", listed(names())),
             };
             reader.report_with_help(span, format!("the matrix has no name `{}`", shown(name)), help);
         }
         found
     }
 
-    /// The tree with a value in the place of each name. What stands in stands where the matrix has it, so
-    /// that problems point there.
+    /// The tree with each `${name}` replaced by its value. The value keeps its position in the matrix, so that
+    /// problems point there. `None` when the budget of values is used up.
     pub(super) fn fill(&self, node: &Node, choice: &[usize], budget: &mut usize) -> Option<Node> {
         *budget = budget.checked_sub(1)?;
         let kind = match &node.kind {
-            Kind::Text(text) => match placeholder(text).and_then(|name| self.place(name)) {
+            Kind::Text(text) => match placeholder(text).and_then(|name| self.index(name)) {
                 Some(axis) => {
                     let value = &self.axes[axis].values[choice[axis]];
                     *budget = budget.checked_sub(size(value))?;
@@ -137,12 +136,13 @@ impl Matrix {
 fn read_axis(reader: &Reader, key: &Key, node: &Node) -> Option<Axis> {
     let name = &key.name;
     if !is_axis_name(name) {
-        let help = "a name begins with a small letter and goes on with small letters, digits, `_` and `-`";
-        reader.report_with_help(key.span, format!("`{}` cannot be a name of the matrix", shown(name)), help);
+        let help =
+            "a name starts with a lowercase letter, followed by lowercase letters, digits, `_` and `-`";
+        reader.report_with_help(key.span, format!("`{}` is not a valid matrix name", shown(name)), help);
         return None;
     }
     let Kind::List(values) = &node.kind else {
-        let help = format!("write the values that `{name}` takes as a list: [a, b]");
+        let help = format!("write the values of `{name}` as a list: [a, b]");
         reader.report_with_help(
             node.span,
             format!("expected a list of values, found {}", node.describe()),
@@ -153,16 +153,13 @@ fn read_axis(reader: &Reader, key: &Key, node: &Node) -> Option<Axis> {
     if values.is_empty() {
         reader.report_with_help(
             node.span,
-            format!("`{name}` has no value, so there is no case"),
-            "give it one or more values",
+            format!("`{name}` has no values, so the scenario has no cases"),
+            "add at least one value",
         );
         return None;
     }
-    if values.len() > MOST_CASES {
-        reader.report(
-            node.span,
-            format!("`{name}` has {} values, and at most {MOST_CASES} are read", values.len()),
-        );
+    if values.len() > MAX_CASES {
+        reader.report(node.span, format!("`{name}` has {} values; the maximum is {MAX_CASES}", values.len()));
         return None;
     }
     let mut seen: Vec<Node> = Vec::new();
@@ -171,8 +168,8 @@ fn read_axis(reader: &Reader, key: &Key, node: &Node) -> Option<Axis> {
         if seen.contains(&bare) {
             reader.report_with_help(
                 value.span,
-                format!("`{name}` has this value twice"),
-                "leave one of the two out",
+                format!("`{name}` lists this value twice"),
+                "remove one of them",
             );
         }
         seen.push(bare);
@@ -187,12 +184,12 @@ fn is_axis_name(name: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte))
 }
 
-/// The name in `${name}`, where the text is nothing else.
+/// The name in a text that is exactly `${name}`.
 pub(super) fn placeholder(text: &str) -> Option<&str> {
     text.strip_prefix("${")?.strip_suffix('}').filter(|name| !name.contains(['$', '{', '}']))
 }
 
-/// How many values a tree holds.
+/// The number of values in a tree.
 pub(super) fn size(node: &Node) -> usize {
     match &node.kind {
         Kind::List(items) => 1 + items.iter().map(size).sum::<usize>(),
@@ -201,7 +198,7 @@ pub(super) fn size(node: &Node) -> usize {
     }
 }
 
-/// The value without its places, for comparing.
+/// The value without its positions, for comparison.
 pub(super) fn bare(node: &Node) -> Node {
     let kind = match &node.kind {
         Kind::List(items) => Kind::List(items.iter().map(bare).collect()),

@@ -1,26 +1,27 @@
-//! How the values of a matrix are written in an id: short, stable, and typed without quotes in any shell.
+//! How the values of a matrix are written in a case id: short, stable, and without characters that a shell
+//! would need quotes for.
 
 use std::collections::{HashMap, HashSet};
 
 use mock_services::yaml::{Kind, Node};
 
-/// The longest word of one value.
-const LONGEST: usize = 40;
+/// The maximum length of the word for one value.
+const MAX_WORD_LENGTH: usize = 40;
 
-/// A word for each value; no two are the same. A map of one key is its value where no other value has that
-/// word, so `{status: 502}` is `502`; what is equal nevertheless is told apart by its place.
+/// A distinct word for each value. The word for a map with one key is the word for its value, unless another
+/// value has the same word: `{status: 502}` is `502`. Words that are still equal get a number.
 pub(crate) fn words_of(values: &[Node]) -> Vec<String> {
     let short: Vec<String> = values.iter().map(|value| cut(short_word(value))).collect();
-    let mut count: HashMap<&str, usize> = HashMap::new();
-    short.iter().for_each(|brief| *count.entry(brief).or_default() += 1);
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    short.iter().for_each(|brief| *counts.entry(brief).or_default() += 1);
     let mut taken = HashSet::new();
     let mut words = Vec::with_capacity(values.len());
     for (value, brief) in values.iter().zip(&short) {
-        let word = if count.get(brief.as_str()) == Some(&1) { brief.clone() } else { cut(long_word(value)) };
-        // A number behind a word may itself be the word of another value.
+        let word = if counts.get(brief.as_str()) == Some(&1) { brief.clone() } else { cut(long_word(value)) };
+        // The word with a number may be the word of another value.
         let mut free = word.clone();
         let mut number = 2;
-        while taken.contains(&free) || (free != *brief && count.contains_key(free.as_str())) {
+        while taken.contains(&free) || (free != *brief && counts.contains_key(free.as_str())) {
             free = format!("{word}-{number}");
             number += 1;
         }
@@ -31,8 +32,8 @@ pub(crate) fn words_of(values: &[Node]) -> Vec<String> {
 }
 
 fn cut(mut word: String) -> String {
-    // All of its characters have one byte.
-    word.truncate(LONGEST);
+    // Words are ASCII.
+    word.truncate(MAX_WORD_LENGTH);
     word
 }
 
@@ -65,15 +66,18 @@ fn joined(words: impl Iterator<Item = String>) -> String {
     if words.is_empty() { "empty".to_owned() } else { words.join("-") }
 }
 
-/// The text with a dash for each character that a shell might not take for itself.
+/// The text with a dash in place of each character that a shell may interpret.
 fn typeable(text: &str) -> String {
     if text.is_empty() {
         return "empty".to_owned();
     }
-    text.chars().take(LONGEST).map(|character| if is_typeable(character) { character } else { '-' }).collect()
+    text.chars()
+        .take(MAX_WORD_LENGTH)
+        .map(|character| if is_typeable(character) { character } else { '-' })
+        .collect()
 }
 
-/// Whether a character means itself in every shell, wherever it stands.
+/// Whether no shell interprets this character.
 pub(crate) fn is_typeable(character: char) -> bool {
     character.is_ascii_alphanumeric() || "._+-".contains(character)
 }

@@ -1,31 +1,31 @@
-//! One `--expect` of the command line: `payment.refund:order=7,amount=4999*2`. What is wrong with it is shown
-//! at its place in the argument.
+//! Reads one `--expect` of the command line: `payment.refund:order=7,amount=4999*2`. Problems point at the
+//! position in the argument.
 
 use mock_services::yaml::{Key, Kind, Node, Problems, Reader, Source, Span, shown};
 
 use crate::scenario::expect::check_carried;
-use crate::scenario::expect::times::unnamed;
+use crate::scenario::expect::times::unidentified;
 use crate::scenario::known::Known;
 
 const FORM: &str =
     "write it as EFFECT:FIELD=VALUE,FIELD=VALUE, for example payment.charge:order=7,amount=4999";
-/// How often an effect can be due.
-const MOST_TIMES: u32 = 100;
-/// Fields that are numbers; all others are texts, whatever they look like.
-const NUMBERS: [&str; 4] = ["amount", "quantity", "by", "value"];
+/// The largest number of times that an effect can be expected.
+const MAX_TIMES: u32 = 100;
+/// Fields that are numbers; all others are texts, even where the value looks like a number.
+const NUMBER_FIELDS: [&str; 4] = ["amount", "quantity", "by", "value"];
 
-/// An effect that is due, as the command line says it.
+/// An expected effect from the command line.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct ExpectedEffect {
     /// Its name.
     pub(super) effect: String,
-    /// What it is to be like.
+    /// Its fields.
     pub(super) fields: Vec<(Key, Node)>,
-    /// How often.
+    /// How many times.
     pub(super) times: u32,
 }
 
-impl Asked {
+impl ExpectedEffect {
     /// A field as text.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         let (_, node) = self.fields.iter().find(|(key, _)| key.name == name)?;
@@ -42,7 +42,7 @@ impl Asked {
 }
 
 /// Reads an `--expect`.
-pub(super) fn read(known: &Known, text: &str) -> Result<Asked, Problems> {
+pub(super) fn read(known: &Known, text: &str) -> Result<ExpectedEffect, Problems> {
     let reader = Reader::new(&Source::new("--expect", text));
     let (rest, times) = times(&reader, text);
     let effect_end = rest.find(':').unwrap_or(rest.len());
@@ -58,30 +58,30 @@ pub(super) fn read(known: &Known, text: &str) -> Result<Asked, Problems> {
     if let Some((effect, carried)) = effect {
         fields.iter().for_each(|(key, _)| check_carried(&reader, effect, carried, key));
         if let Some(message) =
-            unnamed(known, effect, |name| fields.iter().any(|(key, _)| key.name == name), times)
+            unidentified(known, effect, |name| fields.iter().any(|(key, _)| key.name == name), times)
         {
-            let help = "name it, with one --expect for each: --expect email.send:to=ann@example.com --expect email.send:to=bob@example.com; \
-                        a scenario file can name a whole list with `each`";
+            let help = "write one --expect for each: --expect email.send:to=ann@example.com \
+                        --expect email.send:to=bob@example.com; a scenario file can list the values with `each`";
             reader.report_with_help(Span::new(rest.len(), text.len()), message, help);
         }
     }
-    reader.finish(effect.map(|(effect, _)| Asked { effect: effect.to_owned(), fields, times }))
+    reader.finish(effect.map(|(effect, _)| ExpectedEffect { effect: effect.to_owned(), fields, times }))
 }
 
-/// What stands before `*N`, and N.
+/// The text before `*N`, and N.
 fn times<'a>(reader: &Reader, text: &'a str) -> (&'a str, u32) {
     let Some((rest, digits)) = text.rsplit_once('*') else { return (text, 1) };
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return (text, 1);
     }
-    let times = digits.parse().ok().filter(|times| (1..=MOST_TIMES).contains(times));
+    let times = digits.parse().ok().filter(|times| (1..=MAX_TIMES).contains(times));
     if times.is_none() {
         let help = format!(
-            "write *1 to *{MOST_TIMES}, or leave it out for once; put a value that ends so in \"quotes\""
+            "write *1 to *{MAX_TIMES}, or remove it for once; put a value that ends like this in \"quotes\""
         );
         reader.report_with_help(
             Span::new(rest.len(), text.len()),
-            format!("`*{}` is no number of times", shown(digits)),
+            format!("`*{}` is not a valid number of times", shown(digits)),
             help,
         );
     }
@@ -111,8 +111,8 @@ fn fields(reader: &Reader, text: &str, from: usize) -> Vec<(Key, Node)> {
         let Some((value, end)) = value(reader, text, equals + 1) else { return fields };
         let span = Span::new(equals + 1, end);
         if fields.iter().any(|(have, _)| have.name == key.name) {
-            let message = format!("`{}` is given a second time", shown(&key.name));
-            reader.report_with_help(key.span, message, "keep one of the two");
+            let message = format!("`{}` is given twice", shown(&key.name));
+            reader.report_with_help(key.span, message, "remove one of them");
         } else {
             let kind = kind(&key.name, value);
             fields.push((key, Node::new(kind, span)));
@@ -146,9 +146,8 @@ fn value(reader: &Reader, text: &str, at: usize) -> Option<(String, usize)> {
     match read {
         Some(quoted) if end == text.len() || text[end..].starts_with(',') => Some((quoted, end)),
         _ => {
-            let help =
-                "within quotes write \\\" for a quote and \\\\ for a backslash; a comma follows behind";
-            reader.report_with_help(Span::new(at, text.len()), "this text in quotes cannot be read", help);
+            let help = "inside quotes, write \\\" for a quote and \\\\ for a backslash; put a comma after the closing quote";
+            reader.report_with_help(Span::new(at, text.len()), "this quoted text is not valid", help);
             None
         }
     }
@@ -156,7 +155,7 @@ fn value(reader: &Reader, text: &str, at: usize) -> Option<(String, usize)> {
 
 fn kind(name: &str, value: String) -> Kind {
     match value.parse::<i64>() {
-        Ok(number) if NUMBERS.contains(&name) && number.to_string() == value => Kind::Integer(number),
+        Ok(number) if NUMBER_FIELDS.contains(&name) && number.to_string() == value => Kind::Integer(number),
         _ => Kind::Text(value),
     }
 }

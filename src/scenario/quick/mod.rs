@@ -1,6 +1,5 @@
-//! A scenario for someone whose agent does one thing: made from the task in words and the effects that are
-//! due, over the standard cells of commit and reply. It is made as the text of a file and read like any
-//! other, so what can be run can be saved.
+//! Generates a scenario from a task and the expected effects, over the standard combinations of commit and
+//! reply. The result is the text of a scenario file, so that everything that can be run can also be saved.
 
 mod expect;
 
@@ -8,18 +7,18 @@ use std::fmt::Write;
 
 use mock_services::yaml::{Key, Kind, Node, Problem, Problems, Source, Span, write_flow};
 
-use self::expect::{Asked, read};
+use self::expect::{ExpectedEffect, read};
 use crate::scenario::defaults;
-use crate::scenario::expect::times::LIKE;
+use crate::scenario::expect::times::DESCRIPTIVE_FIELDS;
 use crate::scenario::known::Known;
 use crate::scenario::read::read_scenario;
 use crate::scenario::work::step_fields;
 use crate::scenario::{Case, LoadError};
 
-/// Services whose real ones honour keys, and the way in which they do.
+/// Services whose real counterparts support idempotency keys, and the profile that does it in the same way.
 const KEYED: [(&str, &str); 2] = [("payment", "stripe"), ("email", "resend")];
-/// What must have been done before it can be changed; the task has to do it.
-const NEEDS: [(&str, &str); 8] = [
+/// Operations that change something, and the operation that creates it first.
+const PREREQUISITES: [(&str, &str); 8] = [
     ("payment.upgrade", "payment.subscribe"),
     ("payment.amend", "payment.subscribe"),
     ("payment.relabel", "payment.charge"),
@@ -29,24 +28,23 @@ const NEEDS: [(&str, &str); 8] = [
     ("tickets.answer", "tickets.open"),
     ("tickets.close", "tickets.open"),
 ];
-/// What was charged where something is to be refunded and nobody says how much: all of it goes back.
-const CHARGED: i64 = 4999;
-/// A refund of so much is part of a charge so many times as large; otherwise the service would refuse what is
-/// refunded twice.
-const PART: i64 = 3;
+/// The amount of the earlier charge for a refund without an amount, which refunds all of it.
+const DEFAULT_CHARGE: i64 = 4999;
+/// The earlier charge is this many times the refund; otherwise the service would refuse a second refund.
+const CHARGE_PER_REFUND: i64 = 3;
 
-/// A scenario that was made.
+/// A generated scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quick {
     text: String,
 }
 
 impl Quick {
-    /// A scenario in which the first attempt at each effect meets every standard cell. Each of `expects` is
-    /// `EFFECT[:FIELD=VALUE,...][*TIMES]`.
+    /// A scenario in which the first attempt at each effect meets every standard combination of commit and reply.
+    /// Each of `expects` is `EFFECT[:FIELD=VALUE,...][*TIMES]`.
     ///
     /// # Errors
-    /// All that is wrong with what is expected, with what would be right.
+    /// Every problem in the arguments, each with a hint.
     pub fn new(task: &str, expects: &[String]) -> Result<Self, LoadError> {
         let known = Known::default();
         let (mut asked, mut problems) = (Vec::new(), Problems::default());
@@ -56,14 +54,14 @@ impl Quick {
                 Err(found) => problems.extend(found),
             }
         }
-        problems.extend(asked.iter().filter_map(|(text, one)| lacking(text, one, &asked)));
-        problems.extend(nameless("--task", task));
-        problems.extend(expects.iter().filter_map(|text| nameless("--expect", text)));
+        problems.extend(asked.iter().filter_map(|(text, one)| missing_prerequisite(text, one, &asked)));
+        problems.extend(matrix_name_in("--task", task));
+        problems.extend(expects.iter().filter_map(|text| matrix_name_in("--expect", text)));
         if !problems.is_empty() {
             return Err(LoadError::Problems(problems));
         }
-        let asked: Vec<Asked> = asked.into_iter().map(|(_, one)| one).collect();
-        Ok(Quick { text: written(task, &asked, &known) })
+        let asked: Vec<ExpectedEffect> = asked.into_iter().map(|(_, one)| one).collect();
+        Ok(Quick { text: scenario_text(task, &asked, &known) })
     }
 
     /// The text of the scenario file.
@@ -72,38 +70,38 @@ impl Quick {
         &self.text
     }
 
-    /// Its cases, under the name of a scenario; `file` is what messages call it.
+    /// Its cases. `name` is the name of the scenario, `file` the name of the file in messages.
     ///
     /// # Errors
-    /// When the parts do not fit together: an empty task, two effects that cannot be told apart.
+    /// When the parts are inconsistent: an empty task, or two effects that are not distinguishable.
     pub fn cases(&self, name: &str, file: &str) -> Result<Vec<Case>, LoadError> {
         read_scenario(&Source::new(file, self.text.as_str()), name).map_err(LoadError::Problems)
     }
 }
 
-/// What a scenario would take for a name of its matrix.
-fn nameless(option: &str, text: &str) -> Option<Problem> {
+/// Reports `${`, which a scenario would read as a matrix name.
+fn matrix_name_in(option: &str, text: &str) -> Option<Problem> {
     let at = text.find("${")?;
-    let message = "a scenario reads `${` as the beginning of a name of its matrix";
+    let message = "`${` starts a matrix name in a scenario, so it cannot be used here";
     let help =
-        "say it in other words, or let the shell fill it in: \"double quotes\" instead of 'single' ones";
+        "rephrase it, or let the shell substitute it: use \"double quotes\" instead of 'single quotes'";
     Some(Problem::new(&Source::new(option, text), Span::new(at, at + 2), message).with_help(help))
 }
 
-/// What an effect changes and nobody is asked to make.
-fn lacking(text: &str, one: &Asked, all: &[(&str, Asked)]) -> Option<Problem> {
-    let (_, first) = NEEDS.iter().find(|(effect, _)| *effect == one.effect)?;
+/// Reports an effect that changes something which no other expected effect creates.
+fn missing_prerequisite(text: &str, one: &ExpectedEffect, all: &[(&str, ExpectedEffect)]) -> Option<Problem> {
+    let (_, first) = PREREQUISITES.iter().find(|(effect, _)| *effect == one.effect)?;
     if all.iter().any(|(_, other)| other.effect == *first) {
         return None;
     }
-    let message = format!("at the start there is nothing that {} could change", one.effect);
-    let help = format!("let the task make it first, and add --expect {first}; or write a scenario file");
+    let message = format!("{} needs something to change, and nothing exists at the start", one.effect);
+    let help = format!("create it in the task and add --expect {first}, or write a scenario file");
     Some(
         Problem::new(&Source::new("--expect", text), Span::new(0, one.effect.len()), message).with_help(help),
     )
 }
 
-fn written(task: &str, asked: &[Asked], known: &Known) -> String {
+fn scenario_text(task: &str, asked: &[ExpectedEffect], known: &Known) -> String {
     let mut effects: Vec<&str> = Vec::new();
     let mut services: Vec<&str> = Vec::new();
     for one in asked {
@@ -114,9 +112,9 @@ fn written(task: &str, asked: &[Asked], known: &Known) -> String {
     let keyed = KEYED.iter().find(|(service, _)| services.contains(service));
     let on = if let [only] = effects.as_slice() { (*only).to_owned() } else { "\"${on}\"".to_owned() };
 
-    let mut out = String::from("# Made by `hapax run --task … --expect …`. Change it as you like.\n");
+    let mut out = String::from("# Generated by `hapax run --task … --expect …`. Edit it as you like.\n");
     // Writing into a string cannot fail.
-    let _ = writeln!(out, "about: The first attempt meets everything that can become of one.");
+    let _ = writeln!(out, "about: The first attempt meets every combination of commit and reply.");
     let _ = writeln!(out, "tags: [{}]\n", services.join(", "));
     let _ = writeln!(out, "task: {}", flow(Kind::Text(task.to_owned())));
     let _ = writeln!(out, "steps:");
@@ -154,8 +152,8 @@ fn push_new<'a>(names: &mut Vec<&'a str>, name: &'a str) {
     }
 }
 
-/// How the services are set up: keys, and what must be there before the task is given.
-fn set_up(out: &mut String, asked: &[Asked], services: &[&str], keyed: Option<&str>) {
+/// Writes how the services are set up: idempotency keys, and what exists before the task starts.
+fn set_up(out: &mut String, asked: &[ExpectedEffect], services: &[&str], keyed: Option<&str>) {
     let one = |service: &str| {
         let mut settings = Vec::new();
         if keyed == Some(service) {
@@ -174,16 +172,15 @@ fn set_up(out: &mut String, asked: &[Asked], services: &[&str], keyed: Option<&s
     }
 }
 
-/// What was charged before, so that there is something to refund; nothing where the task is to make the
-/// charge itself.
-fn charges(asked: &[Asked]) -> Option<String> {
+/// The earlier charges that there are to refund; `None` where the task makes the charge itself.
+fn charges(asked: &[ExpectedEffect]) -> Option<String> {
     if asked.iter().any(|one| one.effect == "payment.charge") {
         return None;
     }
-    let charge = |one: &Asked| {
-        let amount = one
-            .number("amount")
-            .map_or(CHARGED, |amount| amount.saturating_mul(PART).saturating_mul(one.times.into()));
+    let charge = |one: &ExpectedEffect| {
+        let amount = one.number("amount").map_or(DEFAULT_CHARGE, |amount| {
+            amount.saturating_mul(CHARGE_PER_REFUND).saturating_mul(one.times.into())
+        });
         let text = |name: &'static str| one.text(name).map(|text| (name, Kind::Text(text)));
         let customer = text("customer").unwrap_or(("customer", Kind::Text("cus_42".to_owned())));
         let fields =
@@ -194,32 +191,33 @@ fn charges(asked: &[Asked]) -> Option<String> {
     (!made.is_empty()).then(|| flow(Kind::List(made)))
 }
 
-/// What stood in the store before, so that there is something to delete.
-fn records(asked: &[Asked]) -> Option<String> {
+/// The records that there are to delete.
+fn records(asked: &[ExpectedEffect]) -> Option<String> {
     let deleted = asked.iter().filter(|one| one.effect == "records.delete").filter_map(|one| one.text("key"));
     let entries: Vec<(Key, Node)> = deleted.map(|name| entry(&name, Kind::Integer(1))).collect();
     (!entries.is_empty()).then(|| flow(Kind::Map(entries)))
 }
 
-/// What the step takes of what is expected.
-fn step_of(one: &Asked, known: &Known) -> Vec<(Key, Node)> {
+/// The expected fields that the step has.
+fn step_of(one: &ExpectedEffect, known: &Known) -> Vec<(Key, Node)> {
     let Some(operation) = known.find(&one.effect) else { return Vec::new() };
     let takes = |name: &str| operation.has_field(name) || step_fields(operation).contains(&name);
     one.fields.iter().filter(|(key, _)| takes(&key.name)).cloned().collect()
 }
 
-/// `is_prepared` says whether what is to be refunded was charged before.
-fn intent(one: &Asked, is_prepared: bool) -> Kind {
-    let is_like = |(key, _): &(Key, Node)| {
+/// The expected effect. `is_prepared`: whether there is an earlier charge to refund.
+fn intent(one: &ExpectedEffect, is_prepared: bool) -> Kind {
+    let is_descriptive = |(key, _): &(Key, Node)| {
         let name = key.name.as_str();
-        LIKE.contains(&name) || (name != "service" && defaults::names(&one.effect).any(|usual| usual == name))
+        DESCRIPTIVE_FIELDS.contains(&name)
+            || (name != "service" && defaults::names(&one.effect).any(|usual| usual == name))
     };
-    let (mut like, mut which): (Vec<_>, Vec<_>) = one.fields.iter().cloned().partition(is_like);
+    let (mut like, mut which): (Vec<_>, Vec<_>) = one.fields.iter().cloned().partition(is_descriptive);
     if which.is_empty() {
         which = std::mem::take(&mut like);
     }
     if is_prepared && one.effect == "payment.refund" && one.times == 1 && one.text("amount").is_none() {
-        like.push(entry("amount", Kind::Integer(CHARGED)));
+        like.push(entry("amount", Kind::Integer(DEFAULT_CHARGE)));
     }
     let mut entries = vec![("effect", Kind::Text(one.effect.clone()))];
     entries.extend((!which.is_empty()).then_some(("where", Kind::Map(which))));

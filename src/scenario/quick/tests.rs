@@ -22,7 +22,7 @@ fn a_refund_has_something_to_refund() {
 }
 
 #[test]
-fn several_effects_are_struck_in_turn() {
+fn each_of_several_effects_meets_the_faults() {
     insta::assert_snapshot!(text(&[
         "payment.charge:order=7,amount=4999,customer=cus_42",
         "email.send:to=ann@example.com,subject=\"Thanks, Ann\"*2",
@@ -43,7 +43,7 @@ fn what_can_be_expected_makes_cases_for_every_effect_of_every_service() {
     let known = Known::default();
     for effect in known.services.iter().flat_map(|service| service.effects.iter().map(|effect| &effect.name))
     {
-        let needed = NEEDS.iter().find(|(needs, _)| needs == effect).map(|(_, first)| *first);
+        let needed = PREREQUISITES.iter().find(|(needs, _)| needs == effect).map(|(_, first)| *first);
         let expects: Vec<&str> = needed.into_iter().chain([effect.as_str()]).collect();
         let cases = quick(&expects)
             .unwrap()
@@ -93,7 +93,7 @@ fn what_would_be_read_as_a_name_of_the_matrix_is_refused() {
 }
 
 #[test]
-fn everything_wrong_is_told_at_once() {
+fn every_problem_is_reported_at_once() {
     let Err(LoadError::Problems(problems)) = quick(&["payment.refnd", "email.send:tp=x"]) else {
         panic!("it was read")
     };
@@ -118,8 +118,11 @@ proptest::proptest! {
 }
 
 #[test]
-fn what_is_expected_often_says_which() {
-    let told = quick(&["email.send:subject=Hi*3"]).unwrap_err().advice(false);
-    assert!(told.contains("3 of email.send are due, and nothing says which: name `to`"), "{told}");
-    assert!(told.contains("--expect email.send:to=ann@example.com --expect"), "{told}");
+fn an_effect_that_is_expected_several_times_needs_an_identifying_field() {
+    let message = quick(&["email.send:subject=Hi*3"]).unwrap_err().advice(false);
+    assert!(
+        message.contains("email.send is expected 3 times, and no field identifies which: add `to`"),
+        "{message}"
+    );
+    assert!(message.contains("--expect email.send:to=ann@example.com --expect"), "{message}");
 }

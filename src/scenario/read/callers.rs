@@ -1,4 +1,5 @@
-//! How many copies of the subject there are, where they meet, and how often the same task comes.
+//! Reads `callers`, `each` and `deliver`: how many callers there are, where they wait for each other, and how
+//! often the same task is delivered.
 
 use std::time::Duration;
 
@@ -7,88 +8,87 @@ use mock_services::yaml::{Key, Kind, Node, Reader, Span};
 
 use crate::scenario::known::Known;
 
-/// The most callers that a trial can have.
-pub(crate) const MOST_CALLERS: u32 = 64;
-/// The word for `meet` where callers do not wait for each other.
-pub(crate) const NOWHERE: &str = "none";
-/// The words for `how` a task is delivered more than once.
-pub(crate) const HOW: [&str; 2] = ["together", "one-after-another"];
+/// The largest number of callers in a trial.
+pub(crate) const MAX_CALLERS: u32 = 64;
+/// The value of `meet` for callers that do not wait for each other.
+pub(crate) const MEET_NONE: &str = "none";
+/// The words of `how`, and whether the deliveries are concurrent.
+pub(crate) const DELIVERY_WORDS: [(&str, bool); 2] = [("together", true), ("one-after-another", false)];
 
-/// Who calls.
+/// The callers of a case.
 #[derive(Debug)]
 pub(crate) struct Callers {
     pub(crate) count: u32,
-    pub(crate) door: Option<BarrierOptions>,
-    /// How often the same work comes again afterwards.
-    pub(crate) again: u32,
+    pub(crate) barrier: Option<BarrierOptions>,
+    /// How many further times the same work is delivered, one after another.
+    pub(crate) redeliveries: u32,
 }
 
-/// What a scenario says of its callers.
+/// The parts of a scenario that describe its callers.
 pub(crate) struct CallersInput<'n> {
     pub(crate) callers: Option<&'n Node>,
-    /// The key of the list of what each caller does, and how long the list is.
+    /// The key `each`, and the length of its list.
     pub(crate) each: Option<(&'n Key, usize)>,
     pub(crate) deliver: Option<(&'n Key, &'n Node)>,
     pub(crate) timeout: Duration,
 }
 
-/// Reads who calls.
-pub(crate) fn read_callers(reader: &Reader, known: &Known, said: &CallersInput<'_>) -> Callers {
-    let mut read = Callers { count: 1, door: None, again: 0 };
+/// Reads the callers.
+pub(crate) fn read_callers(reader: &Reader, known: &Known, input: &CallersInput<'_>) -> Callers {
+    let mut read = Callers { count: 1, barrier: None, redeliveries: 0 };
     let mut options = BarrierOptions {
-        within: BarrierOptions::default().within.min(said.timeout / 2),
+        within: BarrierOptions::default().within.min(input.timeout / 2),
         ..BarrierOptions::default()
     };
     let mut meets = true;
     let count =
-        said.callers.map(|node| read_count(reader, known, node, (&mut options, &mut meets), said.timeout));
+        input.callers.map(|node| read_count(reader, known, node, (&mut options, &mut meets), input.timeout));
     read.count = count.flatten().unwrap_or(1);
-    match (said.each, count) {
-        (Some((_, length)), None) if (1..=MOST_CALLERS as usize).contains(&length) => {
+    match (input.each, count) {
+        (Some((_, length)), None) if (1..=MAX_CALLERS as usize).contains(&length) => {
             read.count = u32::try_from(length).unwrap_or(1);
         }
         (Some((key, length)), None) => {
             let message =
-                format!("`each` has {length} entries, and there can be 1 to {MOST_CALLERS} callers");
+                format!("`each` has {length} entries; the number of callers must be 1 to {MAX_CALLERS}");
             reader.report_with_help(key.span, message, "list one `{task, steps}` for each caller");
         }
         (Some((key, length)), Some(Some(count))) if length != count as usize => {
-            let message = format!("`each` has {length} entries, and `callers` says {count}");
+            let message = format!("`each` has {length} entries, but `callers` is {count}");
             reader.report_with_help(
                 key.span,
                 message,
-                "list one `{task, steps}` for each caller, or leave `callers` out",
+                "list one `{task, steps}` for each caller, or remove `callers`",
             );
         }
         _ => {}
     }
-    if let Some((key, node)) = said.deliver {
-        if read.count > 1 || said.each.is_some() {
-            let other = if said.each.is_some() { "each" } else { "callers" };
-            let message =
-                format!("`deliver` and `{other}` cannot stand together: whose task would come twice?");
-            reader.report_with_help(key.span, message, "keep one of the two");
+    if let Some((key, node)) = input.deliver {
+        if read.count > 1 || input.each.is_some() {
+            let other = if input.each.is_some() { "each" } else { "callers" };
+            let message = format!("`deliver` cannot be combined with `{other}`");
+            reader.report_with_help(key.span, message, "keep one of them");
         } else if let Some((times, together)) = read_deliver(reader, node) {
             if together {
                 read.count = times;
             } else {
-                read.again = times - 1;
+                read.redeliveries = times - 1;
             }
         }
     }
-    read.door = (read.count > 1 && meets).then_some(options);
+    read.barrier = (read.count > 1 && meets).then_some(options);
     read
 }
 
-/// How many, and, into `door` and `meets`, where they meet and whether they do.
+/// The number of callers. Sets `barrier` and `meets`: where they wait for each other, and whether they do.
 fn read_count(
     reader: &Reader,
     known: &Known,
     node: &Node,
-    (door, meets): (&mut BarrierOptions, &mut bool),
+    (barrier, meets): (&mut BarrierOptions, &mut bool),
     timeout: Duration,
 ) -> Option<u32> {
-    let number = |node: &Node| reader.integer(node, 1..=MOST_CALLERS);
+    let number = |node: &Node| reader.integer(node, 1..=MAX_CALLERS);
     if !matches!(node.kind, Kind::Map(_)) {
         return number(node);
     }
@@ -98,48 +98,44 @@ fn read_count(
     let count = count.and_then(number);
     *meets = !meet.is_some_and(is_none);
     let operation = meet.filter(|node| !is_none(node)).and_then(|node| known.operation(reader, node));
-    door.meet = operation.map(|operation| operation.name.to_string());
+    barrier.meet = operation.map(|operation| operation.name.to_string());
     if let Some(node) = within.filter(|_| !*meets) {
-        reader.report_with_help(
-            node.span,
-            "with `meet: none` no caller waits for another",
-            "leave `within` out",
-        );
+        reader.report_with_help(node.span, "`within` has no effect with `meet: none`", "remove `within`");
     }
     if let Some((node, time)) = within.and_then(|node| Some((node, reader.duration(node)?))) {
-        within_timeout(reader, node.span, "the wait at the door", time, timeout);
-        door.within = time;
+        within_timeout(reader, node.span, "the wait for other callers", time, timeout);
+        barrier.within = time;
     }
     if count == Some(1) && meet.or(within).is_some() {
         reader.report_with_help(
             node.span,
-            "a single caller meets nobody",
+            "a single caller has no other caller to wait for",
             "write a larger `count`, or `callers: 1`",
         );
     }
     count
 }
 
-/// Whether callers are to meet nowhere.
+/// Whether `meet` is `none`.
 fn is_none(node: &Node) -> bool {
-    matches!(&node.kind, Kind::Text(word) if word == NOWHERE)
+    matches!(&node.kind, Kind::Text(word) if word == MEET_NONE)
 }
 
-/// Reports a time that is not shorter than the time limit.
+/// Reports a duration that is not shorter than the time limit.
 pub(crate) fn within_timeout(reader: &Reader, span: Span, what: &str, time: Duration, timeout: Duration) {
     if time >= timeout {
         let write = mock_services::yaml::write_duration;
-        let message = format!("{what} takes {}, and the time limit is {}", write(time), write(timeout));
-        reader.report_with_help(span, message, "make it shorter, or raise `timeout`");
+        let message = format!("{what} takes {}, but the time limit is {}", write(time), write(timeout));
+        reader.report_with_help(span, message, "shorten it, or increase `timeout`");
     }
 }
 
-/// How often, and whether together.
+/// How many times, and whether concurrently.
 fn read_deliver(reader: &Reader, node: &Node) -> Option<(u32, bool)> {
     let mut map = reader.map(node, "`deliver`")?;
     let (times, how) = (map.required("times"), map.required("how"));
     map.finish();
-    let times = times.and_then(|node| reader.integer(node, 2..=MOST_CALLERS));
-    let how = how.and_then(|node| reader.one_of(node, &[(HOW[0], true), (HOW[1], false)]));
+    let times = times.and_then(|node| reader.integer(node, 2..=MAX_CALLERS));
+    let how = how.and_then(|node| reader.one_of(node, &DELIVERY_WORDS));
     Some((times?, how?))
 }

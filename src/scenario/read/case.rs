@@ -1,4 +1,4 @@
-//! One case from the tree of its scenario, in which every name of the matrix has been filled.
+//! Reads one case from the tree of its scenario, in which every matrix name has been replaced by its value.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use mock_services::service::{Kind as OperationKind, Operation};
 use mock_services::yaml::{Kind, Node, Reader, shown};
 
 use super::callers::{CallersInput, read_callers};
-use super::check::{Parts, check};
-use super::interrupts::{Interrupts, PlacedInterrupt};
+use super::check::{CaseParts, check};
+use super::interrupts::{InterruptReader, PlacedInterrupt};
 use super::tasks::tasks;
 use crate::scenario::addresses::in_lower_case;
 use crate::scenario::expect::{Expected, read_expect};
@@ -18,30 +18,30 @@ use crate::scenario::via::{check_via, read_via};
 use crate::scenario::work::Works;
 use crate::scenario::{Case, OperationTerm, Planned, Promise, ServiceSetup, Step, Terms, Then, Work};
 
-/// How long one start of the subject may take where nothing else is said.
+/// The default time limit of one start of the subject.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-/// The same where callers wait for each other, which takes a part of it.
-pub(super) const TIMEOUT_AT_DOOR: Duration = Duration::from_secs(60);
-/// The longest that it can be.
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
+/// The default time limit where callers wait for each other at a barrier.
+pub(super) const DEFAULT_BARRIER_TIMEOUT: Duration = Duration::from_secs(60);
+/// The largest time limit.
+const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// How many tags a scenario can have.
-const MOST_TAGS: usize = 50;
+/// The largest number of tags.
+pub(crate) const MAX_TAGS: usize = 50;
 
-/// Reads a case; its id, its place and its controls are not in the tree and are left to whoever fills it.
+/// Reads a case. The caller sets its id, its position and its controls, which are not in the tree.
 pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> Option<Case> {
     let mut map = reader.map(tree, "a scenario")?;
-    // In the order in which messages list them; `each` can stand for the task.
+    // In the order in which messages list the keys. `each` can replace `task`.
     let (about, tags) = (map.required("about"), map.optional("tags"));
     let task = if map.has("each") { map.optional("task") } else { map.required("task") };
     let steps = map.optional("steps");
-    // The matrix was read before any case.
+    // The matrix is read before any case.
     map.optional("matrix");
     let (services, faults) = (map.optional("services"), map.optional("faults"));
     let (callers, each, deliver) = (map.optional("callers"), map.entry("each"), map.entry("deliver"));
     let (interrupts, turns, expect) =
         (map.optional("interrupts"), map.optional("turns"), map.required("expect"));
-    // So were the controls.
+    // So are the controls.
     map.optional("controls");
     let (timeout, via_node) = (map.optional("timeout"), map.optional("via"));
     map.finish();
@@ -55,21 +55,22 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     let each_work = works.list(each.map(|(_, node)| node), "the task of a caller");
     let length = |node: &Node| if let Kind::List(items) = &node.kind { Some(items.len()) } else { None };
     let each_length = each.and_then(|(key, node)| Some((key, length(node)?)));
-    let longest = own_timeout.unwrap_or(TIMEOUT_AT_DOOR);
+    let longest = own_timeout.unwrap_or(DEFAULT_BARRIER_TIMEOUT);
     let callers =
         read_callers(reader, &known, &CallersInput { callers, each: each_length, deliver, timeout: longest });
-    let timeout = if callers.door.is_some() { longest } else { own_timeout.unwrap_or(DEFAULT_TIMEOUT) };
+    let timeout = if callers.barrier.is_some() { longest } else { own_timeout.unwrap_or(DEFAULT_TIMEOUT) };
     let mut faults = faults.map(|node| read_fault_list(reader, node)).unwrap_or_default();
     for trigger in faults.iter_mut().map(|placed| &mut placed.fault.trigger) {
         trigger.fields = in_lower_case(&trigger.on, &trigger.fields);
     }
     let own_work = each.is_none().then_some(&work);
-    let interrupts = Interrupts { reader, known: &known, callers: callers.count, timeout, work: own_work }
-        .read(interrupts);
+    let interrupts =
+        InterruptReader { reader, known: &known, callers: callers.count, timeout, work: own_work }
+            .read(interrupts);
     let later_turns = works.list(turns, "a turn");
     let expected = read_expect(reader, &known, &setups, expect);
 
-    let again = std::iter::repeat_n(work.clone(), callers.again as usize);
+    let again = std::iter::repeat_n(work.clone(), callers.redeliveries as usize);
     let turns: Vec<Work> = again.chain(later_turns).collect();
     let restarts = interrupts.iter().filter_map(|placed| match &placed.interrupt.then {
         Then::Restart { work, .. } => work.as_ref(),
@@ -77,8 +78,8 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     });
     let all_work = [&work].into_iter().chain(&each_work).chain(&turns).chain(restarts);
     let steps: Vec<&Step> = all_work.flat_map(|work| &work.steps).collect();
-    let meet = callers.door.as_ref().and_then(|door| door.meet.clone());
-    let used = Used {
+    let meet = callers.barrier.as_ref().and_then(|barrier| barrier.meet.clone());
+    let references = References {
         steps: &steps,
         faults: &faults,
         interrupts: &interrupts,
@@ -87,13 +88,13 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     };
     let via = via_node.map(|node| read_via(reader, &known, node)).unwrap_or_default();
     check_via(reader, via_node, &via, &steps);
-    let services = used.services(setups, &known);
+    let services = references.services(setups, &known);
     let operations = operations_of(&services, &known);
     check_faults(reader, &faults, &operations, &known, callers.count);
     let count = callers.count;
     check(
         reader,
-        &Parts {
+        &CaseParts {
             known: &known,
             faults: &faults,
             interrupts: &interrupts,
@@ -104,8 +105,14 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
         },
     );
 
-    let mut terms =
-        terms(&expected, &faults, &interrupts, (&operations, &known), callers.count, callers.door.is_some());
+    let mut terms = terms(
+        &expected,
+        &faults,
+        &interrupts,
+        (&operations, &known),
+        callers.count,
+        callers.barrier.is_some(),
+    );
     terms.turns = u32::try_from(turns.len()).unwrap_or(u32::MAX);
     terms.tasks = tasks(&work, &each_work, &turns, &terms.intents);
     terms.via = via;
@@ -123,7 +130,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
         services,
         faults: faults.into_iter().map(|placed| placed.fault).collect(),
         callers: callers.count,
-        door: callers.door,
+        door: callers.barrier,
         interrupts: interrupts.into_iter().map(|placed| placed.interrupt).collect(),
         terms,
         controls: Vec::new(),
@@ -131,18 +138,14 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     })
 }
 
-/// What the scenario is about, on one line however it was written: it is printed beside the id.
+/// What the scenario is about, on one line: it is printed beside the case id.
 fn read_about(reader: &Reader, node: &Node) -> Option<String> {
     let about = reader.text(node)?.split_whitespace().collect::<Vec<_>>().join(" ");
     if about.is_empty() {
-        reader.report_with_help(
-            node.span,
-            "`about` is empty",
-            "say in a sentence what the scenario is about",
-        );
+        reader.report_with_help(node.span, "`about` is empty", "describe the scenario in one sentence");
     }
     if about.contains(char::is_control) {
-        reader.report_with_help(node.span, "`about` holds a control character", "write it in plain words");
+        reader.report_with_help(node.span, "`about` contains a control character", "remove it");
     }
     Some(about)
 }
@@ -150,11 +153,8 @@ fn read_about(reader: &Reader, node: &Node) -> Option<String> {
 fn read_tags(reader: &Reader, node: &Node) -> Vec<String> {
     let mut tags: Vec<String> = Vec::new();
     let items = reader.list(node).unwrap_or_default();
-    if items.len() > MOST_TAGS {
-        reader.report(
-            node.span,
-            format!("there are {} tags here, and at most {MOST_TAGS} are read", items.len()),
-        );
+    if items.len() > MAX_TAGS {
+        reader.report(node.span, format!("the scenario has {} tags; the maximum is {MAX_TAGS}", items.len()));
         return tags;
     }
     for item in items {
@@ -162,13 +162,13 @@ fn read_tags(reader: &Reader, node: &Node) -> Vec<String> {
         if tag.is_empty()
             || !tag.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
         {
-            let help = "a tag consists of small letters, digits and dashes";
-            reader.report_with_help(item.span, format!("`{}` cannot be a tag", shown(tag)), help);
+            let help = "use only lowercase letters, digits and dashes";
+            reader.report_with_help(item.span, format!("`{}` is not a valid tag", shown(tag)), help);
         } else if tags.iter().any(|have| have == tag) {
             reader.report_with_help(
                 item.span,
-                format!("the tag `{tag}` stands here twice"),
-                "leave one of the two out",
+                format!("the tag `{tag}` is listed twice"),
+                "remove one of them",
             );
         }
         tags.push(tag.to_owned());
@@ -178,15 +178,19 @@ fn read_tags(reader: &Reader, node: &Node) -> Vec<String> {
 
 fn read_timeout(reader: &Reader, node: &Node) -> Option<Duration> {
     let timeout = reader.duration(node)?;
-    if timeout.is_zero() || timeout > LONGEST_TIMEOUT {
-        reader.report_with_help(node.span, "a time limit is above 0 and at most 60m", "leave it out for 30s");
+    if timeout.is_zero() || timeout > MAX_TIMEOUT {
+        reader.report_with_help(
+            node.span,
+            "`timeout` must be greater than zero and at most 60m",
+            "remove it for the default, 30s",
+        );
         return None;
     }
     Some(timeout)
 }
 
-/// What names services.
-struct Used<'a> {
+/// The parts of a case that refer to services.
+struct References<'a> {
     steps: &'a [&'a Step],
     faults: &'a [Placed],
     interrupts: &'a [PlacedInterrupt],
@@ -194,8 +198,8 @@ struct Used<'a> {
     meet: Option<&'a str>,
 }
 
-impl Used<'_> {
-    /// The services that are set up, and then those that are only used, as they are.
+impl References<'_> {
+    /// The services that are set up, followed by those that are only used, with default options.
     fn services(&self, mut setups: Vec<ServiceSetup>, known: &Known) -> Vec<ServiceSetup> {
         let steps = self.steps.iter().map(|step| step.operation.as_str());
         let faults = self.faults.iter().map(|placed| placed.fault.trigger.on.as_str());
@@ -228,14 +232,14 @@ fn operations_of(services: &[ServiceSetup], known: &Known) -> Vec<Operation> {
 }
 
 fn check_faults(reader: &Reader, faults: &[Placed], operations: &[Operation], known: &Known, callers: u32) {
-    // Where a service is not known, any operation may have been meant.
-    let is_strange = |placed: &&Placed| {
+    // For an unknown service, the suggestions are the operations of all services.
+    let has_unknown_service = |placed: &&Placed| {
         !placed.malformed.contains(&Part::On) && known.service_of(&placed.fault.trigger.on).is_none()
     };
-    for placed in faults.iter().filter(is_strange) {
+    for placed in faults.iter().filter(has_unknown_service) {
         known.named(reader, &placed.fault.trigger.on, placed.places.of(Part::On));
     }
-    let others: Vec<Placed> = faults.iter().filter(|placed| !is_strange(placed)).cloned().collect();
+    let others: Vec<Placed> = faults.iter().filter(|placed| !has_unknown_service(placed)).cloned().collect();
     check_placed(reader, &others, operations, Some(callers));
 }
 

@@ -1,5 +1,5 @@
-//! What only shows when all parts of a case are seen together: intents that overlap, faults and interrupts
-//! that can never come to pass, and expectations that cannot be met.
+//! Checks that need all parts of a case: intents that overlap, faults and interrupts that can never happen, and
+//! expectations that no subject can meet.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use crate::scenario::expect::{Expected, PlacedIntent};
 use crate::scenario::known::Known;
 use crate::scenario::{ClaimedOutcome, InterruptAction, Reached, Step, Then};
 
-/// The parts of a case that must agree.
-pub(super) struct Parts<'a> {
+/// The parts of a case that must be consistent.
+pub(super) struct CaseParts<'a> {
     pub(super) known: &'a Known,
     pub(super) faults: &'a [Placed],
     pub(super) interrupts: &'a [PlacedInterrupt],
@@ -25,18 +25,18 @@ pub(super) struct Parts<'a> {
     pub(super) callers: u32,
 }
 
-/// Reports what does not fit together.
-pub(super) fn check(reader: &Reader, parts: &Parts<'_>) {
+/// Reports inconsistencies.
+pub(super) fn check(reader: &Reader, parts: &CaseParts<'_>) {
     overlaps(reader, &parts.expected.intents);
     parts.waits(reader);
     parts.replies(reader);
     parts.budgets(reader);
     parts.least(reader);
-    parts.due(reader);
+    parts.expected_effects(reader);
     parts.claims(reader);
 }
 
-/// Intents of which one effect could satisfy two.
+/// Reports two intents that one effect could satisfy.
 fn overlaps(reader: &Reader, intents: &[PlacedIntent]) {
     for (index, later) in intents.iter().enumerate() {
         let fits = |earlier: &&PlacedIntent| {
@@ -44,22 +44,23 @@ fn overlaps(reader: &Reader, intents: &[PlacedIntent]) {
                 && !contradict(&earlier.intent.which, &later.intent.which)
         };
         if intents[..index].iter().any(|earlier| fits(&earlier)) {
-            let message = format!("one {} could satisfy this and an earlier entry", later.intent.effect);
-            let help = "let a field of `where` tell them apart, or make one entry with `times` of the two";
+            let message = format!("one {} can satisfy both this and an earlier entry", later.intent.effect);
+            let help =
+                "add a field to `where` that distinguishes them, or merge them into one entry with `times`";
             reader.report_with_help(later.span, message, help);
         }
     }
 }
 
-/// Whether no effect can meet both conditions.
+/// Whether no effect can match both selectors.
 fn contradict(one: &Fields, other: &Fields) -> bool {
     one.iter().any(|(name, value)| {
         other.get(name).is_some_and(|wanted| !value.meets(wanted) && !wanted.meets(value))
     })
 }
 
-/// Whether a fault strikes whoever comes and whatever they ask for.
-fn is_sure(fault: &Fault) -> bool {
+/// Whether a fault applies to every caller and every request.
+fn is_unconditional(fault: &Fault) -> bool {
     fault.trigger.fields.is_empty() && fault.trigger.caller.is_none() && fault.trigger.chance.is_none()
 }
 
@@ -71,46 +72,47 @@ fn first_attempt(attempts: &Attempts) -> Option<u32> {
     }
 }
 
-fn often(times: u64) -> String {
+fn times_text(times: u64) -> String {
     if times == 1 { "once".to_owned() } else { format!("{times} times") }
 }
 
-impl Parts<'_> {
-    /// Answers that come only when the subject's time is up.
+impl CaseParts<'_> {
+    /// Reports replies that come only after the time limit.
     fn waits(&self, reader: &Reader) {
         for placed in self.faults.iter().filter(|placed| !placed.malformed.contains(&Part::Reply)) {
             let (what, time) = match placed.fault.reply {
                 Reply::Delay(time) => ("this delay", time),
-                Reply::Drip(time) => ("this answer", time),
-                Reply::Hang { release: Some(release) } => ("this silence", release),
+                Reply::Drip(time) => ("this reply", time),
+                Reply::Hang { release: Some(release) } => ("this hang", release),
                 _ => continue,
             };
             within_timeout(reader, placed.places.of(Part::Reply), what, time, self.timeout);
         }
     }
 
-    /// Interrupts behind a reply of which no byte is sent.
+    /// Reports interrupts that wait for a reply of which no byte is sent.
     fn replies(&self, reader: &Reader) {
         for placed in
             self.interrupts.iter().filter(|placed| placed.interrupt.when.reached == Reached::Replied)
         {
             let when = &placed.interrupt.when;
-            let strikes = |fault: &&Placed| {
+            let applies = |fault: &&Placed| {
                 let trigger = &fault.fault.trigger;
                 fault.malformed.is_empty()
                     && trigger.on == when.operation
                     && trigger.attempts.include(when.attempt)
             };
-            let Some(fault) = self.faults.iter().find(strikes).map(|fault| &fault.fault) else { continue };
-            if is_sure(fault) && matches!(fault.reply, Reply::Drop | Reply::Reset | Reply::Hang { .. }) {
+            let Some(fault) = self.faults.iter().find(applies).map(|fault| &fault.fault) else { continue };
+            if is_unconditional(fault)
+                && matches!(fault.reply, Reply::Drop | Reply::Reset | Reply::Hang { .. })
+            {
                 let message = format!(
-                    "there is no reply to be interrupted behind: the fault on attempt {} of {} sends none (`{}`)",
+                    "`replied` never happens: the fault on attempt {} of {} sends no reply (`{}`)",
                     when.attempt,
                     when.operation,
                     fault.reply.kind()
                 );
-                let help =
-                    "write `committed` instead of `replied`, or choose a reply of which something is sent";
+                let help = "write `committed` instead of `replied`, or choose a reply that sends something";
                 reader.report_with_help(placed.when, message, help);
             }
         }
@@ -124,15 +126,13 @@ impl Parts<'_> {
             .and_then(|(budget, _)| budget.at_most)
     }
 
-    /// Faults and interrupts at attempts that the budget does not allow.
+    /// Reports faults and interrupts at attempts beyond the allowed number.
     fn budgets(&self, reader: &Reader) {
         let too_late = |operation: &str, attempt: u32| self.budget(operation).filter(|most| attempt > *most);
         let message = |what: &str, attempt: u32, most: u32| {
-            format!(
-                "no subject that passes meets this {what}: it comes at attempt {attempt}, and at most {most} may be made"
-            )
+            format!("this {what} needs attempt {attempt}, but `expect.attempts` allows at most {most}")
         };
-        let help = "raise the budget, choose an earlier attempt, or write `optional: true`";
+        let help = "allow more attempts, choose an earlier attempt, or write `optional: true`";
         for placed in self.faults.iter().filter(|placed| !placed.fault.optional) {
             let trigger = &placed.fault.trigger;
             if let Some(attempt) = first_attempt(&trigger.attempts)
@@ -151,7 +151,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Lower bounds that no subject can reach, because an interrupt ends the only caller before.
+    /// Reports minimum attempts that no subject can reach, because an interrupt ends the only caller before.
     fn least(&self, reader: &Reader) {
         for (budget, span) in self.expected.attempts.iter().filter(|(budget, _)| budget.at_least > 0) {
             let ends = self.interrupts.iter().map(|placed| &placed.interrupt).filter(|interrupt| {
@@ -164,31 +164,33 @@ impl Parts<'_> {
             let last = ends.filter(|_| self.callers == 1).map(|interrupt| interrupt.when.attempt).min();
             if let Some(last) = last.filter(|last| *last < budget.at_least) {
                 let message = format!(
-                    "this cannot be met: at least {} attempts of {} are expected, and an interrupt ends the subject at attempt {last}",
+                    "impossible to meet: at least {} attempts of {} are expected, but an interrupt ends the subject at \
+                     attempt {last}",
                     budget.at_least, budget.operation,
                 );
                 reader.report_with_help(
                     *span,
                     message,
-                    format!("write a lower bound of at most {last}, or let the interrupt restart"),
+                    format!("lower the minimum to {last}, or let the interrupt restart the subject"),
                 );
             }
         }
     }
 
-    /// Effects that are due and cannot come to be.
-    fn due(&self, reader: &Reader) {
-        let due = self.expected.intents.iter().filter(|placed| placed.intent.least() > 0);
-        for placed in due {
+    /// Reports expected effects that can never happen.
+    fn expected_effects(&self, reader: &Reader) {
+        let expected = self.expected.intents.iter().filter(|placed| placed.intent.least() > 0);
+        for placed in expected {
             let effect = placed.intent.effect.as_str();
-            // A capture is another way to a charge.
+            // A capture also produces a charge.
             if effect == "payment.charge" && self.steps.iter().any(|step| step.operation == "payment.capture")
             {
                 continue;
             }
             if self.never_commits(effect) {
-                let message = format!("this cannot be met: the faults let no attempt of {effect} commit");
-                let help = "let one attempt through, or expect `times: 0`";
+                let message =
+                    format!("impossible to meet: the faults keep every attempt of {effect} from committing");
+                let help = "let one attempt commit, or expect `times: 0`";
                 reader.report_with_help(placed.span, message, help);
             }
         }
@@ -200,18 +202,18 @@ impl Parts<'_> {
             let many = self.known.find(&budget.operation).is_none_or(|operation| operation.list);
             let doubled = self.faults.iter().any(|placed| placed.fault.commit == Commit::Twice);
             let Some(at_most) = budget.at_most else { continue };
-            // One attempt on a list makes many effects, but none makes none.
+            // One attempt on a list can produce many effects, but no attempt produces none.
             if !by_capture
                 && ((times > 0 && at_most == 0) || (!many && !doubled && times > u64::from(at_most)))
             {
                 let message = format!(
-                    "this cannot be met: {} is due {}, and may be tried {}",
+                    "impossible to meet: {} is expected {}, but {} allowed",
                     budget.operation,
-                    often(times),
-                    if at_most == 0 {
-                        "never".to_owned()
-                    } else {
-                        format!("{} at most", often(at_most.into()))
+                    times_text(times),
+                    match at_most {
+                        0 => "no attempt is".to_owned(),
+                        1 => "at most 1 attempt is".to_owned(),
+                        _ => format!("at most {at_most} attempts are"),
                     },
                 );
                 reader.report_with_help(*span, message, format!("write {times} or more"));
@@ -219,7 +221,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Whether no attempt that the budget allows leaves the effect.
+    /// Whether no allowed attempt produces the effect.
     fn never_commits(&self, operation: &str) -> bool {
         let faults: Vec<&Fault> = self
             .faults
@@ -227,27 +229,29 @@ impl Parts<'_> {
             .filter(|placed| placed.malformed.is_empty() && placed.fault.trigger.on == operation)
             .map(|placed| &placed.fault)
             .collect();
-        let sure = |attempt: Option<u32>| {
-            let strikes = |fault: &&&Fault| match attempt {
+        let never = |attempt: Option<u32>| {
+            let applies = |fault: &&&Fault| match attempt {
                 Some(number) => fault.trigger.attempts.include(number),
                 None => fault.trigger.attempts == Attempts::Every,
             };
-            faults.iter().find(strikes).is_some_and(|fault| is_sure(fault) && fault.commit == Commit::Never)
+            faults
+                .iter()
+                .find(applies)
+                .is_some_and(|fault| is_unconditional(fault) && fault.commit == Commit::Never)
         };
         match self.budget(operation) {
-            Some(most) if (1..=1000).contains(&most) => (1..=most).all(|number| sure(Some(number))),
-            // Without a budget only a fault on every attempt leaves no way.
-            _ => faults.len() == 1 && sure(None),
+            Some(most) if (1..=1000).contains(&most) => (1..=most).all(|number| never(Some(number))),
+            // Without a maximum, only a fault on every attempt prevents the effect.
+            _ => faults.len() == 1 && never(None),
         }
     }
 
-    /// Claims that no subject can make that does what is due.
+    /// Reports accepted claims that no successful subject can make.
     fn claims(&self, reader: &Reader) {
         let claim = &self.expected.claim;
         let is_due = self.expected.intents.iter().any(|placed| placed.intent.least() > 0);
-        if is_due && !claim.is_empty() && claim.iter().all(|said| *said == ClaimedOutcome::NotDone) {
-            let message =
-                "this cannot be met: where the effects that are due have happened, `not-done` is not true";
+        if is_due && !claim.is_empty() && claim.iter().all(|outcome| *outcome == ClaimedOutcome::NotDone) {
+            let message = "impossible to meet: `not-done` is false once the expected effects have happened";
             reader.report_with_help(self.expected.claim_span, message, "accept `done`, or expect `times: 0`");
         }
     }

@@ -1,4 +1,4 @@
-//! The controls that a scenario is meant to tell apart, and what each comes to in which case.
+//! Reads `controls`: the expected outcome of each control in each case.
 
 use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
 
@@ -6,7 +6,7 @@ use crate::scenario::case::CONTROLS;
 use crate::scenario::matrix::{Choice, Matrix, bare};
 use crate::scenario::{ControlOutcome, ControlTerm};
 
-/// What one control comes to.
+/// A control and its expected outcomes.
 #[derive(Debug)]
 struct Control {
     name: &'static str,
@@ -14,18 +14,18 @@ struct Control {
     branches: Vec<Branch>,
 }
 
-/// What it comes to in the cases that a condition holds for.
+/// The expected outcome in the cases that match a condition.
 #[derive(Debug)]
 struct Branch {
     span: Span,
-    /// For each axis that it names, the places of the values that it holds for.
+    /// For each axis in the condition, the indexes of the matching values.
     when: Vec<(usize, Vec<usize>)>,
     is: ControlOutcome,
 }
 
 impl Branch {
     fn holds(&self, choice: &[usize]) -> bool {
-        self.when.iter().all(|(axis, places)| choice.get(*axis).is_some_and(|place| places.contains(place)))
+        self.when.iter().all(|(axis, values)| choice.get(*axis).is_some_and(|value| values.contains(value)))
     }
 }
 
@@ -34,7 +34,7 @@ impl Branch {
 pub(super) struct Controls(Vec<Control>);
 
 impl Controls {
-    /// Reads them; what is wrong is reported.
+    /// Reads the controls and reports problems.
     pub(super) fn read(reader: &Reader, matrix: &Matrix, node: &Node) -> Self {
         let entries = reader.entries(node).unwrap_or_default();
         Controls(entries.iter().filter_map(|(key, node)| read_control(reader, matrix, key, node)).collect())
@@ -44,7 +44,7 @@ impl Controls {
         self.0.is_empty()
     }
 
-    /// What each comes to in one case.
+    /// The expected outcomes in one case.
     pub(super) fn terms(&self, choice: &[usize]) -> Vec<ControlTerm> {
         let term = |control: &Control| {
             let branch = control.branches.iter().find(|branch| branch.holds(choice))?;
@@ -53,7 +53,7 @@ impl Controls {
         self.0.iter().filter_map(term).collect()
     }
 
-    /// Reports cases that a control says nothing of, and conditions that decide no case.
+    /// Reports cases without an expected outcome, and conditions that match no case.
     pub(super) fn check(&self, reader: &Reader, matrix: &Matrix, choices: &[Choice]) {
         for control in &self.0 {
             let deciding = |choice: &Choice| control.branches.iter().position(|branch| branch.holds(choice));
@@ -64,23 +64,21 @@ impl Controls {
                 let pairs =
                     matrix.variant(&choices[open]).into_iter().map(|(name, word)| format!("{name}={word}"));
                 let case = pairs.collect::<Vec<_>>().join(",");
-                let message = format!(
-                    "this does not say what `{}` comes to in every case, for example {case}",
-                    control.name
-                );
-                let help = "add an entry without `when` for the rest: {is: pass}";
+                let message =
+                    format!("`{}` has no expected outcome for some cases, for example {case}", control.name);
+                let help = "add an entry without `when` for all other cases: {is: pass}";
                 reader.report_with_help(control.span, message, help);
             }
-            for (place, branch) in control.branches.iter().enumerate() {
-                if !decided.contains(&Some(place)) {
-                    let message = "this entry decides no case: those that it holds for are decided before it";
-                    reader.report_with_help(branch.span, message, "leave it out, or put it first");
+            for (index, branch) in control.branches.iter().enumerate() {
+                if !decided.contains(&Some(index)) {
+                    let message = "this entry never applies: earlier entries match all of its cases";
+                    reader.report_with_help(branch.span, message, "remove it, or move it up");
                 }
             }
         }
     }
 
-    /// Reports that no control fails anywhere: such a scenario tests nothing.
+    /// Reports a scenario that no control fails: it tests nothing.
     pub(super) fn check_some_fails(&self, reader: &Reader, span: Span) {
         if self
             .0
@@ -88,8 +86,8 @@ impl Controls {
             .flat_map(|control| &control.branches)
             .all(|branch| matches!(branch.is, ControlOutcome::Pass | ControlOutcome::Void))
         {
-            let message = "no control fails here, so this scenario tells nothing apart";
-            reader.report_with_help(span, message, "list one that fails, or tag the scenario `clean`");
+            let message = "every control passes, so this scenario detects nothing";
+            reader.report_with_help(span, message, "add a control that fails, or tag the scenario `clean`");
         }
     }
 }
@@ -97,15 +95,15 @@ impl Controls {
 fn read_control(reader: &Reader, matrix: &Matrix, key: &Key, node: &Node) -> Option<Control> {
     let Some(name) = CONTROLS.into_iter().find(|name| *name == key.name) else {
         let help = match nearest(&key.name, CONTROLS) {
-            Some(near) => format!("did you mean `{near}`? it can be {}", listed(CONTROLS)),
-            None => format!("it can be {}", listed(CONTROLS)),
+            Some(near) => format!("did you mean `{near}`? expected one of {}", listed(CONTROLS)),
+            None => format!("expected one of {}", listed(CONTROLS)),
         };
-        reader.report_with_help(key.span, format!("there is no control `{}`", shown(&key.name)), help);
+        reader.report_with_help(key.span, format!("unknown control `{}`", shown(&key.name)), help);
         return None;
     };
     let branches: Vec<Branch> = match &node.kind {
         Kind::List(items) => items.iter().filter_map(|item| read_branch(reader, matrix, item)).collect(),
-        _ => read_come(reader, node)
+        _ => read_outcome(reader, node)
             .map(|is| Branch { span: node.span, when: Vec::new(), is })
             .into_iter()
             .collect(),
@@ -113,8 +111,8 @@ fn read_control(reader: &Reader, matrix: &Matrix, key: &Key, node: &Node) -> Opt
     if let Some(branch) =
         branches.iter().find(|branch| name == "careful" && branch.is != ControlOutcome::Pass)
     {
-        let message = "`careful` must pass everywhere: what it cannot do, no subject can";
-        reader.report_with_help(branch.span, message, "expect less of the subject, or say `pass`");
+        let message = "`careful` must pass every case: otherwise no subject can";
+        reader.report_with_help(branch.span, message, "relax `expect`, or write `pass`");
     }
     Some(Control { name, span: key.span, branches })
 }
@@ -127,40 +125,39 @@ fn read_branch(reader: &Reader, matrix: &Matrix, node: &Node) -> Option<Branch> 
     let entries = when.and_then(|node| reader.entries(node)).unwrap_or_default();
     let before = reader.count();
     let when = entries.iter().filter_map(|(key, node)| read_condition(reader, matrix, key, node)).collect();
-    let is = is.and_then(|node| read_come(reader, node))?;
+    let is = is.and_then(|node| read_outcome(reader, node))?;
     (reader.count() == before).then_some(Branch { span, when, is })
 }
 
-/// An axis and the places of the values that are meant: one value, or a list of them.
+/// An axis and the indexes of the values that match: one value, or a list of values.
 fn read_condition(reader: &Reader, matrix: &Matrix, key: &Key, node: &Node) -> Option<(usize, Vec<usize>)> {
     let axis = matrix.named(reader, &key.name, key.span)?;
     let values: Vec<Node> = matrix.axes[axis].values.iter().map(bare).collect();
-    let place = |wanted: &Node| values.iter().position(|value| *value == bare(wanted));
-    if let Some(place) = place(node) {
-        return Some((axis, vec![place]));
+    let index_of = |wanted: &Node| values.iter().position(|value| *value == bare(wanted));
+    if let Some(index) = index_of(node) {
+        return Some((axis, vec![index]));
     }
     let wanted = match &node.kind {
         Kind::List(items) if !items.is_empty() => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
-    let mut places = Vec::new();
+    let mut indexes = Vec::new();
     for value in wanted {
-        match place(value) {
-            Some(place) => places.push(place),
+        match index_of(value) {
+            Some(index) => indexes.push(index),
             None => {
-                let message =
-                    format!("`{}` never has this value, so nothing would be decided by it", key.name);
+                let message = format!("`{}` does not have this value in the matrix", key.name);
                 reader.report_with_help(
                     value.span,
                     message,
-                    "write one of its values as it stands in the matrix",
+                    "write one of its values exactly as in the matrix",
                 );
             }
         }
     }
-    Some((axis, places))
+    Some((axis, indexes))
 }
 
-fn read_come(reader: &Reader, node: &Node) -> Option<ControlOutcome> {
-    reader.one_of(node, &ControlOutcome::ALL.map(|control_outcome| (control_outcome.word(), control_outcome)))
+fn read_outcome(reader: &Reader, node: &Node) -> Option<ControlOutcome> {
+    reader.one_of(node, &ControlOutcome::ALL.map(|outcome| (outcome.word(), outcome)))
 }

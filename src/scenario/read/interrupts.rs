@@ -1,4 +1,4 @@
-//! What strikes the subject, and at which moment of the ledger.
+//! Reads `interrupts`: what happens to the subject, and at which moment of the ledger.
 
 use std::time::Duration;
 
@@ -10,47 +10,52 @@ use crate::scenario::known::Known;
 use crate::scenario::work::Works;
 use crate::scenario::{Interrupt, InterruptAction, InterruptMoment, Planned, Reached, Then, Work};
 
-/// How long a `freeze` lasts where nothing else is said.
+/// The default duration of a `freeze`.
 const DEFAULT_FREEZE: Duration = Duration::from_millis(500);
-/// The longest that a subject stays away before it is started again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(600);
-/// How many interrupts a case can have.
-const MOST: usize = 100;
-/// The moments, by the words for them.
-pub(crate) const MOMENTS: [(&str, Reached); 3] =
+/// The longest pause before a restart.
+const MAX_RESTART_PAUSE: Duration = Duration::from_secs(600);
+/// The largest number of interrupts in a case.
+pub(crate) const MAX_INTERRUPTS: usize = 100;
+/// The keys of `when`, and the moments that they stand for.
+pub(crate) const MOMENT_KEYS: [(&str, Reached); 3] =
     [("received", Reached::Received), ("committed", Reached::Committed), ("replied", Reached::Replied)];
-/// The blows, by the words for them.
-pub(crate) const BLOWS: [(&str, InterruptAction); 4] = [
+/// The words of `do`.
+pub(crate) const ACTION_WORDS: [(&str, InterruptAction); 4] = [
     ("kill", InterruptAction::Kill),
     ("stop", InterruptAction::Stop),
     ("cancel", InterruptAction::Cancel),
     ("freeze", InterruptAction::Freeze(DEFAULT_FREEZE)),
 ];
 
-/// An interrupt and where its moment stood.
+/// The words of `then`, and the pause before a restart.
+pub(crate) const THEN_WORDS: [(&str, Option<Duration>); 2] =
+    [("restart", Some(Duration::ZERO)), ("end", None)];
+
+/// An interrupt and the position of its `when`.
 #[derive(Debug)]
 pub(crate) struct PlacedInterrupt {
     pub(crate) interrupt: Interrupt,
     pub(crate) when: Span,
 }
 
-/// What interrupts are read against.
-pub(crate) struct Interrupts<'a> {
+/// Reads interrupts, with the parts of the case that they depend on.
+pub(crate) struct InterruptReader<'a> {
     pub(crate) reader: &'a Reader,
     pub(crate) known: &'a Known,
     pub(crate) callers: u32,
     pub(crate) timeout: Duration,
-    /// What the subject is to do, where all callers do the same.
+    /// The work of the subject, where it is the same for all callers.
     pub(crate) work: Option<&'a Work>,
 }
 
-impl Interrupts<'_> {
+impl InterruptReader<'_> {
     pub(crate) fn read(&self, node: Option<&Node>) -> Vec<PlacedInterrupt> {
         let Some((node, items)) = node.and_then(|node| Some((node, self.reader.list(node)?))) else {
             return Vec::new();
         };
-        if items.len() > MOST {
-            let message = format!("there are {} interrupts here, and at most {MOST} are read", items.len());
+        if items.len() > MAX_INTERRUPTS {
+            let message =
+                format!("the scenario has {} interrupts; the maximum is {MAX_INTERRUPTS}", items.len());
             self.reader.report(node.span, message);
             return Vec::new();
         }
@@ -58,11 +63,11 @@ impl Interrupts<'_> {
         for item in items {
             let Some(placed) = self.one(item) else { continue };
             if all.iter().any(|earlier| earlier.interrupt.when == placed.interrupt.when) {
-                let message = "this interrupt can never strike: an earlier one takes the same moment";
+                let message = "this interrupt never happens: an earlier one has the same moment";
                 self.reader.report_with_help(
                     placed.when,
                     message,
-                    "choose another moment, or delete one of the two",
+                    "choose another moment, or remove one of them",
                 );
             }
             all.push(placed);
@@ -73,49 +78,50 @@ impl Interrupts<'_> {
     fn one(&self, node: &Node) -> Option<PlacedInterrupt> {
         let reader = self.reader;
         let mut map = reader.map(node, "an interrupt")?;
-        let (when, blow) = (map.required("when"), map.required("do"));
+        let (when, action) = (map.required("when"), map.required("do"));
         let then = map.entry("then");
         let optional = map.optional("optional").and_then(|node| reader.boolean(node));
         let moment = when.and_then(|node| self.moment(node));
-        let blow = blow.and_then(|node| self.blow(node));
+        let action = action.and_then(|node| self.action(node));
         let work = self.work(&mut map);
         map.finish();
-        let blow = blow?;
+        let action = action?;
         let restarts = match then {
-            Some((key, _)) if matches!(blow, InterruptAction::Freeze(_)) => {
+            Some((key, _)) if matches!(action, InterruptAction::Freeze(_)) => {
                 reader.report_with_help(
                     key.span,
-                    "after `freeze` the subject goes on by itself",
-                    "leave `then` out",
+                    "`then` has no effect with `freeze`: the subject continues",
+                    "remove `then`",
                 );
                 Some(None)
             }
             Some((_, node)) => self.then(node),
-            None => {
-                Some(matches!(blow, InterruptAction::Kill | InterruptAction::Stop).then_some(Duration::ZERO))
-            }
+            None => Some(
+                matches!(action, InterruptAction::Kill | InterruptAction::Stop).then_some(Duration::ZERO),
+            ),
         };
         let then = match (restarts?, work) {
             (Some(after), work) => Then::Restart { work: work.map(|(_, work)| work), after },
             (None, Some((span, _))) => {
-                let help = "write `then: restart`, or leave it out";
+                let help = "write `then: restart`, or remove this key";
                 reader.report_with_help(
                     span,
-                    "nothing is started again after this, so there is nothing to do",
+                    "the subject is not restarted after this interrupt, so it has no task",
                     help,
                 );
                 Then::End
             }
             (None, None) => Then::End,
         };
-        let interrupt = Interrupt { when: moment?, blow, then, optional: optional.unwrap_or_default() };
+        let interrupt =
+            Interrupt { when: moment?, blow: action, then, optional: optional.unwrap_or_default() };
         Some(PlacedInterrupt { interrupt, when: when?.span })
     }
 
-    /// How long after its end the subject is started again; nothing where it is not.
+    /// The pause before the restart of the subject; `Some(None)` where it is not restarted.
     fn then(&self, node: &Node) -> Option<Option<Duration>> {
         let Kind::Map(_) = node.kind else {
-            return self.reader.one_of(node, &[("restart", Some(Duration::ZERO)), ("end", None)]);
+            return self.reader.one_of(node, &THEN_WORDS);
         };
         let mut map = self.reader.map(node, "`then`")?;
         let restart = map.required("restart");
@@ -124,37 +130,39 @@ impl Interrupts<'_> {
         let after = map.required("after");
         map.finish();
         let (node, after) = after.and_then(|node| Some((node, self.reader.duration(node)?)))?;
-        if after > LONGEST_PAUSE {
+        if after > MAX_RESTART_PAUSE {
             let message = format!(
-                "a pause of {} is too long: at most {}",
+                "a pause of {} is too long; the maximum is {}",
                 write_duration(after),
-                write_duration(LONGEST_PAUSE)
+                write_duration(MAX_RESTART_PAUSE)
             );
             self.reader.report_with_help(
                 node.span,
                 message,
-                "choose a time that is a little longer than the lease it is about",
+                "choose a time slightly longer than the lease under test",
             );
             return None;
         }
         Some(Some(after))
     }
 
-    /// What a restart is to do, where that is said, and where.
+    /// The work of a restart and its position, where it is given.
     fn work(&self, map: &mut Map<'_, '_>) -> Option<(Span, Work)> {
         let (task, steps) = (map.entry("task"), map.entry("steps"));
         let (key, _) = task.or(steps)?;
         let works = Works { reader: self.reader, known: self.known };
-        let (said, list) = (works.task(task.map(|(_, node)| node)), works.steps(steps.map(|(_, node)| node)));
+        let (new_task, new_steps) =
+            (works.task(task.map(|(_, node)| node)), works.steps(steps.map(|(_, node)| node)));
         match (self.work, task.is_some() && steps.is_some()) {
-            (_, true) => Some((key.span, Work { task: said, steps: list })),
-            // What is not said anew stays as it was.
+            (_, true) => Some((key.span, Work { task: new_task, steps: new_steps })),
+            // The part that is not given stays the same.
             (Some(work), false) if task.is_some() => {
-                Some((key.span, Work { task: said, steps: work.steps.clone() }))
+                Some((key.span, Work { task: new_task, steps: work.steps.clone() }))
             }
-            (Some(work), false) => Some((key.span, Work { task: work.task.clone(), steps: list })),
+            (Some(work), false) => Some((key.span, Work { task: work.task.clone(), steps: new_steps })),
             (None, false) => {
-                let message = "where callers differ, a restart needs both `task` and `steps`, or neither";
+                let message =
+                    "where callers have different tasks, a restart needs both `task` and `steps`, or neither";
                 self.reader.report(key.span, message);
                 None
             }
@@ -163,8 +171,8 @@ impl Interrupts<'_> {
 
     fn moment(&self, node: &Node) -> Option<InterruptMoment> {
         let reader = self.reader;
-        let mut map = reader.map(node, "a moment")?;
-        let found = MOMENTS.map(|(word, reached)| map.optional(word).map(|node| (word, reached, node)));
+        let mut map = reader.map(node, "`when`")?;
+        let found = MOMENT_KEYS.map(|(word, reached)| map.optional(word).map(|node| (word, reached, node)));
         let attempt = map.optional("attempt").map_or(Some(1), |node| reader.integer(node, 1..=u32::MAX));
         let caller = map.optional("caller").map(|node| self.caller(node));
         let place = map.place();
@@ -172,13 +180,19 @@ impl Interrupts<'_> {
         let mut found = found.into_iter().flatten();
         let (Some((word, reached, node)), None) = (found.next(), found.next()) else {
             let help = "for example {received: payment.charge}, {committed: payment.charge} or {replied: payment.charge}";
-            reader.report_with_help(place, "a moment is one of `received`, `committed` and `replied`", help);
+            reader.report_with_help(
+                place,
+                "`when` needs exactly one of `received`, `committed` and `replied`",
+                help,
+            );
             return None;
         };
         let operation = self.known.operation(reader, node)?;
         if reached == Reached::Committed && operation.kind == OperationKind::Read {
-            let message =
-                format!("{} is a read: it commits nothing, so this would never strike", operation.name);
+            let message = format!(
+                "{} is a read and commits nothing, so this interrupt would never happen",
+                operation.name
+            );
             reader.report_with_help(
                 node.span,
                 message,
@@ -195,19 +209,16 @@ impl Interrupts<'_> {
     fn caller(&self, node: &Node) -> Option<u32> {
         let caller = self.reader.integer(node, 1..=u32::MAX)?;
         if caller > self.callers {
-            let message = format!(
-                "there is no caller {caller}: callers are counted from 1, and the last is {}",
-                self.callers
-            );
-            let help = "choose one of them, or leave `caller` out to mean anyone";
+            let message = format!("unknown caller {caller}: callers are numbered from 1 to {}", self.callers);
+            let help = "choose one of them, or remove `caller` for any caller";
             self.reader.report_with_help(node.span, message, help);
             return None;
         }
         Some(caller)
     }
 
-    fn blow(&self, node: &Node) -> Option<InterruptAction> {
-        let Kind::Map(_) = node.kind else { return self.reader.one_of(node, &BLOWS) };
+    fn action(&self, node: &Node) -> Option<InterruptAction> {
+        let Kind::Map(_) = node.kind else { return self.reader.one_of(node, &ACTION_WORDS) };
         let mut map = self.reader.map(node, "`do`")?;
         let time = map.required("freeze");
         map.finish();
@@ -218,12 +229,12 @@ impl Interrupts<'_> {
 }
 
 impl Interrupt {
-    /// How it reads on one line: `payment.charge#1 committed: kill, then restart`.
+    /// The interrupt on one line: `payment.charge#1 committed: kill, then restart`.
     pub(crate) fn planned(&self) -> Planned {
         let InterruptMoment { reached, operation, attempt, caller } = &self.when;
-        let moment = MOMENTS.iter().find(|(_, have)| have == reached).map_or("", |(word, _)| word);
+        let moment = MOMENT_KEYS.iter().find(|(_, have)| have == reached).map_or("", |(word, _)| word);
         let whose = caller.map(|caller| format!(" caller={caller}")).unwrap_or_default();
-        let blow = match self.blow {
+        let action = match self.blow {
             InterruptAction::Kill => "kill".to_owned(),
             InterruptAction::Stop => "stop".to_owned(),
             InterruptAction::Cancel => "cancel".to_owned(),
@@ -242,7 +253,7 @@ impl Interrupt {
             }
             (Then::End, _) => ", then end".to_owned(),
         };
-        let text = format!("{operation}#{attempt}{whose} {moment}: {blow}{then}");
+        let text = format!("{operation}#{attempt}{whose} {moment}: {action}{then}");
         Planned { text, operation: operation.clone(), optional: self.optional }
     }
 }

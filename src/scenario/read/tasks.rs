@@ -1,8 +1,9 @@
-//! Which intents a task is about, where callers or turns have different ones: a claim is about its own task.
+//! Which intents belong to a task, where callers or turns have different tasks: a claim is only about its own
+//! task.
 
 use crate::scenario::{Intent, Step, TaskTerm, Work};
 
-/// The tasks that are not about all intents. `each` are the first tasks of the callers, where they differ.
+/// The tasks that are not about all intents. `each` has the first tasks of the callers, where they differ.
 pub(super) fn tasks(work: &Work, each: &[Work], turns: &[Work], intents: &[Intent]) -> Vec<TaskTerm> {
     let differ = !each.is_empty() || turns.iter().any(|turn| turn.steps != work.steps);
     if !differ {
@@ -10,7 +11,7 @@ pub(super) fn tasks(work: &Work, each: &[Work], turns: &[Work], intents: &[Inten
     }
     let term = |caller: Option<u32>, turn: u32, work: &Work| {
         let about: Vec<usize> =
-            (0..intents.len()).filter(|place| is_about(&work.steps, &intents[*place])).collect();
+            (0..intents.len()).filter(|index| is_about(&work.steps, &intents[*index])).collect();
         (about.len() < intents.len()).then_some(TaskTerm { caller, turn, intents: about })
     };
     let shared = each.is_empty().then(|| term(None, 0, work)).flatten();
@@ -19,10 +20,10 @@ pub(super) fn tasks(work: &Work, each: &[Work], turns: &[Work], intents: &[Inten
     shared.into_iter().chain(own).chain(later).collect()
 }
 
-/// Whether one of the steps asks for this effect.
+/// Whether one of the steps produces this effect.
 fn is_about(steps: &[Step], intent: &Intent) -> bool {
     steps.iter().any(|step| {
-        // A capture is another way to a charge.
+        // A capture also produces a charge.
         let effect =
             if step.operation == "payment.capture" { "payment.charge" } else { step.operation.as_str() };
         effect == intent.effect
@@ -44,7 +45,7 @@ mod tests {
         Work { task: order.to_owned(), steps: vec![step] }
     }
 
-    fn due(order: &str) -> Intent {
+    fn intent(order: &str) -> Intent {
         Intent {
             effect: "payment.charge".to_owned(),
             which: Fields::new().with("order", order),
@@ -61,25 +62,21 @@ mod tests {
 
     #[test]
     fn a_task_is_about_what_its_steps_ask_for() {
-        let intents = [due("o1"), due("o2")];
-        let (one, two, silent) = (charge("o1"), charge("o2"), Work::default());
+        let intents = [intent("o1"), intent("o2")];
+        let (one, two, empty) = (charge("o1"), charge("o2"), Work::default());
         assert_eq!(
             tasks(&one, &[], std::slice::from_ref(&two), &intents),
             [term(None, 0, &[0]), term(None, 1, &[1])]
         );
         let each = [one.clone(), two];
-        assert_eq!(tasks(&silent, &each, &[], &intents), [term(Some(1), 0, &[0]), term(Some(2), 0, &[1])]);
-        assert_eq!(
-            tasks(&one, &[], &[silent], &intents[..1]),
-            [term(None, 1, &[])],
-            "without steps it is not known"
-        );
+        assert_eq!(tasks(&empty, &each, &[], &intents), [term(Some(1), 0, &[0]), term(Some(2), 0, &[1])]);
+        assert_eq!(tasks(&one, &[], &[empty], &intents[..1]), [term(None, 1, &[])], "unknown without steps");
     }
 
     #[test]
     fn the_same_task_again_is_about_everything() {
         let both = Work { steps: [charge("o1").steps, charge("o2").steps].concat(), task: String::new() };
-        assert_eq!(tasks(&both, &[], std::slice::from_ref(&both), &[due("o1"), due("o2")]), []);
-        assert_eq!(tasks(&Work::default(), &[], &[], &[due("o1")]), []);
+        assert_eq!(tasks(&both, &[], std::slice::from_ref(&both), &[intent("o1"), intent("o2")]), []);
+        assert_eq!(tasks(&Work::default(), &[], &[], &[intent("o1")]), []);
     }
 }

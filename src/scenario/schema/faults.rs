@@ -1,16 +1,26 @@
-//! The part of the schema that describes faults.
+//! The part of the schema that describes faults, from the tables of the reader of faults.
 
+use mock_services::fault::words::{
+    ANY, COMMIT_WORDS, EVERY, FRAMING_WORDS, MAX_FAULTS, REPLY_WORDS, STATUSES, UNTIL_TIMEOUT,
+};
 use serde_json::{Value, json};
 
-use super::{flag, list, map_of, object, or_name, reference, whole, word};
+use super::build::{
+    flag, integer, list_of, map_of, object, or_name, plain_integer, reference, word, words_of,
+};
 
-/// A list of faults.
+/// The faults: a list, or a map with the list under `faults`, as in a file of faults for `hapax serve`.
 pub(super) fn faults() -> Value {
+    json!({ "anyOf": [reference("faults"), object([("faults", reference("faults"))], &["faults"])] })
+}
+
+/// The definition of a list of faults.
+pub(super) fn fault_list() -> Value {
     let keys = [
         ("on", reference("operation")),
         ("attempt", attempt()),
-        ("where", json!({ "anyOf": [reference("fields"), { "const": "any" }] })),
-        ("caller", whole(1)),
+        ("where", json!({ "anyOf": [reference("fields"), { "const": ANY }] })),
+        ("caller", integer(1..=u32::MAX)),
         ("chance", or_name(json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 }))),
         ("optional", flag()),
         ("commit", commit()),
@@ -18,25 +28,27 @@ pub(super) fn faults() -> Value {
     ];
     let mut fault = object(keys, &["on"]);
     fault["anyOf"] = json!([{ "required": ["commit"] }, { "required": ["reply"] }]);
-    list(or_name(fault))
+    list_of(or_name(fault), 0..=MAX_FAULTS)
 }
 
 fn attempt() -> Value {
+    let number = || plain_integer(1..=u32::MAX);
     or_name(json!({ "anyOf": [
-        { "type": "integer", "minimum": 1 },
-        { "type": "array", "items": { "type": "integer", "minimum": 1 }, "minItems": 1 },
-        { "const": "every" },
-        { "type": "string", "pattern": "^[0-9]+\\.\\.[0-9]+$" },
+        number(),
+        { "type": "array", "items": or_name(number()), "minItems": 1 },
+        { "const": EVERY },
+        { "type": "string", "pattern": "^0*[1-9][0-9]*\\.\\.0*[1-9][0-9]*$" },
     ] }))
 }
 
 fn commit() -> Value {
-    let requests = object([("requests", whole(1))], &["requests"]);
-    let within = json!({ "type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?(ms|s|m)\\.\\.[0-9]+(\\.[0-9]+)?(ms|s|m)$" });
-    let later = json!({ "anyOf": [reference("duration"), within, requests] });
+    let requests = or_name(object([("requests", integer(1..=u32::MAX))], &["requests"]));
+    let duration = "[0-9]+(\\.[0-9]+)?(ms|s|m)";
+    let range = json!({ "type": "string", "pattern": format!("^{duration}\\.\\.{duration}$") });
+    let later = json!({ "anyOf": [reference("duration"), range, requests] });
     let part = or_name(json!({ "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1 }));
     json!({ "anyOf": [
-        word(["now", "never", "later", "twice"]),
+        word(words_of(&COMMIT_WORDS)),
         object([("later", later)], &["later"]),
         object([("part", part)], &["part"]),
     ] })
@@ -44,23 +56,30 @@ fn commit() -> Value {
 
 fn reply() -> Value {
     let duration = |name: &'static str| object([(name, reference("duration"))], &[name]);
-    let hang = object([("release", reference("duration"))], &[]);
-    let reads = object([("reads", whole(1))], &["reads"]);
-    let status = [
-        ("status", or_name(json!({ "type": "integer", "minimum": 200, "maximum": 599 }))),
-        ("headers", map_of(json!({ "type": ["string", "integer", "number", "boolean"] }))),
-        ("body", json!(true)),
-        ("retry_after", json!({ "anyOf": [whole(0), reference("duration")] })),
-        ("kept", flag()),
-    ];
+    let hang = or_name(object([("release", reference("duration"))], &["release"]));
+    let reads = or_name(object([("reads", integer(1..=u32::MAX))], &["reads"]));
+    let size = or_name(json!({ "type": "string", "pattern": "^[0-9]+(B|KB|MB|KiB|MiB)$" }));
     json!({ "anyOf": [
-        word(["ok", "drop", "reset", "hang", "truncate", "garble", "drip"]),
+        word(words_of(&REPLY_WORDS)),
         duration("delay"),
         duration("drip"),
-        object([("hang", json!({ "anyOf": [word(["until-timeout"]), hang] }))], &["hang"]),
-        object([("oversize", or_name(json!({ "type": "string", "pattern": "^[0-9]+(B|KB|MB|KiB|MiB)$" })))], &["oversize"]),
-        object([("truncate", word(["length", "chunked"]))], &["truncate"]),
+        object([("hang", json!({ "anyOf": [word([UNTIL_TIMEOUT]), hang] }))], &["hang"]),
+        object([("oversize", size)], &["oversize"]),
+        object([("truncate", word(words_of(&FRAMING_WORDS)))], &["truncate"]),
         object([("stale", json!({ "anyOf": [reference("duration"), reads] }))], &["stale"]),
-        object(status, &["status"]),
+        status(),
     ] })
+}
+
+fn status() -> Value {
+    let mut headers = map_of(json!({ "type": ["string", "integer", "boolean"] }));
+    headers["anyOf"][0]["propertyNames"] = json!({ "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$" });
+    let keys = [
+        ("status", integer(STATUSES)),
+        ("headers", headers),
+        ("body", json!({ "not": { "type": "null" } })),
+        ("retry_after", json!({ "anyOf": [integer(0..=u32::MAX), reference("duration")] })),
+        ("kept", flag()),
+    ];
+    object(keys, &["status"])
 }

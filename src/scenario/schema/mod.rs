@@ -1,19 +1,31 @@
-//! The JSON Schema of the scenario format, for editors. Built from the same tables as the reader, so that the
-//! words agree; what only the reader can know (which fields an operation has, what contradicts what) is left
-//! to `hapax lint`.
+//! The JSON Schema of the scenario format, for editors. It is built from the tables of the reader (words, keys,
+//! limits), so that the two agree. Rules that need more than one value (which fields an operation has, which
+//! faults exclude each other) are left to `hapax lint`; `tests/agreement.rs` lists them.
 
+mod build;
 mod faults;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use self::faults::faults;
+use self::build::{described, integer, list_of, plain_word, sentence, words_of};
+pub(super) use self::build::{flag, list, map_of, object, or_name, reference, text, whole, word};
+use self::faults::{fault_list, faults};
+use crate::scenario::expect::{ALLOW_WORDS, MAX_ATTEMPTS, MAX_INTENTS};
 use crate::scenario::known::Known;
-use crate::scenario::read::callers::{HOW, MOST_CALLERS, NOWHERE};
-use crate::scenario::read::interrupts::{BLOWS, MOMENTS};
+use crate::scenario::matrix::{MAX_CASES, MAX_NAMES};
+use crate::scenario::read::callers::{DELIVERY_WORDS, MAX_CALLERS, MEET_NONE};
+use crate::scenario::read::case::MAX_TAGS;
+use crate::scenario::read::interrupts::{ACTION_WORDS, MAX_INTERRUPTS, MOMENT_KEYS, THEN_WORDS};
 use crate::scenario::schema_services::services;
+use crate::scenario::work::MAX_STEPS;
 use crate::scenario::{CONTROLS, ClaimedOutcome, ControlOutcome, Recovery};
 
-/// The schema as it is printed and kept: indented, with a line break at its end.
+/// The pattern of a matrix name.
+const NAME: &str = "[a-z][a-z0-9_-]*";
+/// The pattern of an operation of a service that a file declares.
+const DECLARED_OPERATION: &str = "^[a-z][a-z0-9_]*\\.[A-Za-z0-9_]+$";
+
+/// The schema as `hapax schema` prints it: indented, with a line break at the end.
 #[must_use]
 pub fn schema_text() -> String {
     format!("{:#}\n", schema())
@@ -22,54 +34,81 @@ pub fn schema_text() -> String {
 /// The schema (draft 2020-12).
 #[must_use]
 pub fn schema() -> Value {
-    let one_for_each = list(reference("work"));
+    let work = || or_name(reference("work"));
     let properties = [
-        ("about", said("What the scenario is about, in a sentence.", text())),
+        ("about", described("What the scenario is about, in one sentence.", sentence())),
         (
             "tags",
-            said("Words to choose scenarios by; `clean` for those that nothing goes wrong in.", list(tag())),
+            described("Words to select scenarios by; `clean` for scenarios in which nothing fails.", tags()),
         ),
-        ("task", said("What is to be done, in words.", text())),
-        ("steps", said("The same for a machine; controls follow it, agents may.", reference("steps"))),
-        ("matrix", said("Names and the values that each takes: one case for every combination.", matrix())),
-        ("services", said("How services are set up; one that is only used need not be named.", services())),
-        ("faults", said("What becomes of which attempt.", faults())),
-        ("callers", said("How many copies of the subject run at once, and where they meet.", callers())),
-        ("each", said("What each caller is to do, where they differ.", one_for_each.clone())),
-        ("deliver", said("The same task comes more than once, as from an at-least-once queue.", deliver())),
-        ("interrupts", said("What strikes the subject, and when.", list(interrupt()))),
+        ("task", described("The task in words.", sentence())),
+        (
+            "steps",
+            described("The task for a machine: controls execute it, agents can read it.", reference("steps")),
+        ),
+        ("matrix", described("Names and their values: one case for each combination.", matrix())),
+        (
+            "services",
+            described(
+                "How services are set up; a service with default options need not be listed.",
+                services(),
+            ),
+        ),
+        ("faults", described("What happens to which attempt.", faults())),
+        (
+            "callers",
+            described(
+                "How many copies of the subject run at once, and where they wait for each other.",
+                callers(),
+            ),
+        ),
+        (
+            "each",
+            described(
+                "The task of each caller, where they differ.",
+                list_of(work(), 1..=MAX_CALLERS as usize),
+            ),
+        ),
+        (
+            "deliver",
+            described(
+                "The same task is delivered more than once, as from an at-least-once queue.",
+                deliver(),
+            ),
+        ),
+        (
+            "interrupts",
+            described("What happens to the subject, and when.", list_of(interrupt(), 0..=MAX_INTERRUPTS)),
+        ),
         (
             "turns",
-            said("What comes after the first task, each in a new start on the same directory.", one_for_each),
+            described(
+                "Tasks after the first one, each in a new start with the same state directory.",
+                list_of(work(), 0..=MAX_STEPS),
+            ),
         ),
-        ("expect", said("What should be true afterwards.", expect())),
+        ("expect", described("What must be true at the end.", expect())),
         (
             "controls",
-            said(
-                "The controls that the scenario tells apart, and what each comes to.",
+            described(
+                "The expected outcome of each control.",
                 object(CONTROLS.map(|control| (control, reference("control"))), &[]),
             ),
         ),
         (
             "via",
-            said(
-                "The API, or the list of APIs, through which an operation must be done for a case to prove something.",
+            described(
+                "The API, or the APIs, through which an operation must be called for the case to count.",
                 via(),
             ),
         ),
-        (
-            "timeout",
-            said(
-                "How long one start of the subject may take; 30s where nothing is said.",
-                reference("duration"),
-            ),
-        ),
+        ("timeout", described("The time limit of one start of the subject; the default is 30s.", timeout())),
     ];
     let mut schema = object(properties, &["about", "expect"]);
     let head = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "hapax scenario",
-        "description": "A task, the services, the faults, and what should be true afterwards.",
+        "description": "A task, the services, the faults, and what must be true at the end.",
         "anyOf": [{ "required": ["task"] }, { "required": ["each"] }],
         "$defs": definitions(),
     });
@@ -81,34 +120,39 @@ pub fn schema() -> Value {
 
 fn definitions() -> Value {
     let known = Known::default();
-    let shipped: Vec<&str> = known.operations().map(|operation| operation.name.as_ref()).collect();
+    let operations: Vec<&str> = known.operations().map(|operation| operation.name.as_ref()).collect();
     let effects: Vec<&str> = known
         .services
         .iter()
         .flat_map(|service| &service.effects)
         .map(|effect| effect.name.as_str())
         .collect();
-    // A service of one's own has operations that no table knows.
-    let own = json!({ "type": "string", "pattern": "^[a-z][a-z0-9_]*\\.[A-Za-z0-9_]+$" });
+    let declared = json!({ "type": "string", "pattern": DECLARED_OPERATION });
     let plain = json!({ "type": ["string", "integer", "boolean"] });
-    let work = object([("task", text()), ("steps", reference("steps"))], &["task"]);
+    let work = object([("task", sentence()), ("steps", reference("steps"))], &["task"]);
     let step = object([("do", reference("operation")), ("with", reference("fields"))], &["do"]);
     json!({
-        "name": { "description": "A name of the matrix.", "type": "string", "pattern": "^\\$\\{[a-z][a-z0-9_-]*\\}$" },
-        "operation": { "anyOf": [{ "enum": shipped }, own, reference("name")] },
-        "effect": { "anyOf": [{ "enum": effects }, own, reference("name")] },
+        "name": {
+            "description": "A matrix name.",
+            "type": "string",
+            "pattern": format!("^\\$\\{{{NAME}\\}}$"),
+        },
+        "operation_name": { "anyOf": [{ "enum": operations }, declared.clone()] },
+        "operation": or_name(reference("operation_name")),
+        "effect": { "anyOf": [{ "enum": effects }, declared, reference("name")] },
         "duration": or_name(json!({ "type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?(ms|s|m)$" })),
         "after": or_name(json!({ "anyOf": [
             { "const": "settle" },
             reference("duration"),
-            object([("requests", whole(0))], &["requests"]),
+            object([("requests", integer(0..=u32::MAX))], &["requests"]),
         ] })),
         "fields": or_name(json!({
             "type": "object",
             "additionalProperties": { "anyOf": [plain.clone(), { "type": "array", "items": plain }] },
         })),
-        "steps": list(step),
+        "steps": list_of(or_name(step), 0..=MAX_STEPS),
         "work": work,
+        "faults": fault_list(),
         "control": control(),
     })
 }
@@ -122,50 +166,60 @@ fn via() -> Value {
         .map(|api| api.name)
         .collect();
     let api = or_name(json!({ "enum": names }));
-    json!({ "type": "object", "additionalProperties": { "anyOf": [api, { "type": "array", "items": api, "minItems": 1 }] } })
+    let mut via = map_of(json!({ "anyOf": [api, { "type": "array", "items": api, "minItems": 1 }] }));
+    via["anyOf"][0]["propertyNames"] = reference("operation_name");
+    via
 }
 
 fn matrix() -> Value {
     json!({
         "type": "object",
-        "propertyNames": { "pattern": "^[a-z][a-z0-9_-]*$" },
-        "additionalProperties": { "type": "array", "minItems": 1 },
+        "propertyNames": { "pattern": format!("^{NAME}$") },
+        "maxProperties": MAX_NAMES,
+        "additionalProperties": { "type": "array", "minItems": 1, "maxItems": MAX_CASES, "uniqueItems": true },
     })
 }
 
-fn tag() -> Value {
-    or_name(json!({ "type": "string", "pattern": "^[a-z0-9-]+$" }))
+fn tags() -> Value {
+    let tag = or_name(json!({ "type": "string", "pattern": "^[a-z0-9-]+$" }));
+    let mut tags = list_of(tag, 0..=MAX_TAGS);
+    tags["anyOf"][0]["uniqueItems"] = true.into();
+    tags
+}
+
+/// A duration that is not zero.
+fn timeout() -> Value {
+    or_name(json!({ "type": "string", "pattern": "^(?=.*[1-9])[0-9]+(\\.[0-9]+)?(ms|s|m)$" }))
 }
 
 fn callers() -> Value {
-    let count = || json!({ "type": "integer", "minimum": 1, "maximum": MOST_CALLERS });
     let keys = [
-        ("count", or_name(count())),
-        ("meet", json!({ "anyOf": [reference("operation"), { "const": NOWHERE }] })),
+        ("count", integer(1..=MAX_CALLERS)),
+        ("meet", json!({ "anyOf": [reference("operation"), { "const": MEET_NONE }] })),
         ("within", reference("duration")),
     ];
-    or_name(json!({ "anyOf": [count(), object(keys, &["count"])] }))
+    json!({ "anyOf": [integer(1..=MAX_CALLERS), object(keys, &["count"])] })
 }
 
 fn deliver() -> Value {
-    let times = or_name(json!({ "type": "integer", "minimum": 2, "maximum": MOST_CALLERS }));
-    or_name(object([("times", times), ("how", word(HOW))], &["times", "how"]))
+    let keys = [("times", integer(2..=MAX_CALLERS)), ("how", word(words_of(&DELIVERY_WORDS)))];
+    or_name(object(keys, &["times", "how"]))
 }
 
 fn interrupt() -> Value {
     let mut when: Vec<(&str, Value)> =
-        MOMENTS.iter().map(|(moment, _)| (*moment, reference("operation"))).collect();
-    when.extend([("attempt", whole(1)), ("caller", whole(1))]);
+        words_of(&MOMENT_KEYS).map(|moment| (moment, reference("operation"))).collect();
+    when.extend([("attempt", integer(1..=u32::MAX)), ("caller", integer(1..=u32::MAX))]);
     let mut when = object(when, &[]);
-    when["oneOf"] = MOMENTS.iter().map(|(moment, _)| json!({ "required": [moment] })).collect();
-    let pause = object([("after", reference("duration"))], &["after"]);
+    when["oneOf"] = words_of(&MOMENT_KEYS).map(|moment| json!({ "required": [moment] })).collect();
+    let pause = or_name(object([("after", reference("duration"))], &["after"]));
     let freeze = object([("freeze", reference("duration"))], &["freeze"]);
-    let blow = json!({ "anyOf": [word(BLOWS.map(|(word, _)| word)), freeze] });
+    let then = json!({ "anyOf": [word(words_of(&THEN_WORDS)), object([("restart", pause)], &["restart"])] });
     let keys = [
         ("when", or_name(when)),
-        ("do", blow),
-        ("then", json!({ "anyOf": [word(["restart", "end"]), object([("restart", pause)], &["restart"])] })),
-        ("task", text()),
+        ("do", json!({ "anyOf": [word(words_of(&ACTION_WORDS)), freeze] })),
+        ("then", then),
+        ("task", sentence()),
         ("steps", reference("steps")),
         ("optional", flag()),
     ];
@@ -177,121 +231,81 @@ fn expect() -> Value {
         ("effect", reference("effect")),
         ("where", reference("fields")),
         ("with", reference("fields")),
-        ("each", said("One effect for every value of one field.", each())),
-        ("times", said("How often: 1, 0..1 for at most once, 0 where it must not happen.", times())),
+        ("each", described("One effect for each value of one field.", each())),
+        ("times", described("How many times: 1, 0..1 for at most once, 0 for never.", times())),
     ];
     let claim = || word(ClaimedOutcome::ALL.map(ClaimedOutcome::word));
     let recovery = || word(Recovery::PERMITTED.map(Recovery::word));
+    let one_or_more = |value: Value| {
+        let values = json!({ "type": "array", "items": value, "minItems": 1 });
+        json!({ "anyOf": [value, values] })
+    };
     let counter = or_name(json!({ "type": ["integer", "null"] }));
+    let mut attempts = map_of(attempts());
+    attempts["anyOf"][0]["propertyNames"] = reference("operation_name");
+    attempts["anyOf"][0]["maxProperties"] = MAX_INTENTS.into();
     let keys = [
         (
             "effects",
-            said(
-                "All effects that are due; any other is unintended.",
-                list(or_name(object(intent, &["effect"]))),
+            described(
+                "All expected effects; any other effect is unintended.",
+                list_of(or_name(object(intent, &["effect"])), 0..=MAX_INTENTS),
             ),
         ),
-        ("claim", said("The claims that are accepted.", json!({ "anyOf": [claim(), list(claim())] }))),
+        ("claim", described("The accepted claims.", one_or_more(claim()))),
         (
             "attempts",
-            said(
-                "How many attempts of an operation there may be: 3 at most, 1..3 from 1 to 3, 1.. at least 1.",
-                map_of(bounds()),
+            described(
+                "The number of attempts of an operation: 3 is at most 3, 1..3 is 1 to 3, 1.. is at least 1.",
+                attempts,
             ),
         ),
         (
             "recovery",
-            said(
-                "What may be done after an ambiguous answer.",
-                json!({ "anyOf": [recovery(), list(recovery())] }),
-            ),
+            described("What the subject may do after an ambiguous answer.", one_or_more(recovery())),
         ),
-        (
-            "respect_retry_after",
-            said("Whether a retry before the time that Retry-After asks for fails.", flag()),
-        ),
-        ("allow", said("What may pass all the same.", list(word(["compensation"])))),
-        ("records", said("What must stand in the record store; null for nothing.", map_of(json!(true)))),
-        ("counters", said("Where counters must stand; null for nowhere.", map_of(counter))),
+        ("respect_retry_after", described("Whether a retry before the time in Retry-After fails.", flag())),
+        ("allow", described("What is allowed besides.", list(word(words_of(&ALLOW_WORDS))))),
+        ("records", described("The records at the end; null for none.", map_of(json!(true)))),
+        ("counters", described("The counters at the end; null for none.", map_of(counter))),
     ];
-    or_name(object(keys, &[]))
+    let mut expect = object(keys, &[]);
+    // Without records and counters, the effects are required.
+    expect["anyOf"] =
+        ["effects", "records", "counters"].iter().map(|key| json!({ "required": [key] })).collect();
+    or_name(expect)
 }
 
-/// One field, and its values: a list, or a template with a range.
+/// One field and its values: a list, or a text with a range.
 fn each() -> Value {
     let value = json!({ "type": ["string", "integer"] });
-    let range = json!({ "type": "string", "pattern": "\\{[0-9]+\\.\\.[0-9]+\\}" });
-    let values = or_name(json!({ "anyOf": [{ "type": "array", "items": value, "minItems": 1 }, range] }));
-    or_name(
-        json!({ "type": "object", "additionalProperties": values, "minProperties": 1, "maxProperties": 1 }),
-    )
+    let range = json!({ "type": "string", "pattern": "^[^{}]*\\{[0-9]{1,9}\\.\\.[0-9]{1,9}\\}" });
+    let values = json!({ "anyOf": [list_of(value, 1..=MAX_INTENTS), range] });
+    or_name(json!({
+        "type": "object",
+        "additionalProperties": values,
+        "minProperties": 1,
+        "maxProperties": 1,
+    }))
 }
 
-/// How often an effect is due.
+/// How many times an effect is expected.
 fn times() -> Value {
     let range = json!({ "type": "string", "pattern": "^[0-9]+\\.\\.[0-9]+$" });
-    or_name(json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, range] }))
+    json!({ "anyOf": [integer(0..=MAX_ATTEMPTS), range] })
 }
 
-/// How many attempts there must and may be.
-fn bounds() -> Value {
+/// The minimum and maximum number of attempts.
+fn attempts() -> Value {
     let range = json!({ "type": "string", "pattern": "^[0-9]+\\.\\.[0-9]*$" });
-    or_name(json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, range] }))
+    json!({ "anyOf": [integer(0..=MAX_ATTEMPTS), range] })
 }
 
-/// What a control comes to: everywhere the same, or case by case.
+/// The expected outcome of a control: the same in every case, or by case. Matrix names are not replaced here.
 fn control() -> Value {
-    let control_outcome = || word(ControlOutcome::ALL.map(ControlOutcome::word));
-    let when = json!({ "type": "object", "additionalProperties": true });
-    let entry = object([("when", when), ("is", control_outcome())], &["is"]);
-    json!({ "anyOf": [control_outcome(), list(entry)] })
-}
-
-/// A map with these keys and no others.
-pub(super) fn object<'a>(keys: impl IntoIterator<Item = (&'a str, Value)>, required: &[&str]) -> Value {
-    let properties: Map<String, Value> =
-        keys.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
-}
-
-/// A map of any names.
-pub(super) fn map_of(values: Value) -> Value {
-    or_name(json!({ "type": "object", "additionalProperties": values }))
-}
-
-pub(super) fn list(items: Value) -> Value {
-    or_name(json!({ "type": "array", "items": items }))
-}
-
-pub(super) fn reference(name: &str) -> Value {
-    json!({ "$ref": format!("#/$defs/{name}") })
-}
-
-/// The value, or a name of the matrix that stands for it.
-pub(super) fn or_name(value: Value) -> Value {
-    json!({ "anyOf": [value, reference("name")] })
-}
-
-pub(super) fn word<'a>(words: impl IntoIterator<Item = &'a str>) -> Value {
-    let words: Vec<&str> = words.into_iter().collect();
-    or_name(json!({ "enum": words }))
-}
-
-pub(super) fn text() -> Value {
-    json!({ "type": "string", "minLength": 1 })
-}
-
-pub(super) fn flag() -> Value {
-    or_name(json!({ "type": "boolean" }))
-}
-
-pub(super) fn whole(least: u32) -> Value {
-    or_name(json!({ "type": "integer", "minimum": least }))
-}
-
-fn said(what: &str, mut schema: Value) -> Value {
-    schema["description"] = what.into();
-    schema
+    let outcome = || plain_word(ControlOutcome::ALL.map(ControlOutcome::word));
+    let entry = object([("when", json!({ "type": "object" })), ("is", outcome())], &["is"]);
+    json!({ "anyOf": [outcome(), { "type": "array", "items": entry }] })
 }
 
 #[cfg(test)]
