@@ -172,3 +172,17 @@ fn lines_may_be_left_out_only_where_the_page_says_so() {
         assert!(!are_as_shown(&["a", "b", "c"], &shown(wrong)), "{wrong:?}");
     }
 }
+
+#[test]
+fn every_file_that_the_page_for_contributors_names_exists() {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(home.join("CONTRIBUTING.md")).unwrap();
+    let folders = ["src/", "mock-services/", "docs/", "tests/", "scenarios/", ".ci/"];
+    // `NAME` stands for what a contributor adds.
+    let is_path =
+        |word: &&str| folders.iter().any(|folder| word.starts_with(folder)) && !word.contains("NAME");
+    let named: Vec<&str> = page.split('`').skip(1).step_by(2).filter(is_path).collect();
+    assert!(named.len() > 20, "{named:?}");
+    let missing: Vec<&&str> = named.iter().filter(|path| !home.join(path).exists()).collect();
+    assert!(missing.is_empty(), "CONTRIBUTING.md names files that do not exist: {missing:?}");
+}

@@ -17,14 +17,6 @@ mod external {
     pub(crate) mod wire_clients;
 }
 
-// The runs that the unit tests of reports are made with.
-#[allow(dead_code, unused_imports, reason = "the unit tests of reports use the rest")]
-#[path = "../src/report/sample/mod.rs"]
-mod sample;
-
-// Where the sample looks for them.
-use hapax::{domain, report, scenario, score, trial};
-
 use external::{browser_driver, examples, junit, mail_clients, real_clients, report_page, wire_clients};
 use kit::needs::Need::{Browser, Clients};
 

@@ -2,16 +2,11 @@
 //! status.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-#[path = "../src/report/sample/mod.rs"]
-#[expect(dead_code, unused_imports, reason = "shared with the tests of the library, which use more of it")]
-mod sample;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-// The samples name these as the library does.
-use hapax::{domain, report, scenario, score, trial};
+use hapax::report::{self, sample};
 use mock_services::Clock;
 use mock_services::ledger::{Event, Ledger, LedgerFile, SavedLedger};
 

@@ -165,7 +165,7 @@ pub use serde;
 
 pub use catalog::{Api, api_of, apis};
 pub use clock::Clock;
-pub use engine::{Access, BarrierOptions, Held, Listener, Moment, MomentKind};
+pub use engine::{BarrierOptions, Held, Listener, Moment, MomentKind};
 pub use services::{
     Builder, ExpectationBuilder, MockServices, ServiceHandle, ServiceOptions, StartError, Times,
     UnknownService, UnmetExpectations,

@@ -10,8 +10,8 @@ mod headline;
 mod merge;
 mod model;
 mod required;
-#[cfg(test)]
-mod sample;
+#[doc(hidden)]
+pub mod sample;
 mod schema;
 mod smoke;
 mod stderr;

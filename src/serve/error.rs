@@ -93,7 +93,7 @@ impl ServeError {
             }
             ServeError::Start(StartError::Faults(_)) => "change or leave out the faults that are named".to_owned(),
             ServeError::Admin(_) => "give another port with --admin-port, or none to let the system choose".to_owned(),
-            ServeError::Runtime(_) | ServeError::Output(_) => return format!("error: {self}"),
+            ServeError::Start(_) | ServeError::Runtime(_) | ServeError::Output(_) => return format!("error: {self}"),
         };
         format!("error: {self}\nhelp: {help}")
     }

@@ -5,7 +5,7 @@ use hapax::domain::CapturedOutput;
 use hapax::report::{Ledgers, Report};
 use mock_services::fault::ReplyKind;
 
-use crate::sample::{self, Book, Sampled, charge};
+use hapax::report::sample::{self, Book, Sampled, charge};
 
 /// A run with a double charge, a lost one, a void trial, twelve callers, a kill, passes, and one of another
 /// service.

@@ -43,7 +43,7 @@ pub(crate) use still::Paused;
 
 /// Which API keys a service takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Access {
+pub(crate) enum Access {
     /// This one; any other is answered with the service's 401.
     Key(String),
     /// Any, but one must be shown.

@@ -24,6 +24,7 @@ pub enum MomentKind {
 
 /// What has come to which point.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Moment {
     /// The point.
     pub kind: MomentKind,

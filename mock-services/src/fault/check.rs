@@ -21,6 +21,7 @@ const OF_THE_WIRE: [&str; 3] = ["Content-Length", "Transfer-Encoding", "Connecti
 
 /// What speaks against a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Objection {
     /// The part of the fault that it is about.
     pub part: Part,
@@ -68,7 +69,7 @@ pub enum Part {
 
 /// Everything that speaks against one fault. `callers` is how many there are, where that is known.
 #[must_use]
-pub fn check(fault: &Fault, operations: &[Operation], callers: Option<u32>) -> Vec<Objection> {
+pub(crate) fn check(fault: &Fault, operations: &[Operation], callers: Option<u32>) -> Vec<Objection> {
     let mut found = Findings(Vec::new());
     match operations.iter().find(|operation| operation.name == fault.trigger.on) {
         Some(operation) => {
@@ -86,7 +87,7 @@ pub fn check(fault: &Fault, operations: &[Operation], callers: Option<u32>) -> V
 /// The same for a list of faults, each objection with the number of its fault; also tells which can never
 /// fire.
 #[must_use]
-pub fn check_all(
+pub(crate) fn check_all(
     faults: &[Fault],
     operations: &[Operation],
     callers: Option<u32>,

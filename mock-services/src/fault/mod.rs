@@ -18,10 +18,11 @@ use std::time::Duration;
 pub use crate::service::After;
 use crate::service::{EffectFacts, Fields};
 use crate::word_enum;
-pub(crate) use check::check_behind;
-pub use check::{Objection, Objections, Part, check, check_all};
+pub use check::{Objection, Objections, Part};
+pub(crate) use check::{check, check_all, check_behind};
 pub use line::read_line;
-pub use plan::{Attempt, Fired, Plan};
+pub use plan::Fired;
+pub(crate) use plan::{Attempt, Plan};
 pub use read::{Placed, Places, check_placed, read_fault, read_fault_list, read_faults, read_fields};
 pub(crate) use shared::SharedPlan;
 

@@ -10,7 +10,7 @@ const LATER: u64 = 0x6c61_7465_7200;
 
 /// The armed faults with their counters. Whoever holds it counts one attempt at a time.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub(crate) struct Plan {
     seed: u64,
     armed: Vec<Armed>,
 }
@@ -24,21 +24,22 @@ struct Armed {
 
 /// An attempt as the plan sees it.
 #[derive(Debug, Clone, Copy)]
-pub struct Attempt<'a> {
+pub(crate) struct Attempt<'a> {
     /// Its number in the ledger.
-    pub id: u64,
+    pub(crate) id: u64,
     /// The full name of its operation.
-    pub operation: &'a str,
+    pub(crate) operation: &'a str,
     /// Who made it.
-    pub caller: u32,
+    pub(crate) caller: u32,
     /// The fields of its request.
-    pub fields: &'a Fields,
+    pub(crate) fields: &'a Fields,
     /// Whether one of its effects is intended, or it has none that count.
-    pub intended: bool,
+    pub(crate) intended: bool,
 }
 
 /// What a fault has done so far.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Fired {
     /// The fault.
     pub fault: Fault,
@@ -51,14 +52,14 @@ pub struct Fired {
 impl Plan {
     /// A plan of faults that have been checked.
     #[must_use]
-    pub fn new(seed: u64, faults: Vec<Fault>) -> Self {
+    pub(crate) fn new(seed: u64, faults: Vec<Fault>) -> Self {
         let mut plan = Plan { seed, armed: Vec::new() };
         plan.arm(faults);
         plan
     }
 
     /// Adds faults behind those that are armed.
-    pub fn arm(&mut self, faults: Vec<Fault>) {
+    pub(crate) fn arm(&mut self, faults: Vec<Fault>) {
         self.armed.extend(faults.into_iter().map(|fault| Armed { fault, seen: 0, fired: Vec::new() }));
     }
 
@@ -74,19 +75,23 @@ impl Plan {
     }
 
     /// Takes all faults away.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.armed.clear();
     }
 
     /// Forgets what was counted; the faults stay armed.
-    pub fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         let faults = std::mem::take(&mut self.armed);
         self.arm(faults.into_iter().map(|armed| armed.fault).collect());
     }
 
     /// Counts the attempt and says which fault strikes it: the first that is meant for it and that `can`
     /// strike it.
-    pub fn strike(&mut self, attempt: &Attempt<'_>, can: impl Fn(&Fault) -> bool) -> Option<(usize, Fault)> {
+    pub(crate) fn strike(
+        &mut self,
+        attempt: &Attempt<'_>,
+        can: impl Fn(&Fault) -> bool,
+    ) -> Option<(usize, Fault)> {
         let seed = self.seed;
         let mut struck = None;
         for (index, armed) in self.armed.iter_mut().enumerate() {
@@ -144,13 +149,13 @@ impl Plan {
 
     /// Whether nothing is armed.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.armed.is_empty()
     }
 
     /// What each fault has done, in the order in which they were armed.
     #[must_use]
-    pub fn fired(&self) -> Vec<Fired> {
+    pub(crate) fn fired(&self) -> Vec<Fired> {
         let fired = |armed: &Armed| Fired {
             fault: armed.fault.clone(),
             seen: armed.seen,

@@ -46,6 +46,7 @@ pub struct Builder {
 
 /// Why services could not be started.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
     /// A fault makes no sense for these services.
     #[error("the fault plan is refused:\n{0}")]

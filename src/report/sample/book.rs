@@ -10,21 +10,21 @@ use crate::trial::notes;
 
 /// A ledger that is written entry by entry.
 #[derive(Default)]
-pub(crate) struct Book {
-    pub(crate) entries: Vec<Entry>,
+pub struct Book {
+    pub entries: Vec<Entry>,
     at: u64,
     attempts: u64,
 }
 
 impl Book {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let mut book = Book::default();
         book.add(0, Event::Opened { format: LEDGER_FORMAT, seed: 7, plan: None });
         book
     }
 
     /// Adds an entry some milliseconds later, and gives its number.
-    pub(crate) fn add(&mut self, later: u64, event: Event<'static>) -> u64 {
+    pub fn add(&mut self, later: u64, event: Event<'static>) -> u64 {
         self.at += later * 1_000;
         let n = self.entries.len() as u64 + 1;
         self.entries.push(Entry {
@@ -36,18 +36,18 @@ impl Book {
         n
     }
 
-    pub(crate) fn noted(&mut self, later: u64, name: &'static str, caller: u32, fields: Fields) -> u64 {
+    pub fn noted(&mut self, later: u64, name: &'static str, caller: u32, fields: Fields) -> u64 {
         self.add(
             later,
             Event::Noted { name: Cow::Borrowed(name), caller: Some(caller), fields: Cow::Owned(fields) },
         )
     }
 
-    pub(crate) fn started(&mut self, later: u64, caller: u32, start: i64) -> u64 {
+    pub fn started(&mut self, later: u64, caller: u32, start: i64) -> u64 {
         self.noted(later, notes::STARTED, caller, Fields::new().with("start", start))
     }
 
-    pub(crate) fn claimed(&mut self, caller: u32, outcome: &str, message: &str) -> u64 {
+    pub fn claimed(&mut self, caller: u32, outcome: &str, message: &str) -> u64 {
         let fields = Fields::new()
             .with("start", 1)
             .with("outcome", outcome)
@@ -64,7 +64,7 @@ impl Book {
     }
 
     /// An attempt comes in: its number, and that of its entry.
-    pub(crate) fn received(
+    pub fn received(
         &mut self,
         later: u64,
         caller: u32,
@@ -89,11 +89,11 @@ impl Book {
         (self.attempts, self.add(later, Event::Received(received)))
     }
 
-    pub(crate) fn fault(&mut self, attempt: u64, commit: CommitKind, reply: ReplyKind) -> u64 {
+    pub fn fault(&mut self, attempt: u64, commit: CommitKind, reply: ReplyKind) -> u64 {
         self.add(0, Event::Fault { attempt, fault: 0, commit, reply, drawn: None })
     }
 
-    pub(crate) fn committed(&mut self, attempt: u64, effect: &str, id: &str, fields: Fields) -> u64 {
+    pub fn committed(&mut self, attempt: u64, effect: &str, id: &str, fields: Fields) -> u64 {
         let (effect, id) = (Cow::Owned(effect.to_owned()), Cow::Owned(id.to_owned()));
         self.add(
             1,
@@ -101,7 +101,7 @@ impl Book {
         )
     }
 
-    pub(crate) fn replied(&mut self, attempt: u64, reply: ReplyKind, status: Option<u16>) -> u64 {
+    pub fn replied(&mut self, attempt: u64, reply: ReplyKind, status: Option<u16>) -> u64 {
         let (whole, bytes) = (status.is_some(), if status.is_some() { 812 } else { 0 });
         self.add(
             1,
@@ -118,7 +118,7 @@ impl Book {
         )
     }
 
-    pub(crate) fn closed(mut self) -> SavedLedger {
+    pub fn closed(mut self) -> SavedLedger {
         let count = self.entries.len() as u64;
         self.add(1, Event::End { count });
         SavedLedger { entries: self.entries, torn: None, seal: String::new() }

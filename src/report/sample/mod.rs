@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use mock_services::ledger::SavedLedger;
 use mock_services::service::Fields;
 
-pub(crate) use book::Book;
-pub(crate) use trials::{Sampled, double_charge, hostile, killed, lost, pass, twelve_callers, void};
+pub use book::Book;
+pub use trials::{Sampled, double_charge, hostile, killed, lost, pass, twelve_callers, void};
 
 use crate::report::{CaseReport, PlanRecord, PlannedCase, REPORT_VERSION, Report, Skipped, TrialReport};
 use crate::scenario::{ClaimedOutcome, Intent, OperationTerm, Planned, Terms};
@@ -20,13 +20,13 @@ use crate::score::{
 };
 
 /// What a subject writes into every field that it controls.
-pub(crate) const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|*_[x](y)\u{202e}gnp\u{1b}[31m\r\n::error::\u{0}&amp;]]>";
+pub const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|*_[x](y)\u{202e}gnp\u{1b}[31m\r\n::error::\u{0}&amp;]]>";
 
-pub(crate) fn charge(order: &str) -> Fields {
+pub fn charge(order: &str) -> Fields {
     Fields::new().with("order", order).with("customer", "cus_42").with("amount", 4999).with("currency", "usd")
 }
 
-pub(crate) fn verdict(result: TrialStatus, outcome: Outcome) -> Verdict {
+pub fn verdict(result: TrialStatus, outcome: Outcome) -> Verdict {
     Verdict {
         result,
         outcome,
@@ -96,7 +96,7 @@ fn terms(fault: &str) -> Terms {
 }
 
 /// A case with one trial.
-pub(crate) fn case(scenario: &str, variant: &[(&str, &str)], about: &str, verdict: Verdict) -> CaseReport {
+pub fn case(scenario: &str, variant: &[(&str, &str)], about: &str, verdict: Verdict) -> CaseReport {
     let variant: Vec<(String, String)> =
         variant.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let tail: Vec<String> = variant.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -128,7 +128,7 @@ pub(crate) fn case(scenario: &str, variant: &[(&str, &str)], about: &str, verdic
 }
 
 /// The plan that a report was written under.
-pub(crate) fn plan_of(report: &Report) -> PlanRecord {
+pub fn plan_of(report: &Report) -> PlanRecord {
     let case = |case: &CaseReport| PlannedCase {
         id: case.id.clone(),
         scenario: case.scenario.clone(),
@@ -151,14 +151,14 @@ pub(crate) fn plan_of(report: &Report) -> PlanRecord {
 }
 
 /// One run of all of them, without the hostile one.
-pub(crate) fn run() -> (Report, BTreeMap<String, SavedLedger>) {
+pub fn run() -> (Report, BTreeMap<String, SavedLedger>) {
     let mut sampled = vec![double_charge("none"), lost(), void(), twelve_callers(), killed()];
     sampled.extend((1..=4).map(pass));
     gathered(sampled)
 }
 
 /// A run of these cases.
-pub(crate) fn gathered(sampled: Vec<Sampled>) -> (Report, BTreeMap<String, SavedLedger>) {
+pub fn gathered(sampled: Vec<Sampled>) -> (Report, BTreeMap<String, SavedLedger>) {
     let mut ledgers = BTreeMap::new();
     let mut cases = Vec::new();
     for (case, saved) in sampled {

@@ -13,10 +13,10 @@ use crate::score::{AttemptsMade, FindingKind, Honesty, Outcome, Recovery, TrialS
 use crate::trial::notes;
 
 /// A case with its only trial's ledger.
-pub(crate) type Sampled = (CaseReport, SavedLedger);
+pub type Sampled = (CaseReport, SavedLedger);
 
 /// Two charges for one order, with a new key.
-pub(crate) fn double_charge(keys: &str) -> Sampled {
+pub fn double_charge(keys: &str) -> Sampled {
     let mut book = Book::new();
     book.started(4, 1, 1);
     let (first, came) = book.received(120, 1, "payment.charge", Some("a1f0"), charge("ord_1001"));
@@ -58,7 +58,7 @@ pub(crate) fn double_charge(keys: &str) -> Sampled {
 }
 
 /// The success lies: nothing was charged, and the subject believes it.
-pub(crate) fn lost() -> Sampled {
+pub fn lost() -> Sampled {
     let mut book = Book::new();
     book.started(4, 1, 1);
     let (first, came) = book.received(90, 1, "payment.charge", Some("ord_1001"), charge("ord_1001"));
@@ -87,7 +87,7 @@ pub(crate) fn lost() -> Sampled {
 }
 
 /// Nothing was ever sent, so the fault did not fire.
-pub(crate) fn void() -> Sampled {
+pub fn void() -> Sampled {
     let mut book = Book::new();
     book.started(4, 1, 1);
     let (first, _) = book.received(90, 1, "payment.charge", None, charge("ord_1001"));
@@ -105,7 +105,7 @@ pub(crate) fn void() -> Sampled {
 }
 
 /// It looks before it repeats.
-pub(crate) fn pass(number: usize) -> Sampled {
+pub fn pass(number: usize) -> Sampled {
     let mut book = Book::new();
     book.started(4, 1, 1);
     let (first, _) = book.received(80, 1, "payment.charge", Some("ord_1001"), charge("ord_1001"));
@@ -127,7 +127,7 @@ pub(crate) fn pass(number: usize) -> Sampled {
 }
 
 /// Twelve callers get the same job, and two of them do it.
-pub(crate) fn twelve_callers() -> Sampled {
+pub fn twelve_callers() -> Sampled {
     let mut book = Book::new();
     for caller in 1..=12 {
         book.started(2, caller, 1);
@@ -186,7 +186,7 @@ pub(crate) fn twelve_callers() -> Sampled {
 }
 
 /// Killed between the effect and the note that it happened, and started again.
-pub(crate) fn killed() -> Sampled {
+pub fn killed() -> Sampled {
     let mut book = Book::new();
     book.started(4, 1, 1);
     let (first, came) = book.received(70, 1, "payment.charge", Some("k-1"), charge("ord_1001"));
@@ -219,7 +219,7 @@ pub(crate) fn killed() -> Sampled {
 }
 
 /// A subject that writes hostile text into every field that it controls.
-pub(crate) fn hostile(text: &str) -> Sampled {
+pub fn hostile(text: &str) -> Sampled {
     let (mut case, _) = double_charge("none");
     let mut book = Book::new();
     book.started(4, 1, 1);
