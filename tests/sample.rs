@@ -8,7 +8,7 @@ mod kit;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hapax::report::{REPORT_SCHEMA, publish, read_run};
+use hapax::report::{publish, read_run, report_schema_text};
 use hapax::run::rescore;
 use hapax::score::{Outcome, TrialStatus};
 use kit::timeless;
@@ -77,7 +77,7 @@ fn its_verdicts_are_what_its_ledger_comes_to() {
 fn it_meets_the_schema_of_reports() {
     let report: Value =
         serde_json::from_str(&std::fs::read_to_string(sample().join("report.json")).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&serde_json::from_str(REPORT_SCHEMA).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&serde_json::from_str(&report_schema_text()).unwrap()).unwrap();
     let problems: Vec<String> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
     assert_eq!(problems, Vec::<String>::new());
 }

@@ -2,7 +2,7 @@
 
 use super::ExitStatus;
 use super::print::output;
-use crate::report::REPORT_SCHEMA;
+use crate::report::report_schema_text;
 use crate::scenario::schema_text;
 
 /// Print the JSON Schema of the scenario format, or of report.json.
@@ -32,7 +32,7 @@ enum Format {
 pub(super) fn run(args: SchemaArgs) -> ExitStatus {
     let text = match args.format {
         Format::Scenario => schema_text(),
-        Format::Report => REPORT_SCHEMA.to_owned(),
+        Format::Report => report_schema_text(),
     };
     output(text.as_bytes(), ExitStatus::Success)
 }

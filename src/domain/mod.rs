@@ -7,6 +7,7 @@ mod hosts;
 mod interrupt;
 mod output;
 mod promise;
+mod schema;
 mod verdicts;
 
 pub use claims::{ClaimOrigin, ClaimedOutcome, Honesty};
@@ -15,4 +16,5 @@ pub(crate) use hosts::{is_loopback, is_loopback_address, real_host, real_hosts};
 pub use interrupt::{InterruptAction, InterruptKind};
 pub use output::CapturedOutput;
 pub use promise::Promise;
+pub(crate) use schema::fields_schema;
 pub use verdicts::{ControlOutcome, FindingKind, Outcome, Recovery, RetriedBy, TrialStatus};

@@ -1,9 +1,10 @@
 //! What a subject prints.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What one start of a caller wrote.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CapturedOutput {
     /// The caller.
     pub caller: u32,

@@ -32,7 +32,7 @@ pub use formats::{
 pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};
 pub use model::{CaseReport, ControlReport, REPORT_VERSION, Report, Skipped, TrialReport};
 pub use required::{Requirement, pass_rate};
-pub use schema::REPORT_SCHEMA;
+pub use schema::report_schema_text;
 pub use smoke::{SmokeFailure, SmokeProblem, smoke_text};
 pub use store::{
     Disagreement, HashedPlan, LEDGER_FILE, Ledgers, PAGE_FILE, PlanRecord, PlannedCase, REPORT_FILE,

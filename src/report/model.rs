@@ -1,5 +1,6 @@
 //! `report.json`: everything that a report shows, as plain data with a version.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{CapturedOutput, ControlOutcome, Promise};
@@ -10,7 +11,7 @@ use crate::score::Verdict;
 pub const REPORT_VERSION: u32 = 1;
 
 /// One run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// The version of the format.
     pub report: u32,
@@ -71,7 +72,7 @@ impl Report {
 }
 
 /// One case and its trials.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseReport {
     /// Its id.
     pub id: String,
@@ -103,7 +104,7 @@ pub struct CaseReport {
 }
 
 /// A control and what it comes to in a case.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ControlReport {
     /// The control's name.
     pub control: String,
@@ -112,7 +113,7 @@ pub struct ControlReport {
 }
 
 /// One trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialReport {
     /// Its number within the case, from 1.
     pub trial: u32,
@@ -134,7 +135,7 @@ pub struct TrialReport {
 }
 
 /// A case that did not run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Skipped {
     /// Its id.
     pub id: String,

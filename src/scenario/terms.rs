@@ -2,12 +2,13 @@
 //! that a saved ledger can be scored again without the scenario.
 
 use mock_services::service::Fields;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{ClaimedOutcome, Promise, Recovery};
+use crate::domain::{ClaimedOutcome, Promise, Recovery, fields_schema};
 
 /// What a verdict is measured by.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Terms {
     /// The effects that are due. Any other effect is unintended.
     pub intents: Vec<Intent>,
@@ -66,7 +67,7 @@ pub struct Terms {
 }
 
 /// The APIs through which an operation must be done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ViaDue {
     /// The operation.
     pub operation: String,
@@ -75,19 +76,22 @@ pub struct ViaDue {
 }
 
 /// An effect that is due, and how often.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Intent {
     /// The effect's name: `payment.charge`.
     pub effect: String,
     /// Which effects are meant.
     #[serde(rename = "where", default)]
+    #[schemars(schema_with = "fields_schema")]
     pub which: Fields,
     /// What they must be like.
     #[serde(rename = "with", default)]
+    #[schemars(schema_with = "fields_schema")]
     pub like: Fields,
     /// What they must be like unless somebody asks for something else, and nobody does: one unit, no trial.
     /// An effect that does not carry such a field is as usual.
     #[serde(default, skip_serializing_if = "Fields::is_empty")]
+    #[schemars(schema_with = "fields_schema")]
     pub defaults: Fields,
     /// How often, at most; 0 where it must not happen.
     pub times: u32,
@@ -112,7 +116,7 @@ impl Intent {
 }
 
 /// A task that is about some of the intents only.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskTerm {
     /// Whose task it is; `None` for every caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,7 +128,7 @@ pub struct TaskTerm {
 }
 
 /// Intents that stand for one entry of the scenario, which names the values with `each`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IntentList {
     /// The place of the first of them among the intents.
     pub first: usize,
@@ -133,7 +137,7 @@ pub struct IntentList {
 }
 
 /// How many attempts of an operation there must and may be, over all callers and starts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Budget {
     /// The operation.
     pub operation: String,
@@ -151,7 +155,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 /// What must stand in the record store at the end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordDue {
     /// The key of the record, or the name of the counter.
     pub key: String,
@@ -166,7 +170,7 @@ pub struct RecordDue {
 }
 
 /// A fault or an interrupt that was planned.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Planned {
     /// How it reads: one line.
     pub text: String,
@@ -178,7 +182,7 @@ pub struct Planned {
 }
 
 /// An operation of a service of the case.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationTerm {
     /// Its full name.
     pub name: String,

@@ -1,5 +1,6 @@
 //! What a trial comes to: plain data that reports show and baselines compare.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(super) use crate::domain::{
@@ -7,7 +8,7 @@ pub(super) use crate::domain::{
 };
 
 /// What a trial comes to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// Pass, fail or void.
     pub result: TrialStatus,
@@ -44,7 +45,7 @@ pub struct Verdict {
 }
 
 /// Requests to a host outside of the trial that is allowed or ignored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostRequests {
     /// The host.
     pub host: String,
@@ -65,7 +66,7 @@ fn is_none_of_them(number: &u64) -> bool {
 }
 
 /// What became of one intent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IntentOutcome {
     /// Its outcome.
     pub outcome: Outcome,
@@ -86,7 +87,7 @@ pub struct IntentOutcome {
 }
 
 /// What a start of a caller said, and whether it was true.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// Who.
     pub caller: u32,
@@ -106,7 +107,7 @@ pub struct Claim {
 }
 
 /// Attempts of one operation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptsMade {
     /// The operation.
     pub operation: String,
@@ -129,7 +130,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 /// One retry, who made it, and what shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Retry {
     /// The entry that tells of it.
     pub entry: u64,
@@ -143,7 +144,7 @@ pub struct Retry {
 }
 
 /// One thing that the ledger shows to be wrong.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// What kind of thing.
     pub kind: FindingKind,
@@ -166,7 +167,7 @@ impl IntentOutcome {
 }
 
 /// What happened at the door.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BarrierFacts {
     /// Who came and was let in together.
     pub met: Vec<u32>,
