@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use mock_services::catalog::examples;
 use mock_services::ledger::{Entry, Event};
 
 use super::stderr::last_lines;
@@ -151,8 +152,9 @@ fn no_service(failure: &SmokeFailure) -> String {
         .collect();
     format!(
         "Let it do the task in HAPAX_TASK with the services at {}; `env` in hapax.yaml gives these under the names that your agent reads. \
-         If it is not made for this task, say what it is for: `can` in hapax.yaml, or a filter (`hapax run payment …`).",
-        places.join(", ")
+         If it is not made for this task, say what it is for: `can` in hapax.yaml, or a filter (`hapax run {} …`).",
+        places.join(", "),
+        examples::SERVICE
     )
 }
 

@@ -1,10 +1,8 @@
 //! Mail addresses in a scenario. A service knows them in lower case however they were written, so a scenario
 //! has to mean the same.
 
+use mock_services::catalog::{self, ValueForm};
 use mock_services::service::{Fields, Value};
-
-/// The fields of mails that hold addresses.
-const ADDRESSES: [&str; 2] = ["to", "from"];
 
 /// The fields that are asked of an operation or an effect, with the addresses of mails in lower case.
 pub(super) fn in_lower_case(operation: &str, fields: &Fields) -> Fields {
@@ -15,7 +13,7 @@ pub(super) fn in_lower_case(operation: &str, fields: &Fields) -> Fields {
 
 /// The value of one field, in lower case where it is the address of a mail.
 pub(super) fn value_in_lower_case(operation: &str, name: &str, value: Value) -> Value {
-    if operation.starts_with("email.") && ADDRESSES.contains(&name) { lower(&value) } else { value }
+    if catalog::value_form(operation, name) == Some(ValueForm::AnyCase) { lower(&value) } else { value }
 }
 
 fn lower(value: &Value) -> Value {

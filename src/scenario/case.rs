@@ -1,16 +1,14 @@
 //! A case: one concrete instance of a scenario, with its matrix expanded and everything checked. Plain data.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mock_services::BarrierOptions;
-use mock_services::deploy::DeployOptions;
-use mock_services::email::EmailOptions;
+use mock_services::catalog::ConfiguredService;
 use mock_services::fault::Fault;
 use mock_services::idempotency::Idempotency;
-use mock_services::payment::PaymentOptions;
-use mock_services::records::RecordsOptions;
 use mock_services::service::Fields;
-use mock_services::yaml::Source;
+use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
 use super::terms::Terms;
@@ -98,25 +96,21 @@ pub struct Step {
 pub struct ServiceSetup {
     /// Its name: `payment`.
     pub name: String,
-    /// What it is.
-    pub kind: ServiceKind,
+    /// The service with its options.
+    pub service: Arc<dyn ConfiguredService>,
     /// How it treats keys; its own way where nothing is said.
     pub idempotency: Option<Idempotency>,
 }
 
-/// Which service, and how it is set up.
-#[derive(Debug, Clone)]
-pub enum ServiceKind {
-    /// Stripe's API.
-    Payment(PaymentOptions),
-    /// Resend's and SendGrid's APIs and SMTP.
-    Email(EmailOptions),
-    /// GitHub's deployments API, and a plain one.
-    Deploy(DeployOptions),
-    /// The record store.
-    Records(RecordsOptions),
-    /// One that a file declares; the file was read and found right.
-    Custom(Source),
+impl Serialize for ServiceSetup {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("ServiceSetup", 3)?;
+        fields.serialize_field("name", &self.name)?;
+        fields.serialize_field("configuration", &self.service.configuration())?;
+        let idempotency = self.idempotency.map(|rules| (rules.profile.name(), rules.lifetime));
+        fields.serialize_field("idempotency", &idempotency)?;
+        fields.end()
+    }
 }
 
 /// Something that strikes the subject at a moment of the ledger.

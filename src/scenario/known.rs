@@ -1,202 +1,43 @@
 //! What the services of a case can do: their operations, and the fields that their effects carry. Names that
 //! do not exist are reported here, with what would be right.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use mock_services::custom::{Custom, TICKETS};
-use mock_services::deploy::Deploy;
-use mock_services::email::Email;
-use mock_services::payment::Payment;
-use mock_services::records::Records;
-use mock_services::service::{Kind, Operation, Service};
-use mock_services::yaml::{Kind as YamlKind, Node, Reader, Source, Span, listed, nearest, parse, shown};
-
-use super::defaults;
-
-/// The services that are there without a file of their own.
-pub(super) const SHIPPED: [&str; 5] = ["payment", "email", "deploy", "records", "tickets"];
-
-/// What the effects of the services that are built in carry by nature: where an intent names one of these
-/// fields, an effect without it is not as asked. Beside them they carry the fields that [`defaults`] has a
-/// usual value for, and every effect of a service can carry its [`LABELS`]. What is not here leaves no effect
-/// of its own: a capture is a charge, and an intent moves nothing.
-const NATURAL: [(&str, &[&str]); 19] = [
-    ("payment.charge", CHARGE),
-    ("payment.hold", CHARGE),
-    ("payment.refund", &["amount", "currency", "customer", "charge", "payment_intent", "reason"]),
-    ("payment.subscribe", SUBSCRIPTION),
-    ("payment.upgrade", SUBSCRIPTION),
-    ("payment.amend", SUBSCRIPTION),
-    ("payment.unsubscribe", SUBSCRIPTION),
-    ("payment.relabel", &["object", "charge", "payment_intent", "refund", "subscription", "customer"]),
-    ("payment.customer", &["customer"]),
-    ("payment.delete-customer", &["customer"]),
-    ("email.send", &["to", "from", "subject", "text", "message"]),
-    ("deploy.deploy", DEPLOYMENT),
-    ("deploy.delete", DEPLOYMENT),
-    (
-        "deploy.status",
-        &[
-            "state",
-            "environment",
-            "version",
-            "ref",
-            "sha",
-            "repo",
-            "task",
-            "description",
-            "service",
-            "deployment",
-        ],
-    ),
-    ("deploy.lock", &["environment", "holder"]),
-    ("deploy.take-lock", &["environment", "holder", "by"]),
-    ("records.put", &["key", "value", "version", "previous_version"]),
-    ("records.delete", &["key", "version"]),
-    ("records.increment", &["counter", "by", "value"]),
-];
-const CHARGE: &[&str] = &["amount", "currency", "customer", "description", "charge", "payment_intent"];
-const SUBSCRIPTION: &[&str] = &["customer", "price", "quantity", "items", "currency", "subscription"];
-const DEPLOYMENT: &[&str] =
-    &["environment", "version", "ref", "sha", "repo", "task", "description", "service", "deployment"];
-
-/// The free-form labels that effects of a service can carry and may leave out. A name that ends in `.*`
-/// stands for all that begin so.
-const LABELS: [(&str, &[&str]); 3] = [
-    ("payment", &["order", "metadata.*", "own_metadata.*"]),
-    ("email", &["order", "reference", "reply_to", "metadata.*"]),
-    ("deploy", &["order", "payload", "metadata.*"]),
-];
-
-/// A service and what it can do.
-#[derive(Debug, Clone)]
-pub(super) struct KnownService {
-    pub(super) name: String,
-    pub(super) operations: Vec<Operation>,
-    /// The effects that it can leave.
-    pub(super) effects: Vec<KnownEffect>,
-}
-
-/// An effect and the fields that it can carry.
-#[derive(Debug, Clone)]
-pub(super) struct KnownEffect {
-    pub(super) name: String,
-    pub(super) carried: Vec<String>,
-    /// Those among them that every such effect has.
-    pub(super) natural: Vec<String>,
-}
-
-impl KnownService {
-    fn built_in(service: &impl Service) -> Self {
-        let stem = format!("{}.", service.name());
-        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let labels = LABELS
-            .iter()
-            .filter(|(of, _)| *of == service.name())
-            .flat_map(|(_, labels)| owned(labels))
-            .collect::<Vec<_>>();
-        let own = NATURAL.iter().filter(|(effect, _)| effect.starts_with(&stem));
-        let effects = own
-            .map(|(effect, natural)| {
-                let usual = defaults::names(effect).filter(|name| !natural.contains(name)).map(str::to_owned);
-                let natural: Vec<String> = owned(natural).into_iter().chain(usual).collect();
-                let carried = natural.iter().cloned().chain(labels.clone()).collect();
-                KnownEffect { name: (*effect).to_owned(), carried, natural }
-            })
-            .collect();
-        KnownService { name: service.name().to_owned(), operations: service.operations().to_vec(), effects }
-    }
-
-    /// A service that a file declares.
-    pub(super) fn custom(service: &Custom, file: &Source) -> Self {
-        let tree = parse(file).ok();
-        let declared = tree.as_ref().and_then(|tree| tree.get("operations"));
-        let listed = |name: &str, key: &str| {
-            declared.and_then(|all| all.get(name)?.get(key)).map(names_of).unwrap_or_default()
-        };
-        let plain = |operation: &Operation| {
-            let name = operation.name.split_once('.').map(|(_, name)| name);
-            name.unwrap_or_default().to_owned()
-        };
-        let natural = |operation: &Operation| {
-            let name = plain(operation);
-            ["required", "each", "set"].iter().flat_map(|key| listed(&name, key)).collect()
-        };
-        let carried = |operation: &Operation| {
-            let own = operation.fields.iter().chain(&operation.identity).map(|name| name.to_string());
-            let mut names: Vec<String> = own.chain(listed(&plain(operation), "set")).collect();
-            let mut seen = Vec::new();
-            names.retain(|name| {
-                !seen.contains(name) && {
-                    seen.push(name.clone());
-                    true
-                }
-            });
-            names
-        };
-        let writes = service.operations().iter().filter(|operation| operation.kind == Kind::Write);
-        let effect = |operation: &Operation| KnownEffect {
-            name: operation.name.to_string(),
-            carried: carried(operation),
-            natural: natural(operation),
-        };
-        let effects = writes.map(effect).collect();
-        KnownService { name: service.name().to_owned(), operations: service.operations().to_vec(), effects }
-    }
-}
-
-fn names_of(node: &Node) -> Vec<String> {
-    match &node.kind {
-        YamlKind::Map(entries) => entries.iter().map(|(key, _)| key.name.clone()).collect(),
-        YamlKind::List(items) => items
-            .iter()
-            .filter_map(|item| match &item.kind {
-                YamlKind::Text(name) => Some(name.clone()),
-                _ => None,
-            })
-            .collect(),
-        _ => Vec::new(),
-    }
-}
-
-static BUILT_IN: LazyLock<Vec<Arc<KnownService>>> = LazyLock::new(|| {
-    let tickets = Source::new("tickets.yaml", TICKETS);
-    let mut all = vec![
-        KnownService::built_in(&Payment::default()),
-        KnownService::built_in(&Email::default()),
-        KnownService::built_in(&Deploy::default()),
-        KnownService::built_in(&Records::default()),
-    ];
-    all.extend(Custom::from_source(&tickets).ok().map(|custom| KnownService::custom(&custom, &tickets)));
-    all.into_iter().map(Arc::new).collect()
-});
+use mock_services::catalog::{self, ServiceDescription};
+use mock_services::service::{Kind, Operation};
+use mock_services::yaml::{Node, Reader, Span, listed, nearest, shown};
 
 /// The services that a scenario can name.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
-    pub(super) services: Vec<Arc<KnownService>>,
+    pub(super) services: Vec<Arc<ServiceDescription>>,
 }
 
 impl Default for Known {
     fn default() -> Self {
-        Known { services: BUILT_IN.clone() }
+        Known { services: catalog::services().to_vec() }
     }
 }
 
 impl Known {
     /// Adds a service that a file declares; it takes the place of a shipped one of that name.
-    pub(super) fn add(&mut self, service: KnownService) {
+    pub(super) fn add(&mut self, service: ServiceDescription) {
         self.services.retain(|have| have.name != service.name);
         self.services.push(Arc::new(service));
     }
 
-    pub(super) fn service(&self, name: &str) -> Option<&KnownService> {
+    pub(super) fn service(&self, name: &str) -> Option<&ServiceDescription> {
         self.services.iter().map(Arc::as_ref).find(|service| service.name == name)
     }
 
     /// The service to which an operation or an effect belongs, by its name.
-    pub(super) fn service_of(&self, operation: &str) -> Option<&KnownService> {
+    pub(super) fn service_of(&self, operation: &str) -> Option<&ServiceDescription> {
         self.service(operation.split_once('.')?.0)
+    }
+
+    /// The service that keeps records.
+    pub(super) fn store(&self) -> Option<&ServiceDescription> {
+        self.services.iter().map(Arc::as_ref).find(|service| service.is_store())
     }
 
     /// Everything that these services can do.

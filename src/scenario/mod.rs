@@ -2,7 +2,6 @@
 //! subject and no verdict.
 
 mod addresses;
-mod after;
 mod can;
 mod case;
 mod defaults;
@@ -16,7 +15,6 @@ mod read;
 mod schema;
 mod schema_services;
 mod services;
-mod setup;
 mod table;
 mod terms;
 mod via;
@@ -25,8 +23,7 @@ mod work;
 pub use crate::domain::{ClaimedOutcome, ControlOutcome, InterruptAction, Promise, Recovery};
 pub(crate) use can::{beyond, line as can_line, split as split_can};
 pub use case::{
-    CONTROLS, Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceKind, ServiceSetup, Step, Then,
-    Work,
+    CONTROLS, Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceSetup, Step, Then, Work,
 };
 pub(crate) use files::read_text;
 pub use load::{LoadError, Loaded, Unmatched, load, load_in, shipped};

@@ -1,51 +1,58 @@
 //! The part of the schema that describes how services are set up.
 
+use mock_services::catalog::{self, OptionType, ServiceDescription};
 use mock_services::idempotency::Profile;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::schema::{flag, list, map_of, object, or_name, reference, text, whole, word};
 
-/// The services, each with its settings; others are the user's own and name their file.
+/// The services, each with its options; others are the user's own and name their file.
 pub(super) fn services() -> Value {
-    let set_up = |keys: Vec<(&'static str, Value)>| {
-        let all = [("idempotency", idempotency())].into_iter().chain(keys);
+    let set_up = |service: &ServiceDescription| {
+        let options = service.options.iter().map(|(name, option)| (*name, option_type(option)));
+        let all = [("idempotency", idempotency())].into_iter().chain(options);
         json!({ "anyOf": [object(all, &[]), { "type": "null" }, reference("name")] })
     };
-    let texts = || list(text());
-    let environment =
-        object([("version", text()), ("locked_by", text()), ("free_after", reference("after"))], &[]);
-    let rollout = object([("steps", whole(1)), ("each", reference("after"))], &["steps", "each"]);
-    let charge = [("amount", whole(1)), ("currency", text()), ("customer", text()), ("order", text())];
-    let charge = object(charge, &["amount"]);
-    let counter = or_name(json!({ "type": "integer" }));
+    let properties: Map<String, Value> =
+        catalog::services().iter().map(|service| (service.name.clone(), set_up(service))).collect();
     let own = object([("idempotency", idempotency()), ("file", text())], &["file"]);
     or_name(json!({
         "type": "object",
-        "properties": {
-            "payment": set_up(vec![("declines", texts()), ("customers", texts()), ("charges", list(or_name(charge)))]),
-            "email": set_up(vec![("delivery", delivery()), ("addresses", map_of(delivery()))]),
-            "deploy": set_up(vec![
-                ("environments", map_of(or_name(environment))),
-                ("rollout", or_name(rollout)),
-                ("asynchronous", reference("after")),
-            ]),
-            "records": set_up(vec![
-                ("records", map_of(json!(true))),
-                ("counters", map_of(counter)),
-                ("require_if_match", flag()),
-            ]),
-            "tickets": set_up(vec![("file", text())]),
-        },
+        "properties": properties,
         "additionalProperties": or_name(own),
     }))
+}
+
+/// The schema of an option. A name of the matrix can stand for its value.
+fn option_type(option: &OptionType) -> Value {
+    match option {
+        OptionType::Any => json!(true),
+        OptionType::Text => text(),
+        OptionType::Flag => flag(),
+        OptionType::Whole(Some(least)) => whole(*least),
+        OptionType::Whole(None) => or_name(json!({ "type": "integer" })),
+        OptionType::Word(words) => word(words.iter().copied()),
+        OptionType::After => reference("after"),
+        OptionType::List(items) => list(option_type(items)),
+        OptionType::MapOf(values) => map_of(option_type(values)),
+        OptionType::Object { .. } => or_name(one_of_several(option)),
+        OptionType::OneOf(options) => {
+            json!({ "anyOf": options.iter().map(one_of_several).collect::<Vec<_>>() })
+        }
+    }
+}
+
+/// The schema of one of several types; a name of the matrix is allowed by another one of them.
+fn one_of_several(option: &OptionType) -> Value {
+    match option {
+        OptionType::Object { keys, required } => {
+            object(keys.iter().map(|(name, option)| (*name, option_type(option))), required)
+        }
+        other => option_type(other),
+    }
 }
 
 fn idempotency() -> Value {
     let profile = || word(Profile::ALL.map(Profile::name));
     json!({ "anyOf": [profile(), object([("profile", profile()), ("lifetime", reference("after"))], &["profile"])] })
-}
-
-fn delivery() -> Value {
-    let after = |name: &'static str| object([(name, reference("after"))], &[name]);
-    json!({ "anyOf": [word(["now", "never", "later", "bounced"]), after("later"), after("bounced")] })
 }

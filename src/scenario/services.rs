@@ -2,23 +2,22 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use mock_services::custom::{Custom, TICKETS};
+use mock_services::catalog::{self, ConfiguredService, read_after};
+use mock_services::custom::DeclaredService;
 use mock_services::idempotency::{Idempotency, Profile};
-use mock_services::service::Service;
-use mock_services::yaml::{Key, Kind, Map, Node, Problem, Problems, Reader, Source, listed, nearest, shown};
+use mock_services::yaml::{Key, Kind, Map, Node, Problem, Problems, Reader, listed, nearest, shown};
 
-use super::after::read_after;
+use super::ServiceSetup;
 use super::files::Folder;
-use super::known::{Known, KnownService, SHIPPED};
-use super::setup::{read_deploy, read_email, read_payment, read_records};
-use super::{ServiceKind, ServiceSetup};
+use super::known::Known;
 
 /// How many services a scenario can have.
-const MOST: usize = 50;
+const MAX_SERVICES: usize = 50;
 
 /// A service file that was read, or what is wrong with it.
-type Declared = Result<(Source, Custom), Problems>;
+type Declared = Result<DeclaredService, Problems>;
 
 /// The services that files beside a scenario declare, each read once.
 #[derive(Debug)]
@@ -34,13 +33,13 @@ impl<'a> Customs<'a> {
 
     /// The service in the file that a value names. What is wrong with the file is reported as if it stood in
     /// the scenario.
-    fn get(&self, reader: &Reader, node: &Node) -> Option<(Source, Custom)> {
+    fn get(&self, reader: &Reader, node: &Node) -> Option<DeclaredService> {
         let path = reader.text(node)?;
         if let Some(found) = self.read.borrow().get(path) {
             return self.told(reader, found);
         }
         let read = match self.folder.read(path) {
-            Ok(source) => Custom::from_source(&source).map(|custom| (source, custom)),
+            Ok(source) => DeclaredService::from_source(&source),
             Err(error) => {
                 let help = "the path begins at the folder in which the scenario stands";
                 let message = format!("cannot read `{}`: {error}", shown(path));
@@ -52,7 +51,7 @@ impl<'a> Customs<'a> {
         found
     }
 
-    fn told(&self, reader: &Reader, found: &Declared) -> Option<(Source, Custom)> {
+    fn told(&self, reader: &Reader, found: &Declared) -> Option<DeclaredService> {
         match found {
             Ok(found) => Some(found.clone()),
             Err(problems) => {
@@ -72,12 +71,12 @@ pub(super) fn read_services(
     let mut known = Known::default();
     let entries = node.and_then(|node| reader.entries(node)).unwrap_or_default();
     let mut setups = Vec::new();
-    if entries.len() > MOST
+    if entries.len() > MAX_SERVICES
         && let Some(node) = node
     {
         reader.report(
             node.span,
-            format!("there are {} services here, and at most {MOST} are read", entries.len()),
+            format!("there are {} services here, and at most {MAX_SERVICES} are read", entries.len()),
         );
         return (setups, known);
     }
@@ -100,39 +99,45 @@ fn read_service(
     let node = if node.kind == Kind::Null { &empty } else { node };
     let what = format!("the service `{}`", shown(name));
     let mut map = reader.map(node, &what)?;
-    let own_file = map.has("file");
-    if !SHIPPED.contains(&name) && !own_file {
-        let help = match nearest(name, SHIPPED) {
+    let shipped = catalog::find(name);
+    if shipped.is_none() && !map.has("file") {
+        let help = match nearest(name, catalog::names()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
-                format!("it is one of {}, or your own with `file: {}.yaml`", listed(SHIPPED), shown(name))
+                format!(
+                    "it is one of {}, or your own with `file: {}.yaml`",
+                    listed(catalog::names()),
+                    shown(name)
+                )
             }
         };
         reader.report_with_help(key.span, format!("there is no service `{}`", shown(name)), help);
         return None;
     }
     let idempotency = map.optional("idempotency").and_then(|node| read_idempotency(reader, node));
-    let kind = match name {
-        "payment" => Some(ServiceKind::Payment(read_payment(reader, &mut map))),
-        "email" => Some(ServiceKind::Email(read_email(reader, &mut map))),
-        "deploy" => Some(ServiceKind::Deploy(read_deploy(reader, &mut map))),
-        "records" => Some(ServiceKind::Records(read_records(reader, &mut map))),
-        _ => read_custom(reader, key, &mut map, customs, known),
+    let built_in = catalog::built_in().iter().find(|service| service.name == name);
+    let service = match built_in {
+        Some(built_in) => Some((built_in.configure)(reader, &mut map)),
+        None => read_declared(reader, key, &mut map, customs, known),
     };
     map.finish();
-    Some(ServiceSetup { name: name.to_owned(), kind: kind?, idempotency })
+    Some(ServiceSetup { name: name.to_owned(), service: service?, idempotency })
 }
 
-fn read_custom(
+/// The service of the file that `file` names; without one, the service of this name that hapax ships.
+fn read_declared(
     reader: &Reader,
     key: &Key,
     map: &mut Map<'_, '_>,
     customs: &Customs<'_>,
     known: &mut Known,
-) -> Option<ServiceKind> {
-    let Some(file) = map.optional("file") else { return Some(ServiceKind::Custom(tickets())) };
-    let (source, custom) = customs.get(reader, file)?;
-    if custom.name() != key.name {
+) -> Option<Arc<dyn ConfiguredService>> {
+    let Some(file) = map.optional("file") else {
+        return catalog::find(&key.name).map(|service| service.unconfigured());
+    };
+    let service = customs.get(reader, file)?;
+    if service.name() != key.name {
+        let source = service.source();
         let (message, help) = if source.is_withheld() {
             let message =
                 format!("`{}` declares another service than `{}`", shown(source.name()), shown(&key.name));
@@ -141,33 +146,22 @@ fn read_custom(
             let message = format!(
                 "`{}` declares the service `{}`, not `{}`",
                 shown(source.name()),
-                custom.name(),
+                service.name(),
                 shown(&key.name)
             );
-            (message, format!("write `{}:` here", custom.name()))
+            (message, format!("write `{}:` here", service.name()))
         };
         reader.report_with_help(key.span, message, help);
         return None;
     }
-    known.add(KnownService::custom(&custom, &source));
-    Some(ServiceKind::Custom(source))
-}
-
-fn tickets() -> Source {
-    Source::new("tickets.yaml", TICKETS)
+    known.add(service.description());
+    Some(Arc::new(service))
 }
 
 /// A service that the scenario uses without setting it up.
 pub(super) fn default_setup(name: &str) -> Option<ServiceSetup> {
-    let kind = match name {
-        "payment" => ServiceKind::Payment(Default::default()),
-        "email" => ServiceKind::Email(Default::default()),
-        "deploy" => ServiceKind::Deploy(Default::default()),
-        "records" => ServiceKind::Records(Default::default()),
-        "tickets" => ServiceKind::Custom(tickets()),
-        _ => return None,
-    };
-    Some(ServiceSetup { name: name.to_owned(), kind, idempotency: None })
+    let service = catalog::find(name)?.unconfigured();
+    Some(ServiceSetup { name: name.to_owned(), service, idempotency: None })
 }
 
 fn read_idempotency(reader: &Reader, node: &Node) -> Option<Idempotency> {

@@ -79,10 +79,9 @@ pub(super) fn check_via(reader: &Reader, node: Option<&Node>, via: &[ViaDue], st
 
 #[cfg(test)]
 mod tests {
-    use mock_services::deploy::Rollout;
     use mock_services::fault::Reply;
 
-    use crate::scenario::{Case, ServiceKind, shipped};
+    use crate::scenario::{Case, shipped};
 
     fn needs<'c>(case: &'c Case, operation: &str) -> Vec<&'c str> {
         let due = case.terms.via.iter().filter(|due| due.operation == operation);
@@ -93,11 +92,14 @@ mod tests {
     fn shipped_cases_that_only_one_api_can_meet_say_so() {
         for case in shipped().unwrap() {
             for setup in &case.services {
-                let ServiceKind::Deploy(options) = &setup.kind else { continue };
-                let is_locked =
-                    options.environments.iter().any(|environment| environment.locked_by.is_some());
+                if setup.name != "deploy" {
+                    continue;
+                }
+                let options = setup.service.configuration();
+                let environments = options["environments"].as_array().unwrap();
+                let is_locked = environments.iter().any(|environment| !environment["locked_by"].is_null());
                 // Locks, rollouts and queues: GitHub's API knows none of them.
-                if is_locked || options.rollout != Rollout::AtOnce || options.asynchronous.is_some() {
+                if is_locked || options["rollout"] != "at-once" || !options["asynchronous"].is_null() {
                     assert_eq!(needs(&case, "deploy.deploy"), ["plain"], "{}", case.id);
                 }
             }

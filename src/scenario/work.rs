@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use mock_services::catalog;
 use mock_services::fault::read_fields;
 use mock_services::service::Operation;
 use mock_services::yaml::{Kind, Node, Reader, listed, nearest, shown};
@@ -97,12 +98,8 @@ impl Works<'_> {
 /// The fields that a step can have: those of the requests, and what only a step can say.
 pub(super) fn step_fields(operation: &Operation) -> Vec<&str> {
     let mut fields: Vec<&str> = operation.fields.iter().map(Cow::as_ref).collect();
-    match operation.name.as_ref() {
-        // Read it, add so much, write it back.
-        "records.put" => fields.push("add"),
-        // Which of the service's ways in: resend, sendgrid or smtp.
-        "email.send" => fields.push("via"),
-        _ => {}
-    }
+    let service = operation.name.split('.').next().and_then(catalog::find);
+    let of_steps = service.map(|service| service.step_fields).unwrap_or_default();
+    fields.extend(of_steps.iter().filter(|(of, _)| *of == operation.name).map(|(_, field)| *field));
     fields
 }

@@ -10,9 +10,10 @@ use std::sync::Mutex;
 
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
+use mock_services::catalog;
 
 use crate::run::{self, ConcurrencyLimiter, Folder, Options, Plan, RunError, RunEvent};
-use crate::scenario::{Case, ServiceKind};
+use crate::scenario::{Case, ServiceSetup};
 use crate::subject::Subject;
 
 pub use judge::{Judged, Row, Wrong, judge};
@@ -76,14 +77,14 @@ fn own_service(case: &Case) -> Option<&str> {
     let due =
         case.terms.intents.iter().filter(|intent| intent.times > 0).map(|intent| intent.effect.as_str());
     let used: Vec<&str> = done.chain(due).filter_map(|operation| operation.split('.').next()).collect();
-    let own =
-        case.services.iter().filter(|service| is_own(&service.kind)).map(|service| service.name.as_str());
+    let own = case.services.iter().filter(|service| is_own(service)).map(|service| service.name.as_str());
     own.into_iter().find(|name| used.contains(name))
 }
 
 /// Whether it is none of those that hapax ships.
-fn is_own(service: &ServiceKind) -> bool {
-    matches!(service, ServiceKind::Custom(file) if file.text() != mock_services::custom::TICKETS)
+fn is_own(service: &ServiceSetup) -> bool {
+    let declaration = service.service.declaration();
+    declaration.is_some_and(|source| !catalog::is_shipped_declaration(source.text()))
 }
 
 /// What a control is to come to in a case; `None` where it is not run there.

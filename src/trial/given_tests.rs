@@ -81,8 +81,7 @@ fn without_ports(text: &str) -> String {
 /// What a subject is meant to know: how many callers there are, the task and the steps of each, and which
 /// services there are.
 fn meant(case: &Case) -> String {
-    let services: Vec<String> =
-        case.services.iter().map(|service| format!("{:?}", std::mem::discriminant(&service.kind))).collect();
+    let services: Vec<String> = case.services.iter().map(|service| service.name.clone()).collect();
     format!("{} {:?} {:?} {services:?}", case.callers, case.work, case.each)
 }
 

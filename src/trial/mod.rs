@@ -150,7 +150,7 @@ async fn prepare(
     let shared_dir = std::path::absolute(dirs.shared()).unwrap_or_else(|_| dirs.shared());
     let before = Before { trial: Names::new(setup.seed).trial(), shared_dir, hide: Hide::with(ledger) };
     before.run(&subject.settings).await.map_err(Unready::Before)?;
-    let builder = services::builder(case, &terms(case, subject, setup.claims_optional), setup.seed)?;
+    let builder = services::builder(case, &terms(case, subject, setup.claims_optional), setup.seed);
     let services = builder
         .longest_silence(setup.longest_silence)
         .seed(setup.seed)

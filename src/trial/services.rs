@@ -2,42 +2,26 @@
 
 use std::sync::Arc;
 
-use mock_services::custom::Custom;
-use mock_services::deploy::Deploy;
-use mock_services::email::Email;
 use mock_services::fault::{Fault, IntendedEffects};
-use mock_services::payment::{Payment, PaymentOptions};
-use mock_services::records::Records;
 use mock_services::service::Fields;
 use mock_services::{Builder, MockServices, ServiceOptions};
 
 use crate::fit::Rule;
-use crate::scenario::{Case, ServiceKind, Terms};
+use crate::scenario::{Case, Terms};
 
 /// Describes the services of a case. The terms say which effects faults are about, and where the subject
 /// keeps a field, so that a fault that asks for it looks there; `seed` is where the ids of what exists before
 /// the first request come from.
-pub(super) fn builder(case: &Case, terms: &Terms, seed: u64) -> Result<Builder, String> {
+pub(super) fn builder(case: &Case, terms: &Terms, seed: u64) -> Builder {
     let mut builder = MockServices::builder().callers(case.callers).intended(intended(terms));
     for setup in &case.services {
         let options = ServiceOptions { idempotency: setup.idempotency, ..ServiceOptions::default() };
-        builder = match &setup.kind {
-            ServiceKind::Payment(payment) => {
-                builder.service(Payment::new(PaymentOptions { seed, ..payment.clone() }), options)
-            }
-            ServiceKind::Email(email) => builder.service(Email::new(email.clone()), options),
-            ServiceKind::Deploy(deploy) => builder.service(Deploy::new(deploy.clone()), options),
-            ServiceKind::Records(records) => builder.service(Records::new(records.clone()), options),
-            ServiceKind::Custom(file) => {
-                let custom = Custom::from_source(file).map_err(|problems| problems.to_string())?;
-                builder.service(custom, options)
-            }
-        };
+        builder = setup.service.add_to(builder, seed, options);
     }
     if let Some(door) = &case.door {
         builder = builder.door(door.clone());
     }
-    Ok(builder.faults(case.faults.iter().map(|fault| mapped(fault, &terms.fields)).collect()))
+    builder.faults(case.faults.iter().map(|fault| mapped(fault, &terms.fields)).collect())
 }
 
 /// Whether the case asks for an effect, by the scorer's own rule.

@@ -6,3 +6,12 @@ pub const OPERATION: &str = "payment.charge";
 pub const SERVICE: &str = "payment";
 /// A fault on one line.
 pub const FAULT_LINE: &str = "payment.charge#1 commit=now reply=drop";
+/// An effect that is due, as `--expect` takes it.
+pub const EXPECTED: &str = "payment.charge:order=7,amount=4999";
+/// The same effect for two recipients.
+pub const EXPECTED_TWICE: &str =
+    "--expect email.send:to=ann@example.com --expect email.send:to=bob@example.com";
+/// A step of a scenario.
+pub const STEP: &str = "{do: payment.charge, with: {amount: 4999}}";
+/// The same as JSON.
+pub const STEP_JSON: &str = r#"{"do": "payment.charge", "with": {"amount": 4999}}"#;

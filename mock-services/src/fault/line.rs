@@ -2,10 +2,14 @@
 //! words, the words are made into the tree that YAML would have given, and the rest is the same as for YAML.
 
 use super::{Fault, Placed, check_placed, read_fault};
+use crate::catalog::examples;
 use crate::service::Operation;
 use crate::yaml::{Key, Kind, Node, Problems, Reader, Source, Span, parse_part, shown};
 
-const FORM: &str = "write it as payment.charge#1 commit=now reply=drop";
+/// How a fault is written on one line.
+fn form() -> String {
+    format!("write it as {}", examples::FAULT_LINE)
+}
 
 /// Reads and checks a fault on one line. Values are YAML on one line, so `reply={status: 503}` may hold
 /// spaces.
@@ -25,7 +29,7 @@ fn tree(reader: &Reader) -> Option<Node> {
     let text = reader.file().text();
     let words = words(text);
     let Some((head, rest)) = words.split_first() else {
-        reader.report_with_help(Span::default(), "expected a fault, found nothing", FORM);
+        reader.report_with_help(Span::default(), "expected a fault, found nothing", form());
         return None;
     };
     let before = reader.count();
@@ -57,7 +61,7 @@ impl<'a> Tree<'a> {
         };
         let name = self.text(on).to_owned();
         if name.is_empty() || name.contains('=') {
-            self.reader.report_with_help(word, "a fault begins with its operation", FORM);
+            self.reader.report_with_help(word, "a fault begins with its operation", form());
             return;
         }
         self.entries.push((Key { name: "on".to_owned(), span: on }, Node::new(Kind::Text(name), on)));

@@ -4,6 +4,7 @@
 use super::read_reply::read_reply;
 use super::words::{ANY, COMMIT_WORDS, EVERY, MAX_FAULTS};
 use super::{After, Attempts, Commit, Fault, Objection, Part, Reply, Trigger, check, check_all};
+use crate::catalog::examples;
 use crate::service::{Fields, Operation, Value};
 use crate::yaml::{Kind, Node, Problems, Reader, Source, Span, parse, read_duration, shown};
 
@@ -86,7 +87,8 @@ pub fn read_fault_list(reader: &Reader, node: &Node) -> Vec<Placed> {
         }
         Some((_, Kind::List(items))) => items.iter().filter_map(|item| read_fault(reader, item)).collect(),
         Some((other, _)) => {
-            let help = "begin each fault with a dash: - {on: payment.charge, reply: drop}";
+            let help =
+                format!("begin each fault with a dash: - {{on: {}, reply: drop}}", examples::OPERATION);
             reader.report_with_help(
                 other.span,
                 format!("expected a list of faults, found {}", other.describe()),

@@ -3,6 +3,7 @@
 mod each;
 pub(super) mod times;
 
+use mock_services::catalog::StoreKind;
 use mock_services::fault::read_fields;
 use mock_services::service::Fields;
 use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
@@ -12,10 +13,7 @@ use self::times::{suggested_form, unidentified};
 use crate::scenario::addresses::in_lower_case;
 use crate::scenario::defaults;
 use crate::scenario::known::{Known, has_name};
-use crate::scenario::setup::as_json;
-use crate::scenario::{
-    Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Recovery, ServiceKind, ServiceSetup,
-};
+use crate::scenario::{Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Recovery, ServiceSetup};
 
 /// The largest number of intents in a case; each is compared with all before it.
 pub(super) const MAX_INTENTS: usize = 500;
@@ -294,22 +292,19 @@ fn read_records(
     counter: bool,
 ) -> Vec<RecordDue> {
     let entries = node.and_then(|node| reader.entries(node)).unwrap_or_default();
-    let start = |key: &str| {
-        let options = setups.iter().find_map(|setup| match &setup.kind {
-            ServiceKind::Records(options) => Some(options),
-            _ => None,
-        })?;
-        match counter {
-            true => options.counters.iter().find(|(have, _)| have == key).map(|(_, value)| (*value).into()),
-            false => options.initial.iter().find(|(have, _)| have == key).map(|(_, value)| value.clone()),
-        }
-    };
+    let kind = if counter { StoreKind::Counter } else { StoreKind::Record };
+    let start = |key: &str| setups.iter().find_map(|setup| setup.service.stored(kind, key));
     let read = entries.iter().filter_map(|(key, node)| {
         if counter && node.kind != Kind::Null {
             reader.integer(node, i64::MIN..=i64::MAX)?;
         }
         let start = start(&key.name).unwrap_or_default();
-        Some(RecordDue { key: key.name.clone(), counter, value: as_json(node), start })
+        Some(RecordDue {
+            key: key.name.clone(),
+            counter,
+            value: serde_json::to_value(node).unwrap_or_default(),
+            start,
+        })
     });
     read.collect()
 }

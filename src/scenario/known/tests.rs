@@ -1,8 +1,11 @@
 use std::collections::BTreeSet;
 
 use mock_services::MockServices;
-use mock_services::deploy::{DeployOptions, EnvironmentOptions, LockEnd};
+use mock_services::deploy::{Deploy, DeployOptions, EnvironmentOptions, LockEnd};
+use mock_services::email::Email;
 use mock_services::ledger::Event;
+use mock_services::payment::Payment;
+use mock_services::records::Records;
 
 use super::*;
 
@@ -95,7 +98,7 @@ fn asked(base: &str, method: &str, path: &str, body: &str) -> serde_json::Value 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_table_says_what_effects_really_carry() {
+async fn the_catalog_says_which_fields_effects_carry() {
     let builder = MockServices::builder().any_key();
     let locked_by = Some(("bob".to_owned(), LockEnd::Never));
     let canary = EnvironmentOptions { name: "canary".to_owned(), version: None, locked_by };
@@ -139,12 +142,13 @@ async fn the_table_says_what_effects_really_carry() {
         let Event::Committed { effect, fields, .. } = entry.event else { continue };
         let known = effects()
             .find(|known| known.name == effect)
-            .unwrap_or_else(|| panic!("{effect} is not in the table"));
+            .unwrap_or_else(|| panic!("{effect} is not in the catalog"));
         for (name, _) in fields.iter() {
             assert!(has_name(&known.carried, name), "{effect} carries {name}");
         }
         left.insert(effect.into_owned());
     }
-    let table: BTreeSet<String> = NATURAL.iter().map(|(effect, _)| (*effect).to_owned()).collect();
-    assert_eq!(left, table, "each effect of the table was left");
+    let described = catalog::built_in().iter().flat_map(|service| &service.effects);
+    let described: BTreeSet<String> = described.map(|effect| effect.name.clone()).collect();
+    assert_eq!(left, described, "every effect of the catalog was left");
 }

@@ -1,14 +1,18 @@
 //! Reads one `--expect` of the command line: `payment.refund:order=7,amount=4999*2`. Problems point at the
 //! position in the argument.
 
+use mock_services::catalog::examples;
 use mock_services::yaml::{Key, Kind, Node, Problems, Reader, Source, Span, shown};
 
 use crate::scenario::expect::check_carried;
 use crate::scenario::expect::times::unidentified;
 use crate::scenario::known::Known;
 
-const FORM: &str =
-    "write it as EFFECT:FIELD=VALUE,FIELD=VALUE, for example payment.charge:order=7,amount=4999";
+/// How an `--expect` is written.
+fn form() -> String {
+    format!("write it as EFFECT:FIELD=VALUE,FIELD=VALUE, for example {}", examples::EXPECTED)
+}
+
 /// The largest number of times that an effect can be expected.
 const MAX_TIMES: u32 = 100;
 /// Fields that are numbers; all others are texts, even where the value looks like a number.
@@ -25,22 +29,6 @@ pub(super) struct ExpectedEffect {
     pub(super) times: u32,
 }
 
-impl ExpectedEffect {
-    /// A field as text.
-    pub(super) fn text(&self, name: &str) -> Option<String> {
-        let (_, node) = self.fields.iter().find(|(key, _)| key.name == name)?;
-        match &node.kind {
-            Kind::Integer(number) => Some(number.to_string()),
-            _ => node.as_text().map(str::to_owned),
-        }
-    }
-
-    /// A field as a number.
-    pub(super) fn number(&self, name: &str) -> Option<i64> {
-        self.text(name)?.parse().ok()
-    }
-}
-
 /// Reads an `--expect`.
 pub(super) fn read(known: &Known, text: &str) -> Result<ExpectedEffect, Problems> {
     let reader = Reader::new(&Source::new("--expect", text));
@@ -49,7 +37,7 @@ pub(super) fn read(known: &Known, text: &str) -> Result<ExpectedEffect, Problems
     let place = Span::new(0, effect_end);
     let name = Node::new(Kind::Text(rest[..effect_end].to_owned()), place);
     let effect = if effect_end == 0 {
-        reader.report_with_help(place, "expected an effect, found nothing", FORM);
+        reader.report_with_help(place, "expected an effect, found nothing", form());
         None
     } else {
         known.effect(&reader, &name)
@@ -60,8 +48,10 @@ pub(super) fn read(known: &Known, text: &str) -> Result<ExpectedEffect, Problems
         if let Some(message) =
             unidentified(known, effect, |name| fields.iter().any(|(key, _)| key.name == name), times)
         {
-            let help = "write one --expect for each: --expect email.send:to=ann@example.com \
-                        --expect email.send:to=bob@example.com; a scenario file can list the values with `each`";
+            let help = format!(
+                "write one --expect for each: {}; a scenario file can list the values with `each`",
+                examples::EXPECTED_TWICE
+            );
             reader.report_with_help(Span::new(rest.len(), text.len()), message, help);
         }
     }
@@ -103,7 +93,7 @@ fn fields(reader: &Reader, text: &str, from: usize) -> Vec<(Key, Node)> {
             reader.report_with_help(
                 Span::new(at, part_end),
                 format!("expected a field and its value, found {found}"),
-                FORM,
+                form(),
             );
             return fields;
         };

@@ -43,7 +43,7 @@ fn what_can_be_expected_makes_cases_for_every_effect_of_every_service() {
     let known = Known::default();
     for effect in known.services.iter().flat_map(|service| service.effects.iter().map(|effect| &effect.name))
     {
-        let needed = PREREQUISITES.iter().find(|(needs, _)| needs == effect).map(|(_, first)| *first);
+        let needed = catalog::describe_effect(effect).and_then(|known| known.needs.as_deref());
         let expects: Vec<&str> = needed.into_iter().chain([effect.as_str()]).collect();
         let cases = quick(&expects)
             .unwrap()

@@ -206,15 +206,10 @@ impl References<'_> {
         let interrupts = self.interrupts.iter().map(|placed| placed.interrupt.when.operation.as_str());
         let effects = self.expected.intents.iter().map(|placed| placed.intent.effect.as_str());
         let budgets = self.expected.attempts.iter().map(|(budget, _)| budget.operation.as_str());
-        let records = self.expected.records.iter().map(|_| "records.get");
-        let names = steps
-            .chain(faults)
-            .chain(interrupts)
-            .chain(effects)
-            .chain(budgets)
-            .chain(records)
-            .chain(self.meet);
-        for service in names.filter_map(|name| known.service_of(name)) {
+        let stores = self.expected.records.iter().filter_map(|_| known.store());
+        let names = steps.chain(faults).chain(interrupts).chain(effects).chain(budgets);
+        let services = names.filter_map(|name| known.service_of(name)).chain(stores);
+        for service in services.chain(self.meet.and_then(|name| known.service_of(name))) {
             if !setups.iter().any(|setup| setup.name == service.name) {
                 setups.extend(default_setup(&service.name));
             }

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use mock_services::catalog;
 use mock_services::fault::{Attempts, Commit, Fault, Part, Placed, Reply};
 use mock_services::service::Fields;
 use mock_services::yaml::Reader;
@@ -182,9 +183,7 @@ impl CaseParts<'_> {
         let expected = self.expected.intents.iter().filter(|placed| placed.intent.least() > 0);
         for placed in expected {
             let effect = placed.intent.effect.as_str();
-            // A capture also produces a charge.
-            if effect == "payment.charge" && self.steps.iter().any(|step| step.operation == "payment.capture")
-            {
+            if self.is_made_otherwise(effect) {
                 continue;
             }
             if self.never_commits(effect) {
@@ -197,13 +196,12 @@ impl CaseParts<'_> {
         for (budget, span) in &self.expected.attempts {
             let same = self.expected.intents.iter().filter(|placed| placed.intent.effect == budget.operation);
             let times: u64 = same.map(|placed| u64::from(placed.intent.least())).sum();
-            let by_capture = budget.operation == "payment.charge"
-                && self.steps.iter().any(|step| step.operation == "payment.capture");
+            let by_another = self.is_made_otherwise(&budget.operation);
             let many = self.known.find(&budget.operation).is_none_or(|operation| operation.list);
             let doubled = self.faults.iter().any(|placed| placed.fault.commit == Commit::Twice);
             let Some(at_most) = budget.at_most else { continue };
             // One attempt on a list can produce many effects, but no attempt produces none.
-            if !by_capture
+            if !by_another
                 && ((times > 0 && at_most == 0) || (!many && !doubled && times > u64::from(at_most)))
             {
                 let message = format!(
@@ -219,6 +217,13 @@ impl CaseParts<'_> {
                 reader.report_with_help(*span, message, format!("write {times} or more"));
             }
         }
+    }
+
+    /// Whether a step makes the effect by an operation of another name, as a capture makes a charge.
+    fn is_made_otherwise(&self, effect: &str) -> bool {
+        let makes =
+            |step: &&Step| step.operation != effect && catalog::effect_made_by(&step.operation) == effect;
+        self.steps.iter().any(|step| makes(&step))
     }
 
     /// Whether no allowed attempt produces the effect.

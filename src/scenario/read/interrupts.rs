@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mock_services::catalog::examples;
 use mock_services::service::Kind as OperationKind;
 use mock_services::yaml::{Kind, Map, Node, Reader, Span, write_duration};
 
@@ -179,7 +180,9 @@ impl InterruptReader<'_> {
         map.finish();
         let mut found = found.into_iter().flatten();
         let (Some((word, reached, node)), None) = (found.next(), found.next()) else {
-            let help = "for example {received: payment.charge}, {committed: payment.charge} or {replied: payment.charge}";
+            let example = |moment: &str| format!("{{{moment}: {}}}", examples::OPERATION);
+            let [received, committed, replied] = ["received", "committed", "replied"].map(example);
+            let help = format!("for example {received}, {committed} or {replied}");
             reader.report_with_help(
                 place,
                 "`when` needs exactly one of `received`, `committed` and `replied`",

@@ -11,6 +11,7 @@ mod tasks;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use mock_services::catalog::examples;
 use mock_services::custom::Custom;
 use mock_services::yaml::{Kind, Node, Problem, Problems, Reader, Source, Span, parse, shown};
 
@@ -161,7 +162,7 @@ impl<'a> ScenarioReader<'a> {
             controls.check_some_fails(&self.reader, node.span);
         }
         if !controls.is_empty() && self.tree.get("steps").is_none() && self.tree.get("each").is_none() {
-            let help = "add `steps`: [{do: payment.charge, with: {amount: 4999}}]";
+            let help = format!("add `steps`: [{}]", examples::STEP);
             self.reader.report_with_help(
                 node.span,
                 "controls execute `steps`, and this scenario has none",

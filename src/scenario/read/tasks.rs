@@ -1,6 +1,8 @@
 //! Which intents belong to a task, where callers or turns have different tasks: a claim is only about its own
 //! task.
 
+use mock_services::catalog;
+
 use crate::scenario::{Intent, Step, TaskTerm, Work};
 
 /// The tasks that are not about all intents. `each` has the first tasks of the callers, where they differ.
@@ -23,10 +25,7 @@ pub(super) fn tasks(work: &Work, each: &[Work], turns: &[Work], intents: &[Inten
 /// Whether one of the steps produces this effect.
 fn is_about(steps: &[Step], intent: &Intent) -> bool {
     steps.iter().any(|step| {
-        // A capture also produces a charge.
-        let effect =
-            if step.operation == "payment.capture" { "payment.charge" } else { step.operation.as_str() };
-        effect == intent.effect
+        catalog::effect_made_by(&step.operation) == intent.effect
             && intent
                 .which
                 .iter()

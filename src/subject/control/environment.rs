@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use mock_services::catalog::examples;
+
 use crate::scenario::Step;
 
 /// The environment of a subject.
@@ -20,7 +22,8 @@ pub enum EnvironmentError {
     NoSteps,
     /// The steps cannot be read.
     #[error(
-        "cannot read HAPAX_STEPS: {0}; write it as [{{\"do\": \"payment.charge\", \"with\": {{\"amount\": 4999}}}}]"
+        "cannot read HAPAX_STEPS: {0}; write it as [{example}]",
+        example = examples::STEP_JSON
     )]
     Steps(#[from] serde_json::Error),
 }

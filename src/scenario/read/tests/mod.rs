@@ -10,7 +10,7 @@ mod problems;
 use std::time::Duration;
 
 use super::*;
-use crate::scenario::{ControlOutcome, ServiceKind};
+use crate::scenario::ControlOutcome;
 
 pub(super) fn read(text: &str) -> Result<Vec<Case>, Problems> {
     read_scenario(&Source::new("scenarios/payment/test.yaml", text), "payment/test")
@@ -88,9 +88,11 @@ fn services_are_set_up_with_their_options() {
     insta::assert_debug_snapshot!(
         case.services
             .iter()
-            .map(|setup| match &setup.kind {
-                ServiceKind::Custom(source) => format!("{} from {}", setup.name, source.name()),
-                kind => format!("{kind:?} {:?}", setup.idempotency),
+            .map(|setup| match setup.service.declaration() {
+                Some(source) => format!("{} from {}", setup.name, source.name()),
+                None => {
+                    format!("{} {} {:?}", setup.name, setup.service.configuration(), setup.idempotency)
+                }
             })
             .collect::<Vec<_>>()
     );

@@ -2,14 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::{Seen, Trouble, read, required, rows, text, word};
+use super::{Seen, Tool, Trouble, read, required, rows, text, word};
 use crate::scenario::Step;
 use crate::subject::control::wire::{Ask, Content, Wire, escaped};
+
+pub(super) const TOOL: Tool = Tool {
+    service: "deploy",
+    facts: |_, _, _| Ok(Value::Null),
+    write: |step, _, _| write(step),
+    look: |wire, step, _| look(wire, step),
+};
 
 /// Fields that have a member of their own; `metadata` takes the others.
 const MEMBERS: [&str; 7] = ["environment", "version", "ref", "repo", "service", "description", "holder"];
 
-pub(super) fn write(step: &Step) -> Result<Ask, Trouble> {
+fn write(step: &Step) -> Result<Ask, Trouble> {
     match step.operation.as_str() {
         "deploy.deploy" | "deploy.dry-run" => {}
         "deploy.list" => return Ok(Ask::new("deploy", "GET", "/deployments", Content::Nothing)),
@@ -48,7 +55,7 @@ pub(super) fn write(step: &Step) -> Result<Ask, Trouble> {
     Ok(Ask::new("deploy", "POST", "/deployments", Content::Json(body)))
 }
 
-pub(super) fn look(wire: &Wire<'_>, step: &Step) -> Result<Seen, Trouble> {
+fn look(wire: &Wire<'_>, step: &Step) -> Result<Seen, Trouble> {
     // A dry run and a read leave nothing that one could look for, and nothing that could be there twice.
     if step.operation != "deploy.deploy" {
         return Ok(Seen::Done);

@@ -3,15 +3,22 @@
 
 use serde_json::{Value, json};
 
-use super::{Seen, Trouble, members, only, read, required, rows, text, word};
+use super::{Seen, Tool, Trouble, members, only, read, required, rows, text, word};
 use crate::scenario::Step;
 use crate::subject::control::smtp::Mail;
 use crate::subject::control::wire::{Ask, Content, Wire, escaped};
 
+pub(super) const TOOL: Tool = Tool {
+    service: "email",
+    facts: |_, _, _| Ok(Value::Null),
+    write: |step, _, _| write(step),
+    look: |wire, step, _| look(wire, step),
+};
+
 const SENDER: &str = "shop@shop.example";
 const READ: &str = "/v3/messages?limit=1000";
 
-pub(super) fn write(step: &Step) -> Result<Ask, Trouble> {
+fn write(step: &Step) -> Result<Ask, Trouble> {
     match step.operation.as_str() {
         "email.send" => {}
         "email.list" => return Ok(Ask::new("email", "GET", READ, Content::Nothing)),
@@ -74,7 +81,7 @@ enum Fate {
     Unheard,
 }
 
-pub(super) fn look(wire: &Wire<'_>, step: &Step) -> Result<Seen, Trouble> {
+fn look(wire: &Wire<'_>, step: &Step) -> Result<Seen, Trouble> {
     if step.operation == "email.list" {
         return Ok(Seen::Done);
     }

@@ -5,6 +5,8 @@ mod deploy;
 mod email;
 mod payment;
 mod records;
+#[cfg(test)]
+mod shipping;
 mod tickets;
 
 use mock_services::service::Value as Field;
@@ -53,43 +55,41 @@ pub(super) enum Trouble {
     Impossible(String),
 }
 
-/// What has to be read before a write can be made: the charge that is refunded, the version that is changed.
+/// How a control uses one service.
+struct Tool {
+    /// The name of the service.
+    service: &'static str,
+    /// What has to be read before a write can be made: the charge that is refunded, the version that is
+    /// changed.
+    facts: fn(&Wire<'_>, &Step, Manner) -> Result<Value, Trouble>,
+    /// The request that does it.
+    write: fn(&Step, &Value, Manner) -> Result<Ask, Trouble>,
+    /// Looks whether it has happened.
+    look: fn(&Wire<'_>, &Step, &Value) -> Result<Seen, Trouble>,
+}
+
+/// The tools. A new one is added here.
+const TOOLS: [Tool; 5] = [payment::TOOL, email::TOOL, deploy::TOOL, records::TOOL, tickets::TOOL];
+
+/// What has to be read before a write can be made.
 pub(super) fn facts(wire: &Wire<'_>, step: &Step, manner: Manner) -> Result<Value, Trouble> {
-    match service(step) {
-        "payment" => payment::facts(wire, step),
-        "records" => records::facts(wire, step, manner),
-        "tickets" => tickets::facts(wire, step),
-        "email" | "deploy" => Ok(Value::Null),
-        _ => Err(unknown(step)),
-    }
+    (tool(step)?.facts)(wire, step, manner)
 }
 
 /// The request that does it.
 pub(super) fn write(step: &Step, facts: &Value, manner: Manner) -> Result<Ask, Trouble> {
-    match service(step) {
-        "payment" => payment::write(step, facts),
-        "email" => email::write(step),
-        "deploy" => deploy::write(step),
-        "records" => records::write(step, facts, manner),
-        "tickets" => tickets::write(step, facts),
-        _ => Err(unknown(step)),
-    }
+    (tool(step)?.write)(step, facts, manner)
 }
 
 /// Looks whether it has happened.
 pub(super) fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
-    match service(step) {
-        "payment" => payment::look(wire, step, facts),
-        "email" => email::look(wire, step),
-        "deploy" => deploy::look(wire, step),
-        "records" => records::look(wire, step, facts),
-        "tickets" => tickets::look(wire, step, facts),
-        _ => Err(unknown(step)),
-    }
+    (tool(step)?.look)(wire, step, facts)
 }
 
-fn service(step: &Step) -> &str {
-    step.operation.split_once('.').map_or("", |(service, _)| service)
+/// The tool for the service of a step.
+fn tool(step: &Step) -> Result<&'static Tool, Trouble> {
+    let service = step.operation.split_once('.').map_or("", |(service, _)| service);
+    TOOLS.iter().find(|tool| tool.service == service).ok_or_else(|| unknown(step))
 }
 
 fn unknown(step: &Step) -> Trouble {
@@ -154,4 +154,30 @@ fn rows(list: Option<Value>, name: &str) -> Vec<Value> {
 /// A member of an object as text.
 fn word<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use mock_services::service::Fields;
+
+    use super::*;
+    use crate::subject::control::wire::Content;
+
+    #[test]
+    fn every_shipped_service_has_a_tool() {
+        let tools: Vec<&str> = TOOLS.iter().map(|tool| tool.service).collect();
+        assert_eq!(tools, mock_services::catalog::names().collect::<Vec<_>>());
+    }
+
+    /// The tool of `docs/adding-a-service.md`.
+    #[test]
+    fn the_tool_of_the_example_asks_for_a_label() {
+        let with = Fields::new().with("order", "ord_1").with("country", "de");
+        let step = Step { operation: "shipping.buy".to_owned(), with };
+        assert_eq!(shipping::TOOL.service, "shipping");
+        let ask = (shipping::TOOL.write)(&step, &Value::Null, Manner::Plain).unwrap();
+        assert_eq!((ask.method, ask.path.as_str()), ("POST", "/labels"));
+        let expected = serde_json::json!({ "order": "ord_1", "country": "de" });
+        assert_eq!(ask.content, Content::Json(expected));
+    }
 }

@@ -3,9 +3,16 @@
 use mock_services::service::Fields;
 use serde_json::{Value, json};
 
-use super::{Seen, Trouble, read, required, rows, text, word};
+use super::{Seen, Tool, Trouble, read, required, rows, text, word};
 use crate::scenario::Step;
 use crate::subject::control::wire::{Ask, Content, Wire, escaped};
+
+pub(super) const TOOL: Tool = Tool {
+    service: "payment",
+    facts: |wire, step, _| facts(wire, step),
+    write: |step, facts, _| write(step, facts),
+    look,
+};
 
 /// Fields that have a parameter of their own; all others are metadata.
 const PARAMETERS: [&str; 12] = [
@@ -23,7 +30,7 @@ const PARAMETERS: [&str; 12] = [
     "status",
 ];
 
-pub(super) fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
+fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
     match step.operation.as_str() {
         "payment.refund" | "payment.capture" => charge_meant(wire, step),
         "payment.upgrade" | "payment.unsubscribe" => subscribed(wire, step),
@@ -54,7 +61,7 @@ fn subscribed(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
     Ok(json!({ "id": word(&found, "id"), "item": found.pointer("/items/data/0/id") }))
 }
 
-pub(super) fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
+fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
     let mut form: Vec<(String, String)> = Vec::new();
     let mut set =
         |name: &str, value: Option<String>| form.extend(value.map(|value| (name.to_owned(), value)));
@@ -110,7 +117,7 @@ pub(super) fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
     Ok(Ask::new("payment", "POST", path, Content::Form(form)))
 }
 
-pub(super) fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
+fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
     let is_there = match step.operation.as_str() {
         "payment.charge" | "payment.hold" => return Ok(charged(&charges(wire, step)?, step)),
         "payment.refund" => {

@@ -2,13 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Manner, Seen, Trouble, read, required, text};
+use super::{Manner, Seen, Tool, Trouble, read, required, text};
 use crate::scenario::Step;
 use crate::subject::control::wire::{Ask, Content, Wire, escaped};
 
+pub(super) const TOOL: Tool = Tool { service: "records", facts, write, look };
+
 /// What stood there before the first attempt. Without it, a counter tells nothing, and `add` does not know
 /// what to add to.
-pub(super) fn facts(wire: &Wire<'_>, step: &Step, manner: Manner) -> Result<Value, Trouble> {
+fn facts(wire: &Wire<'_>, step: &Step, manner: Manner) -> Result<Value, Trouble> {
     let careful = manner == Manner::Conditional;
     match step.operation.as_str() {
         "records.put" if careful || step.with.get("add").is_some() => {
@@ -23,7 +25,7 @@ pub(super) fn facts(wire: &Wire<'_>, step: &Step, manner: Manner) -> Result<Valu
     }
 }
 
-pub(super) fn write(step: &Step, facts: &Value, manner: Manner) -> Result<Ask, Trouble> {
+fn write(step: &Step, facts: &Value, manner: Manner) -> Result<Ask, Trouble> {
     match step.operation.as_str() {
         "records.put" => {
             let ask = Ask::new(
@@ -49,7 +51,7 @@ pub(super) fn write(step: &Step, facts: &Value, manner: Manner) -> Result<Ask, T
     }
 }
 
-pub(super) fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
+fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
     match step.operation.as_str() {
         "records.put" => {
             let record = read(wire, "records", &record_path(step)?)?.unwrap_or_default();

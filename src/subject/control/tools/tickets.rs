@@ -2,12 +2,19 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Seen, Trouble, members, only, read, required, rows, text, word};
+use super::{Seen, Tool, Trouble, members, only, read, required, rows, text, word};
 use crate::scenario::Step;
 use crate::subject::control::wire::{Ask, Content, Wire, escaped};
 
+pub(super) const TOOL: Tool = Tool {
+    service: "tickets",
+    facts: |wire, step, _| facts(wire, step),
+    write: |step, facts, _| write(step, facts),
+    look,
+};
+
 /// The ticket that is answered or closed.
-pub(super) fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
+fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
     if !matches!(step.operation.as_str(), "tickets.answer" | "tickets.close") {
         return Ok(Value::Null);
     }
@@ -19,7 +26,7 @@ pub(super) fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
     Ok(json!({ "id": word(&found, "id") }))
 }
 
-pub(super) fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
+fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
     let body = |names: &[&str]| {
         let given =
             names.iter().filter_map(|name| Some(((*name).to_owned(), super::json(step.with.get(name)?))));
@@ -42,7 +49,7 @@ pub(super) fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
     })
 }
 
-pub(super) fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
+fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
     let is_there = match step.operation.as_str() {
         "tickets.open" => tickets(wire, step)?.iter().any(|ticket| is_this(ticket, step)),
         "tickets.answer" => ticket(wire, facts)?

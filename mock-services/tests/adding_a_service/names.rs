@@ -1,0 +1,236 @@
+//! No source file names a particular service, except in the service's own folder.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use mock_services::catalog;
+
+/// Folders and files that may name services, and why.
+const EXCEPTIONS: [(&str, &str); 6] = [
+    ("mock-services/src/custom/", "the folder of the services that files declare"),
+    ("mock-services/src/catalog/", "the list of services, and the examples of messages"),
+    ("src/subject/control/tools/", "the control tool of each service"),
+    ("src/demo/", "the demo"),
+    ("src/init/", "the templates of `hapax init`"),
+    ("src/cli/", "examples in the help of commands"),
+];
+
+/// Words that are the name of a service and mean something else in a file.
+const OTHER_MEANINGS: [(&str, &str); 2] = [
+    // Keys of `expect` in a scenario.
+    ("src/scenario/expect/mod.rs", "records"),
+    ("src/scenario/schema/mod.rs", "records"),
+];
+
+#[test]
+fn no_source_file_names_a_service_outside_of_the_services_own_folder() {
+    let root = super::root();
+    let mut files = Vec::new();
+    for folder in ["src", "mock-services/src"] {
+        gather(&root.join(folder), &mut files);
+    }
+    assert!(files.len() > 100, "the source files are not where they are looked for");
+    let mut message = String::new();
+    for path in files {
+        let file = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+        if EXCEPTIONS.iter().any(|(folder, _)| file.starts_with(folder)) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for (line, found) in services_named_in(&file, &text) {
+            writeln!(message, "{file}:{line} names the service `{found}`").unwrap();
+        }
+    }
+    assert!(
+        message.is_empty(),
+        "{message}Ask the catalog (mock-services/src/catalog) instead, and put what is special about the service \
+         into its description."
+    );
+}
+
+#[test]
+fn a_service_is_found_in_texts_paths_and_types_but_not_in_comments_and_tests() {
+    let found = |text: &str| services_named_in("src/x.rs", text);
+    assert_eq!(found("if name == \"payment\" {"), [(1, "payment".to_owned())]);
+    assert_eq!(found("\n\"write payment.charge\""), [(2, "payment".to_owned())]);
+    assert_eq!(found("\"HAPAX_EMAIL_URL\""), [(1, "email".to_owned())]);
+    assert_eq!(found("use mock_services::deploy::Deploy;"), [(1, "deploy".to_owned())]);
+    assert_eq!(found("let x = RecordsOptions::default();"), [(1, "records".to_owned())]);
+    assert_eq!(found("r#\"a \" payment.charge\"#"), [(1, "payment".to_owned())]);
+    for text in [
+        "// payment.charge",
+        "/* \"payment\" */ '\"' 'a'",
+        "let records = self.records.iter();",
+        "402 => \"Payment Required\"",
+        "x\n#[cfg(test)]\nmod tests {\n    \"payment\"\n}\n",
+        "fn f<'a>(x: &'a str) {} // \"email\"",
+        "pub mod payment;",
+    ] {
+        assert_eq!(found(text), [], "{text}");
+    }
+    assert_eq!(services_named_in("mock-services/src/payment/x.rs", "\"payment\" \"email\"").len(), 1);
+}
+
+/// The source files of a folder, without tests.
+fn gather(folder: &Path, files: &mut Vec<PathBuf>) {
+    let mut inside: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    inside.sort();
+    let modules = ["mod.rs", "lib.rs", "main.rs"].map(|name| folder.join(name));
+    let of_tests: Vec<String> = inside
+        .iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "rs"))
+        .chain(&modules)
+        .filter_map(|path| std::fs::read_to_string(path).ok())
+        .flat_map(|text| test_modules(&text))
+        .collect();
+    for path in inside {
+        let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let is_source = path.extension().is_some_and(|end| end == "rs");
+        if of_tests.contains(&stem) || stem == "tests" {
+            continue;
+        }
+        if path.is_dir() {
+            gather(&path, files);
+        } else if is_source {
+            files.push(path);
+        }
+    }
+}
+
+/// The names of modules that are compiled for tests only.
+fn test_modules(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let after_test = lines.windows(2).filter(|pair| pair[0] == "#[cfg(test)]").map(|pair| pair[1]);
+    let name = |line: &str| {
+        let line = line.strip_suffix(';')?;
+        Some(line.rsplit_once("mod ")?.1.to_owned())
+    };
+    after_test.filter_map(name).collect()
+}
+
+/// The services that a text names, each with its line, where they are not its own.
+fn services_named_in(file: &str, text: &str) -> Vec<(usize, String)> {
+    // Unit tests stand at the end of a file.
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let mut found = Vec::new();
+    for (line, piece) in pieces(code) {
+        for service in catalog::names() {
+            let is_own = file.starts_with(&format!("mock-services/src/{service}/"));
+            let is_other = OTHER_MEANINGS.contains(&(file, service));
+            if !is_own && !is_other && piece.names(service) {
+                found.push((line, service.to_owned()));
+            }
+        }
+    }
+    found.dedup();
+    found
+}
+
+/// A part of a source file.
+enum Piece {
+    /// A text between quotes.
+    Text(String),
+    /// One line of code between texts and comments.
+    Code(String),
+}
+
+impl Piece {
+    fn names(&self, service: &str) -> bool {
+        match self {
+            Piece::Text(text) => {
+                let is_operation = text.match_indices(&format!("{service}.")).any(|(at, found)| {
+                    let before = text[..at].chars().next_back();
+                    let after = text[at + found.len()..].chars().next();
+                    !before.is_some_and(is_word) && after.is_some_and(|next| next.is_ascii_lowercase())
+                });
+                text == service
+                    || (is_operation && !text.contains(&format!("{service}.yaml")))
+                    || text.contains(&format!("HAPAX_{}_", service.to_uppercase()))
+            }
+            Piece::Code(code) => {
+                let capital = format!("{}{}", service[..1].to_uppercase(), &service[1..]);
+                let mut words = code.split(|next: char| !is_word(next));
+                let is_type = words.any(|word| {
+                    word.strip_prefix(capital.as_str()).is_some_and(|rest| {
+                        rest.is_empty() || rest.starts_with(|next: char| next.is_ascii_uppercase())
+                    })
+                });
+                let is_path = ["crate", "mock_services"].iter().any(|package| {
+                    let path = format!("{package}::{service}");
+                    code.match_indices(&path)
+                        .any(|(at, _)| !code[at + path.len()..].chars().next().is_some_and(is_word))
+                });
+                is_type || is_path
+            }
+        }
+    }
+}
+
+fn is_word(next: char) -> bool {
+    next.is_ascii_alphanumeric() || next == '_'
+}
+
+/// The texts and the code of a source file, each with the line on which it begins; comments are left out.
+fn pieces(source: &str) -> Vec<(usize, Piece)> {
+    let (mut pieces, mut code) = (Vec::new(), String::new());
+    let (mut at, mut line) = (0, 1);
+    while let Some(next) = source[at..].chars().next() {
+        let rest = &source[at..];
+        let raw_marks = rest.strip_prefix('r').map(|rest| rest.len() - rest.trim_start_matches('#').len());
+        let is_raw = raw_marks.is_some_and(|marks| rest[1 + marks..].starts_with('"'))
+            && !code.chars().next_back().is_some_and(is_word);
+        let length = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if is_raw {
+            let marks = raw_marks.unwrap_or_default();
+            let end = format!("\"{}", "#".repeat(marks));
+            let begin = marks + 2;
+            let length = rest[begin..].find(&end).unwrap_or(rest.len() - begin);
+            pieces.push((line, Piece::Text(rest[begin..begin + length].to_owned())));
+            (begin + length + end.len()).min(rest.len())
+        } else if next == '"' {
+            let length = text_length(&rest[1..]);
+            pieces.push((line, Piece::Text(rest[1..=length].to_owned())));
+            (length + 2).min(rest.len())
+        } else if next == '\'' {
+            character_length(rest)
+        } else {
+            code.push(next);
+            next.len_utf8()
+        };
+        if next == '\n' && !code.trim().is_empty() {
+            pieces.push((line, Piece::Code(std::mem::take(&mut code))));
+        }
+        line += source[at..at + length].matches('\n').count();
+        at += length;
+    }
+    pieces.push((line, Piece::Code(code)));
+    pieces
+}
+
+/// The length of a text up to the quote that ends it.
+fn text_length(rest: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, next) in rest.char_indices() {
+        match next {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => return at,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// The length of a character between quotes; 1 for the quote of a lifetime.
+fn character_length(rest: &str) -> usize {
+    let mut inside = rest.chars().skip(1);
+    match (inside.next(), inside.next()) {
+        (Some('\\'), _) => rest[3..].find('\'').map_or(1, |end| end + 4),
+        (Some(character), Some('\'')) => character.len_utf8() + 2,
+        _ => 1,
+    }
+}
