@@ -5,6 +5,7 @@
 
 mod kit;
 
+mod adding_a_service;
 mod bad_input;
 mod fault_matrix;
 mod fine_print;

@@ -3,6 +3,7 @@
 //! the service.
 
 mod names;
+#[expect(unreachable_pub, reason = "inside the package these items are public")]
 mod shipping;
 
 use std::io::{Read, Write};
