@@ -45,7 +45,8 @@ impl Workload {
             Workload::Read { id } => (format!("GET /v1/payment_intents/{id}"), ""),
         };
         let head = format!(
-            "{target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {api_key}\r\nUser-Agent: bench/1\r\n"
+            "{target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {api_key}\r\n\
+             User-Agent: bench/1\r\n"
         );
         let rest = match body {
             "" => "\r\n".to_owned(),

@@ -1,11 +1,11 @@
-//! How fast `hapax serve` and `hapax run` are, measured from outside: each server is a process of its own, the
-//! client is this process, and what is compared is measured in the same run. Prints tables of ratios.
+//! How fast `hapax serve` and `hapax run` are, measured from outside: each server is a process of its own,
+//! the client is this process, and what is compared is measured in the same run. Prints tables of ratios.
 //!
 //! `cargo bench` builds hapax in release mode first. `-- --quick` takes seconds and shows only that the
-//! benchmark works; `-- --hapax PATH` measures another binary; `-- --only serve` or `run` measures a part.
+//! benchmark works; `-- --hapax PATH` measures another binary, by its path
+//! from the root of the repository; `-- --only serve` or `-- --only run` measures a part.
 #![expect(
     clippy::print_stdout,
-    clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     reason = "a benchmark prints, and stops where it cannot go on"
@@ -32,7 +32,7 @@ fn main() {
         return peers::run(&peer);
     }
     let quick = arguments.iter().any(|argument| argument == "--quick" || argument == "--test");
-    let hapax = value("--hapax").map_or_else(built, PathBuf::from);
+    let hapax = value("--hapax").map_or_else(built, |path| root().join(path));
     let only = value("--only");
     let is_wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
     if is_wanted("serve") {

@@ -40,7 +40,8 @@ pub(crate) fn measure(hapax: &Path, root: &Path, quick: bool) {
         println!("| {name} | {:.1} s | {:.1} s |", processor.as_secs_f64(), took.as_secs_f64());
     }
     println!(
-        "\nThe run costs {:.2} times the processor time of the interpreter alone, and takes {:.2} times as long.",
+        "\nThe run costs {:.2} times the processor time of the interpreter alone, and takes {:.2} times as \
+         long.",
         run_processor.as_secs_f64() / floor_processor.as_secs_f64(),
         run_took.as_secs_f64() / floor_took.as_secs_f64()
     );
