@@ -10,7 +10,7 @@ use crate::process::processor_time_of_children;
 /// The agent of the run.
 const AGENT: &str = "examples/python/careful.py";
 /// What is run with `--quick`.
-const QUICK: &str = "scenarios/tickets";
+const QUICK: &str = "payment/clean";
 
 /// Prints what a run costs, and what it would cost at least.
 pub(crate) fn measure(hapax: &Path, root: &Path, quick: bool) {
