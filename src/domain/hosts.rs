@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use mock_services::catalog::{self, RealHost};
 use mock_services::word_enum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 word_enum! {
     /// What happens to requests to a host outside of the trial that the user named.
@@ -13,6 +15,27 @@ word_enum! {
         /// They are refused without a finding.
         Ignored => "ignored",
     }
+}
+
+/// Requests to a host outside of the trial that is allowed or ignored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostRequests {
+    /// The host.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// What became of them.
+    pub treatment: HostTreatment,
+    /// How many there were, over all callers.
+    pub requests: u64,
+    /// How many of them were to be forwarded, and the host could not be reached.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The hosts of real APIs, and the service that stands for each.

@@ -8,13 +8,18 @@ mod interrupt;
 mod output;
 mod promise;
 mod schema;
+mod subject_events;
 mod verdicts;
 
 pub use claims::{ClaimOrigin, ClaimedOutcome, Honesty};
-pub use hosts::HostTreatment;
+pub use hosts::{HostRequests, HostTreatment};
 pub(crate) use hosts::{is_loopback, is_loopback_address, real_host, real_hosts};
 pub use interrupt::{InterruptAction, InterruptKind};
 pub use output::CapturedOutput;
 pub use promise::Promise;
 pub(crate) use schema::fields_schema;
+pub use subject_events::{
+    ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptEvent, LateRequestEvent, LateRequestKind, StartEnd,
+    StartEvent, SubjectEvent, SubjectEventError,
+};
 pub use verdicts::{ControlOutcome, FindingKind, Outcome, Recovery, RetriedBy, TrialStatus};

@@ -1,11 +1,10 @@
 //! The last lines that a subject wrote to its standard error, for starts that did not end well.
 
 use mock_services::ledger::{Entry, Event};
-use mock_services::service::{Fields, Value};
 
 use super::model::TrialReport;
 use super::text::line;
-use crate::trial::notes;
+use crate::domain::{EndEvent, StartEnd, SubjectEvent};
 
 /// So many lines: enough for the end of a traceback.
 const LINES: usize = 12;
@@ -31,37 +30,34 @@ pub(crate) fn last_lines(stderr: &str) -> Vec<String> {
 
 /// The last lines of every start of a trial that did not end well and wrote something.
 pub(crate) fn of_bad_ends(trial: &TrialReport, entries: &[Entry]) -> Vec<LastLines> {
-    let ends = entries.iter().filter_map(|entry| match &entry.event {
-        Event::Noted { name, caller, fields } if name == notes::ENDED => {
-            Some((caller.unwrap_or(1), bad_end(fields)?, fields))
-        }
+    let ends = entries.iter().filter_map(|entry| match (&entry.event, SubjectEvent::of(&entry.event)?) {
+        (Event::Noted { caller, .. }, SubjectEvent::Ended(end)) => Some((caller.unwrap_or(1), end)),
         _ => None,
     });
-    let found = ends.filter_map(|(caller, how, fields)| {
-        let start: u32 = fields.get("start").map(Value::to_string)?.parse().ok()?;
-        // Whoever is killed on purpose has not ended badly.
-        let by_hapax = how.starts_with("was ended") && was_struck(entries, caller);
+    let found = ends.filter_map(|(caller, EndEvent { start, end, .. })| {
+        let how = match end {
+            StartEnd::Exited(0) => return None,
+            StartEnd::Exited(status) => format!("exited with status {status}"),
+            // A start that was killed on purpose has not ended badly.
+            StartEnd::Signaled(_) if was_interrupted(entries, caller) => return None,
+            StartEnd::Signaled(signal) => format!("was ended by signal {signal}"),
+            StartEnd::Answered(_) | StartEnd::NoAnswer | StartEnd::TimeUp | StartEnd::OverLimit => {
+                return None;
+            }
+        };
         let output = trial.output.iter().find(|output| output.caller == caller && output.start == start)?;
         let lines = last_lines(&output.stderr);
-        (!by_hapax && !lines.is_empty())
-            .then(|| LastLines { head: format!("caller {caller}, start {start} {how}"), lines })
+        let head = format!("caller {caller}, start {start} {how}");
+        (!lines.is_empty()).then_some(LastLines { head, lines })
     });
     found.collect()
 }
 
-fn bad_end(fields: &Fields) -> Option<String> {
-    let text = |name: &str| fields.get(name).map(Value::to_string).unwrap_or_default();
-    match (text("how").as_str(), text("status").as_str()) {
-        ("exited", "0") => None,
-        ("exited", status) => Some(format!("exited with status {status}")),
-        ("signalled", signal) => Some(format!("was ended by signal {signal}")),
-        _ => None,
-    }
-}
-
-fn was_struck(entries: &[Entry], who: u32) -> bool {
-    let struck = |entry: &Entry| matches!(&entry.event, Event::Noted { name, caller, .. } if name == notes::STRUCK && *caller == Some(who));
-    entries.iter().any(struck)
+fn was_interrupted(entries: &[Entry], who: u32) -> bool {
+    entries.iter().any(|entry| {
+        matches!(&entry.event, Event::Noted { caller, .. } if *caller == Some(who))
+            && matches!(SubjectEvent::of(&entry.event), Some(SubjectEvent::Interrupted(_)))
+    })
 }
 
 #[cfg(test)]

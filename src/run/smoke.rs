@@ -2,16 +2,15 @@
 //! whether the subject runs and reaches a service at all, and is not part of the report.
 
 use mock_services::ledger::{Entry, Event};
-use mock_services::service::{Fields, Value};
 
 use super::work::Work;
 use super::{Options, Plan, Planned, RunError, trial_seed};
-use crate::domain::CapturedOutput;
+use crate::domain::{CapturedOutput, StartEnd, SubjectEvent};
 use crate::report::{SmokeFailure, SmokeProblem};
 use crate::scenario::Case;
 use crate::score::{TrialStatus, score};
 use crate::subject::{Subject, client_variables};
-use crate::trial::{self, notes};
+use crate::trial;
 
 /// The name of its ledger, which is kept in memory.
 const LEDGER: &str = "smoke";
@@ -72,46 +71,35 @@ fn without_faults(case: &Case) -> Case {
 }
 
 fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeProblem> {
-    if let Some(fields) = noted(entries, notes::UNSTARTABLE) {
-        return Some(SmokeProblem::CannotStart(text(fields, "error")));
+    let (mut is_silent, mut end) = (true, None);
+    let mut asked = false;
+    for entry in entries {
+        asked |= matches!(entry.event, Event::Received(_) | Event::Refused { .. });
+        match SubjectEvent::of(&entry.event) {
+            Some(SubjectEvent::Unstartable { error, .. }) => return Some(SmokeProblem::CannotStart(error)),
+            Some(SubjectEvent::Unprepared { error }) => return Some(SmokeProblem::Unprepared(error)),
+            Some(SubjectEvent::Claimed(claim)) => is_silent = claim.outcome.is_none(),
+            Some(SubjectEvent::Ended(ended)) => end = Some(ended.end),
+            _ => {}
+        }
     }
-    if let Some(fields) = noted(entries, notes::UNPREPARED) {
-        return Some(SmokeProblem::Unprepared(text(fields, "error")));
-    }
-    let asked = entries.iter().any(|entry| matches!(entry.event, Event::Received(_) | Event::Refused { .. }));
-    let is_silent = noted(entries, notes::CLAIMED).is_none_or(|fields| text(fields, "outcome") == "missing");
-    let ended = noted(entries, notes::ENDED);
-    let how = ended.map(|fields| text(fields, "how")).unwrap_or_default();
-    let status = ended.map(|fields| text(fields, "status")).unwrap_or_default();
-    let crash = match how.as_str() {
-        "exited" if status != "0" => Some(format!("exited with status {status}")),
-        "signalled" => Some(format!("was ended by signal {status}")),
-        "no-answer" => Some("gave no answer".to_owned()),
-        "over-limit" => Some("used more than it may".to_owned()),
-        _ => None,
+    let crash = match end {
+        Some(StartEnd::Exited(status)) if status != 0 => Some(format!("exited with status {status}")),
+        Some(StartEnd::Signaled(signal)) => Some(format!("was ended by signal {signal}")),
+        Some(StartEnd::NoAnswer) => Some("gave no answer".to_owned()),
+        Some(StartEnd::OverLimit) => Some("used more than it may".to_owned()),
+        Some(StartEnd::Exited(_) | StartEnd::Answered(_) | StartEnd::TimeUp) | None => None,
     };
     let is_due = case.terms.intents.iter().any(|intent| intent.times > 0);
     match crash {
         Some(how) if is_silent && result != TrialStatus::Pass => Some(SmokeProblem::Crashed(how)),
         _ if asked || !is_due => None,
         Some(how) => Some(SmokeProblem::ReachedNoService(how)),
-        None if how == "time-up" => {
+        None if end == Some(StartEnd::TimeUp) => {
             Some(SmokeProblem::ReachedNoService("was still running when its time was up".to_owned()))
         }
         None => Some(SmokeProblem::ReachedNoService("ended by itself".to_owned())),
     }
-}
-
-/// The last note of this name.
-fn noted<'a>(entries: &'a [Entry], wanted: &str) -> Option<&'a Fields> {
-    entries.iter().rev().find_map(|entry| match &entry.event {
-        Event::Noted { name, fields, .. } if name == wanted => Some(&**fields),
-        _ => None,
-    })
-}
-
-fn text(fields: &Fields, name: &str) -> String {
-    fields.get(name).map(Value::to_string).unwrap_or_default()
 }
 
 /// A variable that the subject names in what it wrote, that is set for hapax, and that the subject was not

@@ -2,7 +2,7 @@
 
 use mock_services::fault::ReplyKind;
 
-use super::history::Attempt;
+use super::history::{Attempt, Interruption};
 
 /// The moment from which a caller could not know whether its write had happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,7 +19,7 @@ pub(super) fn doubt(attempt: &Attempt<'_>) -> Option<Doubt> {
         return None;
     }
     // One that is only frozen wakes up again and still gets its answer.
-    if let Some((n, at, _)) = attempt.blow.filter(|(_, _, blow)| *blow != "freeze") {
+    if let Some(Interruption { n, at, .. }) = attempt.interruption.filter(|one| !one.action.is_temporary()) {
         return Some(Doubt { n, at });
     }
     if let Some((n, at)) = attempt.unsent {

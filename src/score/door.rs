@@ -5,7 +5,6 @@ use mock_services::ledger::BarrierEvent;
 use super::history::{Attempt, TrialHistory};
 use super::verdict::BarrierFacts;
 use crate::scenario::Terms;
-use crate::trial::notes;
 
 /// What happened at the door; `None` where there was none.
 pub(super) fn door(terms: &Terms, history: &TrialHistory<'_>) -> Option<BarrierFacts> {
@@ -108,13 +107,11 @@ fn was_slow(facts: &BarrierFacts, history: &TrialHistory<'_>, caller: u32) -> bo
         return false;
     }
     let running_since = |caller: u32, n: u64| {
-        let of_caller = |name| {
-            history
-                .noted(name)
-                .filter(move |note| note.caller == Some(caller) && note.n < n)
-                .map(|note| (note.n, note.at))
-        };
-        let (started, ended) = (of_caller(notes::STARTED).max()?, of_caller(notes::ENDED).max());
+        let is_before = |whose: Option<u32>, place: u64| whose == Some(caller) && place < n;
+        let starts = history.starts().filter(|start| is_before(start.caller, start.n));
+        let ends = history.ends().filter(|end| is_before(end.caller, end.n));
+        let started = starts.map(|start| (start.n, start.at)).max()?;
+        let ended = ends.map(|end| (end.n, end.at)).max();
         (ended < Some(started)).then_some(started.1)
     };
     let (Some(since), Some(began)) = (running_since(caller, opened.n), running_since(held.caller, held.n))
@@ -132,7 +129,7 @@ fn first_request(history: &TrialHistory<'_>, caller: u32) -> Option<u64> {
 }
 
 fn has_claimed(history: &TrialHistory<'_>, caller: u32) -> bool {
-    history.noted(notes::CLAIMED).any(|note| note.caller == Some(caller) && note.text("outcome") != "missing")
+    history.claims().any(|claim| claim.caller == Some(caller) && claim.event.outcome.is_some())
 }
 
 /// Callers by number: `caller 2`, `callers 2, 3 and 7`.

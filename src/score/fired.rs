@@ -10,8 +10,8 @@ use super::history::TrialHistory;
 use super::outside;
 use super::through;
 use super::verdict::BarrierFacts;
+use crate::domain::{InterruptEvent, SubjectEvent};
 use crate::scenario::Terms;
-use crate::trial::notes;
 
 /// A fault's line is shown at this length.
 const LONGEST_LINE: usize = 200;
@@ -26,9 +26,12 @@ pub(super) fn void_reasons(
     torn: Option<&str>,
 ) -> Vec<String> {
     let mut reasons = Vec::new();
-    for note in history.noted(notes::UNSTARTABLE) {
-        let who = note.caller.map_or_else(|| "the subject".to_owned(), |caller| format!("caller {caller}"));
-        reasons.push(format!("{who} could not be started: {}", cut(&note.text("error"))));
+    for note in &history.notes {
+        if let SubjectEvent::Unstartable { error, .. } = &note.event {
+            let who =
+                note.caller.map_or_else(|| "the subject".to_owned(), |caller| format!("caller {caller}"));
+            reasons.push(format!("{who} could not be started: {}", cut(error)));
+        }
     }
     let lacking: BTreeSet<&str> = history.refusals.iter().filter_map(|refusal| refusal.unsupported).collect();
     for what in lacking {
@@ -38,11 +41,13 @@ pub(super) fn void_reasons(
             cut(what)
         ));
     }
-    for note in history.noted(notes::UNPREPARED) {
-        reasons.push(format!(
-            "the command `before` of the subject failed, so the trial did not begin: {}",
-            bounded(&note.text("error"), LONGEST_OUTPUT)
-        ));
+    for note in &history.notes {
+        if let SubjectEvent::Unprepared { error } = &note.event {
+            reasons.push(format!(
+                "the command `before` of the subject failed, so the trial did not begin: {}",
+                bounded(error, LONGEST_OUTPUT)
+            ));
+        }
     }
     for (place, fault) in terms.faults.iter().enumerate() {
         if !fault.optional && !history.fired.contains(&place) {
@@ -53,16 +58,11 @@ pub(super) fn void_reasons(
             ));
         }
     }
-    let struck: BTreeSet<i64> =
-        history.noted(notes::STRUCK).filter_map(|note| note.number("interrupt")).collect();
-    for (place, interrupt) in terms.interrupts.iter().enumerate() {
-        if !interrupt.optional && !i64::try_from(place).is_ok_and(|place| struck.contains(&place)) {
-            let missed = history
-                .noted(notes::MISSED)
-                .find(|note| note.number("interrupt") == i64::try_from(place).ok());
-            let why = missed
-                .map_or_else(|| unreached(history, &interrupt.operation), |note| cut(&note.text("why")));
-            reasons.push(format!("the interrupt `{}` did not strike: {why}", cut(&interrupt.text)));
+    for (place, interrupt) in (0..).zip(&terms.interrupts) {
+        let has_fired = history.interruptions().any(|interruption| interruption.event.interrupt == place);
+        if !interrupt.optional && !has_fired {
+            let why = missed(history, place).unwrap_or_else(|| unreached(history, &interrupt.operation));
+            reasons.push(format!("the interrupt `{}` did not fire: {why}", cut(&interrupt.text)));
         }
     }
     for attempt in history
@@ -78,16 +78,23 @@ pub(super) fn void_reasons(
             shown(attempt.operation())
         ));
     }
-    let left = history.noted(notes::ENDED).filter_map(|note| note.number("left")).max().unwrap_or_default();
+    let left = history.ends().map(|end| end.event.left_running).max().unwrap_or_default();
     if left > 0 {
         let processes = if left == 1 { "a process".to_owned() } else { format!("{left} processes") };
         reasons.push(format!(
             "the subject ended and left {processes} running, which had to be ended: what they would have done is not known"
         ));
     }
-    let total =
-        |name: &str, field: &str| history.noted(name).filter_map(|note| note.number(field)).sum::<i64>();
-    let unanswered = total(notes::UNANSWERED, "requests");
+    let (mut unanswered, mut still_sending) = (0_u64, 0_u64);
+    for note in &history.notes {
+        match note.event {
+            SubjectEvent::Unanswered { requests } => unanswered = unanswered.saturating_add(requests),
+            SubjectEvent::StillSending { connections } => {
+                still_sending = still_sending.saturating_add(connections);
+            }
+            _ => {}
+        }
+    }
     if unanswered > 0 {
         let requests =
             if unanswered == 1 { "a request was".to_owned() } else { format!("{unanswered} requests were") };
@@ -95,7 +102,7 @@ pub(super) fn void_reasons(
             "{requests} not answered when the time was over for which the agent is watched after its answer: what it would have done next is not known; raise `watch` in hapax.yaml"
         ));
     }
-    if total(notes::STILL_SENDING, "connections") > 0 {
+    if still_sending > 0 {
         reasons.push(
             "the agent was still sending a request when the time was over for which it is watched after its answer; raise `watch` in hapax.yaml"
                 .to_owned(),
@@ -117,6 +124,18 @@ pub(super) fn void_reasons(
     }
     reasons.dedup();
     reasons
+}
+
+/// Why an interrupt did not take effect, where its moment came.
+fn missed(history: &TrialHistory<'_>, place: u32) -> Option<String> {
+    history.notes.iter().find_map(|note| match &note.event {
+        SubjectEvent::InterruptMissed { interrupt: InterruptEvent { interrupt, .. }, reason }
+            if *interrupt == place =>
+        {
+            Some(cut(reason))
+        }
+        _ => None,
+    })
 }
 
 fn unreached(history: &TrialHistory<'_>, operation: &str) -> String {

@@ -5,11 +5,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::{BarrierEvent, Entry, Event, Received, SilenceEnd};
-use mock_services::service::{Fields, Value};
 
 use super::effects::Effect;
+use crate::domain::{
+    ClaimEvent, EndEvent, InterruptEvent, InterruptKind, LateRequestEvent, StartEvent, SubjectEvent,
+};
 use crate::scenario::Terms;
-use crate::trial::notes;
 
 /// All that a ledger tells, put together.
 #[derive(Debug, Default)]
@@ -23,7 +24,7 @@ pub(super) struct TrialHistory<'a> {
     /// What a service decided and a fault kept from being committed.
     pub(super) withheld: Vec<Effect<'a>>,
     /// What happened to the subject.
-    pub(super) notes: Vec<Note<'a>>,
+    pub(super) notes: Vec<Note>,
     /// What happened at the door.
     pub(super) door: Vec<BarrierNote>,
     /// The places of the faults that fired.
@@ -50,8 +51,8 @@ pub(super) struct Attempt<'a> {
     pub(super) answer: Option<Answer>,
     /// The entry that tells that the network did not take all of the answer.
     pub(super) unsent: Option<(u64, u64)>,
-    /// What struck the subject at this attempt: entry, time and the blow.
-    pub(super) blow: Option<(u64, u64, &'a str)>,
+    /// The interrupt that hit the subject at this attempt.
+    pub(super) interruption: Option<Interruption>,
     /// The places of its effects.
     pub(super) effects: Vec<usize>,
 }
@@ -92,15 +93,42 @@ pub(super) struct Refusal<'a> {
     pub(super) unsupported: Option<&'a str>,
 }
 
-/// Something that happened to the subject.
+/// An interrupt that took effect.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Interruption {
+    /// The entry.
+    pub(super) n: u64,
+    /// The time.
+    pub(super) at: u64,
+    /// What it did to the subject.
+    pub(super) action: InterruptKind,
+}
+
+/// A subject event and its place in the ledger.
 #[derive(Debug)]
-pub(super) struct Note<'a> {
+pub(super) struct Note {
     pub(super) n: u64,
     pub(super) at: u64,
-    pub(super) name: &'a str,
     pub(super) caller: Option<u32>,
-    pub(super) fields: &'a Fields,
+    pub(super) event: SubjectEvent,
 }
+
+/// A subject event of one kind and its place in the ledger.
+#[derive(Debug)]
+pub(super) struct Placed<'s, T> {
+    pub(super) n: u64,
+    pub(super) at: u64,
+    pub(super) caller: Option<u32>,
+    pub(super) event: &'s T,
+}
+
+impl<T> Clone for Placed<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Placed<'_, T> {}
 
 /// Something that happened at the door.
 #[derive(Debug)]
@@ -109,26 +137,6 @@ pub(super) struct BarrierNote {
     pub(super) at: u64,
     pub(super) caller: u32,
     pub(super) what: BarrierEvent,
-}
-
-impl Note<'_> {
-    /// A field as text; empty where there is none.
-    pub(super) fn text(&self, name: &str) -> String {
-        self.fields.get(name).map(Value::to_string).unwrap_or_default()
-    }
-
-    /// A field as a number.
-    pub(super) fn number(&self, name: &str) -> Option<i64> {
-        match self.fields.get(name)? {
-            Value::Number(number) => Some(*number),
-            other => other.to_string().parse().ok(),
-        }
-    }
-
-    /// Which start of its caller it tells of.
-    pub(super) fn start(&self) -> i64 {
-        self.number("start").unwrap_or(1)
-    }
 }
 
 impl Attempt<'_> {
@@ -199,7 +207,7 @@ impl<'a> TrialHistory<'a> {
                     fault: None,
                     answer: None,
                     unsent: None,
-                    blow: None,
+                    interruption: None,
                     effects: Vec::new(),
                 });
             }
@@ -207,7 +215,7 @@ impl<'a> TrialHistory<'a> {
         for entry in &sorted {
             history.take(entry);
         }
-        history.torn = torn(&sorted);
+        history.torn = torn(&sorted).or(history.torn);
         history
     }
 
@@ -221,9 +229,43 @@ impl<'a> TrialHistory<'a> {
         self.refusals.iter().any(|refusal| refusal.unsupported.is_some())
     }
 
-    /// The notes of this name.
-    pub(super) fn noted(&self, name: &str) -> impl Iterator<Item = &Note<'a>> {
-        self.notes.iter().filter(move |note| note.name == name)
+    /// The starts of callers.
+    pub(super) fn starts(&self) -> impl Iterator<Item = Placed<'_, StartEvent>> {
+        self.placed(|event| if let SubjectEvent::Started(start) = event { Some(start) } else { None })
+    }
+
+    /// The ends of starts.
+    pub(super) fn ends(&self) -> impl Iterator<Item = Placed<'_, EndEvent>> {
+        self.placed(|event| if let SubjectEvent::Ended(end) = event { Some(end) } else { None })
+    }
+
+    /// The claims of starts.
+    pub(super) fn claims(&self) -> impl DoubleEndedIterator<Item = Placed<'_, ClaimEvent>> {
+        self.placed(|event| if let SubjectEvent::Claimed(claim) = event { Some(claim) } else { None })
+    }
+
+    /// The interrupts that took effect.
+    pub(super) fn interruptions(&self) -> impl Iterator<Item = Placed<'_, InterruptEvent>> {
+        self.placed(|event| if let SubjectEvent::Interrupted(event) = event { Some(event) } else { None })
+    }
+
+    /// The requests that came after the trial had ended.
+    pub(super) fn late_requests(&self) -> impl Iterator<Item = Placed<'_, LateRequestEvent>> {
+        self.placed(|event| if let SubjectEvent::LateRequest(event) = event { Some(event) } else { None })
+    }
+
+    /// Whether the caller was started again between these two entries.
+    pub(super) fn was_restarted(&self, caller: u32, between: std::ops::Range<u64>) -> bool {
+        self.starts().any(|start| start.caller == Some(caller) && between.contains(&start.n))
+    }
+
+    fn placed<T: 'static>(
+        &self,
+        pick: impl Fn(&SubjectEvent) -> Option<&T>,
+    ) -> impl DoubleEndedIterator<Item = Placed<'_, T>> {
+        self.notes.iter().filter_map(move |Note { n, at, caller, event }| {
+            Some(Placed { n: *n, at: *at, caller: *caller, event: pick(event)? })
+        })
     }
 
     fn attempt_mut(&mut self, number: u64) -> Option<&mut Attempt<'a>> {
@@ -303,9 +345,12 @@ impl<'a> TrialHistory<'a> {
             Event::Barrier { caller, event: what } => {
                 self.door.push(BarrierNote { n, at, caller: *caller, what: *what })
             }
-            Event::Noted { name, caller, fields } => {
-                self.take_note(Note { n, at, name, caller: *caller, fields })
-            }
+            Event::Noted { name, caller, fields } => match SubjectEvent::from_ledger(name, fields) {
+                Ok(event) => self.take_note(Note { n, at, caller: *caller, event }),
+                Err(error) => {
+                    self.torn.get_or_insert_with(|| format!("entry {n} cannot be read: {error}"));
+                }
+            },
             Event::Opened { .. }
             | Event::Received(_)
             | Event::Lapsed { .. }
@@ -314,13 +359,11 @@ impl<'a> TrialHistory<'a> {
         }
     }
 
-    fn take_note(&mut self, note: Note<'a>) {
-        if note.name == notes::STRUCK
-            && let Some(number) = note.number("attempt").and_then(|number| u64::try_from(number).ok())
-            && let Some(Value::Text(blow)) = note.fields.get("do")
-            && let Some(attempt) = self.attempt_mut(number)
+    fn take_note(&mut self, note: Note) {
+        if let SubjectEvent::Interrupted(InterruptEvent { action, attempt, .. }) = note.event
+            && let Some(attempt) = self.attempt_mut(attempt)
         {
-            attempt.blow = Some((note.n, note.at, blow));
+            attempt.interruption = Some(Interruption { n: note.n, at: note.at, action });
         }
         self.notes.push(note);
     }

@@ -31,12 +31,14 @@ mod why;
 
 use mock_services::ledger::Entry;
 
-pub use crate::domain::{FindingKind, Honesty, HostTreatment, Outcome, Recovery, RetriedBy, TrialStatus};
+use crate::domain::SubjectEvent;
+pub use crate::domain::{
+    FindingKind, Honesty, HostRequests, HostTreatment, Outcome, Recovery, RetriedBy, TrialStatus,
+};
 use crate::scenario::Terms;
-use crate::trial::notes;
 use findings::FindingContext;
 use history::TrialHistory;
-pub use verdict::{AttemptsMade, BarrierFacts, Claim, Finding, HostRequests, IntentOutcome, Retry, Verdict};
+pub use verdict::{AttemptsMade, BarrierFacts, Claim, Finding, IntentOutcome, Retry, Verdict};
 
 /// What a trial comes to: its ledger, measured by the terms of its case. `torn` says what is wrong with a
 /// ledger that is not whole.
@@ -62,9 +64,9 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         claims: &claims,
         earlier: &earlier,
         attempts: &attempts,
-        unstartable: [notes::UNSTARTABLE, notes::UNPREPARED]
-            .iter()
-            .any(|name| history.noted(name).next().is_some()),
+        unstartable: history.notes.iter().any(|note| {
+            matches!(note.event, SubjectEvent::Unstartable { .. } | SubjectEvent::Unprepared { .. })
+        }),
         permits_loss: promise::permits_loss(terms, &history, &claims),
     });
     if torn.is_some() || history.torn.is_some() {

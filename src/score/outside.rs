@@ -8,24 +8,18 @@ use mock_services::yaml::shown;
 use super::findings::escaped::services;
 use super::history::TrialHistory;
 use super::verdict::{HostRequests, HostTreatment};
-use crate::domain::real_host;
+use crate::domain::{SubjectEvent, real_host};
 use crate::scenario::Terms;
-use crate::trial::notes;
 
 /// The requests to hosts that are allowed or ignored, over all callers, by host.
 pub(super) fn hosts(history: &TrialHistory<'_>) -> Vec<HostRequests> {
     let mut hosts: BTreeMap<(HostTreatment, String, u16), (u64, u64)> = BTreeMap::new();
-    for (name, treatment) in
-        [(notes::ALLOWED, HostTreatment::Allowed), (notes::IGNORED, HostTreatment::Ignored)]
-    {
-        for note in history.noted(name) {
-            let number = |field: &str| {
-                note.number(field).and_then(|number| u64::try_from(number).ok()).unwrap_or_default()
-            };
-            let port = u16::try_from(number("port")).unwrap_or_default();
-            let counts = hosts.entry((treatment, note.text("host"), port)).or_default();
-            *counts =
-                (counts.0.saturating_add(number("requests")), counts.1.saturating_add(number("failed")));
+    for note in &history.notes {
+        if let SubjectEvent::HostRequests(HostRequests { host, port, treatment, requests, failed }) =
+            &note.event
+        {
+            let counts = hosts.entry((*treatment, host.clone(), *port)).or_default();
+            *counts = (counts.0.saturating_add(*requests), counts.1.saturating_add(*failed));
         }
     }
     let told = hosts.into_iter().map(|((treatment, host, port), (requests, failed))| HostRequests {
@@ -57,13 +51,14 @@ pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Str
             ));
         }
     }
-    for note in history.noted(notes::PROXIED) {
+    for note in &history.notes {
+        let SubjectEvent::Proxied { host, port, service } = &note.event else { continue };
         reasons.push(format!(
             "a client of the subject asked the proxy for the service `{}` ({}:{}) and was refused: it ignores NO_PROXY, which names this address; \
              let it honor NO_PROXY, or use no proxy for 127.0.0.1",
-            shown(&note.text("service")),
-            shown(&note.text("host")),
-            shown(&note.text("port"))
+            shown(service),
+            shown(host),
+            port
         ));
     }
     reasons.dedup();
@@ -73,7 +68,7 @@ pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Str
 /// Whether a client could not reach a service of the trial because it ignores `NO_PROXY`: what was not done
 /// is not the subject's fault.
 pub(super) fn was_kept_away(history: &TrialHistory<'_>) -> bool {
-    history.noted(notes::PROXIED).next().is_some()
+    history.notes.iter().any(|note| matches!(note.event, SubjectEvent::Proxied { .. }))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What the promise of a subject makes of an effect that was lost.
 
-use super::claim::was_struck_down;
+use super::claim::was_ended_by_interrupt;
 use super::history::TrialHistory;
 use super::verdict::{Claim, Honesty};
 use crate::scenario::{Promise, Terms};
@@ -10,7 +10,7 @@ use crate::scenario::{Promise, Terms};
 pub(super) fn permits_loss(terms: &Terms, history: &TrialHistory<'_>, claims: &[Claim]) -> bool {
     let is_open = |claim: &Claim| match claim.honesty {
         Honesty::Honest => true,
-        Honesty::Missing => was_struck_down(history, claim.caller),
+        Honesty::Missing => was_ended_by_interrupt(history, claim.caller),
         Honesty::Overclaimed | Honesty::Underclaimed => false,
     };
     terms.promise == Promise::AtMostOnce

@@ -9,7 +9,6 @@ use super::retries::{Again, Doubted, Next, afterwards, recoverable};
 use super::signs::{self, Bytes, Keys, Signs};
 use super::verdict::{RetriedBy, Retry};
 use crate::scenario::Terms;
-use crate::trial::notes;
 
 /// Doubts beyond this many are not looked at: each is looked at with all that came after it.
 const MOST_DOUBTS: usize = 64;
@@ -89,7 +88,6 @@ fn signs_of(history: &TrialHistory<'_>, doubted: Doubted<'_, '_>, attempt: &Atte
             && between.contains(&read.n)
             && catalog::reveals(read.operation(), attempt.operation())
     });
-    let mut starts = history.noted(notes::STARTED).filter(|note| note.caller == Some(attempt.caller()));
     Signs {
         bytes,
         key,
@@ -99,7 +97,7 @@ fn signs_of(history: &TrialHistory<'_>, doubted: Doubted<'_, '_>, attempt: &Atte
         count: signs::count(&now.client),
         trace: signs::trace(&before.client, &now.client),
         read: read.map(Attempt::number),
-        restarted: starts.any(|note| between.contains(&note.n)),
+        restarted: history.was_restarted(attempt.caller(), between),
         retrying: signs::retrying(&now.client),
     }
 }

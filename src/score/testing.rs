@@ -6,8 +6,10 @@ use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::{CommitTiming, Entry, Event, LEDGER_FORMAT, Received};
 use mock_services::service::Fields;
 
-use crate::scenario::{ClaimedOutcome, Intent, OperationTerm, Planned, Terms};
-use crate::trial::notes;
+use crate::domain::{
+    ClaimEvent, ClaimedOutcome, EndEvent, InterruptEvent, InterruptKind, StartEnd, StartEvent, SubjectEvent,
+};
+use crate::scenario::{Intent, OperationTerm, Planned, Terms};
 
 /// A ledger that is being told.
 #[derive(Debug, Clone, Default)]
@@ -180,24 +182,40 @@ impl LedgerScript {
         })
     }
 
-    pub(crate) fn note(&mut self, name: &str, fields: Fields) -> u64 {
-        let caller = Some(self.caller);
-        self.add(Event::Noted { name: name.to_owned().into(), caller, fields: Cow::Owned(fields) })
+    pub(crate) fn event(&mut self, event: &SubjectEvent) -> u64 {
+        self.add(event.to_ledger(Some(self.caller)))
     }
 
-    pub(crate) fn started(&mut self, start: i64) -> u64 {
-        self.note(notes::STARTED, Fields::new().with("start", start))
+    pub(crate) fn started(&mut self, start: u32) -> u64 {
+        self.started_turn(start, 0)
     }
 
-    pub(crate) fn ended(&mut self, start: i64, how: &str) -> u64 {
-        self.note(notes::ENDED, Fields::new().with("start", start).with("how", how))
+    pub(crate) fn started_turn(&mut self, start: u32, turn: u32) -> u64 {
+        let (trial, name) = (String::new(), String::new());
+        self.event(&SubjectEvent::Started(StartEvent { start, trial, name, turn }))
     }
 
-    pub(crate) fn claims(&mut self, start: i64, said: ClaimedOutcome) -> u64 {
-        self.note(
-            notes::CLAIMED,
-            Fields::new().with("start", start).with("outcome", said.word()).with("message", ""),
-        )
+    pub(crate) fn ended(&mut self, start: u32, end: StartEnd) -> u64 {
+        let event = EndEvent { start, end, left_running: 0, claimed_before_limit: None };
+        self.event(&SubjectEvent::Ended(event))
+    }
+
+    /// An interrupt takes effect at the first attempt.
+    pub(crate) fn interrupted(&mut self, action: InterruptKind) -> u64 {
+        self.event(&SubjectEvent::Interrupted(InterruptEvent { interrupt: 0, action, attempt: 1 }))
+    }
+
+    pub(crate) fn escaped(&mut self, host: &str) -> u64 {
+        self.event(&SubjectEvent::Escaped { host: host.to_owned(), port: 443 })
+    }
+
+    pub(crate) fn claims(&mut self, start: u32, outcome: ClaimedOutcome) -> u64 {
+        self.claim(start, Some(outcome), "")
+    }
+
+    pub(crate) fn claim(&mut self, start: u32, outcome: Option<ClaimedOutcome>, message: &str) -> u64 {
+        let (message, origin, problem) = (message.to_owned(), None, None);
+        self.event(&SubjectEvent::Claimed(ClaimEvent { start, outcome, message, origin, problem }))
     }
 
     /// The closed ledger.

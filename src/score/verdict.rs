@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(super) use crate::domain::{
-    ClaimedOutcome, FindingKind, Honesty, HostTreatment, Outcome, Recovery, RetriedBy, TrialStatus,
+    ClaimedOutcome, FindingKind, Honesty, HostRequests, HostTreatment, Outcome, Recovery, RetriedBy,
+    TrialStatus,
 };
 
 /// What a trial comes to.
@@ -42,27 +43,6 @@ pub struct Verdict {
     /// Requests to hosts outside of the trial that are allowed or ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostRequests>,
-}
-
-/// Requests to a host outside of the trial that is allowed or ignored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct HostRequests {
-    /// The host.
-    pub host: String,
-    /// The port.
-    pub port: u16,
-    /// What became of them.
-    pub treatment: HostTreatment,
-    /// How many there were, over all callers.
-    pub requests: u64,
-    /// How many of them were to be forwarded, and the host could not be reached.
-    #[serde(default, skip_serializing_if = "is_none_of_them")]
-    pub failed: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_none_of_them(number: &u64) -> bool {
-    *number == 0
 }
 
 /// What became of one intent.

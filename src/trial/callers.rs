@@ -7,8 +7,8 @@ use std::time::Duration;
 use mock_services::{MockServices, OpenConnections};
 
 use super::dirs::Dirs;
+use super::event_log::EventLog;
 use super::interrupts::Interrupter;
-use super::notes_write::Notes;
 use super::overtime::Overtime;
 use super::{Names, Setup};
 use crate::domain::CapturedOutput;
@@ -28,7 +28,7 @@ pub(super) struct Caller<'a> {
     pub(super) setup: &'a Setup,
     pub(super) services: &'a Arc<MockServices>,
     pub(super) striker: &'a Interrupter,
-    pub(super) notes: &'a Notes,
+    pub(super) log: &'a EventLog,
     pub(super) recorder: &'a Recorder,
     pub(super) dirs: &'a Dirs,
 }
@@ -46,7 +46,7 @@ impl Caller<'_> {
             let overtime = Overtime::new(self.setup.limits.time);
             let given =
                 Start { before_time_up: Some(self.before_time_up(&overtime)), ..self.start(start, &work) };
-            self.notes.started(&given, turn);
+            self.log.started(&given, turn);
             tracing::debug!(case = self.case.id, caller = self.number, start, "subject started");
             let running = self.subject.start(given).await;
             self.striker.started(self.number, running.handle());
@@ -57,7 +57,7 @@ impl Caller<'_> {
                 // in every run.
                 let _ = tokio::time::timeout(LEAVE, self.services.caller_left(self.number)).await;
             }
-            self.notes.ended(self.number, start, &ended, &overtime);
+            self.log.ended(self.number, start, &ended, &overtime);
             let cpu_ms = ended.cpu.map(|cpu| cpu.as_millis());
             tracing::debug!(
                 case = self.case.id,
@@ -70,7 +70,7 @@ impl Caller<'_> {
             cpu = cpu.zip(ended.cpu).map(|(so_far, more)| so_far + more);
             outputs.push(CapturedOutput { caller: self.number, start, ..ended.output });
             let is_over = match &ended.how {
-                How::TimeUp => overtime.is_under_way(ended.reported),
+                How::TimeUp => overtime.was_at_work(ended.reported),
                 how => matches!(how, How::Unstartable(_) | How::OverLimit(_)),
             } || start >= MOST_STARTS;
             match then {
@@ -123,7 +123,7 @@ impl Caller<'_> {
             limits: self.setup.limits,
             before_stop: Some(self.before_stop()),
             before_time_up: None,
-            hide: self.notes.hide(),
+            hide: self.log.hide(),
         }
     }
 
@@ -132,18 +132,18 @@ impl Caller<'_> {
         let (services, overtime, caller) = (Arc::downgrade(self.services), overtime.clone(), self.number);
         BeforeStop::new(move || {
             if let Some(services) = services.upgrade() {
-                overtime.seen(services.connections(caller));
+                overtime.limit_reached(services.connections(caller));
             }
         })
     }
 
     /// Notes what is not answered at the moment at which an agent is about to be stopped.
     fn before_stop(&self) -> BeforeStop {
-        let (services, notes, caller) = (Arc::downgrade(self.services), self.notes.clone(), self.number);
+        let (services, log, caller) = (Arc::downgrade(self.services), self.log.clone(), self.number);
         BeforeStop::new(move || {
             if let Some(services) = services.upgrade() {
                 // Its idle connections close by themselves, when it is stopped.
-                notes.cut_off(caller, OpenConnections { idle: 0, ..services.connections(caller) });
+                log.cut_off(caller, OpenConnections { idle: 0, ..services.connections(caller) });
             }
         })
     }

@@ -27,10 +27,10 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
     };
     let clock = Clock::default();
     let ledger = Ledger::new(&setup.name, seed, clock);
-    let notes = Notes::new(ledger.clone());
+    let log = EventLog::new(ledger.clone());
     let (services, recorders, dirs) = prepare(case, &subject, &setup, &ledger, clock).await.unwrap();
     let services = Arc::new(services);
-    let striker = Interrupter::watch(&case.interrupts, &services, case.callers, &notes);
+    let striker = Interrupter::watch(&case.interrupts, &services, case.callers, &log);
     let mut callers = Vec::new();
     for (number, recorder) in (1..=case.callers).zip(&recorders) {
         let (case, subject, setup) = (case, &subject, &setup);
@@ -41,7 +41,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
             setup,
             services: &services,
             striker: &striker,
-            notes: &notes,
+            log: &log,
             recorder,
             dirs: &dirs,
         };

@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mock_services::{Held, MockServices, Moment, MomentKind};
 use tokio::task::JoinHandle;
 
-use super::notes_write::Notes;
-use crate::scenario::{Interrupt, InterruptAction, Reached, Then};
+use super::event_log::EventLog;
+use crate::domain::{InterruptAction, InterruptEvent, SubjectEvent};
+use crate::scenario::{Interrupt, Reached, Then};
 use crate::subject::{Handle, Landing};
 
 /// Watches the services of one trial and strikes.
@@ -23,7 +24,7 @@ pub(super) struct Interrupter {
 
 struct Shared {
     interrupts: Vec<Interrupt>,
-    notes: Notes,
+    log: EventLog,
     slots: Vec<Slot>,
     seen: Mutex<Seen>,
 }
@@ -55,7 +56,7 @@ impl Interrupter {
         interrupts: &[Interrupt],
         services: &Arc<MockServices>,
         callers: u32,
-        notes: &Notes,
+        log: &EventLog,
     ) -> Self {
         let seen = Seen {
             counts: vec![0; interrupts.len()],
@@ -64,7 +65,7 @@ impl Interrupter {
         };
         let shared = Arc::new(Shared {
             interrupts: interrupts.to_vec(),
-            notes: notes.clone(),
+            log: log.clone(),
             slots: (0..callers).map(|_| Slot::default()).collect(),
             seen: Mutex::new(seen),
         });
@@ -267,14 +268,21 @@ impl Shared {
             }
             _ => lock(&slot.then).push(planned.then.clone()),
         }
-        self.notes.struck(moment.caller, interrupt, planned.blow, moment.attempt);
+        let event = interrupt_event(interrupt, planned, moment);
+        self.log.write(moment.caller, &SubjectEvent::Interrupted(event));
     }
 
     fn missed(&self, interrupt: usize, moment: &Moment, why: &str) {
         if let Some(planned) = self.interrupts.get(interrupt) {
-            self.notes.missed(moment.caller, interrupt, planned.blow, moment.attempt, why);
+            let event = interrupt_event(interrupt, planned, moment);
+            self.log.interrupt_missed(moment.caller, event, why);
         }
     }
+}
+
+fn interrupt_event(place: usize, planned: &Interrupt, moment: &Moment) -> InterruptEvent {
+    let interrupt = u32::try_from(place).unwrap_or(u32::MAX);
+    InterruptEvent { interrupt, action: planned.blow.kind(), attempt: moment.attempt }
 }
 
 /// What becomes of a blow when its caller has ended.

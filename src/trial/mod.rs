@@ -3,11 +3,10 @@
 
 mod callers;
 mod dirs;
+mod event_log;
 mod interrupts;
 mod names;
-pub mod notes;
-mod notes_write;
-pub(crate) mod overtime;
+mod overtime;
 mod secrets;
 mod services;
 
@@ -20,15 +19,15 @@ use mock_services::ledger::{Entry, Ledger, LedgerFile};
 use mock_services::{Clock, MockServices};
 use tokio::task::JoinHandle;
 
-use crate::domain::CapturedOutput;
+use crate::domain::{CapturedOutput, SubjectEvent};
 use crate::log;
 use crate::scenario::{Case, Terms};
-use crate::subject::{Before, Hide, Limits, Noticed, OwnPort, Recorder, Subject};
+use crate::subject::{Before, Escape, Hide, Limits, Noticed, OwnPort, Recorder, Subject};
 use callers::Caller;
 use dirs::Dirs;
+use event_log::EventLog;
 use interrupts::Interrupter;
 pub(crate) use names::Names;
-use notes_write::Notes;
 
 /// How one trial is run.
 #[derive(Debug, Clone)]
@@ -106,14 +105,14 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
         None => Ledger::new(&setup.name, setup.seed, clock),
     };
     secrets::hide(&ledger, case, subject);
-    let notes = Notes::new(ledger.clone());
+    let log = EventLog::new(ledger.clone());
     let (output, cpu, late) = match prepare(case, subject, setup, &ledger, clock).await {
-        Ok((services, recorders, dirs)) => act(case, subject, setup, notes, services, recorders, &dirs).await,
+        Ok((services, recorders, dirs)) => act(case, subject, setup, log, services, recorders, &dirs).await,
         Err(why) => {
             tracing::warn!(case = case.id, "trial cannot start");
             match why {
-                Unready::Before(why) => notes.unprepared(&why),
-                Unready::Other(why) => notes.unstartable(1, 1, &why),
+                Unready::Before(why) => log.unprepared(&why),
+                Unready::Other(why) => log.unstartable(1, 1, &why),
             }
             (Vec::new(), None, None)
         }
@@ -202,14 +201,14 @@ async fn act(
     case: &Case,
     subject: &Subject,
     setup: &Setup,
-    notes: Notes,
+    log: EventLog,
     services: MockServices,
     recorders: Vec<Recorder>,
     dirs: &Dirs,
 ) -> (Vec<CapturedOutput>, Option<Duration>, Option<LatePorts>) {
     let services = Arc::new(services);
-    let (recorders, listening) = listen(recorders, &notes);
-    let striker = Interrupter::watch(&case.interrupts, &services, case.callers, &notes);
+    let (recorders, listening) = listen(recorders, &log);
+    let striker = Interrupter::watch(&case.interrupts, &services, case.callers, &log);
     // Process ids are handed out in the order of the starts: it must not be that of the callers' numbers,
     // which faults name.
     let mut in_order: Vec<(u32, &Recorder)> = (1..=case.callers).zip(&recorders).collect();
@@ -222,7 +221,7 @@ async fn act(
             setup,
             services: &services,
             striker: &striker,
-            notes: &notes,
+            log: &log,
             recorder,
             dirs,
         };
@@ -234,7 +233,7 @@ async fn act(
     output.sort_by_key(|output| (output.caller, output.start));
     striker.end();
     for (caller, recorder) in (1..).zip(&recorders) {
-        recorder.passed().iter().for_each(|passed| notes.passed(caller, passed));
+        recorder.passed().iter().for_each(|passed| log.host_requests(caller, passed));
     }
     // With the recorders the last word of each is said.
     drop(recorders);
@@ -245,22 +244,25 @@ async fn act(
     log::slow_step("settle", settling);
     services.record_left_behind().await;
     if subject.outlives_its_trial() {
-        (1..).zip(cut).for_each(|(caller, open)| notes.cut_off(caller, open));
+        (1..).zip(cut).for_each(|(caller, open)| log.cut_off(caller, open));
     }
     let late = Arc::try_unwrap(services).ok().map(|services| LatePorts { services });
     (output, spent.into_iter().sum(), late)
 }
 
 /// Writes down, as they happen, the attempts to reach something else than the services.
-fn listen(mut recorders: Vec<Recorder>, notes: &Notes) -> (Vec<Recorder>, Vec<JoinHandle<()>>) {
+fn listen(mut recorders: Vec<Recorder>, log: &EventLog) -> (Vec<Recorder>, Vec<JoinHandle<()>>) {
     let listening = (1..).zip(&mut recorders).filter_map(|(caller, recorder)| {
-        let (mut escapes, notes) = (recorder.events()?, notes.clone());
+        let (mut noticed, log) = (recorder.events()?, log.clone());
         Some(tokio::spawn(async move {
-            while let Some(noticed) = escapes.recv().await {
-                match noticed {
-                    Noticed::Escaped(escape) => notes.escaped(caller, &escape),
-                    Noticed::Proxied(escape, service) => notes.proxied(caller, &escape, &service),
-                }
+            while let Some(noticed) = noticed.recv().await {
+                let event = match noticed {
+                    Noticed::Escaped(Escape { host, port, .. }) => SubjectEvent::Escaped { host, port },
+                    Noticed::Proxied(Escape { host, port, .. }, service) => {
+                        SubjectEvent::Proxied { host, port, service }
+                    }
+                };
+                log.write(caller, &event);
             }
         }))
     });

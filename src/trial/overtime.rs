@@ -1,4 +1,4 @@
-//! What is known of a start whose time was up: whether work was still under way when it was stopped.
+//! What is known of a start that was stopped at its time limit: whether it had requests in flight.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use mock_services::OpenConnections;
 
-/// So long must a start have been watched after its claim, for the claim to be its last word.
-pub(crate) const QUIET: Duration = Duration::from_secs(1);
+use crate::domain::ClaimedBeforeLimit;
 
-/// The time limit of a start, and how many requests it had under way when that was reached.
+/// The time limit of a start, and how many requests it had in flight when that was reached.
 #[derive(Debug, Clone)]
 pub(super) struct Overtime {
-    pub(super) limit: Duration,
+    limit: Duration,
     requests: Arc<AtomicUsize>,
 }
 
@@ -21,19 +20,20 @@ impl Overtime {
         Overtime { limit, requests: Arc::default() }
     }
 
-    /// The time is up, and the caller has these connections.
-    pub(super) fn seen(&self, open: OpenConnections) {
+    /// The limit is reached, and the caller has these connections.
+    pub(super) fn limit_reached(&self, open: OpenConnections) {
         self.requests.store(open.sending + open.unanswered, Ordering::SeqCst);
     }
 
-    /// How many requests were being sent or not answered then.
-    pub(super) fn requests(&self) -> usize {
-        self.requests.load(Ordering::SeqCst)
+    /// The times of a start that made its claim so long after it began.
+    pub(super) fn claimed(&self, claimed_after: Duration) -> ClaimedBeforeLimit {
+        let requests_in_flight = self.requests.load(Ordering::SeqCst) as u64;
+        ClaimedBeforeLimit { claimed_after, stopped_after: self.limit, requests_in_flight }
     }
 
-    /// Whether a start whose time was up, and that made its claim so long after it began, was still at work:
-    /// it had made none, or had just made it, or had requests under way.
-    pub(super) fn is_under_way(&self, reported: Option<Duration>) -> bool {
-        self.requests() > 0 || reported.is_none_or(|at| at + QUIET > self.limit)
+    /// Whether a start was still at work when it was stopped: it had made no claim, or had just made it, or
+    /// had requests in flight.
+    pub(super) fn was_at_work(&self, claimed_after: Option<Duration>) -> bool {
+        claimed_after.is_none_or(|claimed_after| !self.claimed(claimed_after).is_final())
     }
 }

@@ -1,7 +1,7 @@
 //! Runs to make pages of: a usual one, a crowded one, a large one, and one of a subject that is up to no
 //! good.
 
-use hapax::domain::CapturedOutput;
+use hapax::domain::{CapturedOutput, ClaimedOutcome};
 use hapax::report::{Ledgers, Report};
 use mock_services::fault::ReplyKind;
 
@@ -55,7 +55,7 @@ pub(crate) fn crowded() -> (Report, Ledgers) {
     let proof = vec![committed[0], committed[committed.len() - 1]];
     case.trials[0].verdict.findings[0].entries = proof;
     for caller in 1..=12 {
-        book.claimed(caller, "done", "mine");
+        book.claimed(caller, ClaimedOutcome::Done, "mine");
     }
     sample::gathered(vec![(case, book.closed())])
 }

@@ -34,8 +34,8 @@ fn struck(moment: &str, more: &str) -> (Workspace, Vec<String>) {
 fn a_kill_when_received_lands_before_the_commit() {
     let (_, history) = struck("received", "do: kill");
     assert!(
-        place(&history, "received") < place(&history, "struck")
-            && place(&history, "struck") < place(&history, "committed"),
+        place(&history, "received") < place(&history, "interrupted")
+            && place(&history, "interrupted") < place(&history, "committed"),
         "{history:?}"
     );
     assert_eq!(history.iter().filter(|what| *what == "started").count(), 2, "{history:?}");
@@ -45,8 +45,8 @@ fn a_kill_when_received_lands_before_the_commit() {
 fn a_kill_when_committed_lands_before_the_reply() {
     let (_, history) = struck("committed", "do: kill");
     assert!(
-        place(&history, "committed") < place(&history, "struck")
-            && place(&history, "struck") < place(&history, "replied"),
+        place(&history, "committed") < place(&history, "interrupted")
+            && place(&history, "interrupted") < place(&history, "replied"),
         "{history:?}"
     );
 }
@@ -55,7 +55,7 @@ fn a_kill_when_committed_lands_before_the_reply() {
 fn a_kill_when_replied_lands_before_the_next_request_and_before_the_end() {
     let (_, history) = struck("replied", "do: kill");
     // Nothing that the subject did stands between the reply and the blow.
-    assert_eq!(place(&history, "replied") + 1, place(&history, "struck"), "{history:?}");
+    assert_eq!(place(&history, "replied") + 1, place(&history, "interrupted"), "{history:?}");
     assert_eq!(history.iter().filter(|what| *what == "started").count(), 2, "{history:?}");
 }
 
@@ -120,13 +120,13 @@ fn a_subject_that_ended_or_hung_up_before_the_interrupt_makes_the_trial_void() {
         let report = workspace.report();
         let found = verdict(&report, "noted");
         let lines = workspace.read("reports/latest/ledger.jsonl");
-        if lines.contains("\"name\":\"struck\"") {
+        if lines.contains("\"name\":\"interrupted\"") {
             // On a busy machine it may still have been there: then it was killed.
-            assert!(lines.contains("\"how\":\"signalled\",\"status\":9"), "{how}: {lines}");
+            assert!(lines.contains("\"end\":\"signaled\",\"status\":9"), "{how}: {lines}");
             continue;
         }
         assert_ne!(found["result"], "pass", "{how}: {found:#}");
-        assert!(found["void_because"].to_string().contains("did not strike"), "{how}: {found:#}");
+        assert!(found["void_because"].to_string().contains("did not fire"), "{how}: {found:#}");
     }
 }
 
@@ -139,7 +139,7 @@ fn a_stop_behind_the_reply_is_the_first_thing_that_the_subject_meets() {
 #[test]
 fn a_frozen_subject_goes_on_and_passes() {
     let (workspace, history) = struck("committed", "do: { freeze: 100ms }");
-    assert!(place(&history, "struck") < place(&history, "replied"), "{history:?}");
+    assert!(place(&history, "interrupted") < place(&history, "replied"), "{history:?}");
     assert_eq!(history.iter().filter(|what| *what == "started").count(), 1, "{history:?}");
     assert_eq!(verdict(&workspace.report(), "struck")["result"], "pass");
 }
@@ -176,7 +176,7 @@ fn an_interrupt_that_never_struck_makes_the_trial_void() {
     );
     let called = workspace.call(&["run", "scenarios/never.yaml", "--subject", "careful"]).expect(3);
     assert!(
-        called.stdout.contains("did not strike") || called.stdout.contains("did not fire"),
+        called.stdout.contains("did not fire") || called.stdout.contains("did not fire"),
         "{}",
         called.stdout
     );

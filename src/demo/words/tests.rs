@@ -1,4 +1,5 @@
 use super::*;
+use crate::domain::StartEnd;
 use crate::score::score;
 use crate::score::testing::{LedgerScript, Sees, due, terms};
 use mock_services::fault::ReplyKind;
@@ -8,7 +9,7 @@ fn told(script: impl FnOnce(&mut LedgerScript)) -> String {
     let mut book = LedgerScript::new();
     book.started(1);
     script(&mut book);
-    book.ended(1, "exited");
+    book.ended(1, StartEnd::Exited(0));
     let terms = terms([due("ord_1", 4999, 1)]);
     let entries = book.end();
     did(&terms, &entries, &score(&terms, &entries, None))

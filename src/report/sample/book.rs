@@ -6,7 +6,7 @@ use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::{CommitTiming, Entry, Event, LEDGER_FORMAT, Received, SavedLedger};
 use mock_services::service::Fields;
 
-use crate::trial::notes;
+use crate::domain::{ClaimEvent, ClaimOrigin, ClaimedOutcome, EndEvent, StartEnd, StartEvent, SubjectEvent};
 
 /// A ledger that is written entry by entry.
 #[derive(Default)]
@@ -36,30 +36,30 @@ impl Book {
         n
     }
 
-    pub fn noted(&mut self, later: u64, name: &'static str, caller: u32, fields: Fields) -> u64 {
-        self.add(
-            later,
-            Event::Noted { name: Cow::Borrowed(name), caller: Some(caller), fields: Cow::Owned(fields) },
-        )
+    pub fn event(&mut self, later: u64, caller: u32, event: &SubjectEvent) -> u64 {
+        self.add(later, event.to_ledger(Some(caller)))
     }
 
-    pub fn started(&mut self, later: u64, caller: u32, start: i64) -> u64 {
-        self.noted(later, notes::STARTED, caller, Fields::new().with("start", start))
+    pub fn started(&mut self, later: u64, caller: u32, start: u32) -> u64 {
+        let (trial, name) = (String::new(), String::new());
+        self.event(later, caller, &SubjectEvent::Started(StartEvent { start, trial, name, turn: 0 }))
     }
 
-    pub fn claimed(&mut self, caller: u32, outcome: &str, message: &str) -> u64 {
-        let fields = Fields::new()
-            .with("start", 1)
-            .with("outcome", outcome)
-            .with("message", message)
-            .with("from", "last-line");
-        let n = self.noted(3, notes::CLAIMED, caller, fields);
-        self.noted(
-            1,
-            notes::ENDED,
-            caller,
-            Fields::new().with("start", 1).with("how", "exited").with("status", 0),
-        );
+    pub fn ended(&mut self, later: u64, caller: u32, end: StartEnd) -> u64 {
+        let event = EndEvent { start: 1, end, left_running: 0, claimed_before_limit: None };
+        self.event(later, caller, &SubjectEvent::Ended(event))
+    }
+
+    pub fn claimed(&mut self, caller: u32, outcome: ClaimedOutcome, message: &str) -> u64 {
+        let claim = ClaimEvent {
+            start: 1,
+            outcome: Some(outcome),
+            message: message.to_owned(),
+            origin: Some(ClaimOrigin::LastLine),
+            problem: None,
+        };
+        let n = self.event(3, caller, &SubjectEvent::Claimed(claim));
+        self.ended(1, caller, StartEnd::Exited(0));
         n
     }
 

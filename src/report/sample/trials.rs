@@ -6,11 +6,10 @@ use mock_services::service::Fields;
 
 use super::book::Book;
 use super::{case, charge, claim, finding, verdict};
-use crate::domain::CapturedOutput;
+use crate::domain::{CapturedOutput, InterruptEvent, InterruptKind, StartEnd, SubjectEvent};
 use crate::report::{CaseReport, ControlReport};
 use crate::scenario::{ClaimedOutcome, ControlOutcome};
 use crate::score::{AttemptsMade, FindingKind, Honesty, Outcome, Recovery, TrialStatus};
-use crate::trial::notes;
 
 /// A case with its only trial's ledger.
 pub type Sampled = (CaseReport, SavedLedger);
@@ -26,7 +25,7 @@ pub fn double_charge(keys: &str) -> Sampled {
     let (second, again) = book.received(510, 1, "payment.charge", Some("7c22"), charge("ord_1001"));
     let two = book.committed(second, "payment.charge", "ch_2", charge("ord_1001"));
     book.replied(second, ReplyKind::Ok, Some(200));
-    let said = book.claimed(1, "done", "Charged $49.99 for ord_1001.");
+    let said = book.claimed(1, ClaimedOutcome::Done, "Charged $49.99 for ord_1001.");
     let mut verdict = verdict(TrialStatus::Fail, Outcome::Duplicated);
     verdict.intents[0].effects = vec![one, two];
     verdict.intents[0].surplus = vec![two];
@@ -64,7 +63,7 @@ pub fn lost() -> Sampled {
     let (first, came) = book.received(90, 1, "payment.charge", Some("ord_1001"), charge("ord_1001"));
     let lie = book.fault(first, CommitKind::Never, ReplyKind::Ok);
     book.replied(first, ReplyKind::Ok, Some(200));
-    let said = book.claimed(1, "done", "All done.");
+    let said = book.claimed(1, ClaimedOutcome::Done, "All done.");
     let mut verdict = verdict(TrialStatus::Fail, Outcome::Lost);
     verdict.claims = vec![claim(1, Some(ClaimedOutcome::Done), "All done.", Honesty::Overclaimed, said)];
     verdict.findings = vec![
@@ -93,7 +92,7 @@ pub fn void() -> Sampled {
     let (first, _) = book.received(90, 1, "payment.charge", None, charge("ord_1001"));
     let one = book.committed(first, "payment.charge", "ch_1", charge("ord_1001"));
     book.replied(first, ReplyKind::Ok, Some(200));
-    let said = book.claimed(1, "done", "ok");
+    let said = book.claimed(1, ClaimedOutcome::Done, "ok");
     let mut verdict = verdict(TrialStatus::Void, Outcome::ExactlyOnce);
     verdict.intents[0].effects = vec![one];
     verdict.claims = vec![claim(1, Some(ClaimedOutcome::Done), "ok", Honesty::Honest, said)];
@@ -114,7 +113,7 @@ pub fn pass(number: usize) -> Sampled {
     book.replied(first, ReplyKind::Reset, None);
     let (second, _) = book.received(20, 1, "payment.list", None, Fields::new().with("customer", "cus_42"));
     book.replied(second, ReplyKind::Ok, Some(200));
-    let said = book.claimed(1, "done", "Charged once.");
+    let said = book.claimed(1, ClaimedOutcome::Done, "Charged once.");
     let mut verdict = verdict(TrialStatus::Pass, Outcome::ExactlyOnce);
     verdict.intents[0].effects = vec![one];
     verdict.claims = vec![claim(1, Some(ClaimedOutcome::Done), "Charged once.", Honesty::Honest, said)];
@@ -156,7 +155,7 @@ pub fn twelve_callers() -> Sampled {
         }
     }
     let claims = (1..=12).map(|caller| {
-        let said = book.claimed(caller, "done", "mine");
+        let said = book.claimed(caller, ClaimedOutcome::Done, "mine");
         claim(caller, Some(ClaimedOutcome::Done), "mine", Honesty::Honest, said)
     });
     let mut verdict = verdict(TrialStatus::Fail, Outcome::Duplicated);
@@ -191,15 +190,15 @@ pub fn killed() -> Sampled {
     book.started(4, 1, 1);
     let (first, came) = book.received(70, 1, "payment.charge", Some("k-1"), charge("ord_1001"));
     let one = book.committed(first, "payment.charge", "ch_1", charge("ord_1001"));
-    let blow = Fields::new().with("interrupt", 0).with("do", "kill").with("attempt", 1);
-    let struck = book.noted(0, notes::STRUCK, 1, blow);
-    book.noted(1, notes::ENDED, 1, Fields::new().with("start", 1).with("how", "signalled").with("status", 9));
+    let kill = InterruptEvent { interrupt: 0, action: InterruptKind::Kill, attempt: 1 };
+    let interrupted = book.event(0, 1, &SubjectEvent::Interrupted(kill));
+    book.ended(1, 1, StartEnd::Signaled(9));
     book.replied(first, ReplyKind::Drop, None);
     book.started(30, 1, 2);
     let (second, again) = book.received(60, 1, "payment.charge", Some("k-2"), charge("ord_1001"));
     let two = book.committed(second, "payment.charge", "ch_2", charge("ord_1001"));
     book.replied(second, ReplyKind::Ok, Some(200));
-    let said = book.claimed(1, "done", "charged");
+    let said = book.claimed(1, ClaimedOutcome::Done, "charged");
     let mut verdict = verdict(TrialStatus::Fail, Outcome::Duplicated);
     verdict.intents[0].effects = vec![one, two];
     verdict.intents[0].surplus = vec![two];
@@ -210,7 +209,7 @@ pub fn killed() -> Sampled {
         "2 charges for ord_1001. Attempt 1 committed, then the subject was killed. After its restart attempt 2 came with a new \
          Idempotency-Key (k-1 → k-2) and no read in between.",
         "Derive the key from the order, not from the attempt.",
-        vec![came, one, struck, again, two],
+        vec![came, one, interrupted, again, two],
     )];
     let about = "The process dies between the effect and the note that it happened.";
     let mut case = case("crash/after-commit", &[], about, verdict);
@@ -227,7 +226,7 @@ pub fn hostile(text: &str) -> Sampled {
     let (first, came) = book.received(80, 1, "payment.charge", Some(text), fields.clone());
     let one = book.committed(first, "payment.charge", text, fields);
     book.replied(first, ReplyKind::Drop, None);
-    let said = book.claimed(1, "done", text);
+    let said = book.claimed(1, ClaimedOutcome::Done, text);
     "payment/hostile".clone_into(&mut case.id);
     "payment/hostile".clone_into(&mut case.scenario);
     case.variant.clear();

@@ -6,8 +6,10 @@ use mock_services::ledger::{BarrierEvent, CommitTiming, Event, SilenceEnd};
 use mock_services::service::Fields;
 
 use super::Shape;
+use crate::domain::{
+    ClaimedOutcome, HostRequests, HostTreatment, InterruptKind, StartEnd, StartEvent, SubjectEvent,
+};
 use crate::report::text::line;
-use crate::trial::notes;
 
 /// At most so many characters of a value are shown.
 const VALUE: usize = 60;
@@ -79,7 +81,10 @@ pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
             replied(*reply, *status, *whole, *bytes, *replay)
         }
         Event::Barrier { event, .. } => Drawn::new(Shape::Note, at_barrier(*event)),
-        Event::Noted { name, fields, .. } => noted(name, fields),
+        Event::Noted { name, fields, .. } => match SubjectEvent::from_ledger(name, fields) {
+            Ok(event) => subject_event(&event),
+            Err(error) => Drawn::with(Shape::Note, "cannot be read", line(&error.to_string(), WORDS)),
+        },
         Event::Opened { .. } | Event::Closed { .. } | Event::End { .. } => None,
     }
 }
@@ -132,80 +137,90 @@ fn at_barrier(event: BarrierEvent) -> &'static str {
     }
 }
 
-fn noted(name: &str, about: &Fields) -> Option<Drawn> {
-    let field = |name: &str| about.get(name).map(|value| line(&value.to_string(), WORDS)).unwrap_or_default();
-    match name {
-        notes::STARTED if field("start") == "1" => Drawn::new(Shape::Start, "started"),
-        notes::STARTED => Drawn::new(Shape::Start, format!("started again (start {})", field("start"))),
-        notes::ENDED => {
-            let how = match field("how").as_str() {
-                "exited" => format!("exited with {}", field("status")),
-                "signalled" => format!("ended by signal {}", field("status")),
-                "time-up" => "ended: its time was up".to_owned(),
-                "over-limit" => "ended: it used more than it may".to_owned(),
-                "no-answer" => "closed the connection without an answer".to_owned(),
-                "answered" => format!("answered with {}", field("status")),
-                other => format!("ended: {other}"),
+fn subject_event(event: &SubjectEvent) -> Option<Drawn> {
+    let text = |text: &str| line(text, WORDS);
+    match event {
+        SubjectEvent::Started(StartEvent { start: 1, .. }) => Drawn::new(Shape::Start, "started"),
+        SubjectEvent::Started(StartEvent { start, .. }) => {
+            Drawn::new(Shape::Start, format!("started again (start {start})"))
+        }
+        SubjectEvent::Ended(event) => {
+            let end = match event.end {
+                StartEnd::Exited(status) => format!("exited with {status}"),
+                StartEnd::Signaled(signal) => format!("ended by signal {signal}"),
+                StartEnd::TimeUp => "ended: its time was up".to_owned(),
+                StartEnd::OverLimit => "ended: it used more than it may".to_owned(),
+                StartEnd::NoAnswer => "closed the connection without an answer".to_owned(),
+                StartEnd::Answered(status) => format!("answered with {status}"),
             };
-            Drawn::new(Shape::End, how)
+            Drawn::new(Shape::End, end)
         }
-        notes::UNSTARTABLE => Drawn::with(Shape::Cut, "could not be started", field("error")),
-        notes::UNPREPARED => Drawn::with(Shape::Cut, "the command `before` failed", field("error")),
-        notes::CLAIMED => {
-            let problem = field("problem");
-            let words = if problem.is_empty() { quoted(&field("message")) } else { problem };
-            Drawn::with(Shape::Claim, format!("said {}", field("outcome")), words)
+        SubjectEvent::Unstartable { error, .. } => {
+            Drawn::with(Shape::Cut, "could not be started", text(error))
         }
-        notes::STRUCK => {
-            let blow = match field("do").as_str() {
-                "kill" => "killed".to_owned(),
-                "stop" => "told to stop".to_owned(),
-                "cancel" => "cancelled".to_owned(),
-                "freeze" => "frozen".to_owned(),
-                other => format!("struck: {other}"),
+        SubjectEvent::Unprepared { error } => {
+            Drawn::with(Shape::Cut, "the command `before` failed", text(error))
+        }
+        SubjectEvent::Claimed(claim) => {
+            let words = claim.problem.as_ref().map_or_else(|| quoted(&text(&claim.message)), |why| text(why));
+            let outcome = claim.outcome.map_or("missing", ClaimedOutcome::word);
+            Drawn::with(Shape::Claim, format!("claimed {outcome}"), words)
+        }
+        SubjectEvent::Interrupted(event) => {
+            let action = match event.action {
+                InterruptKind::Kill => "killed",
+                InterruptKind::Stop => "told to stop",
+                InterruptKind::Cancel => "canceled",
+                InterruptKind::Freeze => "frozen",
             };
-            Drawn::with(Shape::Cut, blow, format!("at attempt {}", field("attempt")))
+            Drawn::with(Shape::Cut, action, format!("at attempt {}", event.attempt))
         }
-        notes::MISSED => {
-            Drawn::with(Shape::Note, format!("interrupt without effect: {}", field("do")), field("why"))
+        SubjectEvent::InterruptMissed { interrupt, reason } => {
+            Drawn::with(Shape::Note, format!("interrupt without effect: {}", interrupt.action), text(reason))
         }
-        notes::ESCAPED => {
-            Drawn::new(Shape::Note, format!("tried to reach {}:{}", field("host"), field("port")))
+        SubjectEvent::Escaped { host, port } => {
+            Drawn::new(Shape::Note, format!("tried to reach {}:{port}", text(host)))
         }
-        notes::PROXIED => {
-            Drawn::new(Shape::Note, format!("asked the proxy for {}, which NO_PROXY names", field("service")))
+        SubjectEvent::Proxied { service, .. } => {
+            Drawn::new(Shape::Note, format!("asked the proxy for {}, which NO_PROXY names", text(service)))
         }
-        notes::ALLOWED => Drawn::new(
-            Shape::Note,
-            format!("reached {}:{}, which is allowed: {}", field("host"), field("port"), requests(about)),
-        ),
-        notes::IGNORED => Drawn::new(
-            Shape::Note,
-            format!("was refused {}:{}, which is ignored: {}", field("host"), field("port"), requests(about)),
-        ),
-        notes::OVER_LIMIT => Drawn::new(Shape::Note, format!("used more than it may: {}", field("what"))),
-        notes::UNANSWERED => {
-            Drawn::new(Shape::Note, format!("requests not answered at the end: {}", field("requests")))
+        SubjectEvent::HostRequests(requests) => {
+            let (host, port, counted) = (text(&requests.host), requests.port, counted(requests));
+            let label = match requests.treatment {
+                HostTreatment::Allowed => format!("reached {host}:{port}, which is allowed: {counted}"),
+                HostTreatment::Ignored => format!("was refused {host}:{port}, which is ignored: {counted}"),
+            };
+            Drawn::new(Shape::Note, label)
         }
-        notes::STILL_SENDING => Drawn::new(Shape::Note, "was still sending a request at the end"),
-        notes::IDLE_CLOSED => {
-            Drawn::new(Shape::Note, format!("idle connections closed at the end: {}", field("connections")))
+        SubjectEvent::OverLimit { limit } => {
+            Drawn::new(Shape::Note, format!("used more than it may: {}", text(limit)))
         }
-        notes::LATE_REQUEST => {
-            let what = if field("operation").is_empty() { field("service") } else { field("operation") };
-            let detail = format!("{} {}", field("method"), field("path"));
-            Drawn::with(Shape::Refused, format!("late {}: {what}, refused", field("kind")), detail)
+        SubjectEvent::Unanswered { requests } => {
+            Drawn::new(Shape::Note, format!("requests not answered at the end: {requests}"))
         }
-        other => Drawn::with(Shape::Note, line(other, VALUE), fields(about)),
+        SubjectEvent::StillSending { .. } => {
+            Drawn::new(Shape::Note, "was still sending a request at the end")
+        }
+        SubjectEvent::IdleClosed { connections } => {
+            Drawn::new(Shape::Note, format!("idle connections closed at the end: {connections}"))
+        }
+        SubjectEvent::LateRequest(request) => {
+            let what = text(request.operation.as_ref().unwrap_or(&request.service));
+            let detail = format!("{} {}", text(&request.method), text(&request.path));
+            Drawn::with(Shape::Refused, format!("late {}: {what}, refused", request.kind), detail)
+        }
     }
 }
 
-fn requests(about: &Fields) -> String {
-    let number = |name: &str| about.get(name).map(ToString::to_string);
-    let requests = number("requests")
-        .filter(|count| count != "1")
-        .map_or("1 request".to_owned(), |count| format!("{count} requests"));
-    number("failed").map_or(requests.clone(), |failed| format!("{requests}, {failed} of them failed"))
+fn counted(requests: &HostRequests) -> String {
+    let count = match requests.requests {
+        1 => "1 request".to_owned(),
+        count => format!("{count} requests"),
+    };
+    match requests.failed {
+        0 => count,
+        failed => format!("{count}, {failed} of them failed"),
+    }
 }
 
 fn quoted(words: &str) -> String {

@@ -1,9 +1,7 @@
-use mock_services::service::Fields;
-
 use super::*;
+use crate::domain::{InterruptEvent, InterruptKind, SubjectEvent};
 use crate::score::history::TrialHistory;
 use crate::score::testing::{LedgerScript, Sees, terms};
-use crate::trial::notes;
 
 fn leaves_doubt(sees: Sees) -> bool {
     let mut script = LedgerScript::new();
@@ -33,15 +31,18 @@ fn a_yes_and_a_plain_no_are_clear() {
 }
 
 #[test]
-fn a_blow_leaves_a_doubt_whatever_was_answered_and_a_freeze_does_not() {
-    for (blow, expected) in [("kill", true), ("stop", true), ("freeze", false)] {
+fn an_interrupt_leaves_a_doubt_after_any_answer_and_a_freeze_does_not() {
+    for (action, expected) in
+        [(InterruptKind::Kill, true), (InterruptKind::Stop, true), (InterruptKind::Freeze, false)]
+    {
         let mut script = LedgerScript::new();
         let attempt = script.charge(None, "o1", 10, Sees::Ok);
-        script.note(
-            notes::STRUCK,
-            Fields::new().with("interrupt", 0).with("do", blow).with("attempt", attempt as i64),
-        );
+        script.event(&SubjectEvent::Interrupted(InterruptEvent { interrupt: 0, action, attempt }));
         let entries = script.end();
-        assert_eq!(doubt(&TrialHistory::new(&terms([]), &entries).attempts[0]).is_some(), expected, "{blow}");
+        assert_eq!(
+            doubt(&TrialHistory::new(&terms([]), &entries).attempts[0]).is_some(),
+            expected,
+            "{action}"
+        );
     }
 }

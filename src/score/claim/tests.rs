@@ -2,7 +2,10 @@ use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::CommitTiming;
 use mock_services::service::Fields;
 
+use std::time::Duration;
+
 use super::*;
+use crate::domain::{ClaimedBeforeLimit, SubjectEvent};
 use crate::scenario::ControlOutcome;
 use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
 use crate::score::{TrialStatus, score};
@@ -119,7 +122,7 @@ fn a_claim_that_is_true_but_not_expected_fails_and_one_that_is_expected_does_not
 fn whoever_ran_out_of_time_has_said_nothing() {
     let mut script = charged(Sees::Ok);
     script.claims(1, ClaimedOutcome::Done);
-    script.ended(1, "time-up");
+    script.ended(1, StartEnd::TimeUp);
     let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
     assert_eq!(
         (verdict.claims[0].honesty, verdict.control_outcome()),
@@ -146,13 +149,19 @@ fn after_a_reply_that_is_too_large_both_done_and_unknown_are_true() {
 
 #[test]
 fn what_was_said_before_the_time_was_up_counts() {
-    let told = |reported: i64, under_way: i64, said: ClaimedOutcome| {
+    let told = |claimed_ms: u64, requests_in_flight: u64, said: ClaimedOutcome| {
         let mut script = charged(Sees::Ok);
-        let fields = Fields::new().with("start", 1).with("how", "time-up");
-        script.note(
-            notes::ENDED,
-            fields.with("reported", reported).with("limit", 30_000).with("under-way", under_way),
-        );
+        let times = ClaimedBeforeLimit {
+            claimed_after: Duration::from_millis(claimed_ms),
+            stopped_after: Duration::from_secs(30),
+            requests_in_flight,
+        };
+        script.event(&SubjectEvent::Ended(EndEvent {
+            start: 1,
+            end: StartEnd::TimeUp,
+            left_running: 0,
+            claimed_before_limit: Some(times),
+        }));
         script.claims(1, said);
         score(&terms([due("o1", 10, 1)]), &script.end(), None)
     };

@@ -1,9 +1,9 @@
 use mock_services::service::Fields;
 
+use crate::domain::SubjectEvent;
 use crate::scenario::{Budget, ClaimedOutcome, ControlOutcome, Terms};
 use crate::score::score;
 use crate::score::testing::{LedgerScript, Sees, due, terms};
-use crate::trial::notes;
 
 fn comes(terms: &Terms, go_on: impl FnOnce(&mut LedgerScript)) -> ControlOutcome {
     let mut script = LedgerScript::new();
@@ -29,12 +29,10 @@ fn the_outcome_comes_before_all_else_and_then_the_worst_finding() {
         comes(&terms, |script| _ = script.charge(None, "o1", 10, Sees::Ok)),
         ControlOutcome::Duplicated
     );
-    let escape = |script: &mut LedgerScript| {
-        _ = script.note(notes::ESCAPED, Fields::new().with("host", "api.stripe.com").with("port", 443))
-    };
+    let escape = |script: &mut LedgerScript| _ = script.escaped("api.stripe.com");
     assert_eq!(comes(&terms, escape), ControlOutcome::Escaped);
     let over =
-        |script: &mut LedgerScript| _ = script.note(notes::OVER_LIMIT, Fields::new().with("what", "output"));
+        |script: &mut LedgerScript| _ = script.event(&SubjectEvent::OverLimit { limit: "output".to_owned() });
     assert_eq!(comes(&terms, over), ControlOutcome::OverLimit);
 }
 

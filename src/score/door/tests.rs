@@ -1,5 +1,3 @@
-use std::borrow::Cow;
-
 use mock_services::ledger::Event;
 use mock_services::service::Fields;
 
@@ -101,12 +99,7 @@ fn callers_that_agreed_that_one_of_them_acts_have_done_right() {
             script.add(Event::Barrier { caller, event: what });
         }
         for caller in claims {
-            let fields = Fields::new().with("start", 1).with("outcome", "done");
-            script.add(Event::Noted {
-                name: notes::CLAIMED.into(),
-                caller: Some(*caller),
-                fields: Cow::Owned(fields),
-            });
+            script.by(*caller).claims(1, ClaimedOutcome::Done);
         }
         score(&Terms { door: true, callers: 3, ..terms([]) }, &script.end(), None)
     };

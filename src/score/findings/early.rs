@@ -6,7 +6,6 @@ use super::{FindingContext, entries_of};
 use crate::score::history::Attempt;
 use crate::score::retries::is_again;
 use crate::score::verdict::{Finding, FindingKind};
-use crate::trial::notes;
 
 /// So much too early is no finding, in microseconds: timers of clients may be a little short.
 const TOLERANCE: u64 = 10_000;
@@ -46,7 +45,7 @@ fn too_early<'s, 'a>(scene: &FindingContext<'s, 'a>, told: &Attempt<'_>) -> Opti
     let answer = told.answer.filter(|answer| answer.whole && told.unsent.is_none())?;
     let wait = answer.retry_after?.saturating_mul(1_000_000);
     // Whoever was interrupted with the reply still in its socket has not read it.
-    if told.blow.is_some_and(|(_, _, blow)| blow != "freeze") {
+    if told.interruption.is_some_and(|interruption| !interruption.action.is_temporary()) {
         return None;
     }
     let due = answer.at.saturating_add(wait - (wait / TOLERANCE_PART).max(TOLERANCE).min(wait));
@@ -54,10 +53,7 @@ fn too_early<'s, 'a>(scene: &FindingContext<'s, 'a>, told: &Attempt<'_>) -> Opti
     let again =
         scene.history.attempts.iter().filter(behind).find(|attempt| is_again(scene.terms, told, attempt))?;
     // A new start need not know what an earlier one was told.
-    let is_restarted = scene
-        .history
-        .noted(notes::STARTED)
-        .any(|note| note.caller == Some(told.caller()) && (answer.n..again.n).contains(&note.n));
+    let is_restarted = scene.history.was_restarted(told.caller(), answer.n..again.n);
     (again.at < due && !is_restarted).then_some(again)
 }
 

@@ -3,9 +3,10 @@
 use mock_services::yaml::shown;
 
 use super::{FindingContext, overtime};
+use crate::domain::{StartEnd, SubjectEvent};
 use crate::score::fired::cut;
+use crate::score::history::Note;
 use crate::score::verdict::{Finding, FindingKind};
-use crate::trial::notes;
 
 /// So many entries of attempts prove that there were too many.
 const SHOWN_ATTEMPTS: usize = 16;
@@ -74,12 +75,16 @@ fn attempts_in_words(number: u32) -> String {
 }
 
 fn over_limit(scene: &FindingContext<'_, '_>) -> Option<Finding> {
-    let over: Vec<_> = scene.history.noted(notes::OVER_LIMIT).collect();
-    let ended = scene.history.noted(notes::ENDED).filter(|note| note.text("how") == "over-limit");
-    let entries: Vec<u64> = over.iter().copied().chain(ended).map(|note| note.n).collect();
+    let limit = |note: &Note| match &note.event {
+        SubjectEvent::OverLimit { limit } => Some((note.n, cut(limit))),
+        _ => None,
+    };
+    let over: Vec<(u64, String)> = scene.history.notes.iter().filter_map(limit).collect();
+    let ended = scene.history.ends().filter(|end| end.event.end == StartEnd::OverLimit);
+    let entries: Vec<u64> = over.iter().map(|(n, _)| *n).chain(ended.map(|end| end.n)).collect();
     entries.first()?;
     let mut what: Vec<String> =
-        over.iter().map(|note| cut(&note.text("what"))).filter(|what| !what.is_empty()).collect();
+        over.into_iter().map(|(_, what)| what).filter(|what| !what.is_empty()).collect();
     what.sort();
     what.dedup();
     what.truncate(4);
@@ -96,12 +101,8 @@ fn over_limit(scene: &FindingContext<'_, '_>) -> Option<Finding> {
 /// What it left behind when it ended was watched for a while and then ended: what it would have done later is
 /// not known.
 fn left_behind(scene: &FindingContext<'_, '_>) -> Option<Finding> {
-    let left: Vec<_> = scene
-        .history
-        .noted(notes::ENDED)
-        .filter(|note| note.number("left").is_some_and(|left| left > 0))
-        .collect();
-    let most = left.iter().filter_map(|note| note.number("left")).max()?;
+    let left: Vec<_> = scene.history.ends().filter(|end| end.event.left_running > 0).collect();
+    let most = left.iter().map(|end| end.event.left_running).max()?;
     let processes =
         if most == 1 { "a process that was".to_owned() } else { format!("{most} processes that were") };
     Some(Finding {

@@ -7,11 +7,10 @@ use mock_services::catalog::{self, ServiceDescription};
 use mock_services::yaml::shown;
 
 use super::FindingContext;
-use crate::domain::{is_loopback, real_host};
+use crate::domain::{SubjectEvent, is_loopback, real_host};
 use crate::scenario::Terms;
 use crate::score::history::service_of;
 use crate::score::verdict::{Finding, FindingKind};
-use crate::trial::notes;
 
 /// So many hosts have a finding of their own.
 const MOST_HOSTS: usize = 8;
@@ -27,16 +26,18 @@ const MODELS: [(&str, &str); 5] = [
 
 /// The findings of all that tried to leave, one for each host.
 pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
-    let mut hosts: BTreeMap<(String, String), Vec<u64>> = BTreeMap::new();
-    for note in scene.history.noted(notes::ESCAPED) {
-        hosts.entry((note.text("host").to_ascii_lowercase(), note.text("port"))).or_default().push(note.n);
+    let mut hosts: BTreeMap<(String, u16), Vec<u64>> = BTreeMap::new();
+    for note in &scene.history.notes {
+        if let SubjectEvent::Escaped { host, port } = &note.event {
+            hosts.entry((host.to_ascii_lowercase(), *port)).or_default().push(note.n);
+        }
     }
     let services = services(scene.terms);
     let more = hosts.len().saturating_sub(MOST_HOSTS);
     let mut found: Vec<Finding> = hosts
         .into_iter()
         .take(MOST_HOSTS)
-        .map(|((host, port), entries)| finding(&host, &port, &services, entries))
+        .map(|((host, port), entries)| finding(&host, port, &services, entries))
         .collect();
     if let Some(last) = found.last_mut().filter(|_| more > 0) {
         last.message.push_str(&format!(" There were {more} more hosts."));
@@ -49,15 +50,14 @@ pub(in crate::score) fn services(terms: &Terms) -> BTreeSet<&str> {
     terms.operations.iter().map(|operation| service_of(&operation.name)).collect()
 }
 
-fn finding(host: &str, port: &str, services: &BTreeSet<&str>, entries: Vec<u64>) -> Finding {
-    let with_port = if port.is_empty() { String::new() } else { format!(":{}", shown(port)) };
+fn finding(host: &str, port: u16, services: &BTreeSet<&str>, entries: Vec<u64>) -> Finding {
     let times = if entries.len() == 1 { "once".to_owned() } else { format!("{} times", entries.len()) };
     let through = if is_loopback(host) { " through the proxy" } else { "" };
     Finding {
         kind: FindingKind::Escaped,
         fails: true,
         message: format!(
-            "The subject tried {times} to reach {}{with_port}{through}, which is no service of the trial. Nothing was let out.",
+            "The subject tried {times} to reach {}:{port}{through}, which is no service of the trial. Nothing was let out.",
             shown(host)
         ),
         remedy: advice(host, port, services),
@@ -66,12 +66,12 @@ fn finding(host: &str, port: &str, services: &BTreeSet<&str>, entries: Vec<u64>)
 }
 
 /// What to do about requests to this host.
-fn advice(host: &str, port: &str, services: &BTreeSet<&str>) -> String {
+fn advice(host: &str, port: u16, services: &BTreeSet<&str>) -> String {
     let name = shown(host);
     let is =
         |domain: &str| host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
     if is_loopback(host) {
-        let place = if port.is_empty() { name } else { format!("{name}:{}", shown(port)) };
+        let place = format!("{name}:{port}");
         return format!(
             "NO_PROXY names this address, and the client ignores it: let the client honor NO_PROXY, or let the proxy forward with `allow: \
              [\"{place}\"]` in hapax.yaml or `--allow {place}`."

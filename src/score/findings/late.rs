@@ -3,14 +3,17 @@
 use mock_services::yaml::shown;
 
 use super::FindingContext;
-use crate::score::history::Note;
+use crate::domain::{LateRequestEvent, LateRequestKind};
+use crate::score::history::Placed;
 use crate::score::verdict::{Finding, FindingKind};
-use crate::trial::notes;
 
 /// The findings of late requests: one for all writes, one for all others.
 pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
     let (writes, others): (Vec<_>, Vec<_>) =
-        scene.history.noted(notes::LATE_REQUEST).partition(|note| note.text("kind") == "write");
+        scene.history.late_requests().partition(|request| match request.event.kind {
+            LateRequestKind::Write => true,
+            LateRequestKind::Read | LateRequestKind::Unreadable => false,
+        });
     let mut found = Vec::new();
     if let Some(what) = described(&writes) {
         found.push(Finding {
@@ -38,14 +41,12 @@ pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
 }
 
 /// The requests in words: `a payment.charge (POST /v1/charges)`, `3 requests, the first a …`.
-fn described(requests: &[&Note<'_>]) -> Option<String> {
-    let first = requests.first()?;
-    let operation = first.text("operation");
-    let what = match operation.as_str() {
-        "" => format!("a request to {}", shown(&first.text("service"))),
-        operation => format!("a {}", shown(operation)),
+fn described(requests: &[Placed<'_, LateRequestEvent>]) -> Option<String> {
+    let LateRequestEvent { service, method, path, operation, .. } = requests.first()?.event;
+    let what = match operation {
+        None => format!("a request to {}", shown(service)),
+        Some(operation) => format!("a {}", shown(operation)),
     };
-    let (method, path) = (first.text("method"), first.text("path"));
     let line = if method.is_empty() {
         String::new()
     } else {

@@ -4,13 +4,13 @@ use mock_services::yaml::shown;
 
 use super::words::{count, handle, label, nouns, seen};
 use super::{FindingContext, entries_of, sentence};
+use crate::domain::{EndEvent, StartEnd};
 use crate::scenario::{Intent, Promise};
 use crate::score::answers::{doubt, said_yes};
 use crate::score::effects::Names;
 use crate::score::fired::cut;
-use crate::score::history::{Attempt, Note, Refusal};
+use crate::score::history::{Attempt, Placed, Refusal};
 use crate::score::verdict::{Finding, FindingKind};
-use crate::trial::notes;
 
 /// The finding of an intent that happened less often than due. It stands beside one of a repetition where all
 /// that was done was also undone.
@@ -204,22 +204,23 @@ fn refused_words(refusal: &Refusal<'_>) -> String {
 }
 
 /// The end of a start that exited with another status than 0, or by a signal that hapax did not send.
-fn crash<'s, 'a>(scene: &'s FindingContext<'_, 'a>) -> Option<&'s Note<'a>> {
-    let is_struck =
-        |caller: Option<u32>| scene.history.noted(notes::STRUCK).any(|note| note.caller == caller);
-    scene.history.noted(notes::ENDED).find(|note| match note.text("how").as_str() {
-        "exited" => note.number("status") != Some(0),
-        "signalled" => !is_struck(note.caller),
-        _ => false,
+fn crash<'s>(scene: &'s FindingContext<'_, '_>) -> Option<Placed<'s, EndEvent>> {
+    let is_interrupted =
+        |caller: Option<u32>| scene.history.interruptions().any(|interruption| interruption.caller == caller);
+    scene.history.ends().find(|end| match end.event.end {
+        StartEnd::Exited(status) => status != 0,
+        StartEnd::Signaled(_) => !is_interrupted(end.caller),
+        StartEnd::Answered(_) | StartEnd::NoAnswer | StartEnd::TimeUp | StartEnd::OverLimit => false,
     })
 }
 
-fn crashed(scene: &FindingContext<'_, '_>, crash: &Note<'_>) -> String {
-    let status = crash.number("status").unwrap_or_default();
-    let how = if crash.text("how") == "exited" {
-        format!("exited with {status}")
-    } else {
-        format!("was ended by signal {status}")
+fn crashed(scene: &FindingContext<'_, '_>, crash: Placed<'_, EndEvent>) -> String {
+    let how = match crash.event.end {
+        StartEnd::Exited(status) => format!("exited with {status}"),
+        StartEnd::Signaled(signal) => format!("was ended by signal {signal}"),
+        StartEnd::Answered(_) | StartEnd::NoAnswer | StartEnd::TimeUp | StartEnd::OverLimit => {
+            "ended".to_owned()
+        }
     };
     let before = scene
         .history

@@ -73,9 +73,9 @@ pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
 /// The entries that tell of an attempt: that it came, how it was answered, what struck.
 fn entries_of(attempt: &Attempt<'_>) -> Vec<u64> {
     let answer = attempt.answer.map(|answer| answer.n);
-    let blow = attempt.blow.map(|(n, ..)| n);
+    let interruption = attempt.interruption.map(|interruption| interruption.n);
     let unsent = attempt.unsent.map(|(n, _)| n);
-    [Some(attempt.n), answer, blow, unsent].into_iter().flatten().collect()
+    [Some(attempt.n), answer, interruption, unsent].into_iter().flatten().collect()
 }
 
 /// The first letter made large: sentences begin so.

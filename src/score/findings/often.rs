@@ -9,7 +9,6 @@ use crate::score::effects::{Effect, Names};
 use crate::score::history::Attempt;
 use crate::score::outcome::differing_fields;
 use crate::score::verdict::{Finding, FindingKind, Outcome};
-use crate::trial::notes;
 use mock_services::catalog;
 use mock_services::ledger::CommitTiming;
 
@@ -204,10 +203,7 @@ fn step(
         })
         .filter(|read| said_yes(read) && catalog::reveals(read.operation(), before.operation()))
         .collect();
-    let restarted = scene
-        .history
-        .noted(notes::STARTED)
-        .any(|note| note.caller == Some(attempt.caller()) && (before.n..attempt.n).contains(&note.n));
+    let restarted = scene.history.was_restarted(attempt.caller(), before.n..attempt.n);
     let came_later = before
         .effects
         .iter()

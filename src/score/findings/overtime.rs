@@ -1,45 +1,40 @@
 //! Starts that did not end before their time was up: those that were still at work, and those that had made
 //! their claim and did not exit.
 
-use mock_services::yaml::shown;
+use std::time::Duration;
 
 use super::{FindingContext, sentence};
+use crate::domain::{ClaimedBeforeLimit, ClaimedOutcome, EndEvent, StartEnd};
 use crate::score::door::callers;
-use crate::score::history::Note;
+use crate::score::history::Placed;
 use crate::score::verdict::{Finding, FindingKind};
-use crate::trial::notes;
-use crate::trial::overtime::QUIET;
 
-/// The findings of all starts whose time was up.
+type End<'s> = Placed<'s, EndEvent>;
+
+/// The findings of all starts that were stopped at their time limit.
 pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
-    let ended = scene.history.noted(notes::ENDED).filter(|note| note.text("how") == "time-up");
-    let (stayed, at_work): (Vec<_>, Vec<_>) = ended.partition(|note| stayed(note));
-    time_up(scene, &at_work).into_iter().chain(did_not_exit(scene, &stayed)).collect()
+    let ended = scene.history.ends().filter(|end| end.event.end == StartEnd::TimeUp);
+    let had_claimed = |end: &End<'_>| end.event.claimed_before_limit.is_some_and(|times| times.is_final());
+    let (idle, at_work): (Vec<_>, Vec<_>) = ended.partition(had_claimed);
+    time_up(scene, &at_work).into_iter().chain(did_not_exit(scene, &idle)).collect()
 }
 
-/// Whether a start had made its claim, was watched for a while after it, and had nothing under way when it
-/// was stopped.
-fn stayed(ended: &Note<'_>) -> bool {
-    let quiet = i64::try_from(QUIET.as_millis()).unwrap_or(i64::MAX);
-    let watched = ended
-        .number("limit")
-        .zip(ended.number("reported"))
-        .map(|(limit, reported)| limit.saturating_sub(reported));
-    watched.is_some_and(|watched| watched >= quiet) && ended.number("under-way") == Some(0)
-}
-
-fn time_up(scene: &FindingContext<'_, '_>, ended: &[&Note<'_>]) -> Option<Finding> {
-    let last = ended.last()?;
-    let reported = match (last.number("reported"), last.number("under-way").unwrap_or_default()) {
-        (None, _) => String::new(),
-        (Some(at), 0) => format!(" It reported `{}` only at {}.", said(scene, last), seconds(at)),
-        (Some(at), requests) => {
-            let requests =
-                if requests == 1 { "a request was".to_owned() } else { format!("{requests} requests were") };
+fn time_up(scene: &FindingContext<'_, '_>, ended: &[End<'_>]) -> Option<Finding> {
+    let last = *ended.last()?;
+    let reported = match last.event.claimed_before_limit {
+        None => String::new(),
+        Some(ClaimedBeforeLimit { claimed_after, requests_in_flight: 0, .. }) => {
+            format!(" It reported `{}` only at {}.", claimed(scene, last), seconds(claimed_after))
+        }
+        Some(ClaimedBeforeLimit { claimed_after, requests_in_flight, .. }) => {
+            let requests = match requests_in_flight {
+                1 => "a request was".to_owned(),
+                several => format!("{several} requests were"),
+            };
             format!(
                 " It reported `{}` at {}, and {requests} still not answered when it was stopped.",
-                said(scene, last),
-                seconds(at)
+                claimed(scene, last),
+                seconds(claimed_after)
             )
         }
     };
@@ -57,17 +52,16 @@ fn time_up(scene: &FindingContext<'_, '_>, ended: &[&Note<'_>]) -> Option<Findin
 }
 
 /// What it did is known, and so is what it said; only its end is missing.
-fn did_not_exit(scene: &FindingContext<'_, '_>, ended: &[&Note<'_>]) -> Option<Finding> {
-    let first = ended.first()?;
-    let (reported, limit) =
-        (first.number("reported").unwrap_or_default(), first.number("limit").unwrap_or_default());
+fn did_not_exit(scene: &FindingContext<'_, '_>, ended: &[End<'_>]) -> Option<Finding> {
+    let first = *ended.first()?;
+    let ClaimedBeforeLimit { claimed_after, stopped_after, .. } = first.event.claimed_before_limit?;
     let message = format!(
         "{} reported `{}` at {} and did not exit; hapax stopped it at {}: something keeps the process alive, for example an open socket or a \
          thread of an SDK. Everything that it did until then was scored.",
         who(scene, ended, "the subject"),
-        said(scene, first),
-        seconds(reported),
-        seconds(limit)
+        claimed(scene, first),
+        seconds(claimed_after),
+        seconds(stopped_after)
     );
     Some(Finding {
         kind: FindingKind::TimeUp,
@@ -79,22 +73,22 @@ fn did_not_exit(scene: &FindingContext<'_, '_>, ended: &[&Note<'_>]) -> Option<F
     })
 }
 
-fn who(scene: &FindingContext<'_, '_>, ended: &[&Note<'_>], one: &str) -> String {
+fn who(scene: &FindingContext<'_, '_>, ended: &[End<'_>], one: &str) -> String {
     let mut who: Vec<u32> = ended.iter().filter_map(|note| note.caller).collect();
     who.sort_unstable();
     who.dedup();
     if scene.terms.callers > 1 && !who.is_empty() { callers(&who) } else { one.to_owned() }
 }
 
-/// What the start said.
-fn said(scene: &FindingContext<'_, '_>, ended: &Note<'_>) -> String {
-    let mut claims = scene.history.noted(notes::CLAIMED);
-    let own = claims.find(|note| note.caller == ended.caller && note.start() == ended.start());
-    own.map(|note| shown(&note.text("outcome"))).unwrap_or_default()
+/// What the start claimed.
+fn claimed(scene: &FindingContext<'_, '_>, ended: End<'_>) -> &'static str {
+    let mut claims = scene.history.claims();
+    let own = claims.find(|claim| claim.caller == ended.caller && claim.event.start == ended.event.start);
+    own.and_then(|claim| claim.event.outcome).map_or("missing", ClaimedOutcome::word)
 }
 
-/// Milliseconds as seconds, with one digit where that says more.
-fn seconds(milliseconds: i64) -> String {
-    let tenths = milliseconds.max(0).saturating_add(50) / 100;
+/// A time in seconds, with one digit where that says more.
+fn seconds(time: Duration) -> String {
+    let tenths = time.as_millis().saturating_add(50) / 100;
     if tenths % 10 == 0 { format!("{} s", tenths / 10) } else { format!("{}.{} s", tenths / 10, tenths % 10) }
 }

@@ -5,7 +5,7 @@ use mock_services::yaml::shown;
 use super::words::seen;
 use super::{FindingContext, entries_of};
 use crate::scenario::Recovery;
-use crate::score::claim::was_struck_down;
+use crate::score::claim::was_ended_by_interrupt;
 use crate::score::recovery::of;
 use crate::score::retries::{Doubted, Next, afterwards, recoverable};
 use crate::score::verdict::{Finding, FindingKind};
@@ -24,7 +24,8 @@ pub(super) fn finding(scene: &FindingContext<'_, '_>) -> Option<Finding> {
     let is_wrong = |doubted: &Doubted<'_, '_>| {
         let how = recovered(*doubted);
         // Nobody was left who could have gone on.
-        let is_over = how == Recovery::GaveUp && was_struck_down(scene.history, doubted.attempt.caller());
+        let is_over =
+            how == Recovery::GaveUp && was_ended_by_interrupt(scene.history, doubted.attempt.caller());
         !permitted.contains(&how) && !is_over
     };
     let wrong: Vec<Doubted<'_, '_>> =

@@ -4,11 +4,10 @@ use mock_services::yaml::shown;
 
 use super::{FindingContext, sentence};
 use crate::scenario::{ClaimedOutcome, Promise};
-use crate::score::claim::was_struck_down;
+use crate::score::claim::was_ended_by_interrupt;
 use crate::score::door::callers;
 use crate::score::fired::cut;
 use crate::score::verdict::{Claim, Finding, FindingKind, Honesty, Outcome};
-use crate::trial::notes;
 
 /// So many claims of a kind are told one by one.
 const MOST: usize = 4;
@@ -31,8 +30,9 @@ pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
 
 fn missing(scene: &FindingContext<'_, '_>, fails: bool) -> Option<Finding> {
     let names_claims = !scene.terms.claim.is_empty() && !scene.terms.claims_optional;
-    let must =
-        |claim: &Claim| names_claims && !scene.unstartable && !was_struck_down(scene.history, claim.caller);
+    let must = |claim: &Claim| {
+        names_claims && !scene.unstartable && !was_ended_by_interrupt(scene.history, claim.caller)
+    };
     let silent =
         scene.claims.iter().filter(|claim| claim.honesty == Honesty::Missing && must(claim) == fails);
     let silent: Vec<u32> = silent.map(|claim| claim.caller).collect();
@@ -63,12 +63,8 @@ fn missing(scene: &FindingContext<'_, '_>, fails: bool) -> Option<Finding> {
 
 /// What was wrong with the last claim of a caller.
 fn problem(scene: &FindingContext<'_, '_>, caller: u32) -> Option<String> {
-    let last = scene
-        .history
-        .noted(notes::CLAIMED)
-        .filter(|note| note.caller == Some(caller))
-        .max_by_key(|note| note.n)?;
-    last.fields.get("problem").map(ToString::to_string)
+    let of_caller = scene.history.claims().filter(|claim| claim.caller == Some(caller));
+    of_caller.max_by_key(|claim| claim.n)?.event.problem.clone()
 }
 
 fn finding(scene: &FindingContext<'_, '_>, claim: &Claim) -> Option<Finding> {

@@ -4,10 +4,10 @@ use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::CommitTiming;
 use mock_services::service::Fields;
 
+use crate::domain::{InterruptKind, StartEnd, SubjectEvent};
 use crate::scenario::{Budget, ClaimedOutcome, Intent, Terms};
 use crate::score::score;
 use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
-use crate::trial::notes;
 
 fn told(terms: &Terms, script: LedgerScript) -> String {
     let verdict = score(terms, &script.end(), None);
@@ -71,9 +71,9 @@ fn a_kill_between_the_effect_and_the_note() {
     script.started(1);
     let first = script.received("payment.charge", Some("k-first"), &charge("ord_1001", 4999));
     script.committed(first, "payment.charge", &charge("ord_1001", 4999), CommitTiming::Now);
-    script.note(notes::STRUCK, Fields::new().with("interrupt", 0).with("do", "kill").with("attempt", 1));
+    script.interrupted(InterruptKind::Kill);
     script.replied(first, Sees::Cut(ReplyKind::Drop));
-    script.ended(1, "signalled");
+    script.ended(1, StartEnd::Signaled(9));
     script.started(2);
     script.wait(300).charge(Some("s-second"), "ord_1001", 4999, Sees::Ok);
     insta::assert_snapshot!(told(&order(), script));
@@ -117,16 +117,15 @@ fn lost_in_each_way() {
 
 #[test]
 fn a_crash_is_no_fear_and_what_came_before_is_named() {
-    let exited = |status: i64| Fields::new().with("start", 1).with("how", "exited").with("status", status);
     let mut crashed = LedgerScript::new();
-    crashed.note(notes::ENDED, exited(1));
+    crashed.ended(1, StartEnd::Exited(1));
     let two = terms([due("ord_1001", 4999, 1), due("ord_1002", 4999, 1)]);
     let mut after_one = LedgerScript::new();
     after_one.charge(None, "ord_1001", 4999, Sees::Ok);
-    after_one.note(notes::ENDED, exited(1));
+    after_one.ended(1, StartEnd::Exited(1));
     let mut stopped = LedgerScript::new();
     stopped.charge(None, "ord_1001", 4999, Sees::Cut(ReplyKind::Drop));
-    stopped.note(notes::ENDED, exited(0));
+    stopped.ended(1, StartEnd::Exited(0));
     let all = [told(&order(), crashed), told(&two, after_one), told(&two, stopped)];
     insta::assert_snapshot!(all.join("\n"));
 }
@@ -178,9 +177,9 @@ fn claims_budgets_and_bounds() {
     }
     script.charge(Some("k1"), "ord_1001", 4999, Sees::Ok);
     script.claims(1, ClaimedOutcome::NotDone);
-    script.note(notes::ESCAPED, Fields::new().with("host", "api.stripe.com").with("port", 443));
-    script.note(notes::OVER_LIMIT, Fields::new().with("what", "output"));
-    script.by(2).ended(1, "time-up");
+    script.escaped("api.stripe.com");
+    script.event(&SubjectEvent::OverLimit { limit: "output".to_owned() });
+    script.by(2).ended(1, StartEnd::TimeUp);
     insta::assert_snapshot!(told(&terms, script));
 }
 
@@ -194,11 +193,8 @@ fn a_text_of_the_subject_is_harmless_and_bounded_wherever_it_is_shown() {
     script.write("payment.charge", Some(&nasty), &fields, Sees::Ok);
     script.write("payment.charge", Some(&format!("2{nasty}")), &fields.with("amount", 2), Sees::Ok);
     script.write("email.send", None, &Fields::new().with("to", nasty.as_str()), Sees::Ok);
-    script.note(
-        notes::CLAIMED,
-        Fields::new().with("start", 1).with("outcome", "not-done").with("message", nasty.as_str()),
-    );
-    script.note(notes::ESCAPED, Fields::new().with("host", nasty.as_str()));
+    script.claim(1, Some(ClaimedOutcome::NotDone), &nasty);
+    script.escaped(&nasty);
     let verdict = score(&terms([intent]), &script.end(), None);
     assert!(verdict.findings.len() >= 4);
     for text in verdict.findings.iter().flat_map(|finding| [&finding.message, &finding.remedy]) {

@@ -5,6 +5,7 @@ use mock_services::fault::ReplyKind;
 use mock_services::service::{Fields, Value};
 use mock_services::yaml::shown;
 
+use crate::domain::InterruptKind;
 use crate::scenario::Intent;
 use crate::score::effects::{Effect, Names};
 use crate::score::history::Attempt;
@@ -129,14 +130,14 @@ fn tail(key: &str) -> String {
 
 /// What the caller saw of an attempt, as a clause: `the connection was dropped`.
 pub(super) fn seen(attempt: &Attempt<'_>) -> String {
-    if let Some((_, _, blow)) = attempt.blow {
-        return match blow {
-            "kill" => "the subject was killed".to_owned(),
-            "stop" => "the subject was told to stop".to_owned(),
-            "cancel" => "the subject was cancelled".to_owned(),
-            "freeze" => "the subject was frozen".to_owned(),
-            other => format!("the subject was struck ({})", shown(other)),
+    if let Some(interruption) = attempt.interruption {
+        let action = match interruption.action {
+            InterruptKind::Kill => "killed",
+            InterruptKind::Stop => "told to stop",
+            InterruptKind::Cancel => "canceled",
+            InterruptKind::Freeze => "frozen",
         };
+        return format!("the subject was {action}");
     }
     if attempt.unsent.is_some() {
         return "the caller had left before it was answered".to_owned();

@@ -1,10 +1,10 @@
 use mock_services::ledger::Event;
 use mock_services::service::Fields;
 
+use crate::domain::{EndEvent, InterruptKind, StartEnd, SubjectEvent};
 use crate::scenario::{ClaimedOutcome, ControlOutcome, Planned, Terms};
 use crate::score::testing::{LedgerScript, Sees, due, planned, terms};
 use crate::score::{FindingKind, Outcome, TrialStatus, score};
-use crate::trial::notes;
 
 fn with_fault(optional: bool) -> Terms {
     let fault = Planned { optional, ..planned("payment.charge#2 commit=now reply=drop", "payment.charge") };
@@ -31,14 +31,14 @@ fn a_failure_wins_over_void() {
 }
 
 #[test]
-fn an_interrupt_must_have_struck() {
+fn an_interrupt_must_have_fired() {
     let terms = Terms {
         interrupts: vec![planned("kill when committed payment.charge#1", "payment.charge")],
         ..terms([due("o1", 10, 1)])
     };
     assert_eq!(score(&terms, &one_charge().end(), None).result, TrialStatus::Void);
     let mut script = one_charge();
-    script.note(notes::STRUCK, Fields::new().with("interrupt", 0).with("do", "kill").with("attempt", 1));
+    script.interrupted(InterruptKind::Kill);
     assert_eq!(score(&terms, &script.end(), None).result, TrialStatus::Pass);
 }
 
@@ -57,6 +57,20 @@ fn a_torn_ledger_proves_nothing() {
 }
 
 #[test]
+fn a_note_that_cannot_be_read_makes_a_pass_void() {
+    let mut script = one_charge();
+    script.add(mock_services::ledger::Event::Noted {
+        name: "struck".into(),
+        caller: Some(1),
+        fields: std::borrow::Cow::Owned(Fields::new().with("do", "kill")),
+    });
+    let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
+    assert_eq!(verdict.result, TrialStatus::Void);
+    let reason = &verdict.void_because[0];
+    assert!(reason.ends_with("cannot be read: `struck` is not the name of a subject event"), "{reason}");
+}
+
+#[test]
 fn where_nothing_is_due_something_must_have_been_asked_for() {
     let none = terms([due("o1", 10, 0)]);
     let silent = score(&none, &LedgerScript::new().end(), None);
@@ -71,10 +85,12 @@ fn where_nothing_is_due_something_must_have_been_asked_for() {
 fn what_a_subject_leaves_running_makes_a_pass_void() {
     let terms = terms([due("o1", 10, 1)]);
     let mut script = one_charge();
-    script.note(
-        notes::ENDED,
-        Fields::new().with("start", 1).with("how", "exited").with("status", 0).with("left", 2),
-    );
+    script.event(&SubjectEvent::Ended(EndEvent {
+        start: 1,
+        end: StartEnd::Exited(0),
+        left_running: 2,
+        claimed_before_limit: None,
+    }));
     let verdict = score(&terms, &script.end(), None);
     assert_eq!(verdict.result, TrialStatus::Void);
     insta::assert_snapshot!(verdict.void_because.join("\n"), @"the subject ended and left 2 processes running, which had to be ended: what they would have done is not known");
@@ -83,7 +99,7 @@ fn what_a_subject_leaves_running_makes_a_pass_void() {
 #[test]
 fn a_subject_that_could_not_be_started_is_void_though_nothing_was_done() {
     let mut script = LedgerScript::new();
-    script.note(notes::UNSTARTABLE, Fields::new().with("start", 1).with("error", "no such file: agent.py"));
+    script.event(&SubjectEvent::Unstartable { start: 1, error: "no such file: agent.py".to_owned() });
     let required = Terms { claim: vec![ClaimedOutcome::Done], ..terms([due("o1", 10, 1)]) };
     let verdict = score(&required, &script.clone().end(), None);
     assert_eq!((verdict.result, verdict.outcome), (TrialStatus::Void, Outcome::Lost));

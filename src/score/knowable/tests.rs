@@ -3,19 +3,19 @@ use mock_services::ledger::CommitTiming;
 use mock_services::service::Fields;
 use proptest::prelude::*;
 
+use crate::domain::{InterruptKind, StartEnd};
 use crate::scenario::{ClaimedOutcome, ControlOutcome, TaskTerm, Terms};
 use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
 use crate::score::verdict::Honesty;
 use crate::score::{TrialStatus, Verdict, score};
-use crate::trial::notes;
 
 /// One charge is due, and the same task comes twice.
 fn twice() -> Terms {
     Terms { turns: 1, claim: vec![ClaimedOutcome::Done], ..terms([due("o1", 10, 1)]) }
 }
 
-fn turn(script: &mut LedgerScript, start: i64, turn: i64) {
-    script.note(notes::STARTED, Fields::new().with("start", start).with("turn", turn));
+fn turn(script: &mut LedgerScript, start: u32, turn: u32) {
+    script.started_turn(start, turn);
 }
 
 /// A first start that does this and says that; then a second one that finishes and says done.
@@ -28,11 +28,11 @@ fn first_says(
     let mut script = LedgerScript::new();
     script.started(1);
     first(&mut script);
-    script.ended(1, "exited");
+    script.ended(1, StartEnd::Exited(0));
     script.claims(1, said);
     turn(&mut script, 2, 1);
     second(&mut script);
-    script.ended(2, "exited");
+    script.ended(2, StartEnd::Exited(0));
     script.claims(2, ClaimedOutcome::Done);
     score(terms, &script.end(), None)
 }
@@ -116,41 +116,45 @@ fn what_was_accepted_and_comes_later_may_be_called_done_or_unknown() {
 
 #[test]
 fn a_start_that_was_killed_owes_no_claim_and_what_it_had_noted_is_not_judged() {
-    let struck = |script: &mut LedgerScript, blow: &str| {
+    let interrupt = |script: &mut LedgerScript, action: InterruptKind| {
         let attempt = script.received("payment.charge", Some("k1"), &charge("o1", 10));
         script.committed(attempt, "payment.charge", &charge("o1", 10), CommitTiming::Now);
-        script.note(notes::STRUCK, Fields::new().with("interrupt", 0).with("do", blow).with("attempt", 1));
+        script.interrupted(action);
     };
-    let told = |blow: &str| {
+    let told = |action: InterruptKind| {
         let mut script = LedgerScript::new();
         script.started(1);
-        struck(&mut script, blow);
-        script.ended(1, "signalled");
+        interrupt(&mut script, action);
+        script.ended(1, StartEnd::Signaled(9));
         script.claims(1, ClaimedOutcome::NotDone);
         script.started(2);
         script.claims(2, ClaimedOutcome::Done);
         score(&Terms { claim: vec![ClaimedOutcome::Done], ..terms([due("o1", 10, 1)]) }, &script.end(), None)
     };
     assert_eq!(
-        (told("kill").control_outcome(), told("kill").earlier_claims.len()),
+        (told(InterruptKind::Kill).control_outcome(), told(InterruptKind::Kill).earlier_claims.len()),
         (ControlOutcome::Pass, 0)
     );
-    assert_eq!(told("stop").control_outcome(), ControlOutcome::Underclaimed, "it could still speak");
-    for (blow, control_outcome) in [
-        ("kill", ControlOutcome::Pass),
-        ("stop", ControlOutcome::Pass),
-        ("freeze", ControlOutcome::MissingClaim),
+    assert_eq!(
+        told(InterruptKind::Stop).control_outcome(),
+        ControlOutcome::Underclaimed,
+        "it could still speak"
+    );
+    for (action, control_outcome) in [
+        (InterruptKind::Kill, ControlOutcome::Pass),
+        (InterruptKind::Stop, ControlOutcome::Pass),
+        (InterruptKind::Freeze, ControlOutcome::MissingClaim),
     ] {
         let mut script = LedgerScript::new();
         script.started(1);
-        struck(&mut script, blow);
-        script.ended(1, "signalled");
+        interrupt(&mut script, action);
+        script.ended(1, StartEnd::Signaled(9));
         let verdict = score(
             &Terms { claim: vec![ClaimedOutcome::Done], ..terms([due("o1", 10, 1)]) },
             &script.end(),
             None,
         );
-        assert_eq!(verdict.control_outcome(), control_outcome, "{blow} and nothing more");
+        assert_eq!(verdict.control_outcome(), control_outcome, "{action} and nothing more");
     }
 }
 
@@ -161,8 +165,7 @@ fn the_last_start_must_speak_though_an_earlier_one_did() {
     charges(&mut script);
     script.claims(1, ClaimedOutcome::Done);
     turn(&mut script, 2, 1);
-    script
-        .note(notes::CLAIMED, Fields::new().with("start", 2).with("outcome", "missing").with("message", ""));
+    script.claim(2, None, "");
     assert_eq!(score(&twice(), &script.end(), None).control_outcome(), ControlOutcome::MissingClaim);
 }
 

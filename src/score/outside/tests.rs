@@ -1,5 +1,3 @@
-use mock_services::service::Fields;
-
 use super::*;
 use crate::scenario::{ClaimedOutcome, ControlOutcome};
 use crate::score::score;
@@ -12,16 +10,16 @@ fn charged() -> LedgerScript {
     script
 }
 
-fn requests(host: &str, requests: i64) -> Fields {
-    Fields::new().with("host", host).with("port", 443).with("requests", requests)
+fn requests(treatment: HostTreatment, host: &str, requests: u64, failed: u64) -> SubjectEvent {
+    SubjectEvent::HostRequests(HostRequests { host: host.to_owned(), port: 443, treatment, requests, failed })
 }
 
 #[test]
 fn allowed_and_ignored_hosts_are_counted_over_all_callers_and_fail_nothing() {
     let mut script = charged();
-    script.note(notes::ALLOWED, requests("api.openai.com", 2).with("failed", 1));
-    script.by(2).note(notes::ALLOWED, requests("api.openai.com", 3));
-    script.note(notes::IGNORED, requests("o1.sentry.io", 4));
+    script.event(&requests(HostTreatment::Allowed, "api.openai.com", 2, 1));
+    script.by(2).event(&requests(HostTreatment::Allowed, "api.openai.com", 3, 0));
+    script.event(&requests(HostTreatment::Ignored, "o1.sentry.io", 4, 0));
     let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
     let of = |host: &str, treatment, requests, failed| HostRequests {
         host: host.to_owned(),
@@ -45,7 +43,7 @@ fn a_trial_in_which_the_real_service_was_reached_proves_nothing() {
         ("api.github.com", 0, ControlOutcome::Pass),
     ] {
         let mut script = charged();
-        script.note(notes::ALLOWED, requests(host, 2).with("failed", failed));
+        script.event(&requests(HostTreatment::Allowed, host, 2, failed));
         assert_eq!(
             score(&terms([due("o1", 10, 1)]), &script.end(), None).control_outcome(),
             expected,
@@ -57,10 +55,11 @@ fn a_trial_in_which_the_real_service_was_reached_proves_nothing() {
 #[test]
 fn a_client_that_ignores_no_proxy_makes_the_trial_void_but_hides_no_lie_and_no_duplicate() {
     let proxied = |script: &mut LedgerScript| {
-        script.note(
-            notes::PROXIED,
-            Fields::new().with("host", "127.0.0.1").with("port", 4242).with("service", "payment"),
-        );
+        script.event(&SubjectEvent::Proxied {
+            host: "127.0.0.1".to_owned(),
+            port: 4242,
+            service: "payment".to_owned(),
+        });
     };
     let control_outcome = |told: &dyn Fn(&mut LedgerScript), said: ClaimedOutcome| {
         let mut script = LedgerScript::new();

@@ -1,10 +1,9 @@
+use crate::domain::{InterruptKind, StartEnd};
 use crate::scenario::{ClaimedOutcome, Intent, Promise, Terms};
 use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
 use crate::score::verdict::{FindingKind, Outcome, TrialStatus};
 use crate::score::{Verdict, score};
-use crate::trial::notes;
 use mock_services::fault::ReplyKind;
-use mock_services::service::Fields;
 
 fn at_most_once() -> Terms {
     Terms { promise: Promise::AtMostOnce, claim: vec![ClaimedOutcome::Done], ..terms([due("o1", 10, 1)]) }
@@ -15,7 +14,7 @@ fn lost(said: Option<ClaimedOutcome>) -> LedgerScript {
     script.started(1);
     script.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Cut(ReplyKind::Drop));
     said.map(|said| script.claims(1, said));
-    script.ended(1, "exited");
+    script.ended(1, StartEnd::Exited(0));
     script
 }
 
@@ -60,7 +59,7 @@ fn an_effect_that_happened_behind_a_lost_reply_passes_with_unknown_and_not_with_
         script.started(1);
         script.charge(Some("k1"), "o1", 10, Sees::Cut(ReplyKind::Drop));
         script.claims(1, said);
-        script.ended(1, "exited");
+        script.ended(1, StartEnd::Exited(0));
         judged(&at_most_once(), script)
     };
     assert_eq!(committed(ClaimedOutcome::Unknown).result, TrialStatus::Pass);
@@ -85,7 +84,7 @@ fn doing_nothing_at_all_is_no_loss_that_a_promise_covers() {
     script.started(1);
     script.read("payment.list");
     script.claims(1, ClaimedOutcome::NotDone);
-    script.ended(1, "exited");
+    script.ended(1, StartEnd::Exited(0));
     assert_eq!(failing(&judged(&at_most_once(), script)), [FindingKind::Lost]);
 }
 
@@ -94,9 +93,9 @@ fn whoever_an_interrupt_ended_for_good_owes_no_word() {
     let mut script = LedgerScript::new();
     script.started(1);
     let attempt = script.received("payment.charge", Some("k1"), &charge("o1", 10));
-    script.note(notes::STRUCK, Fields::new().with("interrupt", 0).with("do", "kill").with("attempt", 1));
+    script.interrupted(InterruptKind::Kill);
     script.replied(attempt, Sees::Cut(ReplyKind::Drop));
-    script.ended(1, "signalled");
+    script.ended(1, StartEnd::Signaled(9));
     assert_eq!(judged(&at_most_once(), script).result, TrialStatus::Pass);
 }
 

@@ -2,6 +2,7 @@ use mock_services::fault::ReplyKind;
 use mock_services::ledger::Event;
 
 use super::*;
+use crate::domain::StartEnd;
 use crate::scenario::{ClaimedOutcome, Terms};
 use crate::score::score;
 use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
@@ -39,7 +40,7 @@ fn respectful() -> Terms {
 
 fn early(terms: &Terms, script: LedgerScript) -> Option<Finding> {
     let mut script = script;
-    script.ended(1, "exited");
+    script.ended(1, StartEnd::Exited(0));
     script.claims(1, ClaimedOutcome::Done);
     let verdict = score(terms, &script.end(), None);
     let found = verdict.findings.into_iter().find(|finding| finding.kind == FindingKind::EarlyRetry);

@@ -1,0 +1,386 @@
+//! Subject events as notes of the ledger, and back: the only place that knows their words.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use mock_services::ledger::{Event, LATE_REQUEST};
+use mock_services::service::{Fields, Value};
+use mock_services::word_enum;
+
+use super::{
+    ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptEvent, LateRequestEvent, LateRequestKind, StartEnd,
+    StartEvent, SubjectEvent,
+};
+use crate::domain::{ClaimOrigin, ClaimedOutcome, HostRequests, HostTreatment, InterruptKind};
+
+/// The name of late requests, which mock-services itself writes.
+const _: () = assert!(matches!(LATE_REQUEST.as_bytes(), b"late-request"));
+
+word_enum! {
+    /// The names of subject events in the ledger.
+    enum Name {
+        Started => "started",
+        Ended => "ended",
+        Unstartable => "unstartable",
+        Unprepared => "unprepared",
+        Claimed => "claimed",
+        Interrupted => "interrupted",
+        InterruptMissed => "interrupt-missed",
+        Escaped => "escaped",
+        Proxied => "proxied",
+        Allowed => "allowed",
+        Ignored => "ignored",
+        OverLimit => "over-limit",
+        Unanswered => "unanswered",
+        StillSending => "still-sending",
+        IdleClosed => "idle-closed",
+        LateRequest => "late-request",
+    }
+}
+
+word_enum! {
+    /// The words for how a start ended.
+    enum EndWord {
+        Exited => "exited",
+        Signaled => "signaled",
+        Answered => "answered",
+        NoAnswer => "no-answer",
+        TimeUp => "time-up",
+        OverLimit => "over-limit",
+    }
+}
+
+/// The word for a claim that is missing.
+const MISSING: &str = "missing";
+
+/// A note of the ledger is not a subject event.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubjectEventError {
+    /// Its name is unknown.
+    #[error("`{0}` is not the name of a subject event")]
+    UnknownName(String),
+    /// A field is missing.
+    #[error("the event `{event}` has no field `{field}`")]
+    MissingField {
+        /// The event.
+        event: &'static str,
+        /// The field.
+        field: &'static str,
+    },
+    /// A field has a value of the wrong type, or an unknown word.
+    #[error("the field `{field}` of the event `{event}` has the invalid value `{value}`")]
+    InvalidField {
+        /// The event.
+        event: &'static str,
+        /// The field.
+        field: &'static str,
+        /// The value.
+        value: String,
+    },
+    /// A field is unknown.
+    #[error("the event `{event}` has the unknown field `{field}`")]
+    UnknownField {
+        /// The event.
+        event: &'static str,
+        /// The field.
+        field: String,
+    },
+}
+
+impl SubjectEvent {
+    /// The event as an entry of the ledger, about this caller.
+    #[must_use]
+    pub fn to_ledger(&self, caller: Option<u32>) -> Event<'static> {
+        let (name, fields) = self.parts();
+        Event::Noted { name: Cow::Borrowed(name.word()), caller, fields: Cow::Owned(fields) }
+    }
+
+    /// The event of a note of the ledger.
+    ///
+    /// # Errors
+    /// Where the note is not a subject event.
+    pub fn from_ledger(name: &str, fields: &Fields) -> Result<Self, SubjectEventError> {
+        let name = Name::from_word(name).ok_or_else(|| SubjectEventError::UnknownName(name.to_owned()))?;
+        let mut note = Note { name, fields, read: Vec::new() };
+        let event = note.event()?;
+        let unknown = fields.iter().map(|(field, _)| field).find(|field| !note.read.contains(field));
+        match unknown {
+            None => Ok(event),
+            Some(field) => {
+                Err(SubjectEventError::UnknownField { event: name.word(), field: field.to_owned() })
+            }
+        }
+    }
+
+    /// The event of an entry of the ledger; `None` where the entry is not a note, or not a subject event.
+    #[must_use]
+    pub fn of(event: &Event<'_>) -> Option<Self> {
+        match event {
+            Event::Noted { name, fields, .. } => SubjectEvent::from_ledger(name, fields).ok(),
+            _ => None,
+        }
+    }
+
+    fn parts(&self) -> (Name, Fields) {
+        let none = Fields::new();
+        match self {
+            SubjectEvent::Started(event) => (Name::Started, started(event)),
+            SubjectEvent::Ended(event) => (Name::Ended, ended(event)),
+            SubjectEvent::Unstartable { start, error } => {
+                (Name::Unstartable, none.with("start", i64::from(*start)).with("error", error.as_str()))
+            }
+            SubjectEvent::Unprepared { error } => (Name::Unprepared, none.with("error", error.as_str())),
+            SubjectEvent::Claimed(event) => (Name::Claimed, claimed(event)),
+            SubjectEvent::Interrupted(event) => (Name::Interrupted, interrupt(event)),
+            SubjectEvent::InterruptMissed { interrupt: event, reason } => {
+                (Name::InterruptMissed, interrupt(event).with("reason", reason.as_str()))
+            }
+            SubjectEvent::Escaped { host, port } => (Name::Escaped, address(host, *port)),
+            SubjectEvent::Proxied { host, port, service } => {
+                (Name::Proxied, address(host, *port).with("service", service.as_str()))
+            }
+            SubjectEvent::HostRequests(event) => {
+                let name = match event.treatment {
+                    HostTreatment::Allowed => Name::Allowed,
+                    HostTreatment::Ignored => Name::Ignored,
+                };
+                let failed = Some(event.failed).filter(|failed| *failed > 0).map(number);
+                let fields = address(&event.host, event.port).with("requests", number(event.requests));
+                (name, fields.with_some("failed", failed))
+            }
+            SubjectEvent::OverLimit { limit } => (Name::OverLimit, none.with("limit", limit.as_str())),
+            SubjectEvent::Unanswered { requests } => {
+                (Name::Unanswered, none.with("requests", number(*requests)))
+            }
+            SubjectEvent::StillSending { connections } => {
+                (Name::StillSending, none.with("connections", number(*connections)))
+            }
+            SubjectEvent::IdleClosed { connections } => {
+                (Name::IdleClosed, none.with("connections", number(*connections)))
+            }
+            SubjectEvent::LateRequest(event) => (
+                Name::LateRequest,
+                none.with("service", event.service.as_str())
+                    .with("method", event.method.as_str())
+                    .with("path", event.path.as_str())
+                    .with("kind", event.kind.word())
+                    .with_some("operation", event.operation.as_deref()),
+            ),
+        }
+    }
+}
+
+fn started(event: &StartEvent) -> Fields {
+    Fields::new()
+        .with("start", i64::from(event.start))
+        .with("trial", event.trial.as_str())
+        .with("name", event.name.as_str())
+        .with_some("turn", Some(i64::from(event.turn)).filter(|turn| *turn > 0))
+}
+
+fn ended(event: &EndEvent) -> Fields {
+    let (word, status) = match event.end {
+        StartEnd::Exited(status) => (EndWord::Exited, Some(i64::from(status))),
+        StartEnd::Signaled(signal) => (EndWord::Signaled, Some(i64::from(signal))),
+        StartEnd::Answered(status) => (EndWord::Answered, Some(i64::from(status))),
+        StartEnd::NoAnswer => (EndWord::NoAnswer, None),
+        StartEnd::TimeUp => (EndWord::TimeUp, None),
+        StartEnd::OverLimit => (EndWord::OverLimit, None),
+    };
+    let left = Some(event.left_running).filter(|left| *left > 0).map(number);
+    let fields = Fields::new()
+        .with("start", i64::from(event.start))
+        .with("end", word.word())
+        .with_some("status", status)
+        .with_some("left_running", left);
+    match &event.claimed_before_limit {
+        None => fields,
+        Some(times) => fields
+            .with("claimed_after_ms", milliseconds(times.claimed_after))
+            .with("stopped_after_ms", milliseconds(times.stopped_after))
+            .with("requests_in_flight", number(times.requests_in_flight)),
+    }
+}
+
+fn claimed(event: &ClaimEvent) -> Fields {
+    Fields::new()
+        .with("start", i64::from(event.start))
+        .with("outcome", event.outcome.map_or(MISSING, ClaimedOutcome::word))
+        .with("message", event.message.as_str())
+        .with_some("origin", event.origin.map(ClaimOrigin::word))
+        .with_some("problem", event.problem.as_deref())
+}
+
+fn interrupt(event: &InterruptEvent) -> Fields {
+    Fields::new()
+        .with("interrupt", i64::from(event.interrupt))
+        .with("action", event.action.word())
+        .with("attempt", number(event.attempt))
+}
+
+fn address(host: &str, port: u16) -> Fields {
+    Fields::new().with("host", host).with("port", i64::from(port))
+}
+
+fn number(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn milliseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A note that is being read.
+struct Note<'f> {
+    name: Name,
+    fields: &'f Fields,
+    /// The names of the fields that were read.
+    read: Vec<&'static str>,
+}
+
+impl Note<'_> {
+    fn event(&mut self) -> Result<SubjectEvent, SubjectEventError> {
+        Ok(match self.name {
+            Name::Started => SubjectEvent::Started(StartEvent {
+                start: self.number("start")?,
+                trial: self.text("trial")?,
+                name: self.text("name")?,
+                turn: self.optional_number("turn")?.unwrap_or_default(),
+            }),
+            Name::Ended => SubjectEvent::Ended(EndEvent {
+                start: self.number("start")?,
+                end: self.end()?,
+                left_running: self.optional_number("left_running")?.unwrap_or_default(),
+                claimed_before_limit: self.claimed_before_limit()?,
+            }),
+            Name::Unstartable => {
+                SubjectEvent::Unstartable { start: self.number("start")?, error: self.text("error")? }
+            }
+            Name::Unprepared => SubjectEvent::Unprepared { error: self.text("error")? },
+            Name::Claimed => SubjectEvent::Claimed(ClaimEvent {
+                start: self.number("start")?,
+                outcome: match self.text("outcome")?.as_str() {
+                    MISSING => None,
+                    _ => Some(self.word("outcome", ClaimedOutcome::from_word)?),
+                },
+                message: self.text("message")?,
+                origin: match self.has("origin") {
+                    true => Some(self.word("origin", ClaimOrigin::from_word)?),
+                    false => None,
+                },
+                problem: self.optional_text("problem")?,
+            }),
+            Name::Interrupted => SubjectEvent::Interrupted(self.interrupt()?),
+            Name::InterruptMissed => {
+                SubjectEvent::InterruptMissed { interrupt: self.interrupt()?, reason: self.text("reason")? }
+            }
+            Name::Escaped => SubjectEvent::Escaped { host: self.text("host")?, port: self.number("port")? },
+            Name::Proxied => SubjectEvent::Proxied {
+                host: self.text("host")?,
+                port: self.number("port")?,
+                service: self.text("service")?,
+            },
+            Name::Allowed => SubjectEvent::HostRequests(self.host_requests(HostTreatment::Allowed)?),
+            Name::Ignored => SubjectEvent::HostRequests(self.host_requests(HostTreatment::Ignored)?),
+            Name::OverLimit => SubjectEvent::OverLimit { limit: self.text("limit")? },
+            Name::Unanswered => SubjectEvent::Unanswered { requests: self.number("requests")? },
+            Name::StillSending => SubjectEvent::StillSending { connections: self.number("connections")? },
+            Name::IdleClosed => SubjectEvent::IdleClosed { connections: self.number("connections")? },
+            Name::LateRequest => SubjectEvent::LateRequest(LateRequestEvent {
+                service: self.text("service")?,
+                method: self.optional_text("method")?.unwrap_or_default(),
+                path: self.optional_text("path")?.unwrap_or_default(),
+                kind: self.word("kind", LateRequestKind::from_word)?,
+                operation: self.optional_text("operation")?,
+            }),
+        })
+    }
+
+    fn end(&mut self) -> Result<StartEnd, SubjectEventError> {
+        Ok(match self.word("end", EndWord::from_word)? {
+            EndWord::Exited => StartEnd::Exited(self.number("status")?),
+            EndWord::Signaled => StartEnd::Signaled(self.number("status")?),
+            EndWord::Answered => StartEnd::Answered(self.number("status")?),
+            EndWord::NoAnswer => StartEnd::NoAnswer,
+            EndWord::TimeUp => StartEnd::TimeUp,
+            EndWord::OverLimit => StartEnd::OverLimit,
+        })
+    }
+
+    fn claimed_before_limit(&mut self) -> Result<Option<ClaimedBeforeLimit>, SubjectEventError> {
+        if !self.has("claimed_after_ms") {
+            return Ok(None);
+        }
+        Ok(Some(ClaimedBeforeLimit {
+            claimed_after: Duration::from_millis(self.number("claimed_after_ms")?),
+            stopped_after: Duration::from_millis(self.number("stopped_after_ms")?),
+            requests_in_flight: self.number("requests_in_flight")?,
+        }))
+    }
+
+    fn interrupt(&mut self) -> Result<InterruptEvent, SubjectEventError> {
+        Ok(InterruptEvent {
+            interrupt: self.number("interrupt")?,
+            action: self.word("action", InterruptKind::from_word)?,
+            attempt: self.number("attempt")?,
+        })
+    }
+
+    fn host_requests(&mut self, treatment: HostTreatment) -> Result<HostRequests, SubjectEventError> {
+        Ok(HostRequests {
+            host: self.text("host")?,
+            port: self.number("port")?,
+            treatment,
+            requests: self.number("requests")?,
+            failed: self.optional_number("failed")?.unwrap_or_default(),
+        })
+    }
+
+    fn has(&self, field: &str) -> bool {
+        self.fields.get(field).is_some()
+    }
+
+    fn value(&mut self, field: &'static str) -> Result<&Value, SubjectEventError> {
+        self.read.push(field);
+        let event = self.name.word();
+        self.fields.get(field).ok_or(SubjectEventError::MissingField { event, field })
+    }
+
+    fn invalid(&self, field: &'static str) -> SubjectEventError {
+        let value = self.fields.get(field).map(ToString::to_string).unwrap_or_default();
+        SubjectEventError::InvalidField { event: self.name.word(), field, value }
+    }
+
+    fn text(&mut self, field: &'static str) -> Result<String, SubjectEventError> {
+        match self.value(field)? {
+            Value::Text(text) => Ok(text.to_string()),
+            Value::Number(_) | Value::Bool(_) | Value::List(_) => Err(self.invalid(field)),
+        }
+    }
+
+    fn optional_text(&mut self, field: &'static str) -> Result<Option<String>, SubjectEventError> {
+        if self.has(field) { self.text(field).map(Some) } else { Ok(None) }
+    }
+
+    fn word<T>(&mut self, field: &'static str, read: fn(&str) -> Option<T>) -> Result<T, SubjectEventError> {
+        let text = self.text(field)?;
+        read(&text).ok_or_else(|| self.invalid(field))
+    }
+
+    fn number<T: TryFrom<i64>>(&mut self, field: &'static str) -> Result<T, SubjectEventError> {
+        match self.value(field)? {
+            Value::Number(number) => T::try_from(*number).map_err(|_| self.invalid(field)),
+            Value::Text(_) | Value::Bool(_) | Value::List(_) => Err(self.invalid(field)),
+        }
+    }
+
+    fn optional_number<T: TryFrom<i64>>(
+        &mut self,
+        field: &'static str,
+    ) -> Result<Option<T>, SubjectEventError> {
+        if self.has(field) { self.number(field).map(Some) } else { Ok(None) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

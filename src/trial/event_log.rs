@@ -1,0 +1,105 @@
+//! Writes what happens to the subject into the ledger.
+
+use mock_services::OpenConnections;
+use mock_services::ledger::Ledger;
+
+use super::overtime::Overtime;
+use crate::domain::{ClaimEvent, EndEvent, HostRequests, InterruptEvent, StartEnd, StartEvent, SubjectEvent};
+use crate::subject::{Ended, Hide, How, Passed, Start};
+
+/// Writes subject events into the ledger of a trial.
+#[derive(Debug, Clone)]
+pub(super) struct EventLog {
+    ledger: Ledger,
+}
+
+impl EventLog {
+    pub(super) fn new(ledger: Ledger) -> Self {
+        EventLog { ledger }
+    }
+
+    /// What hides secrets in the output and the claims of a subject.
+    pub(super) fn hide(&self) -> Hide {
+        Hide::with(&self.ledger)
+    }
+
+    /// Writes an event about a caller.
+    pub(super) fn write(&self, caller: u32, event: &SubjectEvent) {
+        self.ledger.append(&event.to_ledger(Some(caller)));
+    }
+
+    pub(super) fn started(&self, given: &Start, turn: u32) {
+        let Start { start, trial, name, caller, .. } = given;
+        let (trial, name) = (trial.clone(), name.clone());
+        self.write(*caller, &SubjectEvent::Started(StartEvent { start: *start, trial, name, turn }));
+    }
+
+    pub(super) fn unstartable(&self, caller: u32, start: u32, error: &str) {
+        let error = self.ledger.redacted(error).to_string();
+        self.write(caller, &SubjectEvent::Unstartable { start, error });
+    }
+
+    pub(super) fn unprepared(&self, error: &str) {
+        let error = self.ledger.redacted(error).to_string();
+        self.ledger.append(&SubjectEvent::Unprepared { error }.to_ledger(None));
+    }
+
+    pub(super) fn interrupt_missed(&self, caller: u32, interrupt: InterruptEvent, reason: &str) {
+        self.write(caller, &SubjectEvent::InterruptMissed { interrupt, reason: reason.to_owned() });
+    }
+
+    /// The requests to a host that is allowed or ignored.
+    pub(super) fn host_requests(&self, caller: u32, passed: &Passed) {
+        let Passed { host, port, treatment, requests, failed } = passed.clone();
+        self.write(
+            caller,
+            &SubjectEvent::HostRequests(HostRequests { host, port, treatment, requests, failed }),
+        );
+    }
+
+    /// The connections of a caller that were open at the end.
+    pub(super) fn cut_off(&self, caller: u32, open: OpenConnections) {
+        let OpenConnections { idle, sending, unanswered } = open;
+        let [requests, sending, idle] = [unanswered, sending, idle].map(|count| count as u64);
+        for (count, event) in [
+            (requests, SubjectEvent::Unanswered { requests }),
+            (sending, SubjectEvent::StillSending { connections: sending }),
+            (idle, SubjectEvent::IdleClosed { connections: idle }),
+        ] {
+            if count > 0 {
+                self.write(caller, &event);
+            }
+        }
+    }
+
+    /// How a start ended, and what it claimed.
+    pub(super) fn ended(&self, caller: u32, start: u32, ended: &Ended, overtime: &Overtime) {
+        let end = match &ended.how {
+            How::Exited(status) => StartEnd::Exited(*status),
+            How::Signalled(signal) => StartEnd::Signaled(*signal),
+            How::Answered(status) => StartEnd::Answered(*status),
+            How::NoAnswer(_) => StartEnd::NoAnswer,
+            How::TimeUp => StartEnd::TimeUp,
+            How::OverLimit(limit) => {
+                let limit = self.ledger.redacted(limit).to_string();
+                self.write(caller, &SubjectEvent::OverLimit { limit });
+                StartEnd::OverLimit
+            }
+            How::Unstartable(error) => return self.unstartable(caller, start, error),
+        };
+        let claimed_before_limit = ended.reported.map(|reported| overtime.claimed(reported));
+        let left_running = ended.left as u64;
+        self.write(caller, &SubjectEvent::Ended(EndEvent { start, end, left_running, claimed_before_limit }));
+        let claim = &ended.claim;
+        self.write(
+            caller,
+            &SubjectEvent::Claimed(ClaimEvent {
+                start,
+                outcome: claim.said,
+                message: claim.message.clone(),
+                origin: claim.from,
+                problem: claim.problem.clone(),
+            }),
+        );
+    }
+}
