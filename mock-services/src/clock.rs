@@ -9,7 +9,7 @@ use jiff::Timestamp;
 pub enum Clock {
     /// The machine's clocks; monotonic time counts from the given instant.
     Machine(Instant),
-    /// A clock that stands still, for tests that compare bytes.
+    /// A clock that does not move, for tests that compare bytes.
     Pinned(Timestamp),
 }
 

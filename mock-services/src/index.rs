@@ -1,5 +1,4 @@
-//! Finds rows by a text that each of them has, without keeping that text twice: only their places are kept,
-//! so what grows by being copied is small.
+//! Finds rows by a text that each of them has, without keeping that text twice: only the indexes of the rows are kept.
 
 use std::hash::BuildHasher;
 

@@ -143,6 +143,7 @@
 pub mod catalog;
 mod clock;
 pub mod custom;
+mod delivery;
 pub mod deploy;
 pub mod email;
 mod endpoints;
@@ -165,7 +166,8 @@ pub use serde;
 
 pub use catalog::{Api, api_of, apis};
 pub use clock::Clock;
-pub use engine::{BarrierOptions, Held, Listener, Moment, MomentKind};
+pub use delivery::{Held, Listener, Moment, MomentKind};
+pub use engine::BarrierOptions;
 pub use services::{
     Builder, ExpectationBuilder, MockServices, ServiceHandle, ServiceOptions, StartError, Times,
     UnknownService, UnmetExpectations,

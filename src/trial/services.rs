@@ -19,7 +19,7 @@ pub(super) fn builder(case: &Case, terms: &Terms, seed: u64) -> Builder {
         builder = setup.service.add_to(builder, seed, options);
     }
     if let Some(door) = &case.door {
-        builder = builder.door(door.clone());
+        builder = builder.start_barrier(door.clone());
     }
     builder.faults(case.faults.iter().map(|fault| mapped(fault, &terms.fields)).collect())
 }

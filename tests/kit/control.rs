@@ -53,7 +53,7 @@ impl World {
         let options = ServiceOptions { idempotency: self.keys, ..ServiceOptions::default() };
         let tickets = Custom::from_source(&Source::new("tickets.yaml", TICKETS))
             .unwrap_or_else(|problems| panic!("{problems}"));
-        let builder = self.door.into_iter().fold(MockServices::builder(), Builder::door);
+        let builder = self.door.into_iter().fold(MockServices::builder(), Builder::start_barrier);
         let builder = builder
             .callers(self.callers)
             .service(Payment::new(self.payment), options)

@@ -1,19 +1,15 @@
-//! The engine around a service, the same for all of them: it writes the attempt down, asks the fault plan,
-//! applies what was decided now, later, twice, in part or never, and says how the answer goes to the wire.
+//! The engine around a service, the same for all of them: it records the attempt, asks the fault plan,
+//! commits what was decided now, later, twice, in part or never, and decides how the answer is sent.
 
+mod barrier;
+mod choose;
 mod core;
-mod door;
-mod gate;
-mod gone;
 mod job;
-mod late;
-mod moments;
-mod pause;
+mod late_requests;
+mod paused;
 mod reason;
 mod refuse;
 mod reply;
-mod still;
-mod strike;
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,24 +18,21 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use self::core::{Cause, Core, Judgement, Setting};
+use self::core::{Cause, Core, RequestAssessment, Setting};
 use crate::clock::Clock;
+use crate::delivery::{
+    ClientGone, Delivery, DeliveryMode, Gate, LastByteHold, Listener, Moment, MomentKind, Moments, Origin,
+    PendingReply,
+};
 use crate::fault::{After, Commit, Fault, IntendedEffects, Reply, ReplyKind, SharedPlan};
 use crate::idempotency::Idempotency;
 use crate::ledger::{AttemptId, ClosedBy, Event, Ledger, Received};
 use crate::service::{Answer, Context, IdSource, Kind, Request, Service};
-use crate::wire::{Delivery, DeliveryMode, PendingReply};
 use crate::yaml::write_duration;
-pub use door::BarrierOptions;
-pub(crate) use door::StartBarrier;
-use gate::Gate;
-pub(crate) use gone::ClientGone;
+pub use barrier::BarrierOptions;
+pub(crate) use barrier::StartBarrier;
 use job::Job;
-pub(crate) use job::Origin;
-use moments::Moments;
-pub use moments::{Held, Listener, Moment, MomentKind};
-pub(crate) use pause::Pause;
-pub(crate) use still::Paused;
+pub(crate) use paused::Paused;
 
 /// Which API keys a service takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,33 +43,33 @@ pub(crate) enum Access {
     AnyKey,
 }
 
-/// What an engine needs to know beside its service.
+/// What an engine needs beside its service.
 pub(crate) struct EngineOptions {
     pub(crate) seed: u64,
     pub(crate) clock: Clock,
     pub(crate) callers: u32,
     pub(crate) access: Access,
-    /// How keys are treated; the service's own way where there is none.
+    /// How keys are treated; as the real service does where there is none.
     pub(crate) idempotency: Option<Idempotency>,
     pub(crate) ledger: Ledger,
     pub(crate) plan: Arc<SharedPlan>,
-    /// Which effects faults are about; all where there is none.
+    /// Which effects faults apply to; all where there is none.
     pub(crate) intended: Option<IntendedEffects>,
-    pub(crate) door: Option<Arc<StartBarrier>>,
+    pub(crate) barrier: Option<Arc<StartBarrier>>,
     /// How long a `hang: until-timeout` waits for the caller to leave; as long as the service runs where
     /// there is none.
     pub(crate) longest_silence: Option<Duration>,
 }
 
-/// A service at work.
+/// A running service.
 pub(crate) struct Engine<S: Service> {
     setting: Arc<Setting<S>>,
     access: Access,
     idempotency: Idempotency,
-    /// Whether keys are treated in the service's own way, in which not every API looks at them.
+    /// Whether keys are treated as the real service does, which does not use them in every API.
     own_way: bool,
     plan: Arc<SharedPlan>,
-    door: Option<Arc<StartBarrier>>,
+    barrier: Option<Arc<StartBarrier>>,
     longest_silence: Option<Duration>,
     core: Mutex<Core<S>>,
     gate: Gate,
@@ -84,33 +77,33 @@ pub(crate) struct Engine<S: Service> {
     /// How many requests each caller has made.
     requests: Box<[AtomicU64]>,
     timers: Mutex<JoinSet<()>>,
-    late: late::LateCounts,
+    late: late_requests::LateCounts,
 }
 
-/// An attempt that was written down, with the fault that strikes it.
-struct Struck<Effect> {
+/// An attempt that was recorded, with the fault that applies to it.
+struct AcceptedAttempt<Effect> {
     attempt: AttemptId,
-    /// What it turned out to be, by its place among the operations.
+    /// Its operation, as an index into those of the service.
     operation: usize,
     fault: Option<Fault>,
-    judgement: Judgement<Effect>,
+    assessment: RequestAssessment<Effect>,
 }
 
-enum First<Effect> {
+enum ReceiveOutcome<Effect> {
     Refused(Delivery<'static>, Vec<Cause>),
-    /// A listener wants the service to stand still before anything is committed.
-    Standing(Struck<Effect>),
-    Done(Done),
+    /// A listener pauses the service before anything is committed.
+    Held(AcceptedAttempt<Effect>),
+    Finished(FinishedAttempt),
 }
 
-struct Done {
+struct FinishedAttempt {
     attempt: AttemptId,
     operation: usize,
     fault: Option<Fault>,
     answer: Answer,
     /// Whether the true answer was a replay.
     replay: bool,
-    /// The commits of which a listener wants to hear; the gate is closed where there are any.
+    /// The commits that a listener waits for; the gate is closed where there are any.
     committed: Vec<Cause>,
 }
 
@@ -125,7 +118,7 @@ impl<S: Service> Engine<S> {
             ledger,
             plan,
             intended,
-            door,
+            barrier,
             longest_silence,
         } = options;
         let own_way = idempotency.is_none();
@@ -140,13 +133,13 @@ impl<S: Service> Engine<S> {
             idempotency,
             own_way,
             plan,
-            door,
+            barrier,
             longest_silence,
             gate: Gate::default(),
             moments: Moments::default(),
             requests: (0..callers).map(|_| AtomicU64::new(0)).collect(),
             timers: Mutex::new(JoinSet::new()),
-            late: late::LateCounts::default(),
+            late: late_requests::LateCounts::default(),
         });
         engine.start_timers();
         engine
@@ -164,7 +157,7 @@ impl<S: Service> Engine<S> {
         &self.setting.clock
     }
 
-    /// Whether this secret opens the service.
+    /// Whether this secret gives access to the service.
     pub(crate) fn admits(&self, secret: Option<&str>) -> bool {
         match &self.access {
             Access::Key(key) => secret == Some(key.as_str()),
@@ -172,13 +165,13 @@ impl<S: Service> Engine<S> {
         }
     }
 
-    /// Whether a caller must show a secret before anything else.
-    pub(crate) fn wants_minted_key(&self) -> bool {
+    /// Whether a caller must authenticate before anything else.
+    pub(crate) fn requires_minted_key(&self) -> bool {
         matches!(self.access, Access::Key(_))
     }
 
-    /// Writes down that a connection which carried requests ends.
-    pub(crate) fn closed(&self, origin: Origin, by: ClosedBy) {
+    /// Records that a connection which carried requests ends.
+    pub(crate) fn record_closed(&self, origin: Origin, by: ClosedBy) {
         let Origin { caller, connection } = origin;
         self.ledger().append(&Event::Closed {
             service: self.service().name().into(),
@@ -188,29 +181,29 @@ impl<S: Service> Engine<S> {
         });
     }
 
-    /// Makes the service stand still at moments of this kind until the listener lets go.
+    /// Pauses the service at moments of this kind until the listener releases it.
     pub(crate) fn listen(&self, kind: MomentKind) -> Listener {
         self.moments.listen(kind)
     }
 
-    /// Commits all that is outstanding; nothing is in flight afterwards.
+    /// Commits everything that is outstanding; nothing is in flight afterwards.
     pub(crate) async fn settle(&self) {
         self.enter(Core::settle).await;
         self.timers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
 
-    /// Writes down what was begun and not ended: money that is held, locks.
+    /// Records what was begun and not ended: held money, locks.
     pub(crate) async fn record_left_behind(&self) {
         self.enter(|core| core.record_left_behind()).await;
     }
 
-    /// Makes the service stand still until what is given back is dropped.
+    /// Pauses the service until the returned value is dropped.
     pub(crate) async fn pause(self: Arc<Self>) -> Paused<S> {
         self.enter(|_| self.gate.close()).await;
         Paused(self)
     }
 
-    /// Takes a request all the way to what is to be sent.
+    /// Processes a request up to the answer that is to be sent.
     pub(crate) async fn handle(
         self: &Arc<Self>,
         request: Request,
@@ -220,64 +213,64 @@ impl<S: Service> Engine<S> {
         let service = self.service();
         let number = self.next_number(origin.caller);
         let context = self.context(origin, number);
-        // Over SMTP the session has asked for the secret before it took the message.
+        // Over SMTP the session has checked the secret before it took the message.
         if request.envelope().is_none() && !self.admits(request.credential().as_deref()) {
-            // Whoever asks the wrong service has a key for another one, and must not be sent to look for the
-            // mistake there.
+            // A client of another service has a key for that one: the key is not its mistake.
             let answer = service.no_endpoint(&request, &context);
             let answer = answer.unwrap_or_else(|| service.unauthorized(&request, &context));
-            return self.turned_away(&request, origin, &context, answer).await;
+            return self.refuse_early(&request, origin, &context, answer).await;
         }
-        let recognised = match service.recognize(&request, &context) {
-            Ok(recognised) => recognised,
-            Err(answer) => return self.turned_away(&request, origin, &context, answer).await,
+        let recognized = match service.recognize(&request, &context) {
+            Ok(recognized) => recognized,
+            Err(answer) => return self.refuse_early(&request, origin, &context, answer).await,
         };
-        let operation = &service.operations()[recognised.operation];
-        if let Some(door) = &self.door
-            && !door.pass(origin.caller, &operation.name, operation.kind == Kind::Write, gone).await
+        let operation = &service.operations()[recognized.operation];
+        if let Some(barrier) = &self.barrier
+            && !barrier.pass(origin.caller, &operation.name, operation.kind == Kind::Write, gone).await
         {
             return Delivery::abandoned();
         }
         let looks_at_keys = !self.own_way || service.honours_key(&request);
         let profile = Some(self.idempotency.profile).filter(|_| looks_at_keys);
-        let job = Arc::new(Job::new(service, profile, request, recognised, origin, number));
+        let job = Arc::new(Job::new(service, profile, request, recognized, origin, number));
         let first = self.enter(|core| self.receive(core, &job)).await;
-        let done = match first {
-            First::Refused(delivery, committed) => {
-                self.stand_still(&committed).await;
+        let finished = match first {
+            ReceiveOutcome::Refused(delivery, committed) => {
+                self.hold_at_commits(&committed).await;
                 return delivery;
             }
-            First::Done(done) => done,
-            First::Standing(struck) => {
+            ReceiveOutcome::Finished(finished) => finished,
+            ReceiveOutcome::Held(held) => {
                 self.moments
-                    .hold(&self.moment(MomentKind::Received, cause(&job, struck.attempt, struck.operation)))
+                    .hold(&self.moment(MomentKind::Received, cause(&job, held.attempt, held.operation)))
                     .await;
-                let done = self.while_standing(|core| {
-                    let judgement = core.judge(&job, 0);
-                    self.finish(core, &job, Struck { judgement, ..struck })
+                let finished = self.while_paused(|core| {
+                    let assessment = core.assess(&job, 0);
+                    self.finish(core, &job, AcceptedAttempt { assessment, ..held })
                 });
                 self.gate.open();
-                done
+                finished
             }
         };
         self.start_timers();
-        self.stand_still(&done.committed).await;
+        self.hold_at_commits(&finished.committed).await;
         if self.moments.wanted(MomentKind::BeforeReply) {
-            // Closed while the core is held, so that nobody slips in between.
+            // Closed while the core is locked, so that no other request gets in between.
             self.enter(|_| self.gate.close()).await;
             self.moments
-                .hold(&self.moment(MomentKind::BeforeReply, cause(&job, done.attempt, done.operation)))
+                .hold(
+                    &self.moment(MomentKind::BeforeReply, cause(&job, finished.attempt, finished.operation)),
+                )
                 .await;
             self.gate.open();
         } else {
             self.gate.passed().await;
         }
-        self.delivery(&job, &context, done)
+        self.delivery(&job, &context, finished)
     }
 
-    /// Refuses a request before the state is looked at. It has come all the same, so whatever waits for
-    /// requests counts it.
-    async fn turned_away(
+    /// Refuses a request before the state is read. It is still counted as a request.
+    async fn refuse_early(
         &self,
         request: &Request,
         origin: Origin,
@@ -287,36 +280,39 @@ impl<S: Service> Engine<S> {
         let (delivery, committed) = self
             .enter(|core| {
                 core.count();
-                // Written down before what it makes due: it still found that undone.
-                (self.refusal(None, request, origin, context, answer), self.ripened(core, None))
+                // Recorded before what it makes due: it still found that undone.
+                (self.refusal(None, request, origin, context, answer), self.commit_due(core, None))
             })
             .await;
-        self.stand_still(&committed).await;
+        self.hold_at_commits(&committed).await;
         delivery
     }
 
-    /// Judges a request, writes it down and, unless a listener wants it to wait, carries it out.
-    fn receive(&self, core: &mut Core<S>, job: &Arc<Job<S>>) -> First<S::Effect> {
+    /// Assesses a request, records it and, unless a listener holds it, commits it.
+    fn receive(&self, core: &mut Core<S>, job: &Arc<Job<S>>) -> ReceiveOutcome<S::Effect> {
         core.count();
-        let judgement = core.judge(job, 0);
-        let stale =
-            if matches!(judgement, Judgement::Refused(_)) { self.strike_refused(core, job) } else { None };
-        let judgement = match judgement {
-            Judgement::Refused(refusal) if stale.is_none() => {
+        let assessment = core.assess(job, 0);
+        let stale = if matches!(assessment, RequestAssessment::Refused(_)) {
+            self.choose_stale_fault(core, job)
+        } else {
+            None
+        };
+        let assessment = match assessment {
+            RequestAssessment::Refused(refusal) if stale.is_none() => {
                 let answer = core.refused(job, refusal);
                 let context = core.context(job, 0);
                 let operation = &job.operation(self.service()).name;
                 let delivery = self.refusal(Some(operation), &job.request, job.origin, &context, answer);
-                return First::Refused(delivery, self.ripened(core, None));
+                return ReceiveOutcome::Refused(delivery, self.commit_due(core, None));
             }
             acceptable => acceptable,
         };
         let service = self.service();
-        let place = core.operation(job, &judgement);
+        let place = core.operation(job, &assessment);
         let operation = &service.operations()[place];
-        let (attempt, struck) = match stale {
+        let (attempt, chosen) = match stale {
             Some((attempt, index, fault)) => (attempt, Some((index, fault))),
-            None => self.strike(core, job, operation, &judgement),
+            None => self.choose_fault(core, job, operation, &assessment),
         };
         core.count_read(operation.kind);
         let repeats = core.repeats(job, attempt.number);
@@ -325,15 +321,15 @@ impl<S: Service> Engine<S> {
             operation: Cow::Borrowed(operation.name.as_ref()),
             method: Cow::Borrowed(job.request.method()),
             path: job::shown(job.request.path()),
-            fields: Cow::Borrowed(&job.recognised.fields),
+            fields: Cow::Borrowed(&job.recognized.fields),
             key: job.shown_key(service, self.idempotency.profile),
-            replay: matches!(judgement, Judgement::Replay(_)),
+            replay: matches!(assessment, RequestAssessment::Replay(_)),
             caller: job.origin.caller,
             connection: job.origin.connection,
             repeats,
             client: Cow::Borrowed(&job.client),
         }));
-        if let Some((index, fault)) = &struck {
+        if let Some((index, fault)) = &chosen {
             self.ledger().append(&Event::Fault {
                 attempt: attempt.number,
                 fault: *index,
@@ -342,16 +338,17 @@ impl<S: Service> Engine<S> {
                 drawn: self.drawn(*index, fault).map(Cow::Owned),
             });
         }
-        let struck = Struck { attempt, operation: place, fault: struck.map(|(_, fault)| fault), judgement };
+        let accepted =
+            AcceptedAttempt { attempt, operation: place, fault: chosen.map(|(_, fault)| fault), assessment };
         if self.moments.wanted(MomentKind::Received) {
-            // Closed while the core is held, so that nobody slips in between.
+            // Closed while the core is locked, so that no other request gets in between.
             self.gate.close();
-            return First::Standing(struck);
+            return ReceiveOutcome::Held(accepted);
         }
-        First::Done(self.finish(core, job, struck))
+        ReceiveOutcome::Finished(self.finish(core, job, accepted))
     }
 
-    /// After which time a fault commits, where that was drawn from the seed.
+    /// The delay after which a fault commits, where it was drawn from the seed.
     fn drawn(&self, index: usize, fault: &Fault) -> Option<String> {
         match fault.commit {
             Commit::Later(After::Time(time)) if self.plan.lock().draws(index) => Some(write_duration(time)),
@@ -359,16 +356,21 @@ impl<S: Service> Engine<S> {
         }
     }
 
-    /// Commits what is to be committed and settles which answer the caller would get.
-    fn finish(&self, core: &mut Core<S>, job: &Arc<Job<S>>, struck: Struck<S::Effect>) -> Done {
-        let Struck { attempt, operation, fault, judgement } = struck;
+    /// Commits what is to be committed and decides which answer the caller would get.
+    fn finish(
+        &self,
+        core: &mut Core<S>,
+        job: &Arc<Job<S>>,
+        accepted: AcceptedAttempt<S::Effect>,
+    ) -> FinishedAttempt {
+        let AcceptedAttempt { attempt, operation, fault, assessment } = accepted;
         let cause = cause(job, attempt, operation);
         if let Some(Reply::Stale(lag)) = fault.as_ref().map(|fault| &fault.reply) {
-            // A read, so there is nothing to commit; nor is it refused where the present state would refuse
-            // it.
+            // A read, so there is nothing to commit; and it is not refused where the present state would
+            // refuse it.
             let answer = core.stale(job, *lag);
-            let committed = self.ripened(core, None);
-            return Done { attempt, operation, fault, answer, replay: false, committed };
+            let committed = self.commit_due(core, None);
+            return FinishedAttempt { attempt, operation, fault, answer, replay: false, committed };
         }
         let context = core.context(job, 0);
         let status = match fault.as_ref().map(|fault| &fault.reply) {
@@ -378,21 +380,23 @@ impl<S: Service> Engine<S> {
         let with_status = |truth: &Answer| {
             status.map(|status| reply::with_status(self.service(), status, truth, &job.request, &context))
         };
-        let kept = match (&judgement, status) {
-            (Judgement::Fresh(accepted), Some(status)) if status.kept => with_status(&accepted.answer),
-            (Judgement::Rest { answer, .. }, Some(status)) if status.kept => with_status(answer),
+        let kept = match (&assessment, status) {
+            (RequestAssessment::Fresh(accepted), Some(status)) if status.kept => {
+                with_status(&accepted.answer)
+            }
+            (RequestAssessment::Rest { answer, .. }, Some(status)) if status.kept => with_status(answer),
             _ => None,
         };
         let commit = fault.as_ref().map_or(Commit::Now, |fault| fault.commit);
-        let carried = core.carry_out(job, cause, judgement, commit, kept);
-        let answer = with_status(&carried.answer).unwrap_or(carried.answer);
-        let committed = self.ripened(core, carried.committed.then_some(cause));
-        Done { attempt, operation, fault, answer, replay: carried.replay, committed }
+        let outcome = core.commit_attempt(job, cause, assessment, commit, kept);
+        let answer = with_status(&outcome.answer).unwrap_or(outcome.answer);
+        let committed = self.commit_due(core, outcome.committed.then_some(cause));
+        FinishedAttempt { attempt, operation, fault, answer, replay: outcome.replay, committed }
     }
 
-    /// Commits what has become due. Where a listener wants to hear of commits, `own` among them, the gate is
-    /// closed until [`Engine::stand_still`] has told it.
-    fn ripened(&self, core: &mut Core<S>, own: Option<Cause>) -> Vec<Cause> {
+    /// Commits what has become due. Where a listener waits for commits, `own` among them, the gate is closed
+    /// until [`Engine::hold_at_commits`] has notified it.
+    fn commit_due(&self, core: &mut Core<S>, own: Option<Cause>) -> Vec<Cause> {
         let late = core.commit_due();
         if (own.is_none() && late.is_empty()) || !self.moments.wanted(MomentKind::Committed) {
             return Vec::new();
@@ -401,8 +405,8 @@ impl<S: Service> Engine<S> {
         own.into_iter().chain(late).collect()
     }
 
-    /// Holds the service at each of these commits, and lets it go on.
-    async fn stand_still(&self, committed: &[Cause]) {
+    /// Holds the service at each of these commits, then lets it continue.
+    async fn hold_at_commits(&self, committed: &[Cause]) {
         if !committed.is_empty() {
             for cause in committed {
                 self.moments.hold(&self.moment(MomentKind::Committed, *cause)).await;
@@ -411,8 +415,8 @@ impl<S: Service> Engine<S> {
         }
     }
 
-    fn delivery(&self, job: &Job<S>, context: &Context, done: Done) -> Delivery<'_> {
-        let Done { attempt, operation, fault, mut answer, replay, .. } = done;
+    fn delivery(&self, job: &Job<S>, context: &Context, finished: FinishedAttempt) -> Delivery<'_> {
+        let FinishedAttempt { attempt, operation, fault, mut answer, replay, .. } = finished;
         let is_own =
             !matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Status(_) | Reply::Stale(_)));
         let shows_replay = replay && is_own;
@@ -422,19 +426,19 @@ impl<S: Service> Engine<S> {
         self.service().add_standard_headers(&mut answer, &job.request, context);
         let longest = self.longest_silence;
         let silence = fault.as_ref().and_then(|fault| reply::silence(&fault.reply));
-        let (manner, word) = fault.map_or((DeliveryMode::Whole, ReplyKind::Ok), |fault| {
-            (reply::manner(&fault.reply, longest), fault.reply.kind())
+        let (mode, word) = fault.map_or((DeliveryMode::Whole, ReplyKind::Ok), |fault| {
+            (reply::delivery_mode(&fault.reply, longest), fault.reply.kind())
         });
-        let pause = self.moments.wanted(MomentKind::LastByte).then(|| {
+        let last_byte = self.moments.wanted(MomentKind::LastByte).then(|| {
             let moment = self.moment(MomentKind::LastByte, cause(job, attempt, operation));
-            Pause { moments: &self.moments, gate: &self.gate, moment }
+            LastByteHold { moments: &self.moments, gate: &self.gate, moment }
         });
-        let ticket = PendingReply::new(self.ledger(), attempt, word, &answer, shows_replay, pause);
-        let ticket = match silence {
-            Some(end) => ticket.silent(end),
-            None => ticket,
+        let pending = PendingReply::new(self.ledger(), attempt, word, &answer, shows_replay, last_byte);
+        let pending = match silence {
+            Some(end) => pending.silent(end),
+            None => pending,
         };
-        Delivery { answer, manner, ticket: Some(ticket) }
+        Delivery { answer, mode, pending: Some(pending) }
     }
 
     fn moment(&self, kind: MomentKind, cause: Cause) -> Moment {
@@ -443,7 +447,7 @@ impl<S: Service> Engine<S> {
     }
 
     fn next_number(&self, caller: u32) -> u64 {
-        // Callers are numbered from 1, and there is a port for each of them alone.
+        // Callers are numbered from 1, and each has a port of its own.
         let index = usize::try_from(caller.saturating_sub(1)).unwrap_or_default();
         self.requests.get(index).map_or(0, |count| count.fetch_add(1, Ordering::Relaxed) + 1)
     }
@@ -453,42 +457,40 @@ impl<S: Service> Engine<S> {
         Context { now: setting.clock.wall(), ids: setting.ids.ids(origin.caller, number, 0) }
     }
 
-    /// Takes the core once nobody holds the gate.
+    /// Locks the core once the gate is open.
     async fn enter<R>(&self, step: impl FnOnce(&mut Core<S>) -> R) -> R {
         loop {
             self.gate.passed().await;
             let mut core = self.lock();
             if !self.gate.is_closed() {
-                // The ledger is written while the core is held: it has everything in the order in which it was
-                // decided.
+                // The ledger is written while the core is held: it has everything in the order in which it
+                // was decided.
                 return step(&mut core);
             }
         }
     }
 
-    /// Takes the core for the one who holds the gate.
-    fn while_standing<R>(&self, step: impl FnOnce(&mut Core<S>) -> R) -> R {
+    /// Locks the core for the one who keeps the gate closed.
+    fn while_paused<R>(&self, step: impl FnOnce(&mut Core<S>) -> R) -> R {
         step(&mut self.lock())
     }
 
     fn lock(&self) -> MutexGuard<'_, Core<S>> {
         let mut core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
-        core.look_at_clock();
+        core.read_clock();
         core
     }
 
-    /// Starts a timer for each thing that was put off by the clock since the last time.
+    /// Starts a timer for each change that was deferred by time since the last call.
     fn start_timers(self: &Arc<Self>) {
-        // Looked at before it is taken, because hardly anything is ever put off, and what is only read need
-        // not be passed around.
         let wait = &self.setting.timers_wait;
-        if !wait.load(Ordering::Acquire) || !wait.swap(false, Ordering::AcqRel) {
+        if !wait.swap(false, Ordering::AcqRel) {
             return;
         }
         for (time, id) in self.lock().take_timers() {
             let engine = Arc::downgrade(self);
             let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);
-            // Those that have rung are let go, or a service that runs for long would keep them all.
+            // Those that have fired are removed, or a service that runs for long would keep them all.
             while timers.try_join_next().is_some() {}
             timers.spawn(async move {
                 tokio::time::sleep(time).await;
@@ -496,10 +498,10 @@ impl<S: Service> Engine<S> {
                     let committed = engine
                         .enter(|core| {
                             core.timer_fired(id);
-                            engine.ripened(core, None)
+                            engine.commit_due(core, None)
                         })
                         .await;
-                    engine.stand_still(&committed).await;
+                    engine.hold_at_commits(&committed).await;
                     engine.start_timers();
                 }
             });

@@ -1,4 +1,4 @@
-//! Why a request was refused, in the words that its caller was told.
+//! Why a request was refused, in the words of its answer.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ pub(super) fn reason(answer: &Answer) -> Option<String> {
 fn message(body: &Value) -> Option<String> {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
     let message = MESSAGES.into_iter().find_map(text)?;
-    // GitHub says in general what is wrong, and behind that what it is.
+    // GitHub says first in general what is wrong, and then what it is.
     let detail = text("/errors/0").or_else(|| text("/errors/0/message")).filter(|detail| *detail != message);
     Some(detail.map_or_else(|| message.to_owned(), |detail| format!("{message}: {detail}")))
 }

@@ -1,17 +1,16 @@
-//! What is refused: requests that are no attempts, and what was refused before it became a request.
+//! Refused requests, which are not attempts, and input that was refused before it became a request.
 
 use std::borrow::Cow;
 
-use super::job::{self, Origin};
+use super::job;
 use super::{Engine, reason};
+use crate::delivery::{Delivery, DeliveryMode, Origin};
 use crate::ledger::Event;
 use crate::service::{Answer, Context, Request, Service};
-use crate::wire::{Delivery, DeliveryMode};
 
 impl<S: Service> Engine<S> {
-    /// Writes down something that was refused before it became a request. The status is 0 where none was
-    /// sent.
-    pub(crate) fn refused_on_the_wire(
+    /// Records input that was refused before it became a request. The status is 0 where none was sent.
+    pub(crate) fn record_wire_refusal(
         &self,
         origin: Origin,
         method: &str,
@@ -32,7 +31,7 @@ impl<S: Service> Engine<S> {
         });
     }
 
-    /// Writes a refused request down, with the reason that its answer gives, and answers it.
+    /// Records a refused request with the reason that its answer gives, and answers it.
     pub(super) fn refusal(
         &self,
         operation: Option<&Cow<'static, str>>,
@@ -56,6 +55,6 @@ impl<S: Service> Engine<S> {
             reason: reason.map(Cow::Owned),
             unsupported: answer.lacks().map(Cow::Borrowed),
         });
-        Delivery { answer, manner: DeliveryMode::Whole, ticket: None }
+        Delivery { answer, mode: DeliveryMode::Whole, pending: None }
     }
 }

@@ -1,14 +1,14 @@
-//! What a fault makes of the true answer before it goes to the wire.
+//! How a fault changes the true answer before it is sent.
 
 use std::time::Duration;
 
+use crate::delivery::DeliveryMode;
 use crate::fault::{Reply, StatusReply};
 use crate::idempotency::Profile;
 use crate::ledger::SilenceEnd;
 use crate::service::{Answer, Context, Request, Service};
-use crate::wire::DeliveryMode;
 
-/// Whose doing it is when the service ends the silence of this reply; `None` where it is no silence.
+/// Why the silence of this reply ends when the service ends it; `None` where the reply is not silent.
 pub(super) fn silence(reply: &Reply) -> Option<SilenceEnd> {
     match reply {
         Reply::Hang { release: Some(_) } => Some(SilenceEnd::Released),
@@ -17,8 +17,8 @@ pub(super) fn silence(reply: &Reply) -> Option<SilenceEnd> {
     }
 }
 
-/// How the bytes of an answer are handed over. `longest` bounds a silence that lasts until the caller leaves.
-pub(super) fn manner(reply: &Reply, longest: Option<Duration>) -> DeliveryMode {
+/// How the bytes of an answer are sent. `longest` bounds a silence that lasts until the caller leaves.
+pub(super) fn delivery_mode(reply: &Reply, longest: Option<Duration>) -> DeliveryMode {
     match reply {
         Reply::Ok | Reply::Status(_) | Reply::Stale(_) => DeliveryMode::Whole,
         Reply::Delay(time) => DeliveryMode::Delay(*time),
@@ -32,9 +32,9 @@ pub(super) fn manner(reply: &Reply, longest: Option<Duration>) -> DeliveryMode {
     }
 }
 
-/// Says that the answer was kept, where the profile says so.
+/// Marks an answer as replayed, where the profile does so.
 pub(super) fn mark_replayed(answer: &mut Answer, profile: Profile) {
-    if profile.tells_replays() {
+    if profile.marks_replays() {
         answer.headers.push(("Idempotent-Replayed".into(), "true".into()));
     }
 }

@@ -1,5 +1,5 @@
-//! Whether a fault makes sense for the services at hand. It knows no YAML: what it objects to names a part of
-//! the fault, and whoever read the fault knows where that part stood.
+//! Whether a fault makes sense for the services of a trial. It knows nothing of YAML: an objection names a
+//! part of the fault, and the reader of the fault knows the place of that part.
 
 use std::time::Duration;
 
@@ -9,36 +9,35 @@ use super::{After, Attempts, Commit, Fault, Lag, Reply, StatusReply, Trigger};
 use crate::service::{Kind, Operation};
 use crate::yaml::{listed, nearest, shown, write_duration, write_flow, write_size};
 
-/// The longest that an answer may be held back.
-const LONGEST: Duration = Duration::from_secs(600);
+/// The longest delay of an answer.
+const LONGEST_DELAY: Duration = Duration::from_secs(600);
 
-/// The sizes that an answer can be filled up to.
+/// The sizes that an answer can be padded to.
 const SMALLEST_OVERSIZE: u64 = 1_000;
 const LARGEST_OVERSIZE: u64 = 256_000_000;
 
 /// Headers that the wire sends itself; others would break the answer's framing.
-const OF_THE_WIRE: [&str; 3] = ["Content-Length", "Transfer-Encoding", "Connection"];
+const RESERVED_HEADERS: [&str; 3] = ["Content-Length", "Transfer-Encoding", "Connection"];
 
-/// What speaks against a fault.
+/// Why a fault is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Objection {
-    /// The part of the fault that it is about.
-    pub part: Part,
+    /// The part of the fault that it concerns.
+    pub part: FaultPart,
     /// What is wrong, and why.
     pub message: String,
-    /// The way out.
+    /// How to fix it.
     pub help: String,
 }
 
-/// What speaks against a list of faults: the number of each fault that it concerns, from 0, and the
-/// objection.
+/// Why a list of faults is not accepted: each objection with the number of its fault, from 0.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.told())]
+#[error("{}", self.message())]
 pub struct Objections(pub Vec<(usize, Objection)>);
 
 impl Objections {
-    fn told(&self) -> String {
+    fn message(&self) -> String {
         let tell = |(fault, objection): &(usize, Objection)| {
             format!("fault {}: {}; {}", fault + 1, objection.message, objection.help)
         };
@@ -48,7 +47,7 @@ impl Objections {
 
 /// A part of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum FaultPart {
     /// The fault as a whole.
     Fault,
     /// Its operation.
@@ -67,7 +66,7 @@ pub enum Part {
     Reply,
 }
 
-/// Everything that speaks against one fault. `callers` is how many there are, where that is known.
+/// All objections to one fault. `callers` is how many there are, where that is known.
 #[must_use]
 pub(crate) fn check(fault: &Fault, operations: &[Operation], callers: Option<u32>) -> Vec<Objection> {
     let mut found = Findings(Vec::new());
@@ -84,8 +83,8 @@ pub(crate) fn check(fault: &Fault, operations: &[Operation], callers: Option<u32
     found.0
 }
 
-/// The same for a list of faults, each objection with the number of its fault; also tells which can never
-/// fire.
+/// The same for a list of faults, each objection with the number of its fault; also finds faults that can
+/// never fire.
 #[must_use]
 pub(crate) fn check_all(
     faults: &[Fault],
@@ -95,8 +94,8 @@ pub(crate) fn check_all(
     check_behind(&[], faults, operations, callers)
 }
 
-/// The same for faults that are armed behind others, of which `left` are the attempts that they have not seen
-/// yet.
+/// The same for faults that are armed after others; `left` has those with the attempts that they have not
+/// seen yet.
 pub(crate) fn check_behind(
     left: &[Fault],
     faults: &[Fault],
@@ -113,7 +112,7 @@ pub(crate) fn check_behind(
                 shown(&earlier.to_string())
             );
             let help = "choose other attempts, put it first, or delete one of the two".to_owned();
-            all.push((index, Objection { part: Part::Attempt, message, help }));
+            all.push((index, Objection { part: FaultPart::Attempt, message, help }));
         }
         earlier_ones.push(fault.clone());
     }
@@ -123,7 +122,7 @@ pub(crate) fn check_behind(
 struct Findings(Vec<Objection>);
 
 impl Findings {
-    fn object(&mut self, part: Part, message: impl Into<String>, help: impl Into<String>) {
+    fn object(&mut self, part: FaultPart, message: impl Into<String>, help: impl Into<String>) {
         self.0.push(Objection { part, message: message.into(), help: help.into() });
     }
 
@@ -138,7 +137,7 @@ impl Findings {
             Some(near) => format!("did you mean `{near}`? it can be {among}"),
             None => format!("it can be {among}"),
         };
-        self.object(Part::On, format!("there is no operation `{}`", shown(on)), help);
+        self.object(FaultPart::On, format!("there is no operation `{}`", shown(on)), help);
     }
 
     fn operation(&mut self, fault: &Fault, operation: &Operation, operations: &[Operation]) {
@@ -156,7 +155,7 @@ impl Findings {
             let word = write_flow(&fault.commit.node());
             let writes = others(|operation| operation.kind == Kind::Write);
             self.object(
-                Part::Commit,
+                FaultPart::Commit,
                 format!("{name} is a read: it commits nothing, so `{word}` cannot apply"),
                 format!("leave `commit` out, or put the fault on a write: {writes}"),
             );
@@ -170,19 +169,19 @@ impl Findings {
                 "use `now` or `never`; none of these services has an operation on a list".to_owned()
             };
             self.object(
-                Part::Commit,
+                FaultPart::Commit,
                 format!("{name} makes one effect, so no part of it can be committed"),
                 help,
             );
         }
         match &fault.reply {
             Reply::Stale(_) if !is_read => self.object(
-                Part::Reply,
+                FaultPart::Reply,
                 format!("{name} is a write, and `stale` is for reads alone: a write is always decided on the present state"),
                 format!("put the fault on a read: {}", others(|operation| operation.kind == Kind::Read)),
             ),
             Reply::Status(StatusReply { kept: true, .. }) if is_read => self.object(
-                Part::Reply,
+                FaultPart::Reply,
                 format!("{name} is a read: its answer is kept under no key, so `kept` cannot apply"),
                 "leave `kept` out",
             ),
@@ -205,7 +204,7 @@ impl Findings {
                 Some(near) => format!("did you mean `{near}`? it can be {}", listed(known())),
                 None => format!("it can be {}", listed(known())),
             };
-            self.object(Part::Field(index), message, help);
+            self.object(FaultPart::Field(index), message, help);
         }
     }
 
@@ -213,34 +212,34 @@ impl Findings {
         match &trigger.attempts {
             Attempts::These(numbers) if numbers.is_empty() => {
                 self.object(
-                    Part::Attempt,
+                    FaultPart::Attempt,
                     "the list of attempts is empty, so this would never fire",
                     "name one, or write `every`",
                 );
             }
             Attempts::These(numbers) if numbers.contains(&0) => {
                 self.object(
-                    Part::Attempt,
+                    FaultPart::Attempt,
                     "there is no attempt 0: attempts are counted from 1",
                     "write 1 for the first",
                 );
             }
             Attempts::Span(0, _) => {
                 self.object(
-                    Part::Attempt,
+                    FaultPart::Attempt,
                     "there is no attempt 0: attempts are counted from 1",
                     "begin with 1",
                 );
             }
             Attempts::Span(first, last) if first > last => {
                 let message = format!("{first}..{last} holds no attempt: the first number is the larger");
-                self.object(Part::Attempt, message, format!("write {}..{first}", (*last).max(1)));
+                self.object(FaultPart::Attempt, message, format!("write {}..{first}", (*last).max(1)));
             }
             _ => {}
         }
         match (trigger.caller, callers) {
             (Some(0), _) => self.object(
-                Part::Caller,
+                FaultPart::Caller,
                 "there is no caller 0: callers are counted from 1",
                 "write 1 for the first",
             ),
@@ -249,7 +248,7 @@ impl Findings {
                     "there is no caller {caller}: callers are counted from 1, and the last is {callers}"
                 );
                 self.object(
-                    Part::Caller,
+                    FaultPart::Caller,
                     message,
                     "choose one of them, or leave `caller` out to mean anyone",
                 );
@@ -261,7 +260,7 @@ impl Findings {
         {
             let help = "0.2 is one time in five; leave `chance` out to mean always";
             self.object(
-                Part::Chance,
+                FaultPart::Chance,
                 format!("a chance is above 0 and at most 1, and this is {chance:?}"),
                 help,
             );
@@ -274,7 +273,7 @@ impl Findings {
                 let message =
                     format!("a part is more than nothing and less than all, and this is {fraction:?}");
                 self.object(
-                    Part::Commit,
+                    FaultPart::Commit,
                     message,
                     "choose a number between 0 and 1, or write `never` or `now`",
                 );
@@ -288,11 +287,11 @@ impl Findings {
                 } else {
                     format!("write {{later: {last}..{first}}}")
                 };
-                self.object(Part::Commit, message, help);
+                self.object(FaultPart::Commit, message, help);
             }
             Commit::Later(After::Requests(0)) => {
                 let message = "after 0 more requests is not later but now";
-                self.object(Part::Commit, message, "wait for 1 or more, or write `commit: now`");
+                self.object(FaultPart::Commit, message, "wait for 1 or more, or write `commit: now`");
             }
             _ => {}
         }
@@ -305,13 +304,13 @@ impl Findings {
             Reply::Hang { release: Some(release) } => self.wait("hang", *release),
             Reply::Stale(Lag::Reads(0)) => {
                 let message = "a read that misses changes for 0 reads is not stale";
-                self.object(Part::Reply, message, "write 1 or more, or `reply: ok`");
+                self.object(FaultPart::Reply, message, "write 1 or more, or `reply: ok`");
             }
             Reply::Oversize(size) if !(SMALLEST_OVERSIZE..=LARGEST_OVERSIZE).contains(size) => {
                 let (least, most) = (write_size(SMALLEST_OVERSIZE), write_size(LARGEST_OVERSIZE));
                 let message =
                     format!("a reply of {} cannot be sent: it can have {least} to {most}", write_size(*size));
-                self.object(Part::Reply, message, "6MB is more than many clients and platforms take");
+                self.object(FaultPart::Reply, message, "6MB is more than many clients and platforms take");
             }
             Reply::Status(reply) => self.status(reply, fault.commit),
             _ => {}
@@ -319,14 +318,14 @@ impl Findings {
     }
 
     fn wait(&mut self, word: &str, time: Duration) {
-        if time > LONGEST {
+        if time > LONGEST_DELAY {
             let message = format!(
                 "a {word} of {} is too long: at most {}",
                 write_duration(time),
-                write_duration(LONGEST)
+                write_duration(LONGEST_DELAY)
             );
             self.object(
-                Part::Reply,
+                FaultPart::Reply,
                 message,
                 "no caller waits so long; for a reply that never comes write `drop` or `hang`",
             );
@@ -337,18 +336,18 @@ impl Findings {
         let status = reply.status;
         if !STATUSES.contains(&status) {
             let help = "choose one from 200 to 599; for no answer at all write `drop`, `reset` or `hang`";
-            self.object(Part::Reply, format!("{status} is no final status"), help);
+            self.object(FaultPart::Reply, format!("{status} is no final status"), help);
         }
         if matches!(status, 204 | 304) && reply.body.as_ref().is_some_and(|body| !body.is_empty()) {
             self.object(
-                Part::Reply,
+                FaultPart::Reply,
                 format!("an answer with the status {status} has no body"),
                 "leave `body` out",
             );
         }
         if reply.kept && matches!(commit, Commit::Later(_) | Commit::LaterWithin(..)) {
             self.object(
-                Part::Reply,
+                FaultPart::Reply,
                 "`kept` and `later` contradict each other: kept, the service has finished with this answer; later, it has not",
                 "leave `kept` out, or choose another `commit`",
             );
@@ -362,17 +361,17 @@ impl Findings {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         if name.is_empty() || !name.bytes().all(allowed) {
             let help = "letters, digits and dashes, as in `Retry-After`";
-            self.object(Part::Reply, format!("`{}` cannot be the name of a header", shown(name)), help);
-        } else if OF_THE_WIRE.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+            self.object(FaultPart::Reply, format!("`{}` cannot be the name of a header", shown(name)), help);
+        } else if RESERVED_HEADERS.iter().any(|own| own.eq_ignore_ascii_case(name)) {
             let help = "leave it out; to break an answer off write `reply: truncate`";
-            self.object(Part::Reply, format!("`{name}` is set by the wire and cannot be chosen"), help);
+            self.object(FaultPart::Reply, format!("`{name}` is set by the wire and cannot be chosen"), help);
         }
         if value.chars().any(|character| character.is_control() && character != '\t') {
             let message = format!(
                 "the header `{}` has a value with a line break or another control character",
                 shown(name)
             );
-            self.object(Part::Reply, message, "write it on one line");
+            self.object(FaultPart::Reply, message, "write it on one line");
         }
     }
 }

@@ -50,7 +50,7 @@ struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// The operation, and behind `#` its attempts.
+    /// The operation, and after `#` its attempts.
     fn head(&mut self, word: Span) {
         let text = self.text(word);
         let (on, attempt) = match text.find('#') {
@@ -143,7 +143,7 @@ fn words(text: &str) -> Vec<Span> {
             Some(open) if character == open => quote = None,
             Some(_) => {}
             None if matches!(character, '"' | '\'') && begins => quote = Some(character),
-            // Within single quotes, two of them stand for one.
+            // Within single quotes, two of them are one.
             None if character == '\'' && before == '\'' => quote = Some(character),
             None if matches!(character, '{' | '[') && (begins || depth > 0) => depth += 1,
             None if matches!(character, '}' | ']') => depth = depth.saturating_sub(1),

@@ -1,5 +1,5 @@
-//! What becomes of an attempt: two independent choices, what is committed and what the caller gets to see,
-//! and the trigger that says which attempt is meant. Plain data; the engine carries it out.
+//! What happens to an attempt: two independent choices, what is committed and what the caller sees, and the
+//! trigger that selects the attempt. Plain data; the engine does it.
 
 mod builder;
 mod check;
@@ -18,7 +18,7 @@ use std::time::Duration;
 pub use crate::service::After;
 use crate::service::{EffectFacts, Fields};
 use crate::word_enum;
-pub use check::{Objection, Objections, Part};
+pub use check::{FaultPart, Objection, Objections};
 pub(crate) use check::{check, check_all, check_behind};
 pub use line::read_line;
 pub use plan::Fired;
@@ -58,7 +58,7 @@ pub struct Trigger {
     pub chance: Option<f64>,
 }
 
-/// Says of an effect whether the task at hand intends it. A fault on a write applies to an attempt only where
+/// Whether the task intends an effect. A fault on a write applies to an attempt only where
 /// this holds for at least one of the effects that the service decided for it; otherwise a subject could use
 /// the fault up with a write that nobody asked for. Attempts without any countable effect are not filtered.
 pub type IntendedEffects = Arc<dyn Fn(&EffectFacts) -> bool + Send + Sync>;
@@ -85,7 +85,7 @@ impl Attempts {
         }
     }
 
-    /// Those that are left when so many have come, counted from the next one on.
+    /// Those that remain after so many attempts, counted from the next one on.
     pub(crate) fn behind(&self, seen: u32) -> Attempts {
         match self {
             Attempts::Every => Attempts::Every,
@@ -117,7 +117,7 @@ pub enum Commit {
 
 impl Commit {
     /// When it is committed at the latest, where that is later.
-    pub(crate) fn put_off_until(self) -> After {
+    pub(crate) fn deferred_until(self) -> After {
         match self {
             Commit::Later(after) => after,
             Commit::LaterWithin(_, last) => After::Time(last),
@@ -154,7 +154,7 @@ word_enum! {
     }
 }
 
-/// What the caller gets to see.
+/// What the caller sees.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// The true answer.
@@ -167,7 +167,7 @@ pub enum Reply {
     Reset,
     /// Silence until the caller leaves or the time is over; then the connection is closed.
     Hang {
-        /// How long the line stays open; until the caller leaves where there is none.
+        /// How long the connection stays open; until the caller leaves where there is none.
         release: Option<Duration>,
     },
     /// Status, headers and half of the body, then the connection is closed.

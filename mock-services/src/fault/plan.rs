@@ -8,7 +8,7 @@ use crate::service::{Fields, mix};
 /// Makes the draw of a time differ from that of a chance.
 const LATER: u64 = 0x6c61_7465_7200;
 
-/// The armed faults with their counters. Whoever holds it counts one attempt at a time.
+/// The armed faults with their counters. One attempt is counted at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     seed: u64,
@@ -43,9 +43,9 @@ pub(crate) struct Attempt<'a> {
 pub struct Fired {
     /// The fault.
     pub fault: Fault,
-    /// How many attempts fitted it, struck or not.
+    /// How many attempts matched its trigger.
     pub seen: u32,
-    /// The attempts it struck, by their number in the ledger.
+    /// The attempts on which it fired, by their number in the ledger.
     pub attempts: Vec<u64>,
 }
 
@@ -58,12 +58,12 @@ impl Plan {
         plan
     }
 
-    /// Adds faults behind those that are armed.
+    /// Adds faults after those that are armed.
     pub(crate) fn arm(&mut self, faults: Vec<Fault>) {
         self.armed.extend(faults.into_iter().map(|fault| Armed { fault, seen: 0, fired: Vec::new() }));
     }
 
-    /// The armed faults with the attempts that they have not seen yet, as one that is armed behind them would
+    /// The armed faults with the attempts that they have not seen yet, as one that is armed after them would
     /// count them.
     pub(crate) fn left(&self) -> Vec<Fault> {
         let left = |armed: &Armed| {
@@ -85,38 +85,37 @@ impl Plan {
         self.arm(faults.into_iter().map(|armed| armed.fault).collect());
     }
 
-    /// Counts the attempt and says which fault strikes it: the first that is meant for it and that `can`
-    /// strike it.
-    pub(crate) fn strike(
+    /// Counts the attempt and returns the fault that applies to it: the first whose trigger matches and that
+    /// `can` apply.
+    pub(crate) fn choose(
         &mut self,
         attempt: &Attempt<'_>,
         can: impl Fn(&Fault) -> bool,
     ) -> Option<(usize, Fault)> {
         let seed = self.seed;
-        let mut struck = None;
+        let mut chosen = None;
         for (index, armed) in self.armed.iter_mut().enumerate() {
             if !armed.fits(attempt) {
                 continue;
             }
             armed.seen += 1;
-            if struck.is_none() && armed.is_due(seed, index) && can(&armed.fault) {
+            if chosen.is_none() && armed.is_due(seed, index) && can(&armed.fault) {
                 armed.fired.push(attempt.id);
-                struck = Some((index, armed.drawn(seed, index)));
+                chosen = Some((index, armed.drawn(seed, index)));
             }
         }
-        struck
+        chosen
     }
 
-    /// The same for a request that is an attempt only where a fault that `can` strike it does: as long as
-    /// none does, the others have not seen it. It has no number until it is struck, so that is told
-    /// afterwards, with [`Plan::fired_on`].
-    pub(crate) fn strike_otherwise_refused(
+    /// The same for a request that is an attempt only where a fault that `can` apply to it does: otherwise it
+    /// is not counted for the other faults. It gets its number afterwards, with [`Plan::fired_on`].
+    pub(crate) fn choose_for_refused(
         &mut self,
         attempt: &Attempt<'_>,
         can: impl Fn(&Fault) -> bool,
     ) -> Option<(usize, Fault)> {
         let seed = self.seed;
-        let mut struck = None;
+        let mut chosen = None;
         let mut others = Vec::new();
         for (index, armed) in self.armed.iter_mut().enumerate().filter(|(_, armed)| armed.fits(attempt)) {
             if !can(&armed.fault) {
@@ -124,18 +123,18 @@ impl Plan {
                 continue;
             }
             armed.seen += 1;
-            if struck.is_none() && armed.is_due(seed, index) {
-                struck = Some(index);
+            if chosen.is_none() && armed.is_due(seed, index) {
+                chosen = Some(index);
             }
         }
-        let index = struck?;
+        let index = chosen?;
         for other in others {
             self.armed[other].seen += 1;
         }
         Some((index, self.armed[index].fault.clone()))
     }
 
-    /// Notes the number of an attempt that this fault struck.
+    /// Sets the number of an attempt on which this fault fired.
     pub(crate) fn fired_on(&mut self, index: usize, attempt: u64) {
         if let Some(armed) = self.armed.get_mut(index) {
             armed.fired.push(attempt);
@@ -225,8 +224,8 @@ mod tests {
         Attempt { id, operation: "payment.charge", caller, fields, intended: true }
     }
 
-    fn struck(plan: &mut Plan, attempt: &Attempt<'_>) -> Option<usize> {
-        plan.strike(attempt, |_| true).map(|(index, _)| index)
+    fn chosen(plan: &mut Plan, attempt: &Attempt<'_>) -> Option<usize> {
+        plan.choose(attempt, |_| true).map(|(index, _)| index)
     }
 
     #[test]
@@ -237,10 +236,10 @@ mod tests {
         first_for_o2.trigger.fields = Fields::new().with("order", "o2");
         let mut plan = Plan::new(1, vec![second_of_caller_2, first_for_o2]);
         let (o1, o2) = (Fields::new().with("order", "o1"), Fields::new().with("order", "o2"));
-        assert_eq!(struck(&mut plan, &attempt(1, 2, &o1)), None);
-        assert_eq!(struck(&mut plan, &attempt(2, 1, &o1)), None);
-        assert_eq!(struck(&mut plan, &attempt(3, 2, &o1)), Some(0));
-        assert_eq!(struck(&mut plan, &attempt(4, 1, &o2)), Some(1));
+        assert_eq!(chosen(&mut plan, &attempt(1, 2, &o1)), None);
+        assert_eq!(chosen(&mut plan, &attempt(2, 1, &o1)), None);
+        assert_eq!(chosen(&mut plan, &attempt(3, 2, &o1)), Some(0));
+        assert_eq!(chosen(&mut plan, &attempt(4, 1, &o2)), Some(1));
         assert_eq!(
             plan.fired().iter().map(|fired| fired.attempts.clone()).collect::<Vec<_>>(),
             [vec![3], vec![4]]
@@ -254,8 +253,8 @@ mod tests {
         let mut plan = Plan::new(1, vec![fault("payment.charge", Attempts::These(vec![1])), any]);
         let none = Fields::new();
         let unintended = Attempt { intended: false, ..attempt(1, 1, &none) };
-        assert_eq!(struck(&mut plan, &unintended), Some(1));
-        assert_eq!(struck(&mut plan, &attempt(2, 1, &none)), Some(0));
+        assert_eq!(chosen(&mut plan, &unintended), Some(1));
+        assert_eq!(chosen(&mut plan, &attempt(2, 1, &none)), Some(0));
     }
 
     #[test]
@@ -268,16 +267,16 @@ mod tests {
             ],
         );
         let none = Fields::new();
-        assert_eq!(struck(&mut plan, &attempt(1, 1, &none)), Some(0));
-        assert_eq!(struck(&mut plan, &attempt(2, 1, &none)), Some(1));
-        assert_eq!(struck(&mut plan, &attempt(3, 1, &none)), None);
+        assert_eq!(chosen(&mut plan, &attempt(1, 1, &none)), Some(0));
+        assert_eq!(chosen(&mut plan, &attempt(2, 1, &none)), Some(1));
+        assert_eq!(chosen(&mut plan, &attempt(3, 1, &none)), None);
     }
 
     #[test]
     fn a_fault_that_cannot_strike_an_attempt_is_not_used_up_in_silence() {
         let mut plan = Plan::new(1, vec![fault("payment.charge", Attempts::These(vec![1]))]);
         let none = Fields::new();
-        assert!(plan.strike(&attempt(1, 1, &none), |_| false).is_none());
+        assert!(plan.choose(&attempt(1, 1, &none), |_| false).is_none());
         assert!(plan.fired()[0].attempts.is_empty());
     }
 
@@ -288,7 +287,7 @@ mod tests {
             likely.trigger.chance = Some(chance);
             let run = || {
                 let mut plan = Plan::new(seed, vec![likely.clone()]);
-                (1..=50).map(|id| struck(&mut plan, &attempt(id, 1, &Fields::new())).is_some()).collect::<Vec<_>>()
+                (1..=50).map(|id| chosen(&mut plan, &attempt(id, 1, &Fields::new())).is_some()).collect::<Vec<_>>()
             };
             prop_assert_eq!(run(), run());
         }
@@ -298,7 +297,7 @@ mod tests {
             let last = first + length;
             let mut plan = Plan::new(0, vec![fault("payment.charge", Attempts::Span(first, last))]);
             for id in 1..=attempts {
-                plan.strike(&attempt(id, 1, &Fields::new()), |_| true);
+                plan.choose(&attempt(id, 1, &Fields::new()), |_| true);
             }
             let expected = attempts.min(u64::from(last)).saturating_sub(u64::from(first) - 1);
             prop_assert_eq!(plan.fired()[0].attempts.len() as u64, expected);
@@ -312,12 +311,12 @@ mod tests {
         within.commit = Commit::LaterWithin(first, last);
         let drawn = |seed| -> Vec<Duration> {
             let mut plan = Plan::new(seed, vec![within.clone()]);
-            let struck = (1..=50).filter_map(|id| plan.strike(&attempt(id, 1, &Fields::new()), |_| true));
+            let chosen = (1..=50).filter_map(|id| plan.choose(&attempt(id, 1, &Fields::new()), |_| true));
             let time = |(_, fault): (usize, Fault)| match fault.commit {
                 Commit::Later(After::Time(time)) => time,
                 other => panic!("{other:?}"),
             };
-            struck.map(time).collect()
+            chosen.map(time).collect()
         };
         assert_eq!(drawn(7), drawn(7));
         assert_ne!(drawn(7), drawn(8));

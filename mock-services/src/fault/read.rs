@@ -3,23 +3,23 @@
 
 use super::read_reply::read_reply;
 use super::words::{ANY, COMMIT_WORDS, EVERY, MAX_FAULTS};
-use super::{After, Attempts, Commit, Fault, Objection, Part, Reply, Trigger, check, check_all};
+use super::{After, Attempts, Commit, Fault, FaultPart, Objection, Reply, Trigger, check, check_all};
 use crate::catalog::examples;
 use crate::service::{Fields, Operation, Value};
 use crate::yaml::{Kind, Node, Problems, Reader, Source, Span, parse, read_duration, shown};
 
-/// A fault and where its parts stood.
+/// A fault and the places of its parts in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
     /// The fault.
     pub fault: Fault,
-    /// Where its parts stood.
+    /// The places of its parts.
     pub places: Places,
-    /// The parts that could not be read, which was reported, and for which something else stands in.
-    pub malformed: Vec<Part>,
+    /// The parts that could not be read, which was reported, and that have a placeholder value.
+    pub malformed: Vec<FaultPart>,
 }
 
-/// Where the parts of a fault stood; a part that was not given stands where the fault does.
+/// The places of the parts of a fault; a part that was not given has the place of the fault.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Places {
     fault: Span,
@@ -33,24 +33,24 @@ pub struct Places {
 }
 
 impl Places {
-    /// Where a part stood.
+    /// The place of a part.
     #[must_use]
-    pub fn of(&self, part: Part) -> Span {
+    pub fn of(&self, part: FaultPart) -> Span {
         let place = match part {
-            Part::Fault => None,
-            Part::On => self.on,
-            Part::Attempt => self.attempt,
-            Part::Field(index) => self.fields.get(index).copied(),
-            Part::Caller => self.caller,
-            Part::Chance => self.chance,
-            Part::Commit => self.commit,
-            Part::Reply => self.reply,
+            FaultPart::Fault => None,
+            FaultPart::On => self.on,
+            FaultPart::Attempt => self.attempt,
+            FaultPart::Field(index) => self.fields.get(index).copied(),
+            FaultPart::Caller => self.caller,
+            FaultPart::Chance => self.chance,
+            FaultPart::Commit => self.commit,
+            FaultPart::Reply => self.reply,
         };
         place.unwrap_or(self.fault)
     }
 }
 
-/// Reads and checks a list of faults. All that is wrong is told at once.
+/// Reads and checks a list of faults. All problems are reported at once.
 pub fn read_faults(
     file: &Source,
     operations: &[Operation],
@@ -111,7 +111,7 @@ pub fn check_placed(reader: &Reader, placed: &[Placed], operations: &[Operation]
     for (index, objection) in check_all(&faults, operations, callers) {
         report(sound[index], objection);
     }
-    // What stands in for a malformed part has been objected to already; the other parts may be wrong too.
+    // A malformed part has been reported already; the other parts may be wrong too.
     for placed in malformed {
         for objection in check(&placed.fault, operations, callers) {
             if !placed.malformed.contains(&objection.part) {
@@ -143,31 +143,31 @@ pub fn read_fault(reader: &Reader, node: &Node) -> Option<Placed> {
     if let Some(Kind::Map(entries)) = fields.map(|node| &node.kind) {
         places.fields = entries.iter().map(|(key, node)| key.span.to(node.span)).collect();
     }
-    // A part that cannot be read is reported, and something stands in for it so that the rest can be read and
+    // A part that cannot be read is reported, and gets a placeholder value so that the rest can be read and
     // checked.
     let mut malformed = Vec::new();
-    let mut or = |part: Part, is_read: bool| {
+    let mut or = |part: FaultPart, is_read: bool| {
         if !is_read {
             malformed.push(part);
         }
     };
     let operation = on.and_then(|node| reader.text(node));
-    or(Part::On, operation.is_some());
+    or(FaultPart::On, operation.is_some());
     let attempts = attempt.map_or(Some(Attempts::These(vec![1])), |node| read_attempts(reader, node));
-    or(Part::Attempt, attempts.is_some());
+    or(FaultPart::Attempt, attempts.is_some());
     let any_effect = fields.is_some_and(|node| matches!(&node.kind, Kind::Text(text) if text == ANY));
     let wanted = fields.filter(|_| !any_effect).map_or(Some(Fields::new()), |node| read_where(reader, node));
-    or(Part::Fault, wanted.is_some());
+    or(FaultPart::Fault, wanted.is_some());
     let whose = caller.map_or(Some(None), |node| reader.integer(node, 0..=u32::MAX).map(Some));
-    or(Part::Caller, whose.is_some());
+    or(FaultPart::Caller, whose.is_some());
     let how_likely = chance.map_or(Some(None), |node| reader.number(node).map(Some));
-    or(Part::Chance, how_likely.is_some());
+    or(FaultPart::Chance, how_likely.is_some());
     let what = commit.map_or(Some(Commit::Now), |node| read_commit(reader, node));
-    or(Part::Commit, what.is_some());
+    or(FaultPart::Commit, what.is_some());
     let seen = reply.map_or(Some(Reply::Ok), |node| read_reply(reader, node));
-    or(Part::Reply, seen.is_some());
+    or(FaultPart::Reply, seen.is_some());
     let may_miss = optional.map_or(Some(false), |node| reader.boolean(node));
-    or(Part::Fault, may_miss.is_some());
+    or(FaultPart::Fault, may_miss.is_some());
     if reader.count() == before && commit.is_none() && reply.is_none() {
         let help = "say what is committed (`commit: never`), what the caller sees (`reply: drop`), or both";
         reader.report_with_help(places.fault, "a fault without `commit` and `reply` changes nothing", help);

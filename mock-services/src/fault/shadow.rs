@@ -11,7 +11,7 @@ pub(super) fn taken<'a>(fault: &Fault, earlier: &'a [Fault]) -> Option<&'a Fault
             .iter()
             .filter(|earlier| earlier.trigger.chance.is_none() && earlier.trigger.on == fault.trigger.on)
     };
-    // One that strikes every attempt strikes those, too, that fit a narrower trigger.
+    // A fault on every attempt also fires on those that match a narrower trigger.
     if let Some(wider) = certain()
         .find(|earlier| takes_every(&earlier.trigger.attempts) && is_wider(&earlier.trigger, &fault.trigger))
     {
@@ -147,7 +147,7 @@ mod tests {
             let mut plan = Plan::new(0, faults.clone());
             for id in 1..=20 {
                 let fields = Fields::new();
-                plan.strike(&crate::fault::Attempt { id, operation: "payment.charge", caller: 1, fields: &fields, intended: true }, |_| true);
+                plan.choose(&crate::fault::Attempt { id, operation: "payment.charge", caller: 1, fields: &fields, intended: true }, |_| true);
             }
             for (index, fired) in plan.fired().into_iter().enumerate() {
                 prop_assert_eq!(fired.attempts.is_empty(), taken(&faults[index], &faults[..index]).is_some());

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Plan;
 
-/// One plan for many. Where nothing is armed nobody waits for it.
+/// One plan for all services. Where nothing is armed, the lock is not taken.
 #[derive(Debug)]
 pub(crate) struct SharedPlan {
     plan: Mutex<Plan>,
@@ -17,7 +17,7 @@ impl SharedPlan {
         SharedPlan { is_armed: AtomicBool::new(!plan.is_empty()), plan: Mutex::new(plan) }
     }
 
-    /// Arms faults or takes them away. Whatever comes after it meets the plan as it is then.
+    /// Arms or removes faults. Later attempts use the changed plan.
     pub(crate) fn change<R>(&self, how: impl FnOnce(&mut Plan) -> R) -> R {
         let mut plan = self.lock();
         let outcome = how(&mut plan);
@@ -56,13 +56,13 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_armed_from_the_moment_on_in_which_a_fault_is_added_until_all_are_taken_away() {
+    fn a_plan_is_armed_while_it_has_faults() {
         let shared = SharedPlan::new(Plan::new(1, Vec::new()));
         assert!(shared.armed().is_none());
         shared.change(|plan| plan.arm(faults()));
         assert!(shared.armed().is_some());
         shared.change(Plan::restart);
-        assert!(shared.armed().is_some(), "what is counted anew is still armed");
+        assert!(shared.armed().is_some(), "a restarted plan is still armed");
         shared.change(Plan::clear);
         assert!(shared.armed().is_none());
         assert!(SharedPlan::new(Plan::new(1, faults())).armed().is_some());

@@ -1,5 +1,5 @@
 //! What makes two requests the same: their parameters as they are read, not how they are written or in which
-//! order they stand.
+//! order they come.
 
 use std::borrow::Cow;
 
@@ -14,13 +14,13 @@ const FORM: &str = "application/x-www-form-urlencoded";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fingerprint([u8; 16]);
 
-/// All that counts, one behind the other: hashed in one piece, which is far quicker than in many.
-type Said = SmallVec<[u8; 256]>;
+/// Everything that counts, one after the other, to be hashed in one piece.
+type RequestContent = SmallVec<[u8; 256]>;
 
 /// The fingerprint of a request's query and body, and of those headers in which the service looks for
 /// parameters.
 pub(crate) fn fingerprint<'a>(request: &Request, headers: impl IntoIterator<Item = &'a str>) -> Fingerprint {
-    let mut said = Said::new();
+    let mut said = RequestContent::new();
     add_form(&mut said, request.query().as_bytes());
     let (kind, body) = (request.header_value("content-type"), request.bytes());
     if kind.is_some_and(|kind| kind.get(..FORM.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(FORM))) {
@@ -48,7 +48,7 @@ pub(crate) fn fingerprint<'a>(request: &Request, headers: impl IntoIterator<Item
 
 /// Adds the pairs of a form, ordered by name. Those of one name keep their order, in which the last counts or
 /// all are elements of a list.
-fn add_form(said: &mut Said, form: &[u8]) {
+fn add_form(said: &mut RequestContent, form: &[u8]) {
     let mut pairs = pairs(form);
     pairs.sort_by(|one, other| one.0.cmp(&other.0));
     add_number(said, pairs.len());
@@ -58,10 +58,10 @@ fn add_form(said: &mut Said, form: &[u8]) {
     }
 }
 
-type Pair<'a> = (Cow<'a, [u8]>, Cow<'a, [u8]>);
+type ParameterPair<'a> = (Cow<'a, [u8]>, Cow<'a, [u8]>);
 
 /// The names and values of a form, as they are meant.
-fn pairs(form: &[u8]) -> SmallVec<[Pair<'_>; 8]> {
+fn pairs(form: &[u8]) -> SmallVec<[ParameterPair<'_>; 8]> {
     let bytes = |text: Cow<'_, str>| Cow::Owned(text.into_owned().into_bytes());
     if memchr::memchr2(b'%', b'+', form).is_some() {
         return form_urlencoded::parse(form).map(|(name, value)| (bytes(name), bytes(value))).collect();
@@ -76,13 +76,13 @@ fn pairs(form: &[u8]) -> SmallVec<[Pair<'_>; 8]> {
 }
 
 /// Adds a text with its length, so that no two texts run into each other.
-fn add(said: &mut Said, text: &[u8]) {
+fn add(said: &mut RequestContent, text: &[u8]) {
     add_number(said, text.len());
     said.extend_from_slice(text);
 }
 
 /// No request is as long as these numbers can be.
-fn add_number(said: &mut Said, number: usize) {
+fn add_number(said: &mut RequestContent, number: usize) {
     said.extend_from_slice(&(number as u32).to_le_bytes());
 }
 

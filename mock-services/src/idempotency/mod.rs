@@ -1,5 +1,5 @@
-//! What a service does when a key comes again: the profiles of real services, and the store of what each key
-//! stands for. Faults stand outside of it: the store keeps what the service decided, not what a caller saw.
+//! What a service does when a key comes again: the profiles of real services, and the store of keys. Faults
+//! do not concern it: the store keeps what the service decided, not what a caller saw.
 
 mod fingerprint;
 mod refusals;
@@ -58,7 +58,7 @@ impl Profile {
     }
 
     /// Whether a replayed answer says that it is one.
-    pub(crate) const fn tells_replays(self) -> bool {
+    pub(crate) const fn marks_replays(self) -> bool {
         matches!(self, Profile::Stripe | Profile::Acp)
     }
 
@@ -92,7 +92,7 @@ impl Idempotency {
 pub(crate) struct SentKey<'a> {
     /// The key itself, without the quotes that the IETF draft puts around it.
     pub(crate) key: &'a str,
-    /// Whether it stood between quotes.
+    /// Whether it was in quotes.
     pub(crate) quoted: bool,
 }
 
@@ -107,10 +107,10 @@ impl<'a> SentKey<'a> {
     }
 }
 
-/// What the store says of a key.
+/// What the store has under a key.
 #[derive(Debug)]
-pub(crate) enum Found<Effect> {
-    /// The request is new: it has no key, or one that stands for nothing yet.
+pub(crate) enum KeyLookup<Effect> {
+    /// The request is new: it has no key, or one that was not used yet.
     New,
     /// The service refuses because of the key.
     Refused(KeyRefusal),
@@ -120,26 +120,26 @@ pub(crate) enum Found<Effect> {
     Rest { effects: Vec<Effect>, answer: Arc<Answer> },
 }
 
-/// What every key stands for.
+/// The keys that were used.
 #[derive(Debug)]
 pub(crate) struct KeyStore<Effect> {
     rules: Idempotency,
-    records: Vec<Record<Effect>>,
+    records: Vec<KeyRecord<Effect>>,
     by_key: Index,
 }
 
 #[derive(Debug)]
-struct Record<Effect> {
+struct KeyRecord<Effect> {
     key: Arc<str>,
     endpoint: Arc<str>,
     fingerprint: Fingerprint,
     at: Timestamp,
     at_request: u64,
-    what: What<Effect>,
+    what: KeyState<Effect>,
 }
 
 #[derive(Debug)]
-enum What<Effect> {
+enum KeyState<Effect> {
     /// It was taken back.
     Nothing,
     InFlight,
@@ -178,67 +178,71 @@ impl<Effect: Clone> KeyStore<Effect> {
     }
 
     /// What a write with this key, or without one, is to this service.
-    pub(crate) fn look(&self, keyed: Option<&Keyed>, age: Age) -> Found<Effect> {
+    pub(crate) fn lookup(&self, keyed: Option<&Keyed>, age: Age) -> KeyLookup<Effect> {
         let profile = self.rules.profile;
         if profile == Profile::None {
-            return Found::New;
+            return KeyLookup::New;
         }
         let Some(keyed) = keyed else {
-            return if profile.requires_key() { Found::Refused(KeyRefusal::Missing) } else { Found::New };
+            return if profile.requires_key() {
+                KeyLookup::Refused(KeyRefusal::Missing)
+            } else {
+                KeyLookup::New
+            };
         };
         // There are no more characters than bytes.
         let is_long =
             keyed.key.len() > profile.longest_key() && keyed.key.chars().count() > profile.longest_key();
         if keyed.key.is_empty() || is_long {
-            return Found::Refused(KeyRefusal::Length);
+            return KeyLookup::Refused(KeyRefusal::Length);
         }
         let Some(record) = self
             .place(&keyed.key)
             .map(|place| &self.records[place])
             .filter(|record| self.counts(record, age))
         else {
-            return Found::New;
+            return KeyLookup::New;
         };
         if record.endpoint != keyed.endpoint {
-            return Found::Refused(KeyRefusal::OtherEndpoint { first: record.endpoint.to_string() });
+            return KeyLookup::Refused(KeyRefusal::OtherEndpoint { first: record.endpoint.to_string() });
         }
         if record.fingerprint != keyed.fingerprint {
-            return Found::Refused(KeyRefusal::OtherPayload);
+            return KeyLookup::Refused(KeyRefusal::OtherPayload);
         }
         match &record.what {
-            What::Nothing => Found::New,
-            What::InFlight => Found::Refused(KeyRefusal::InFlight),
-            What::Answered { answer, refused } => {
-                Found::Replay { answer: Arc::clone(answer), refused: *refused }
+            KeyState::Nothing => KeyLookup::New,
+            KeyState::InFlight => KeyLookup::Refused(KeyRefusal::InFlight),
+            KeyState::Answered { answer, refused } => {
+                KeyLookup::Replay { answer: Arc::clone(answer), refused: *refused }
             }
-            What::Partly { rest, answer } => {
-                Found::Rest { effects: rest.clone(), answer: Arc::clone(answer) }
+            KeyState::Partly { rest, answer } => {
+                KeyLookup::Rest { effects: rest.clone(), answer: Arc::clone(answer) }
             }
         }
     }
 
     pub(crate) fn in_flight(&mut self, keyed: &Keyed, age: Age) {
-        self.put(keyed, age, What::InFlight);
+        self.put(keyed, age, KeyState::InFlight);
     }
 
     pub(crate) fn answered(&mut self, keyed: &Keyed, age: Age, answer: Answer, refused: bool) {
-        self.put(keyed, age, What::Answered { answer: Arc::new(answer), refused });
+        self.put(keyed, age, KeyState::Answered { answer: Arc::new(answer), refused });
     }
 
     pub(crate) fn partly(&mut self, keyed: &Keyed, age: Age, rest: Vec<Effect>, answer: Answer) {
-        self.put(keyed, age, What::Partly { rest, answer: Arc::new(answer) });
+        self.put(keyed, age, KeyState::Partly { rest, answer: Arc::new(answer) });
     }
 
-    /// The key stands for nothing any more.
+    /// The key can be used for a new request.
     pub(crate) fn forget(&mut self, keyed: &Keyed) {
         if let Some(place) = self.place(&keyed.key) {
-            self.records[place].what = What::Nothing;
+            self.records[place].what = KeyState::Nothing;
         }
     }
 
-    fn put(&mut self, keyed: &Keyed, age: Age, what: What<Effect>) {
+    fn put(&mut self, keyed: &Keyed, age: Age, what: KeyState<Effect>) {
         if self.rules.profile != Profile::None {
-            let record = Record {
+            let record = KeyRecord {
                 key: Arc::clone(&keyed.key),
                 endpoint: Arc::clone(&keyed.endpoint),
                 fingerprint: keyed.fingerprint,
@@ -261,9 +265,9 @@ impl<Effect: Clone> KeyStore<Effect> {
         self.by_key.find(key, |place| &self.records[place].key)
     }
 
-    /// Whether the key stands for something: it grows old from the answer on, and not while its request is in
+    /// Whether the key is in use: its lifetime begins with the answer, and not while its request is in
     /// flight.
-    fn counts(&self, record: &Record<Effect>, age: Age) -> bool {
+    fn counts(&self, record: &KeyRecord<Effect>, age: Age) -> bool {
         let is_old = || match self.rules.lifetime {
             After::Requests(requests) => age.requests.saturating_sub(record.at_request) > u64::from(requests),
             After::Time(time) => {
@@ -272,9 +276,9 @@ impl<Effect: Clone> KeyStore<Effect> {
             After::Settled => false,
         };
         match record.what {
-            What::Nothing => false,
-            What::InFlight => true,
-            What::Answered { .. } | What::Partly { .. } => !is_old(),
+            KeyState::Nothing => false,
+            KeyState::InFlight => true,
+            KeyState::Answered { .. } | KeyState::Partly { .. } => !is_old(),
         }
     }
 }

@@ -38,7 +38,7 @@ struct StripeError<'a> {
 }
 
 #[derive(Serialize)]
-struct Problem<'a> {
+struct KeyProblemBody<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     title: &'a str,
@@ -62,8 +62,8 @@ struct Resend<'a> {
     name: &'a str,
 }
 
-/// The refusal of a key in the words of a profile. A service that speaks the API of that profile can write it
-/// like its own errors.
+/// The refusal of a key in the words of a profile. A service with the API of that profile can write it like
+/// its own errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyError {
     /// The profile that refuses the key.
@@ -167,7 +167,7 @@ impl KeyRefusal {
                  across different payloads of this operation.",
             ),
         };
-        let mut answer = Answer::json(status, &Problem { kind: "about:blank", title, status, detail });
+        let mut answer = Answer::json(status, &KeyProblemBody { kind: "about:blank", title, status, detail });
         answer.set_header("Content-Type", "application/problem+json");
         answer
     }

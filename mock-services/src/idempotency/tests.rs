@@ -15,9 +15,9 @@ fn store(profile: Profile) -> KeyStore<u8> {
     KeyStore::new(Idempotency::new(profile))
 }
 
-fn refusal(found: Found<u8>) -> KeyRefusal {
+fn refusal(found: KeyLookup<u8>) -> KeyRefusal {
     match found {
-        Found::Refused(refusal) => refusal,
+        KeyLookup::Refused(refusal) => refusal,
         other => panic!("{other:?}"),
     }
 }
@@ -26,16 +26,16 @@ fn refusal(found: Found<u8>) -> KeyRefusal {
 fn a_kept_answer_is_replayed_for_the_same_request_alone() {
     let mut store = store(Profile::Stripe);
     let first = keyed("k", "/v1/charges", "a=1");
-    assert!(matches!(store.look(Some(&first), age(0, 1)), Found::New));
+    assert!(matches!(store.lookup(Some(&first), age(0, 1)), KeyLookup::New));
     store.answered(&first, age(0, 1), Answer::empty(200), false);
-    assert!(matches!(store.look(Some(&first), age(1, 2)), Found::Replay { refused: false, .. }));
+    assert!(matches!(store.lookup(Some(&first), age(1, 2)), KeyLookup::Replay { refused: false, .. }));
     assert_eq!(
-        refusal(store.look(Some(&keyed("k", "/v1/charges", "a=2")), age(1, 2))),
+        refusal(store.lookup(Some(&keyed("k", "/v1/charges", "a=2")), age(1, 2))),
         KeyRefusal::OtherPayload
     );
-    let elsewhere = store.look(Some(&keyed("k", "/v1/refunds", "a=1")), age(1, 2));
+    let elsewhere = store.lookup(Some(&keyed("k", "/v1/refunds", "a=1")), age(1, 2));
     assert_eq!(refusal(elsewhere), KeyRefusal::OtherEndpoint { first: "POST /v1/charges".to_owned() });
-    assert!(matches!(store.look(Some(&keyed("k2", "/v1/charges", "a=1")), age(1, 2)), Found::New));
+    assert!(matches!(store.lookup(Some(&keyed("k2", "/v1/charges", "a=1")), age(1, 2)), KeyLookup::New));
 }
 
 #[test]
@@ -43,9 +43,9 @@ fn a_key_in_flight_conflicts_until_it_is_answered_however_old_it_is() {
     let mut store = store(Profile::Stripe);
     let first = keyed("k", "/v1/charges", "a=1");
     store.in_flight(&first, age(0, 1));
-    assert_eq!(refusal(store.look(Some(&first), age(1_000_000, 99))), KeyRefusal::InFlight);
+    assert_eq!(refusal(store.lookup(Some(&first), age(1_000_000, 99))), KeyRefusal::InFlight);
     store.answered(&first, age(5, 3), Answer::empty(200), false);
-    assert!(matches!(store.look(Some(&first), age(6, 4)), Found::Replay { .. }));
+    assert!(matches!(store.lookup(Some(&first), age(6, 4)), KeyLookup::Replay { .. }));
 }
 
 #[test]
@@ -53,36 +53,42 @@ fn a_key_is_pruned_after_its_time_or_its_number_of_requests() {
     let first = keyed("k", "/x", "");
     let mut by_time = store(Profile::Stripe);
     by_time.answered(&first, age(0, 1), Answer::empty(200), false);
-    assert!(matches!(by_time.look(Some(&first), age(86_399, 2)), Found::Replay { .. }));
-    assert!(matches!(by_time.look(Some(&first), age(86_400, 2)), Found::New));
+    assert!(matches!(by_time.lookup(Some(&first), age(86_399, 2)), KeyLookup::Replay { .. }));
+    assert!(matches!(by_time.lookup(Some(&first), age(86_400, 2)), KeyLookup::New));
 
     let mut by_requests =
         KeyStore::<u8>::new(Idempotency { profile: Profile::Stripe, lifetime: After::Requests(2) });
     by_requests.answered(&first, age(0, 1), Answer::empty(200), false);
-    assert!(matches!(by_requests.look(Some(&first), age(0, 3)), Found::Replay { .. }));
-    assert!(matches!(by_requests.look(Some(&first), age(0, 4)), Found::New));
+    assert!(matches!(by_requests.lookup(Some(&first), age(0, 3)), KeyLookup::Replay { .. }));
+    assert!(matches!(by_requests.lookup(Some(&first), age(0, 4)), KeyLookup::New));
 }
 
 #[test]
 fn some_profiles_want_a_key_and_one_ignores_it() {
-    assert_eq!(refusal(store(Profile::Ietf).look(None, age(0, 1))), KeyRefusal::Missing);
-    assert_eq!(refusal(store(Profile::Acp).look(None, age(0, 1))), KeyRefusal::Missing);
-    assert!(matches!(store(Profile::Stripe).look(None, age(0, 1)), Found::New));
+    assert_eq!(refusal(store(Profile::Ietf).lookup(None, age(0, 1))), KeyRefusal::Missing);
+    assert_eq!(refusal(store(Profile::Acp).lookup(None, age(0, 1))), KeyRefusal::Missing);
+    assert!(matches!(store(Profile::Stripe).lookup(None, age(0, 1)), KeyLookup::New));
     let mut none = store(Profile::None);
     let first = keyed("k", "/x", "");
     none.answered(&first, age(0, 1), Answer::empty(200), false);
-    assert!(matches!(none.look(Some(&first), age(0, 2)), Found::New));
+    assert!(matches!(none.lookup(Some(&first), age(0, 2)), KeyLookup::New));
 }
 
 #[test]
 fn a_key_may_not_be_empty_or_longer_than_the_profile_allows() {
     let long = "k".repeat(256);
     assert_eq!(
-        refusal(store(Profile::Stripe).look(Some(&keyed(&long, "/x", "")), age(0, 1))),
+        refusal(store(Profile::Stripe).lookup(Some(&keyed(&long, "/x", "")), age(0, 1))),
         KeyRefusal::Length
     );
-    assert!(matches!(store(Profile::Resend).look(Some(&keyed(&long, "/x", "")), age(0, 1)), Found::New));
-    assert_eq!(refusal(store(Profile::Ietf).look(Some(&keyed("", "/x", "")), age(0, 1))), KeyRefusal::Length);
+    assert!(matches!(
+        store(Profile::Resend).lookup(Some(&keyed(&long, "/x", "")), age(0, 1)),
+        KeyLookup::New
+    ));
+    assert_eq!(
+        refusal(store(Profile::Ietf).lookup(Some(&keyed("", "/x", "")), age(0, 1))),
+        KeyRefusal::Length
+    );
 }
 
 #[test]

@@ -11,8 +11,8 @@ use crate::word_enum;
 /// The number of the format of ledgers. It changes when entries of one version cannot be read by another.
 pub const LEDGER_FORMAT: u32 = 2;
 
-/// The name of the note of a request that came after the ledger was closed: it is added behind the closing
-/// entry, and another closing entry behind it. Fields: `service`, `method`, `path`, `kind` (`write`, `read`
+/// The name of the note of a request that came after the ledger was closed: it is added after the closing
+/// entry, and another closing entry after it. Fields: `service`, `method`, `path`, `kind` (`write`, `read`
 /// or `unreadable`), and `operation` where the request was understood.
 pub const LATE_REQUEST: &str = "late-request";
 
@@ -47,7 +47,7 @@ pub enum Event<'a> {
     },
     /// An attempt came in.
     Received(Received<'a>),
-    /// A request came in that the service itself refused, so it is no attempt.
+    /// A request came in that the service itself refused, so it is not an attempt.
     Refused {
         /// Which service.
         service: Cow<'a, str>,
@@ -67,7 +67,7 @@ pub enum Event<'a> {
         /// The idempotency key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Cow<'a, str>>,
-        /// Why, in the words that the caller was told.
+        /// Why, in the words of the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Cow<'a, str>>,
         /// What the real service has and this one does not, where that is why: `POST /v1/invoices`.
@@ -119,7 +119,7 @@ pub enum Event<'a> {
         /// The status of the refusal that nobody saw.
         status: u16,
     },
-    /// The network did not take all of a reply: the caller had left. Corrects the entry that told of it.
+    /// The network did not take all of a reply: the caller had left. Corrects the entry of that reply.
     Unsent {
         /// The attempt that it would have answered.
         attempt: u64,
@@ -127,7 +127,7 @@ pub enum Event<'a> {
         bytes: u64,
     },
     /// A reply is sent, in whole, in part or not at all. Written before its last byte leaves, so that
-    /// whatever the caller does next stands behind it.
+    /// everything the caller does next comes after it.
     Replied {
         /// The attempt that it answers.
         attempt: u64,
@@ -140,10 +140,10 @@ pub enum Event<'a> {
         bytes: u64,
         /// Whether that was the whole answer.
         whole: bool,
-        /// Whether the answer told that the key had been used before.
+        /// Whether the answer said that the key had been used before.
         #[serde(default, skip_serializing_if = "is_false")]
         replay: bool,
-        /// The seconds of its `Retry-After`, where a whole 429 or 503 told the caller when to come again.
+        /// The seconds of its `Retry-After`, where the whole of a 429 or 503 was sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after: Option<u64>,
         /// Who ended the silence, where the reply was a `hang`.
@@ -181,7 +181,7 @@ pub enum Event<'a> {
     },
     /// The last entry.
     End {
-        /// How many entries stand before it.
+        /// How many entries come before it.
         count: u64,
     },
 }
@@ -301,7 +301,7 @@ pub struct Received<'a> {
     /// The first attempt with the very same bytes: method, target and body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u64>,
-    /// The headers that tell the client and its retry count.
+    /// The headers that identify the client and its retry count.
     #[serde(default, skip_serializing_if = "no_fields")]
     pub client: Cow<'a, Fields>,
 }

@@ -64,8 +64,8 @@ impl LedgerFile {
         LedgerFile::start(file, Some(hash))
     }
 
-    /// Appends to a file that was written before. A last line that was cut off stays, and is reported when the
-    /// file is read.
+    /// Appends to a file that was written before. A last line that was cut off stays, and is reported when
+    /// the file is read.
     ///
     /// # Errors
     /// When the file cannot be opened, or has another format.

@@ -1,5 +1,5 @@
-//! The append-only record of everything that happens in a trial, in one order: in memory for scoring and, with a
-//! file, streamed to it by a thread of its own. It knows nothing of scenarios, subjects or verdicts.
+//! The append-only record of everything that happens in a trial, in one order: in memory for scoring and,
+//! with a file, streamed to it by a thread of its own. It knows nothing of scenarios, subjects or verdicts.
 
 mod chain;
 mod effects;
@@ -181,8 +181,8 @@ impl Ledger {
         self.redacted_part(text, 0..text.len())
     }
 
-    /// A part of such a text. All of the text is searched, so that a secret that is only partly in the part is
-    /// hidden as well. The ends are moved back to where a character begins.
+    /// A part of such a text. All of the text is searched, so that a secret that is only partly in the part
+    /// is hidden as well. The ends are moved back to where a character begins.
     #[must_use]
     pub fn redacted_part(&self, text: &str, part: Range<usize>) -> String {
         let floor = |at: usize| {

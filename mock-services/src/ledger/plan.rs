@@ -1,13 +1,13 @@
 //! The plan record of a ledger file: one line before all ledgers that says what the file was meant to hold.
-//! Its content belongs to the writer of the file; here it is only sealed, and the first entry of each ledger in
-//! the file carries its hash.
+//! Its content belongs to the writer of the file; here it is only sealed, and the first entry of each ledger
+//! in the file carries its hash.
 
 use super::chain::{Chain, split};
 use super::entry::LEDGER_FORMAT;
 
 /// How a plan record begins: with its format. An entry of a ledger begins with the name of its trial.
 const OPENING: &[u8] = b"{\"format\":";
-/// What stands between the format and the content.
+/// What is between the format and the content.
 const BEFORE_CONTENT: &[u8] = b",\"plan\":";
 /// How a plan record of the first format begins.
 const FIRST_OPENING: &[u8] = b"{\"plan\":";
@@ -67,7 +67,7 @@ pub(super) fn read(line: &[u8], number: u64) -> Result<SavedPlan, OtherFormat> {
     Ok(SavedPlan { line: number, json: text(json), hash: is_whole.then(|| text(shown)) })
 }
 
-/// The format of a plan record, and its content behind that.
+/// The format of a plan record, and its content.
 fn split_format(content: &[u8]) -> (u32, &[u8]) {
     let Some(rest) = content.strip_prefix(OPENING) else { return (1, content) };
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -1,5 +1,4 @@
-//! Reading a saved ledger again: what is whole is given back, and what was edited, shortened or torn is
-//! noticed.
+//! Reads a saved ledger: what is complete is returned, and what was edited, shortened or damaged is noticed.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
@@ -10,10 +9,10 @@ use super::chain::{Chain, shown_hash};
 use super::entry::{Entry, Event, LATE_REQUEST};
 use super::plan::{self, OtherFormat, SavedPlan};
 
-/// A longer line is no line of ours.
+/// A longer line is not a line of a ledger.
 const LONGEST_LINE: u64 = 1024 * 1024;
 
-/// A longer plan record is none of ours.
+/// A longer plan record is not one of ours.
 const LONGEST_PLAN: u64 = 1024 * 1024 * 1024;
 
 /// All that a file holds.
@@ -28,12 +27,12 @@ pub struct LedgerContents {
 /// The ledger of one trial as a file has it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SavedLedger {
-    /// The entries up to the first that is not to be trusted.
+    /// The entries up to the first that cannot be trusted.
     pub entries: Vec<Entry>,
-    /// Why it is not whole; `None` where it is, down to its closing entry.
+    /// Why it is not complete; `None` where it is, down to its closing entry.
     pub torn: Option<LedgerDamage>,
-    /// The last hash of its chain that was right: it tells this ledger from one that was shortened or
-    /// exchanged.
+    /// The last correct hash of its chain: it distinguishes this ledger from one that was shortened or
+    /// replaced.
     pub seal: String,
 }
 
@@ -55,7 +54,7 @@ pub enum LedgerDamage {
         /// The number of the last line that can be.
         to: u64,
     },
-    /// Entries stand behind the closing entry, or its count is wrong.
+    /// There are entries after the closing entry, or its count is wrong.
     #[error("the closing entry counts {counted} entries, but {found} are there")]
     Miscounted {
         /// What the closing entry says.
@@ -66,13 +65,13 @@ pub enum LedgerDamage {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct SavedLine {
     trial: String,
     #[serde(flatten)]
     entry: Entry,
 }
 
-struct Reading {
+struct LedgerReading {
     chain: Chain,
     saved: SavedLedger,
     /// Entries whose seal has not come yet.
@@ -109,7 +108,7 @@ pub fn read_ledgers(file: impl BufRead) -> io::Result<BTreeMap<String, SavedLedg
 /// [`SavedLedger::torn`] and [`SavedPlan::hash`].
 pub fn read_contents(mut file: impl BufRead) -> io::Result<LedgerContents> {
     let mut plans = Vec::new();
-    let mut trials: BTreeMap<String, Reading> = BTreeMap::new();
+    let mut trials: BTreeMap<String, LedgerReading> = BTreeMap::new();
     let mut damaged_line = None;
     let mut line = Vec::new();
     for number in 1.. {
@@ -126,8 +125,8 @@ pub fn read_contents(mut file: impl BufRead) -> io::Result<LedgerContents> {
             continue;
         }
         let whole = line.strip_suffix(b"\n");
-        let parsed = whole.and_then(|whole| serde_json::from_slice::<Line>(whole).ok());
-        let Some((whole, Line { trial, entry })) = whole.zip(parsed) else {
+        let parsed = whole.and_then(|whole| serde_json::from_slice::<SavedLine>(whole).ok());
+        let Some((whole, SavedLine { trial, entry })) = whole.zip(parsed) else {
             check_format(&line)?;
             // The ledger of a line that cannot be read is unknown.
             damaged_line.get_or_insert(number);
@@ -136,7 +135,7 @@ pub fn read_contents(mut file: impl BufRead) -> io::Result<LedgerContents> {
         if let Event::Opened { format, .. } = entry.event {
             OtherFormat::check(format).map_err(invalid)?;
         }
-        let reading = trials.entry(trial).or_insert_with_key(|trial| Reading {
+        let reading = trials.entry(trial).or_insert_with_key(|trial| LedgerReading {
             chain: Chain::new(trial),
             saved: SavedLedger { entries: Vec::new(), torn: None, seal: String::new() },
             unsealed: Vec::new(),
@@ -175,7 +174,7 @@ pub(super) fn check_format(line: &[u8]) -> io::Result<()> {
     }
 }
 
-impl Reading {
+impl LedgerReading {
     fn take(&mut self, line: &[u8], entry: Entry, number: u64) {
         if self.saved.torn.is_some() {
             return;

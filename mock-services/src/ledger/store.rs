@@ -1,6 +1,6 @@
-//! The entries of a ledger in memory. The events that every attempt leaves (received, committed, replied) are rows
-//! of a table each, with their texts one after the other in one string and their names shared; all others, which
-//! are rare, are kept as they are.
+//! The entries of a ledger in memory. The events that every attempt leaves (received, committed, replied) are
+//! rows of a table each, with their texts one after the other in one string and their names shared; all
+//! others, which are rare, are kept as they are.
 
 use std::borrow::Cow;
 

@@ -24,7 +24,7 @@ pub(super) struct LineWriter {
 
 /// A line of a ledger file.
 #[derive(Serialize)]
-struct Line<'a> {
+struct WrittenLine<'a> {
     trial: &'a str,
     #[serde(flatten)]
     entry: &'a Entry,
@@ -35,7 +35,7 @@ impl LineWriter {
     fn add(&mut self, trial: &str, entries: &[Entry], lines: &mut Vec<u8>) -> io::Result<()> {
         let start = lines.len();
         for entry in entries {
-            serde_json::to_writer(&mut *lines, &Line { trial, entry })?;
+            serde_json::to_writer(&mut *lines, &WrittenLine { trial, entry })?;
             lines.push(b'\n');
         }
         self.chain.get_or_insert_with(|| Chain::new(trial)).seal(lines, start);

@@ -11,9 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::engine::{
-    Access, BarrierOptions, Engine, EngineOptions, Listener, MomentKind, Paused, StartBarrier,
-};
+use crate::delivery::{Listener, MomentKind};
+use crate::engine::{Access, BarrierOptions, Engine, EngineOptions, Paused, StartBarrier};
 use crate::fault::{Fault, Fired, IntendedEffects, Objections, Plan, SharedPlan, check_behind};
 use crate::idempotency::Idempotency;
 use crate::ledger::Ledger;
@@ -36,7 +35,7 @@ pub struct Builder {
     ledger: Option<Ledger>,
     faults: Vec<Fault>,
     intended: Option<IntendedEffects>,
-    door: Option<BarrierOptions>,
+    barrier: Option<BarrierOptions>,
     longest_silence: Option<Duration>,
     address: IpAddr,
     limits: Limits,
@@ -82,7 +81,7 @@ struct Shared {
     ledger: Ledger,
     plan: Arc<SharedPlan>,
     intended: Option<IntendedEffects>,
-    door: Option<Arc<StartBarrier>>,
+    barrier: Option<Arc<StartBarrier>>,
     longest_silence: Option<Duration>,
     wire: Arc<Wire>,
 }
@@ -150,7 +149,7 @@ impl Default for Builder {
             ledger: None,
             faults: Vec::new(),
             intended: None,
-            door: None,
+            barrier: None,
             longest_silence: None,
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             limits: Limits::default(),
@@ -218,10 +217,10 @@ impl Builder {
         self
     }
 
-    /// Puts a door in front of the services.
+    /// Makes the callers wait for each other before their first write.
     #[must_use]
-    pub fn door(mut self, door: BarrierOptions) -> Self {
-        self.door = Some(door);
+    pub fn start_barrier(mut self, barrier: BarrierOptions) -> Self {
+        self.barrier = Some(barrier);
         self
     }
 
@@ -275,7 +274,9 @@ impl Builder {
             any_key: self.any_key,
             plan: Arc::new(SharedPlan::new(Plan::new(self.seed, self.faults))),
             intended: self.intended,
-            door: self.door.map(|options| Arc::new(StartBarrier::new(options, self.callers, ledger.clone()))),
+            barrier: self
+                .barrier
+                .map(|options| Arc::new(StartBarrier::new(options, self.callers, ledger.clone()))),
             longest_silence: self.longest_silence,
             wire: Arc::new(Wire::new(self.address, self.limits)),
             ledger,
@@ -309,7 +310,7 @@ async fn start<S: Service>(
             ledger: shared.ledger.clone(),
             plan: Arc::clone(&shared.plan),
             intended: shared.intended.clone(),
-            door: shared.door.clone(),
+            barrier: shared.barrier.clone(),
             longest_silence: shared.longest_silence,
         },
     );
@@ -446,10 +447,10 @@ impl MockServices {
             .map(|running| running.control.listen(kind))
     }
 
-    /// Tells the door that a caller has ended.
+    /// The start barrier no longer waits for this caller.
     pub fn caller_ended(&self, caller: u32) {
-        if let Some(door) = &self.shared.door {
-            door.ended(caller);
+        if let Some(barrier) = &self.shared.barrier {
+            barrier.ended(caller);
         }
     }
 

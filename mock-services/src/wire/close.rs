@@ -8,30 +8,30 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
-use crate::engine::ClientGone;
+use crate::delivery::ClientGone;
 use crate::ledger::ClosedBy;
 
 /// A caller that goes on sending after the end is listened to, so that it can read what it was sent: until it
 /// pauses for so long,
-const PAUSE: Duration = Duration::from_secs(2);
+const DRAIN_PAUSE: Duration = Duration::from_secs(2);
 /// or until this is over.
-const LINGER: Duration = Duration::from_secs(30);
+const DRAIN_LIMIT: Duration = Duration::from_secs(30);
 /// So much that comes before its turn is kept for later.
-const MOST_UNREAD: usize = 256 * 1024;
+const LARGEST_UNREAD: usize = 256 * 1024;
 
 /// A connection over which bytes go both ways.
-pub(super) trait Line: AsyncRead + AsyncWrite + Unpin + Send {
+pub(super) trait WireStream: AsyncRead + AsyncWrite + Unpin + Send {
     /// The TCP connection underneath.
     fn tcp(&mut self) -> &mut TcpStream;
 }
 
-impl Line for TcpStream {
+impl WireStream for TcpStream {
     fn tcp(&mut self) -> &mut TcpStream {
         self
     }
 }
 
-impl Line for TlsStream<TcpStream> {
+impl WireStream for TlsStream<TcpStream> {
     fn tcp(&mut self) -> &mut TcpStream {
         self.get_mut().0
     }
@@ -39,7 +39,7 @@ impl Line for TlsStream<TcpStream> {
 
 /// How a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ConnectionEnd {
     /// The caller has left.
     Left,
     /// The service closes it.
@@ -48,68 +48,69 @@ pub(super) enum End {
     Cut,
     /// The service resets it.
     Reset,
-    /// The caller took too long, and was told so.
+    /// The caller took too long, and got an answer that says so.
     TimedOut,
     /// The caller said nothing for too long.
     Silent,
 }
 
-impl End {
-    /// Whose doing it is.
+impl ConnectionEnd {
+    /// Who ends it.
     pub(super) fn by(self) -> ClosedBy {
         match self {
-            End::Left => ClosedBy::Caller,
-            End::Finish | End::Cut | End::Reset => ClosedBy::Service,
-            End::TimedOut | End::Silent => ClosedBy::Timeout,
+            ConnectionEnd::Left => ClosedBy::Caller,
+            ConnectionEnd::Finish | ConnectionEnd::Cut | ConnectionEnd::Reset => ClosedBy::Service,
+            ConnectionEnd::TimedOut | ConnectionEnd::Silent => ClosedBy::Timeout,
         }
     }
 
-    /// Does what is left to do. It has been written down before, so that whatever the caller does next stands
-    /// behind it.
-    pub(super) async fn carry_out<L: Line>(self, line: &mut L) {
+    /// Ends the connection. It has been recorded before, so that everything the caller does next comes after
+    /// it.
+    pub(super) async fn carry_out<L: WireStream>(self, stream: &mut L) {
         match self {
-            End::Finish | End::TimedOut => finish(line).await,
-            End::Cut => finish(line.tcp()).await,
+            ConnectionEnd::Finish | ConnectionEnd::TimedOut => finish(stream).await,
+            ConnectionEnd::Cut => finish(stream.tcp()).await,
             // It fails only on a socket that is already gone. The RST is sent when the line is dropped.
-            End::Reset => drop(line.tcp().set_zero_linger()),
-            End::Left | End::Silent => {}
+            ConnectionEnd::Reset => drop(stream.tcp().set_zero_linger()),
+            ConnectionEnd::Left | ConnectionEnd::Silent => {}
         }
     }
 }
 
 /// Ends the connection with a FIN. What the caller still sends is read and thrown away: a socket that is
 /// closed with unread input would send a RST instead, and could take back what was sent before.
-async fn finish(line: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
-    if line.shutdown().await.is_err() {
+async fn finish(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
+    if stream.shutdown().await.is_err() {
         return;
     }
     let mut bin = vec![0; 16 * 1024];
-    let drain = async { while let Ok(Ok(1..)) = tokio::time::timeout(PAUSE, line.read(&mut bin)).await {} };
+    let drain =
+        async { while let Ok(Ok(1..)) = tokio::time::timeout(DRAIN_PAUSE, stream.read(&mut bin)).await {} };
     // Whether the caller closed or the time was over makes no difference.
-    let _ = tokio::time::timeout(LINGER, drain).await;
+    let _ = tokio::time::timeout(DRAIN_LIMIT, drain).await;
 }
 
 /// Waits for the first byte, and does not take it. `false` where none comes: the caller leaves, says nothing
 /// for too long, or files run short, in which case those who have said nothing make room.
-pub(super) async fn speaks(line: &TcpStream, shed: &mut watch::Receiver<u64>, patience: Duration) -> bool {
+pub(super) async fn speaks(stream: &TcpStream, shed: &mut watch::Receiver<u64>, deadline: Duration) -> bool {
     let mut byte = [0];
     tokio::select! {
         // First, so that no one is sent away who has spoken. That the socket seems readable is not enough: it
-        // can seem so in vain.
+        // can seem so without data.
         biased;
-        peeked = line.peek(&mut byte) => matches!(peeked, Ok(1)),
+        peeked = stream.peek(&mut byte) => matches!(peeked, Ok(1)),
         _ = shed.changed() => false,
-        () = tokio::time::sleep(patience) => false,
+        () = tokio::time::sleep(deadline) => false,
     }
 }
 
 /// Whether the caller has closed the connection by now. The system is asked, not the runtime, which may not
 /// have heard of it yet.
 #[cfg(unix)]
-pub(super) fn is_closed(line: &TcpStream) -> bool {
+pub(super) fn is_closed(stream: &TcpStream) -> bool {
     use std::os::fd::AsFd;
 
-    let Ok(copy) = line.as_fd().try_clone_to_owned() else { return false };
+    let Ok(copy) = stream.as_fd().try_clone_to_owned() else { return false };
     match std::net::TcpStream::from(copy).peek(&mut [0]) {
         Ok(count) => count == 0,
         Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
@@ -124,10 +125,10 @@ pub(super) fn is_closed(_line: &TcpStream) -> bool {
 }
 
 /// Waits until the caller leaves; what it sends meanwhile is kept in `unread`.
-pub(super) async fn left<L: Line>(line: &mut L, unread: &mut Vec<u8>) {
-    while unread.len() < MOST_UNREAD {
+pub(super) async fn left<L: WireStream>(stream: &mut L, unread: &mut Vec<u8>) {
+    while unread.len() < LARGEST_UNREAD {
         unread.reserve(1024);
-        match line.read_buf(unread).await {
+        match stream.read_buf(unread).await {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
@@ -136,10 +137,10 @@ pub(super) async fn left<L: Line>(line: &mut L, unread: &mut Vec<u8>) {
     future::pending().await
 }
 
-/// Does something for a caller, while its connection is watched; `false` beside the result where the caller
+/// Does something for a caller, while its connection is watched; with the result, `false` where the caller
 /// left meanwhile. What a caller has asked for is done whether it waits for the answer or not.
-pub(super) async fn attend<L: Line, T>(
-    line: &mut L,
+pub(super) async fn attend<L: WireStream, T>(
+    stream: &mut L,
     unread: &mut Vec<u8>,
     gone: &ClientGone,
     doing: impl Future<Output = T>,
@@ -149,12 +150,12 @@ pub(super) async fn attend<L: Line, T>(
         tokio::select! {
             biased;
             done = &mut doing => return (done, true),
-            () = left(line, unread) => {
+            () = left(stream, unread) => {
                 gone.set();
                 return (doing.await, false);
             }
             () = gone.asked() => {
-                if is_closed(line.tcp()) {
+                if is_closed(stream.tcp()) {
                     gone.set();
                     return (doing.await, false);
                 }

@@ -1,5 +1,5 @@
-//! Hands the bytes of an answer over in the manner that was decided. One set of bytes for all manners, so
-//! that nothing but the manner itself can be told from them.
+//! Sends the bytes of an answer in the mode that was decided. All modes have the same bytes, so that they
+//! reveal nothing but the mode.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -8,15 +8,14 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 
-use super::close::{End, Line, is_closed, left};
-use super::{DeliveryMode, PendingReply};
-use crate::engine::Pause;
+use super::close::{ConnectionEnd, WireStream, is_closed, left};
+use crate::delivery::{DeliveryMode, LastByteHold, PendingReply};
 
 /// A body that drips comes in so many pieces.
-const DROPS: u32 = 20;
+const DRIP_PIECES: u32 = 20;
 
 /// A caller that does not read what it is sent is waited for this long.
-const UNREAD_FOR: Duration = Duration::from_secs(60);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An answer as bytes.
 #[derive(Debug)]
@@ -37,214 +36,218 @@ pub(super) struct Filler {
     pub(super) piece: Vec<u8>,
     /// How many bytes there are in all.
     pub(super) total: u64,
-    /// Whether it comes before the answer, and not behind it.
+    /// Whether it comes before the answer, and not after it.
     pub(super) first: bool,
 }
 
-/// Sends the answer, or does not, and says how the connection ends where it does. The reply is written down
-/// before its last byte leaves, and ending the connection is left to the one who holds it: whatever the
-/// caller does next stands behind both in the ledger.
-pub(super) async fn deliver<L: Line>(
-    line: &mut L,
+/// Sends the answer, or does not, and returns how the connection ends where it does. The reply is recorded
+/// before its last byte is sent, and the connection is ended by its owner: everything the caller does next
+/// comes after both in the ledger.
+pub(super) async fn deliver<L: WireStream>(
+    stream: &mut L,
     unread: &mut Vec<u8>,
     encoded: &Encoded,
-    manner: DeliveryMode,
-    ticket: Option<&PendingReply<'_>>,
-) -> Option<End> {
+    mode: DeliveryMode,
+    pending: Option<&PendingReply<'_>>,
+) -> Option<ConnectionEnd> {
     let all = encoded.bytes.as_slice();
-    match manner {
-        DeliveryMode::Whole | DeliveryMode::Garble => write_last(line, all, 0, true, ticket).await,
-        DeliveryMode::Delay(time) => match wait(line, unread, time).await {
-            None => write_last(line, all, 0, true, ticket).await,
-            left => noted(left, 0, ticket),
+    match mode {
+        DeliveryMode::Whole | DeliveryMode::Garble => write_last(stream, all, 0, true, pending).await,
+        DeliveryMode::Delay(time) => match wait(stream, unread, time).await {
+            None => write_last(stream, all, 0, true, pending).await,
+            left => noted(left, 0, pending),
         },
-        DeliveryMode::Drop => noted(Some(End::Cut), 0, ticket),
-        DeliveryMode::Reset => noted(Some(End::Reset), 0, ticket),
-        DeliveryMode::Hang(release) => hang(line, unread, release, ticket).await,
-        DeliveryMode::Truncate(_) => ends(write_last(line, &all[..encoded.cut], 0, false, ticket).await),
-        DeliveryMode::Oversize(_) => oversize(line, encoded, ticket).await,
-        DeliveryMode::Drip(time) => drip(line, unread, encoded, time, ticket).await,
+        DeliveryMode::Drop => noted(Some(ConnectionEnd::Cut), 0, pending),
+        DeliveryMode::Reset => noted(Some(ConnectionEnd::Reset), 0, pending),
+        DeliveryMode::Hang(release) => hang(stream, unread, release, pending).await,
+        DeliveryMode::Truncate(_) => ends(write_last(stream, &all[..encoded.cut], 0, false, pending).await),
+        DeliveryMode::Oversize(_) => oversize(stream, encoded, pending).await,
+        DeliveryMode::Drip(time) => drip(stream, unread, encoded, time, pending).await,
     }
 }
 
-/// Writes down a reply of which nothing more is sent.
-fn noted(end: Option<End>, bytes: usize, ticket: Option<&PendingReply<'_>>) -> Option<End> {
-    if let Some(ticket) = ticket {
-        ticket.record_reply(bytes, false);
+/// Records a reply of which nothing more is sent.
+fn noted(
+    end: Option<ConnectionEnd>,
+    bytes: usize,
+    pending: Option<&PendingReply<'_>>,
+) -> Option<ConnectionEnd> {
+    if let Some(pending) = pending {
+        pending.record_reply(bytes, false);
     }
     end
 }
 
 /// Sends nothing until the caller leaves or the time is over.
-async fn hang<L: Line>(
-    line: &mut L,
+async fn hang<L: WireStream>(
+    stream: &mut L,
     unread: &mut Vec<u8>,
     release: Option<Duration>,
-    ticket: Option<&PendingReply<'_>>,
-) -> Option<End> {
+    pending: Option<&PendingReply<'_>>,
+) -> Option<ConnectionEnd> {
     let end = match release {
-        Some(release) => wait(line, unread, release).await,
+        Some(release) => wait(stream, unread, release).await,
         None => {
-            left(line, unread).await;
-            Some(End::Left)
+            left(stream, unread).await;
+            Some(ConnectionEnd::Left)
         }
     };
-    match (end, ticket) {
-        (Some(end), Some(ticket)) => {
-            ticket.caller_left();
+    match (end, pending) {
+        (Some(end), Some(pending)) => {
+            pending.record_caller_left();
             Some(end)
         }
-        (end, ticket) => noted(ends(end), 0, ticket),
+        (end, pending) => noted(ends(end), 0, pending),
     }
 }
 
-/// Writes down the reply, `before` being the bytes that were sent of it, and writes the last of it.
-async fn write_last<L: Line>(
-    line: &mut L,
+/// Records the reply, of which `before` bytes were sent, and writes the rest of it.
+async fn write_last<L: WireStream>(
+    stream: &mut L,
     bytes: &[u8],
     before: usize,
     whole: bool,
-    ticket: Option<&PendingReply<'_>>,
-) -> Option<End> {
-    if let Some(ticket) = ticket
-        && let Some(pause) = &ticket.pause
+    pending: Option<&PendingReply<'_>>,
+) -> Option<ConnectionEnd> {
+    if let Some(pending) = pending
+        && let Some(hold) = &pending.last_byte
         && let Some((last, first)) = bytes.split_last()
     {
-        return write_paused(line, (first, *last), before, whole, (ticket, pause)).await;
+        return write_paused(stream, (first, *last), before, whole, (pending, hold)).await;
     }
-    if let Some(ticket) = ticket {
-        ticket.record_reply(before + bytes.len(), whole);
+    if let Some(pending) = pending {
+        pending.record_reply(before + bytes.len(), whole);
     }
     let mut count = 0;
-    let end = write(line, bytes, &mut count).await;
-    if let Some(ticket) = ticket.filter(|_| count < bytes.len()) {
-        ticket.record_unsent(before + count);
+    let end = write(stream, bytes, &mut count).await;
+    if let Some(pending) = pending.filter(|_| count < bytes.len()) {
+        pending.record_unsent(before + count);
     }
     end
 }
 
 /// The same with a pause before the last byte.
-async fn write_paused<L: Line>(
-    line: &mut L,
+async fn write_paused<L: WireStream>(
+    stream: &mut L,
     (first, last): (&[u8], u8),
     before: usize,
     whole: bool,
-    (ticket, pause): (&PendingReply<'_>, &Pause<'_>),
-) -> Option<End> {
+    (pending, hold): (&PendingReply<'_>, &LastByteHold<'_>),
+) -> Option<ConnectionEnd> {
     let mut count = before;
-    let end = write(line, first, &mut count).await;
+    let end = write(stream, first, &mut count).await;
     if end.is_some() {
-        return noted(end, count, Some(ticket));
+        return noted(end, count, Some(pending));
     }
-    let standing = pause.before_last_byte().await;
-    if is_closed(line.tcp()) {
+    let standing = hold.before().await;
+    if is_closed(stream.tcp()) {
         // Nobody would read the last byte, so the caller never has the whole reply.
-        let end = noted(Some(End::Left), count, Some(ticket));
-        pause.after(standing, false).await;
+        let end = noted(Some(ConnectionEnd::Left), count, Some(pending));
+        hold.after(standing, false).await;
         return end;
     }
-    ticket.record_reply(before + first.len() + 1, whole);
-    let end = write(line, &[last], &mut count).await;
+    pending.record_reply(before + first.len() + 1, whole);
+    let end = write(stream, &[last], &mut count).await;
     let sent = end.is_none();
     if !sent {
-        ticket.record_unsent(count);
+        pending.record_unsent(count);
     }
-    pause.after(standing, sent).await;
+    hold.after(standing, sent).await;
     end
 }
 
 /// Where the caller has not left, the service cuts the connection.
-fn ends(left: Option<End>) -> Option<End> {
-    left.or(Some(End::Cut))
+fn ends(left: Option<ConnectionEnd>) -> Option<ConnectionEnd> {
+    left.or(Some(ConnectionEnd::Cut))
 }
 
-async fn drip<L: Line>(
-    line: &mut L,
+async fn drip<L: WireStream>(
+    stream: &mut L,
     unread: &mut Vec<u8>,
     encoded: &Encoded,
     time: Duration,
-    ticket: Option<&PendingReply<'_>>,
-) -> Option<End> {
+    pending: Option<&PendingReply<'_>>,
+) -> Option<ConnectionEnd> {
     let (head, body) = encoded.bytes.split_at(encoded.body_at);
     if body.is_empty() {
-        return write_last(line, head, 0, true, ticket).await;
+        return write_last(stream, head, 0, true, pending).await;
     }
     let mut count = 0;
-    let mut left = write(line, head, &mut count).await;
-    let size = body.len().div_ceil(DROPS as usize).max(1);
+    let mut left = write(stream, head, &mut count).await;
+    let size = body.len().div_ceil(DRIP_PIECES as usize).max(1);
     for (number, piece) in body.chunks(size).enumerate() {
         if left.is_none() {
-            left = wait(line, unread, time / DROPS).await;
+            left = wait(stream, unread, time / DRIP_PIECES).await;
         }
         if left.is_some() {
-            return noted(left, count, ticket);
+            return noted(left, count, pending);
         }
         if (number + 1) * size >= body.len() {
-            return write_last(line, piece, count, true, ticket).await;
+            return write_last(stream, piece, count, true, pending).await;
         }
-        left = write(line, piece, &mut count).await;
+        left = write(stream, piece, &mut count).await;
     }
     left
 }
 
 /// Sends the answer and what fills it up, piece by piece. A caller that closes the connection before the end
 /// has had a part of it.
-async fn oversize<L: Line>(
-    line: &mut L,
+async fn oversize<L: WireStream>(
+    stream: &mut L,
     encoded: &Encoded,
-    ticket: Option<&PendingReply<'_>>,
-) -> Option<End> {
+    pending: Option<&PendingReply<'_>>,
+) -> Option<ConnectionEnd> {
     let Filler { piece, total, first } = &encoded.filler;
     if *total == 0 || piece.is_empty() {
-        return write_last(line, &encoded.bytes, 0, true, ticket).await;
+        return write_last(stream, &encoded.bytes, 0, true, pending).await;
     }
     let mut count = 0;
-    if !first && let Some(end) = write(line, &encoded.bytes, &mut count).await {
-        return noted(Some(end), count, ticket);
+    if !first && let Some(end) = write(stream, &encoded.bytes, &mut count).await {
+        return noted(Some(end), count, pending);
     }
     let mut left = *total;
     while left > 0 {
         let length = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
         left -= length as u64;
         if left == 0 && !first {
-            return write_last(line, &piece[..length], count, true, ticket).await;
+            return write_last(stream, &piece[..length], count, true, pending).await;
         }
-        if let Some(end) = write(line, &piece[..length], &mut count).await {
-            return noted(Some(end), count, ticket);
+        if let Some(end) = write(stream, &piece[..length], &mut count).await {
+            return noted(Some(end), count, pending);
         }
     }
-    write_last(line, &encoded.bytes, count, true, ticket).await
+    write_last(stream, &encoded.bytes, count, true, pending).await
 }
 
 /// Waits for the time, unless the caller leaves before.
-async fn wait<L: Line>(line: &mut L, unread: &mut Vec<u8>, time: Duration) -> Option<End> {
-    match tokio::time::timeout(time, left(line, unread)).await {
-        Ok(()) => Some(End::Left),
+async fn wait<L: WireStream>(stream: &mut L, unread: &mut Vec<u8>, time: Duration) -> Option<ConnectionEnd> {
+    match tokio::time::timeout(time, left(stream, unread)).await {
+        Ok(()) => Some(ConnectionEnd::Left),
         Err(_) => None,
     }
 }
 
 /// Writes all, counting what the network took.
-async fn write<L: Line>(line: &mut L, bytes: &[u8], count: &mut usize) -> Option<End> {
+async fn write<L: WireStream>(stream: &mut L, bytes: &[u8], count: &mut usize) -> Option<ConnectionEnd> {
     let mut rest = bytes;
     while !rest.is_empty() {
         // Most answers are taken at once: only where one is not, the time is watched.
-        let at_once = poll_fn(|context| Poll::Ready(Pin::new(&mut *line).poll_write(context, rest))).await;
+        let at_once = poll_fn(|context| Poll::Ready(Pin::new(&mut *stream).poll_write(context, rest))).await;
         let written = match at_once {
             Poll::Ready(written) => Ok(written),
-            Poll::Pending => tokio::time::timeout(UNREAD_FOR, line.write(rest)).await,
+            Poll::Pending => tokio::time::timeout(WRITE_TIMEOUT, stream.write(rest)).await,
         };
         match written {
-            Err(_) => return Some(End::Silent),
-            Ok(Ok(0) | Err(_)) => return Some(End::Left),
+            Err(_) => return Some(ConnectionEnd::Silent),
+            Ok(Ok(0) | Err(_)) => return Some(ConnectionEnd::Left),
             Ok(Ok(length)) => {
                 *count += length;
                 rest = &rest[length..];
             }
         }
     }
-    match line.flush().await {
+    match stream.flush().await {
         Ok(()) => None,
-        Err(_) => Some(End::Left),
+        Err(_) => Some(ConnectionEnd::Left),
     }
 }

@@ -7,7 +7,7 @@ pub(super) fn garble(body: &mut Vec<u8>) {
     if body.is_empty() {
         body.extend_from_slice(NOISE);
     } else {
-        // The first byte spoils JSON and HTML alike, the second half whatever reads on.
+        // The first byte makes JSON and HTML invalid, the second half everything else.
         let half = body.len() / 2;
         body[0] = NOISE[0];
         for (at, byte) in body[half..].iter_mut().enumerate() {

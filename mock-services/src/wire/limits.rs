@@ -1,4 +1,4 @@
-//! How much of a caller's time and memory-hunger a service bears.
+//! How much time and memory a caller may use.
 
 use std::time::Duration;
 

@@ -15,14 +15,15 @@ use tokio_rustls::rustls::ServerConfig;
 
 use super::activity::{Activity, Attached, OpenConnections, Phase};
 use super::{Limits, http, smtp, tls};
-use crate::engine::{Engine, Origin};
+use crate::delivery::Origin;
+use crate::engine::Engine;
 use crate::service::Service;
 
 /// When no file is left for another connection, this long is waited for one.
 const FILES_ARE_SHORT: Duration = Duration::from_millis(20);
 
-/// So many connections may wait to be accepted. One more has to knock again after a second, and would come
-/// late for no fault of ours.
+/// So many connections may wait to be accepted. One more would have to try again after a second, and would be
+/// late without a fault.
 const WAITING: u32 = 4096;
 
 /// So many connections to the port of a trial that has ended are handled at once; more wait to be accepted.
@@ -118,7 +119,7 @@ impl Endpoint {
         self.activity.cut()
     }
 
-    /// Closes the port and all its connections, whatever hangs.
+    /// Closes the port and all its connections, also where something hangs.
     pub(crate) async fn close(&self) {
         self.phase.send_replace(Phase::Closed);
         // Its task counts connections until it ends, also where it panicked.
@@ -162,14 +163,14 @@ async fn accept<S: Service>(
         let is_late = *phase.borrow() == Phase::Late;
         tokio::select! {
             accepted = listener.accept(), if !is_late || connections.len() < LATE_AT_ONCE => match accepted {
-                Ok((line, _)) => {
+                Ok((stream, _)) => {
                     let connection = wire.connections.fetch_add(1, Ordering::Relaxed) + 1;
                     let origin = Origin { caller, connection };
                     if is_late {
-                        connections.spawn(serve_late(line, Arc::clone(&engine), origin, protocol));
+                        connections.spawn(serve_late(stream, Arc::clone(&engine), origin, protocol));
                     } else {
                         let attached = Attached::new(phase.clone(), Arc::clone(&activity), count.clone());
-                        connections.spawn(serve(line, Arc::clone(&engine), origin, protocol, Arc::clone(&wire), attached));
+                        connections.spawn(serve(stream, Arc::clone(&engine), origin, protocol, Arc::clone(&wire), attached));
                     }
                 }
                 // A caller that has left before it was accepted says nothing of files.
@@ -192,7 +193,7 @@ async fn accept<S: Service>(
 }
 
 async fn serve<S: Service>(
-    line: TcpStream,
+    stream: TcpStream,
     engine: Arc<Engine<S>>,
     origin: Origin,
     protocol: Protocol,
@@ -204,7 +205,7 @@ async fn serve<S: Service>(
         Protocol::Http => {
             // Nothing of it is held while the connection is.
             drop(wire);
-            return http::serve(line, engine, origin, limits, shed, attached).await;
+            return http::serve(stream, engine, origin, limits, shed, attached).await;
         }
         Protocol::Smtp => smtp::Security::StartTls(wire.tls()),
         Protocol::Smtps => match wire.tls() {
@@ -212,14 +213,19 @@ async fn serve<S: Service>(
             None => return,
         },
     };
-    smtp::serve(line, engine, origin, security, limits, shed, attached).await;
+    smtp::serve(stream, engine, origin, security, limits, shed, attached).await;
 }
 
 /// Records and refuses what comes after the trial has ended.
-async fn serve_late<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: Origin, protocol: Protocol) {
+async fn serve_late<S: Service>(
+    stream: TcpStream,
+    engine: Arc<Engine<S>>,
+    origin: Origin,
+    protocol: Protocol,
+) {
     match protocol {
-        Protocol::Http => http::serve_late(line, engine, origin).await,
-        Protocol::Smtp => smtp::serve_late(line, engine, origin).await,
-        Protocol::Smtps => smtp::serve_late_secured(line, engine, origin).await,
+        Protocol::Http => http::serve_late(stream, engine, origin).await,
+        Protocol::Smtp => smtp::serve_late(stream, engine, origin).await,
+        Protocol::Smtps => smtp::serve_late_secured(stream, engine, origin).await,
     }
 }

@@ -1,22 +1,23 @@
-//! A connection that is open. However it ends, the ledger is told once, where anything was asked over it.
+//! A connection that is open. However it ends, the ledger records it once, if any request came over it.
 
 use std::sync::Arc;
 
-use super::close::End;
-use crate::engine::{Engine, Origin};
+use super::close::ConnectionEnd;
+use crate::delivery::Origin;
+use crate::engine::Engine;
 use crate::ledger::ClosedBy;
 use crate::service::Service;
 
-pub(super) struct Open<S: Service> {
+pub(super) struct ConnectionRecord<S: Service> {
     engine: Arc<Engine<S>>,
     pub(super) origin: Origin,
     was_asked: bool,
     is_told: bool,
 }
 
-impl<S: Service> Open<S> {
+impl<S: Service> ConnectionRecord<S> {
     pub(super) fn new(engine: Arc<Engine<S>>, origin: Origin) -> Self {
-        Open { engine, origin, was_asked: false, is_told: false }
+        ConnectionRecord { engine, origin, was_asked: false, is_told: false }
     }
 
     pub(super) fn engine(&self) -> &Arc<Engine<S>> {
@@ -28,20 +29,20 @@ impl<S: Service> Open<S> {
         self.was_asked = true;
     }
 
-    /// Tells that it ends, before it does: whatever the caller does next stands behind it.
-    pub(super) fn ends(&mut self, end: End) {
+    /// Records that it ends, before it does: everything the caller does next comes after it.
+    pub(super) fn ends(&mut self, end: ConnectionEnd) {
         self.tell(end.by());
     }
 
     fn tell(&mut self, by: ClosedBy) {
         if self.was_asked && !std::mem::replace(&mut self.is_told, true) {
-            self.engine.closed(self.origin, by);
+            self.engine.record_closed(self.origin, by);
         }
     }
 }
 
-impl<S: Service> Drop for Open<S> {
-    /// The service is stopped, whatever hangs.
+impl<S: Service> Drop for ConnectionRecord<S> {
+    /// The service is stopped, also where something hangs.
     fn drop(&mut self) {
         self.tell(ClosedBy::Service);
     }

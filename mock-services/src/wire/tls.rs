@@ -1,6 +1,6 @@
-//! The certificates with which SMTP is secured: a certificate authority that is made anew in each process and
-//! whose key never leaves its memory, and under it a certificate for the local machine. Whoever trusts the
-//! authority can verify the services.
+//! The certificates with which SMTP is secured: a certificate authority that is made in each process and
+//! whose key never leaves its memory, and under it a certificate for the local machine. A client that trusts
+//! the authority can verify the services.
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 /// How long the certificates hold. Some clients refuse a certificate that holds for more than 398 days.
 const DAYS: i64 = 365;
 
-type Issuer = CertifiedIssuer<'static, KeyPair>;
+type CertificateIssuer = CertifiedIssuer<'static, KeyPair>;
 
 /// The certificate of this process's certificate authority, as PEM: what a client must trust to verify the
 /// services. `None` where no certificate could be made, in which case TLS is not offered.
@@ -27,12 +27,12 @@ pub fn certificate_authority() -> Option<&'static str> {
     PEM.get_or_init(|| issuer().map(|issuer| issuer.pem())).as_deref()
 }
 
-fn issuer() -> Option<&'static Issuer> {
-    static ISSUER: OnceLock<Option<Issuer>> = OnceLock::new();
+fn issuer() -> Option<&'static CertificateIssuer> {
+    static ISSUER: OnceLock<Option<CertificateIssuer>> = OnceLock::new();
     ISSUER.get_or_init(|| make_issuer().ok()).as_ref()
 }
 
-fn make_issuer() -> Result<Issuer, rcgen::Error> {
+fn make_issuer() -> Result<CertificateIssuer, rcgen::Error> {
     let mut params = holding(CertificateParams::new(Vec::new())?);
     params.distinguished_name.push(DnType::CommonName, "hapax test CA, made for one run");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));

@@ -54,7 +54,7 @@ fn plain_or_quoted(text: &str) -> String {
     }
 }
 
-/// Whether the text means itself without quotes, wherever it stands on a line.
+/// Whether the text can be written without quotes, anywhere on a line.
 fn is_simple(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./@".contains(&byte))

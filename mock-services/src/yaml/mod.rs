@@ -1,4 +1,4 @@
-//! YAML (and so JSON) as a tree that remembers where everything stood, and problems that point at it. It
+//! YAML (and so JSON) as a tree that knows the place of every value, and problems that point at it. It
 //! knows the shape of no file: scenarios, fault lists and service files are read on top of it.
 
 mod duration;
@@ -24,7 +24,7 @@ pub(crate) use tree::parse_part;
 pub use tree::{MAX_BYTES, MAX_DEPTH, MAX_NODES, parse};
 pub use words::{listed, nearest, shown};
 
-/// A text and the name under which problems speak of it. Cheap to clone.
+/// A text and its name in problems. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source(Arc<Text>);
 
@@ -74,7 +74,7 @@ impl Source {
 pub struct Span {
     /// Its first byte.
     pub start: usize,
-    /// The byte behind its last.
+    /// The byte after its last.
     pub end: usize,
 }
 
@@ -98,10 +98,10 @@ impl Span {
     }
 }
 
-/// A value and where it stood.
+/// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Where it stood.
+    /// Its place.
     pub span: Span,
     /// The value.
     pub kind: Kind,
@@ -131,12 +131,12 @@ pub enum Kind {
 pub struct Key {
     /// Its name.
     pub name: String,
-    /// Where it stood.
+    /// Its place.
     pub span: Span,
 }
 
 impl Node {
-    /// A value that stands at that place.
+    /// A value at that place.
     #[must_use]
     pub const fn new(kind: Kind, span: Span) -> Self {
         Node { span, kind }

@@ -1,4 +1,4 @@
-//! Something wrong with a text: what, where, and the way out, with a picture of the line.
+//! A problem in a text: what is wrong, where, and how to fix it, shown with the line.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use super::words::harmless;
 use super::{Source, Span};
 
-/// How many problems are shown; a file with more has one cause.
-const MOST: usize = 100;
+/// How many problems are shown; more than that usually have one cause.
+const SHOWN_PROBLEMS: usize = 100;
 
-/// One thing that is wrong in a text.
+/// One problem in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The text in which it stands.
+    /// The text that it is in.
     pub file: Source,
     /// Where.
     pub span: Span,
     /// What is wrong.
     pub message: String,
-    /// What is said beside the caret.
+    /// The text next to the caret.
     pub label: Option<String>,
-    /// The way out.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
@@ -32,14 +32,14 @@ impl Problem {
         Problem { file: file.clone(), span, message: message.into(), label: None, help: None }
     }
 
-    /// Says something beside the caret.
+    /// Adds a text next to the caret.
     #[must_use]
     pub fn with_label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// Shows the way out.
+    /// Adds how to fix it.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -54,7 +54,7 @@ impl Problem {
         (line, text[start..floor(text, self.span.start)].chars().count() + 1)
     }
 
-    /// The picture: the message, `file:line:column`, the line with a caret, the way out.
+    /// The problem as text: the message, `file:line:column`, the line with a caret, and the help.
     #[must_use]
     pub fn render(&self, colour: bool) -> String {
         if self.file.is_withheld() {
@@ -62,7 +62,7 @@ impl Problem {
         }
         let (number, start, line) = self.line();
         let text = self.file.text();
-        // What runs over several lines is shown by the first.
+        // Of several lines only the first is shown.
         let from = floor(text, self.span.start) - start;
         let to = (floor(text, self.span.end).max(start) - start).clamp(from, line.len().max(from));
         let (name, message) = (harmless(self.file.name()), harmless(&self.message));
@@ -122,7 +122,7 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// All that is wrong, in the order in which it was found.
+/// All problems, in the order in which they were found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Problems(Vec<Problem>);
 
@@ -149,13 +149,13 @@ impl Problems {
         self.0.iter()
     }
 
-    /// The pictures of all of them, an empty line between.
+    /// All of them as text, an empty line between.
     #[must_use]
     pub fn render(&self, colour: bool) -> String {
         let mut pictures: Vec<String> =
-            self.0.iter().take(MOST).map(|problem| problem.render(colour)).collect();
-        if self.len() > MOST {
-            pictures.push(format!("and {} more", self.len() - MOST));
+            self.0.iter().take(SHOWN_PROBLEMS).map(|problem| problem.render(colour)).collect();
+        if self.len() > SHOWN_PROBLEMS {
+            pictures.push(format!("and {} more", self.len() - SHOWN_PROBLEMS));
         }
         pictures.join("\n\n")
     }

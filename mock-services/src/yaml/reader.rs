@@ -47,7 +47,7 @@ impl Reader {
         self.add(Problem::new(&self.file, span, message));
     }
 
-    /// The same, with the way out.
+    /// The same, with help.
     pub fn report_with_help(&self, span: Span, message: impl Into<String>, help: impl Into<String>) {
         self.add(Problem::new(&self.file, span, message).with_help(help));
     }
@@ -179,7 +179,7 @@ impl Reader {
         None
     }
 
-    /// One of some words, each with what it stands for.
+    /// One of some words, each with its value.
     pub fn one_of<T: Clone>(&self, node: &Node, words: &[(&str, T)]) -> Option<T> {
         if let Some((_, value)) = node.as_text().and_then(|text| words.iter().find(|(word, _)| *word == text))
         {
@@ -204,7 +204,7 @@ impl Reader {
         None
     }
 
-    /// The value as it stands in the file.
+    /// The value as it is in the file.
     fn written(&self, node: &Node) -> &str {
         self.file.text().get(node.span.range()).unwrap_or_default()
     }

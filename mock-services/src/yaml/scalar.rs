@@ -2,13 +2,13 @@
 
 use super::{Kind, shown};
 
-/// Why a word is refused, and the way out.
+/// Why a word is refused, and how to fix it.
 pub(super) struct Doubt {
     pub(super) message: String,
     pub(super) help: String,
 }
 
-/// The value that a plain word stands for.
+/// The value of a plain word.
 pub(super) fn resolved(word: &str) -> Result<Kind, Doubt> {
     match word {
         "" | "~" | "null" | "Null" | "NULL" => return Ok(Kind::Null),

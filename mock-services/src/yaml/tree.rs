@@ -1,5 +1,5 @@
 //! The tree, built from the parser's events. What YAML has beyond plain data (anchors, aliases, merge keys,
-//! tags, directives, several documents) is refused with the place where it stands, so that a file says all
+//! tags, directives, several documents) is refused with its place, so that a file says all
 //! that it means.
 
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ pub fn parse(file: &Source) -> Result<Node, Problem> {
     parse_part(file, Span::new(0, file.text().len()))
 }
 
-/// Reads a part of a text; what is found stands at its place in the whole.
+/// Reads a part of a text; places are those in the whole text.
 pub(crate) fn parse_part(file: &Source, part: Span) -> Result<Node, Problem> {
     let text = file.text().get(part.range()).unwrap_or_default();
     if text.len() > MAX_BYTES {
@@ -42,7 +42,7 @@ pub(crate) fn parse_part(file: &Source, part: Span) -> Result<Node, Problem> {
     options.emit_unresolved_aliases = true;
     options.flow_nesting_limit = MAX_DEPTH;
     options.block_nesting_limit = MAX_DEPTH;
-    let mut builder = Builder { file, part, open: Vec::new(), root: None, nodes: 0, documents: 0 };
+    let mut builder = TreeBuilder { file, part, open: Vec::new(), root: None, nodes: 0, documents: 0 };
     for event in Parser::new_from_str_with_options(text, options) {
         let (event, range) = event.map_err(|error| builder.broken(&error))?;
         builder.take(event, range)?;
@@ -50,28 +50,28 @@ pub(crate) fn parse_part(file: &Source, part: Span) -> Result<Node, Problem> {
     Ok(builder.root.unwrap_or(Node::new(Kind::Null, Span::new(part.start, part.start))))
 }
 
-struct Builder<'a> {
+struct TreeBuilder<'a> {
     file: &'a Source,
     part: Span,
-    open: Vec<Open>,
+    open: Vec<OpenCollection>,
     root: Option<Node>,
     nodes: usize,
     documents: usize,
 }
 
 /// A list or a map whose end has not come yet.
-struct Open {
+struct OpenCollection {
     start: usize,
     style: StructureStyle,
-    held: Held,
+    held: CollectionContent,
 }
 
-enum Held {
+enum CollectionContent {
     List(Vec<Node>),
     Map { entries: Vec<(Key, Node)>, names: HashSet<String>, key: Option<Key> },
 }
 
-impl Builder<'_> {
+impl TreeBuilder<'_> {
     fn take(&mut self, event: Event<'_>, range: Range) -> Result<(), Problem> {
         let span = self.span(&range);
         if event.tag().is_some() {
@@ -91,16 +91,18 @@ impl Builder<'_> {
                 Err(self.problem(span, "aliases are not read").with_help(WRITE_OUT))
             }
             Event::Scalar(text, style, ..) => self.scalar(&text, style == ScalarStyle::Plain, span),
-            Event::SequenceStart(style, ..) => self.begin(style, span, Held::List(Vec::new())),
-            Event::MappingStart(style, ..) => {
-                self.begin(style, span, Held::Map { entries: Vec::new(), names: HashSet::new(), key: None })
-            }
+            Event::SequenceStart(style, ..) => self.begin(style, span, CollectionContent::List(Vec::new())),
+            Event::MappingStart(style, ..) => self.begin(
+                style,
+                span,
+                CollectionContent::Map { entries: Vec::new(), names: HashSet::new(), key: None },
+            ),
             Event::SequenceEnd | Event::MappingEnd => self.end(span),
             _ => Ok(()),
         }
     }
 
-    fn begin(&mut self, style: StructureStyle, span: Span, held: Held) -> Result<(), Problem> {
+    fn begin(&mut self, style: StructureStyle, span: Span, held: CollectionContent) -> Result<(), Problem> {
         if self.awaits_key() {
             return Err(self.problem(span, "a key must be a text, and this is a list or a map").with_help(
                 "if the value of a key was meant, write `key: value`; if a placeholder was meant, put it in quotes: \"${name}\"",
@@ -109,18 +111,18 @@ impl Builder<'_> {
         if self.open.len() >= MAX_DEPTH {
             return Err(self.problem(span, too_deep()));
         }
-        self.open.push(Open { start: span.start, style, held });
+        self.open.push(OpenCollection { start: span.start, style, held });
         Ok(())
     }
 
     fn end(&mut self, span: Span) -> Result<(), Problem> {
-        let Some(Open { start, style, held }) = self.open.pop() else { return Ok(()) };
+        let Some(OpenCollection { start, style, held }) = self.open.pop() else { return Ok(()) };
         let (kind, last) = match held {
-            Held::List(items) => {
+            CollectionContent::List(items) => {
                 let last = items.last().map(|node| node.span.end);
                 (Kind::List(items), last)
             }
-            Held::Map { entries, .. } => {
+            CollectionContent::Map { entries, .. } => {
                 let last = entries.last().map(|(key, node)| node.span.end.max(key.span.end));
                 (Kind::Map(entries), last)
             }
@@ -149,7 +151,9 @@ impl Builder<'_> {
         if plain && span.start == span.end {
             return Err(self.problem(span, "a key is missing here").with_help("write `key: value`"));
         }
-        let Some(Open { held: Held::Map { entries, names, key }, .. }) = self.open.last_mut() else {
+        let Some(OpenCollection { held: CollectionContent::Map { entries, names, key }, .. }) =
+            self.open.last_mut()
+        else {
             return Ok(());
         };
         if !names.insert(text.to_owned()) {
@@ -169,15 +173,20 @@ impl Builder<'_> {
     fn value(&mut self, node: Node) -> Result<(), Problem> {
         self.count(node.span)?;
         match self.open.last_mut().map(|open| &mut open.held) {
-            Some(Held::List(items)) => items.push(node),
-            Some(Held::Map { entries, key, .. }) => entries.extend(key.take().map(|key| (key, node))),
+            Some(CollectionContent::List(items)) => items.push(node),
+            Some(CollectionContent::Map { entries, key, .. }) => {
+                entries.extend(key.take().map(|key| (key, node)))
+            }
             None => self.root = Some(node),
         }
         Ok(())
     }
 
     fn awaits_key(&self) -> bool {
-        matches!(self.open.last(), Some(Open { held: Held::Map { key: None, .. }, .. }))
+        matches!(
+            self.open.last(),
+            Some(OpenCollection { held: CollectionContent::Map { key: None, .. }, .. })
+        )
     }
 
     fn count(&mut self, span: Span) -> Result<(), Problem> {
@@ -206,7 +215,7 @@ impl Builder<'_> {
             _ if tab => self.tab(place),
             kind => {
                 let problem = self.problem(place, format!("this is not YAML: {kind}"));
-                match way_out(kind) {
+                match hint_for(kind) {
                     Some(help) => problem.with_help(help),
                     None => problem,
                 }
@@ -230,8 +239,8 @@ impl Builder<'_> {
 
 const WRITE_OUT: &str = "write the value out in each place";
 
-/// What helps against the mistakes that are made most.
-fn way_out(kind: &ErrorKind) -> Option<&'static str> {
+/// The help for the most common mistakes.
+fn hint_for(kind: &ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::MappingValueNotAllowed => {
             Some("a text that holds a colon needs quotes; otherwise look at the indentation")

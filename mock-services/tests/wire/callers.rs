@@ -135,7 +135,7 @@ async fn one_key_from_sixteen_callers_at_once_is_one_effect() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixteen_callers_wait_at_the_door_until_the_last_has_come() {
-    let services = started(records(&[]).callers(16).door(BarrierOptions::default())).await;
+    let services = started(records(&[]).callers(16).start_barrier(BarrierOptions::default())).await;
     let seen = all_at_once(&services, 16, &increment(&services, "c", &[])).await;
     assert!(seen.iter().flatten().all(|seen| seen.status == 200) && seen.iter().flatten().count() == 16);
     let events = events(&services);
@@ -166,7 +166,9 @@ fn at_door(event: &Event<'static>, wanted: BarrierEvent) -> Option<u32> {
 #[tokio::test]
 async fn one_who_leaves_at_the_door_made_no_attempt_and_one_who_ended_is_not_waited_for() {
     let services = started(
-        records(&["records.increment#1 commit=now reply=drop"]).callers(3).door(BarrierOptions::default()),
+        records(&["records.increment#1 commit=now reply=drop"])
+            .callers(3)
+            .start_barrier(BarrierOptions::default()),
     )
     .await;
     let (mut one, mut two) = (connected(&services, 1).await, connected(&services, 2).await);
@@ -188,7 +190,7 @@ async fn one_who_leaves_at_the_door_made_no_attempt_and_one_who_ended_is_not_wai
 #[tokio::test]
 async fn a_client_that_closed_its_connection_just_before_the_door_opens_has_no_effect() {
     for _ in 0..20 {
-        let services = started(records(&[]).callers(2).door(BarrierOptions::default())).await;
+        let services = started(records(&[]).callers(2).start_barrier(BarrierOptions::default())).await;
         let mut one = connected(&services, 1).await;
         one.send(&increment(&services, "c", &[])).await;
         wait_for_count(&services, 1, |event| at_door(event, BarrierEvent::Held).is_some()).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mock_services::fault::{Part, Placed, check_placed, read_fault_list};
+use mock_services::fault::{FaultPart, Placed, check_placed, read_fault_list};
 use mock_services::service::{Kind as OperationKind, Operation};
 use mock_services::yaml::{Kind, Node, Reader, shown};
 
@@ -229,10 +229,10 @@ fn operations_of(services: &[ServiceSetup], known: &Known) -> Vec<Operation> {
 fn check_faults(reader: &Reader, faults: &[Placed], operations: &[Operation], known: &Known, callers: u32) {
     // For an unknown service, the suggestions are the operations of all services.
     let has_unknown_service = |placed: &&Placed| {
-        !placed.malformed.contains(&Part::On) && known.service_of(&placed.fault.trigger.on).is_none()
+        !placed.malformed.contains(&FaultPart::On) && known.service_of(&placed.fault.trigger.on).is_none()
     };
     for placed in faults.iter().filter(has_unknown_service) {
-        known.named(reader, &placed.fault.trigger.on, placed.places.of(Part::On));
+        known.named(reader, &placed.fault.trigger.on, placed.places.of(FaultPart::On));
     }
     let others: Vec<Placed> = faults.iter().filter(|placed| !has_unknown_service(placed)).cloned().collect();
     check_placed(reader, &others, operations, Some(callers));

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mock_services::catalog;
-use mock_services::fault::{Attempts, Commit, Fault, Part, Placed, Reply};
+use mock_services::fault::{Attempts, Commit, Fault, FaultPart, Placed, Reply};
 use mock_services::service::Fields;
 use mock_services::yaml::Reader;
 
@@ -80,14 +80,14 @@ fn times_text(times: u64) -> String {
 impl CaseParts<'_> {
     /// Reports replies that come only after the time limit.
     fn waits(&self, reader: &Reader) {
-        for placed in self.faults.iter().filter(|placed| !placed.malformed.contains(&Part::Reply)) {
+        for placed in self.faults.iter().filter(|placed| !placed.malformed.contains(&FaultPart::Reply)) {
             let (what, time) = match placed.fault.reply {
                 Reply::Delay(time) => ("this delay", time),
                 Reply::Drip(time) => ("this reply", time),
                 Reply::Hang { release: Some(release) } => ("this hang", release),
                 _ => continue,
             };
-            within_timeout(reader, placed.places.of(Part::Reply), what, time, self.timeout);
+            within_timeout(reader, placed.places.of(FaultPart::Reply), what, time, self.timeout);
         }
     }
 
@@ -140,7 +140,7 @@ impl CaseParts<'_> {
                 && let Some(most) = too_late(&trigger.on, attempt)
             {
                 let message = message("fault", attempt, most);
-                reader.report_with_help(placed.places.of(Part::Attempt), message, help);
+                reader.report_with_help(placed.places.of(FaultPart::Attempt), message, help);
             }
         }
         for placed in self.interrupts.iter().filter(|placed| !placed.interrupt.optional) {

@@ -1,9 +1,9 @@
-//! The sequential heart of an engine: state, keys and what is still outstanding. Whoever holds it decides and
+//! The sequential core of an engine: state, keys and outstanding changes. Whoever locks it decides and
 //! commits alone; nothing here waits.
 
-mod carry;
-mod late;
-mod left;
+mod commit;
+mod left_behind;
+mod outstanding;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,94 +12,94 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use self::late::Outstanding;
+use self::outstanding::OutstandingChange;
 use super::job::Job;
 use super::reply::mark_replayed;
 use crate::clock::Clock;
 use crate::fault::{IntendedEffects, Lag};
-use crate::idempotency::{Age, Found, Idempotency, KeyRefusal, KeyStore};
+use crate::idempotency::{Age, Idempotency, KeyLookup, KeyRefusal, KeyStore};
 use crate::ledger::{CommitTiming, Event, Ledger};
 use crate::service::{Accepted, Answer, Context, Decision, EffectFacts, IdSource, Kind, Refusal, Service};
 
-/// The bytes of so many writes are remembered. A trial has far fewer, and a service that runs for long must
+/// So many writes are remembered by their bytes. A trial has far fewer, and a service that runs for long must
 /// not grow.
-const MOST_SENT: usize = 4_096;
+const REMEMBERED_WRITES: usize = 4_096;
 
-/// What is the same for all that happens in one engine.
+/// What does not change while an engine runs.
 pub(super) struct Setting<S> {
     pub(super) service: S,
     pub(super) ids: IdSource,
     pub(super) clock: Clock,
     pub(super) ledger: Ledger,
-    /// Which effects faults are about; all where there is none.
+    /// Which effects faults apply to; all where there is none.
     pub(super) intended: Option<IntendedEffects>,
-    /// Whether the core holds timers that nobody has started.
+    /// Whether the core has timers that are not started yet.
     pub(super) timers_wait: AtomicBool,
 }
 
 pub(super) struct Core<S: Service> {
     setting: Arc<Setting<S>>,
     state: S::State,
-    /// Everything that was committed, so that a stale read can look at an older state.
-    history: Vec<Past<S::Effect>>,
+    /// Everything that was committed, so that a stale read can see an older state.
+    history: Vec<CommittedChange<S::Effect>>,
     keys: KeyStore<S::Effect>,
-    /// What requests with these keys turned out to be, where that is not what requests usually are: so are
-    /// their replays.
-    turned_out: HashMap<String, TurnedOut>,
+    /// By key: what is remembered of requests whose operation or intention is not the usual one, for their
+    /// replays.
+    remembered_requests: HashMap<String, RememberedRequest>,
     /// The first attempts with the bytes of the latest writes.
     sent: HashMap<u64, u64>,
-    /// The time of day, taken when somebody takes the core: all that is done in one go happens at one time.
+    /// The time of day when the core was locked: everything in one step happens at one time.
     now: Timestamp,
     requests: u64,
     reads: u64,
-    outstanding: Vec<Outstanding<S>>,
+    outstanding: Vec<OutstandingChange<S>>,
     last_id: u64,
-    /// Outstanding things that wait for the clock and have no timer yet.
+    /// Outstanding changes that wait for a time and have no timer yet.
     timers: Vec<(Duration, u64)>,
 }
 
-struct Past<Effect> {
+struct CommittedChange<Effect> {
     effect: Effect,
-    /// The attempt that caused it; 0 for what nobody attempted and for what a refusal left.
+    /// The attempt that caused it; 0 for what the service does by itself and for traces of a refusal.
     attempt: u64,
-    /// How many reads had come when it was committed; `None` for what was there from the start.
+    /// How many reads had come when it was committed; `None` for the initial state.
     reads: Option<u64>,
     at: Duration,
 }
 
-/// The attempt that something comes from.
+/// The attempt that caused a change.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cause {
-    /// Its number in the ledger; 0 for what the world does by itself.
+    /// Its number in the ledger; 0 for what the service does by itself.
     pub(super) attempt: u64,
-    /// Its place among the operations of the service.
+    /// Its operation, as an index into those of the service.
     pub(super) operation: usize,
     pub(super) caller: u32,
 }
 
 impl Cause {
-    const NOBODY: Cause = Cause { attempt: 0, operation: 0, caller: 0 };
+    const NO_ATTEMPT: Cause = Cause { attempt: 0, operation: 0, caller: 0 };
 }
 
 /// What is remembered of a request under its key, for the replays of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct TurnedOut {
-    /// Its operation, by its place, where that was another than it looked like.
+struct RememberedRequest {
+    /// The index of its operation, where that was another than the request itself shows.
     operation: Option<usize>,
     /// Whether one of its effects was intended, or it had none that count.
     intended: bool,
 }
 
-/// What a request is to the service, before anything is done about it.
-pub(super) enum Judgement<Effect> {
+/// What a request is to the service, before anything is committed.
+pub(super) enum RequestAssessment<Effect> {
     Refused(Refusal<Effect>),
     Fresh(Accepted<Effect>),
     Replay(Arc<Answer>),
     Rest { effects: Vec<Effect>, answer: Arc<Answer> },
 }
 
-/// The true answer of a request that was carried out.
-pub(super) struct Carried {
+/// The true answer to an attempt.
+pub(super) struct AttemptOutcome {
     pub(super) answer: Answer,
     pub(super) replay: bool,
     /// Whether the attempt committed anything at once.
@@ -111,8 +111,7 @@ impl<S: Service> Core<S> {
         Core::begin(setting, idempotency, 0)
     }
 
-    /// Forgets everything. Timers of what was outstanding may still ring, so their numbers are not used
-    /// again.
+    /// Forgets everything. Timers of outstanding changes may still fire, so their numbers are not used again.
     pub(super) fn restart(&mut self, idempotency: Idempotency) {
         *self = Core::begin(Arc::clone(&self.setting), idempotency, self.last_id);
     }
@@ -122,7 +121,7 @@ impl<S: Service> Core<S> {
             state: S::State::default(),
             history: Vec::new(),
             keys: KeyStore::new(idempotency),
-            turned_out: HashMap::new(),
+            remembered_requests: HashMap::new(),
             sent: HashMap::new(),
             now: setting.clock.wall(),
             requests: 0,
@@ -135,19 +134,19 @@ impl<S: Service> Core<S> {
         let (effects, afterwards) = core.setting.service.at_start();
         for effect in effects {
             core.setting.service.apply(&mut core.state, &effect);
-            core.history.push(Past { effect, attempt: 0, reads: None, at: Duration::ZERO });
+            core.history.push(CommittedChange { effect, attempt: 0, reads: None, at: Duration::ZERO });
         }
-        // Nobody attempted what the world does by itself.
-        core.afterwards(afterwards, Cause::NOBODY);
+        // Nobody attempted what the service does by itself.
+        core.afterwards(afterwards, Cause::NO_ATTEMPT);
         core
     }
 
-    /// Looks at the clock.
-    pub(super) fn look_at_clock(&mut self) {
+    /// Takes the time of day.
+    pub(super) fn read_clock(&mut self) {
         self.now = self.setting.clock.wall();
     }
 
-    /// Counts a request that has come.
+    /// Counts a request.
     pub(super) fn count(&mut self) {
         self.requests += 1;
     }
@@ -155,14 +154,14 @@ impl<S: Service> Core<S> {
     /// The first attempt with the bytes of this one, where it is not this one.
     pub(super) fn repeats(&mut self, job: &Job<S>, attempt: u64) -> Option<u64> {
         let bytes = job.bytes?;
-        if self.sent.len() >= MOST_SENT {
+        if self.sent.len() >= REMEMBERED_WRITES {
             self.sent.clear();
         }
         let first = *self.sent.entry(bytes).or_insert(attempt);
         (first != attempt).then_some(first)
     }
 
-    /// Counts a read; stale reads lag behind by so many of them.
+    /// Counts a read; stale reads lag by a number of reads.
     pub(super) fn count_read(&mut self, kind: Kind) {
         if kind == Kind::Read {
             self.reads += 1;
@@ -177,41 +176,41 @@ impl<S: Service> Core<S> {
         Context { now: self.now, ids: self.setting.ids.ids(job.origin.caller, job.number, delivery) }
     }
 
-    /// What the request is to the service as things stand.
-    pub(super) fn judge(&self, job: &Job<S>, delivery: u32) -> Judgement<S::Effect> {
+    /// What the request is to the service in its present state.
+    pub(super) fn assess(&self, job: &Job<S>, delivery: u32) -> RequestAssessment<S::Effect> {
         let service = &self.setting.service;
         if job.operation(service).kind == Kind::Write
             && job.request.envelope().is_none()
             && job.request.method() != "DELETE"
         {
-            match self.keys.look(job.keyed.as_ref(), self.age()) {
-                Found::New => {}
-                Found::Refused(refusal) => {
-                    return Judgement::Refused(without_traces(self.key_refused(job, &refusal)));
+            match self.keys.lookup(job.keyed.as_ref(), self.age()) {
+                KeyLookup::New => {}
+                KeyLookup::Refused(refusal) => {
+                    return RequestAssessment::Refused(without_traces(self.key_refused(job, &refusal)));
                 }
-                Found::Replay { answer, refused: true } => {
+                KeyLookup::Replay { answer, refused: true } => {
                     let mut answer = Answer::clone(&answer);
                     mark_replayed(&mut answer, self.keys.profile());
-                    return Judgement::Refused(without_traces(answer));
+                    return RequestAssessment::Refused(without_traces(answer));
                 }
-                Found::Replay { answer, refused: false } => return Judgement::Replay(answer),
-                Found::Rest { effects, answer } => return Judgement::Rest { effects, answer },
+                KeyLookup::Replay { answer, refused: false } => return RequestAssessment::Replay(answer),
+                KeyLookup::Rest { effects, answer } => return RequestAssessment::Rest { effects, answer },
             }
         }
-        match service.decide(&self.state, &job.recognised.call, &self.context(job, delivery)) {
-            Decision::Refuse(refusal) => Judgement::Refused(refusal),
-            Decision::Accept(accepted) => Judgement::Fresh(accepted),
+        match service.decide(&self.state, &job.recognized.call, &self.context(job, delivery)) {
+            Decision::Refuse(refusal) => RequestAssessment::Refused(refusal),
+            Decision::Accept(accepted) => RequestAssessment::Fresh(accepted),
         }
     }
 
-    /// The operation that the request turned out to be, by its place.
-    pub(super) fn operation(&self, job: &Job<S>, judgement: &Judgement<S::Effect>) -> usize {
-        let turned_out = match judgement {
-            Judgement::Fresh(accepted) => accepted.operation,
-            Judgement::Replay(_) => self.remembered(job).and_then(|known| known.operation),
-            Judgement::Refused(_) | Judgement::Rest { .. } => None,
+    /// The index of the operation of a request, which can depend on the state.
+    pub(super) fn operation(&self, job: &Job<S>, assessment: &RequestAssessment<S::Effect>) -> usize {
+        let remembered = match assessment {
+            RequestAssessment::Fresh(accepted) => accepted.operation,
+            RequestAssessment::Replay(_) => self.remembered_request(job).and_then(|known| known.operation),
+            RequestAssessment::Refused(_) | RequestAssessment::Rest { .. } => None,
         };
-        turned_out.unwrap_or(job.recognised.operation)
+        remembered.unwrap_or(job.recognized.operation)
     }
 
     fn key_refused(&self, job: &Job<S>, refusal: &KeyRefusal) -> Answer {
@@ -235,16 +234,16 @@ impl<S: Service> Core<S> {
     }
 
     /// What is remembered of the request that had this key first.
-    fn remembered(&self, job: &Job<S>) -> Option<TurnedOut> {
-        job.keyed.as_ref().and_then(|keyed| self.turned_out.get(&*keyed.key).copied())
+    fn remembered_request(&self, job: &Job<S>) -> Option<RememberedRequest> {
+        job.keyed.as_ref().and_then(|keyed| self.remembered_requests.get(&*keyed.key).copied())
     }
 
-    /// What the ledger would say of the effects that a judgement leaves, of those that count.
-    fn decided(&self, judgement: &Judgement<S::Effect>) -> Vec<EffectFacts> {
-        match judgement {
-            Judgement::Fresh(accepted) => self.accepted_effects(accepted),
-            Judgement::Rest { effects, .. } => self.facts(effects),
-            Judgement::Refused(_) | Judgement::Replay(_) => Vec::new(),
+    /// The effects that an assessment leaves, as the ledger would record them.
+    fn decided(&self, assessment: &RequestAssessment<S::Effect>) -> Vec<EffectFacts> {
+        match assessment {
+            RequestAssessment::Fresh(accepted) => self.accepted_effects(accepted),
+            RequestAssessment::Rest { effects, .. } => self.facts(effects),
+            RequestAssessment::Refused(_) | RequestAssessment::Replay(_) => Vec::new(),
         }
     }
 
@@ -259,16 +258,16 @@ impl<S: Service> Core<S> {
         effects.into_iter().filter_map(|effect| self.setting.service.describe(effect)).collect()
     }
 
-    /// How many effects a judgement would leave, of those that count.
-    pub(super) fn countable(&self, judgement: &Judgement<S::Effect>) -> usize {
-        self.decided(judgement).len()
+    /// How many effects an assessment would leave in the ledger.
+    pub(super) fn countable(&self, assessment: &RequestAssessment<S::Effect>) -> usize {
+        self.decided(assessment).len()
     }
 
-    /// Whether faults are about the attempt: one of the effects that were decided for it is intended, or it
-    /// has none that count. A replay is what the request was that had its key first.
-    pub(super) fn is_intended(&self, job: &Job<S>, judgement: &Judgement<S::Effect>) -> bool {
-        match judgement {
-            Judgement::Replay(_) => self.remembered(job).is_none_or(|known| known.intended),
+    /// Whether faults apply to the attempt: one of the effects that were decided for it is intended, or it
+    /// has none that count. For a replay, the first request with its key decides.
+    pub(super) fn is_intended(&self, job: &Job<S>, assessment: &RequestAssessment<S::Effect>) -> bool {
+        match assessment {
+            RequestAssessment::Replay(_) => self.remembered_request(job).is_none_or(|known| known.intended),
             decided => self.are_intended(|| self.decided(decided)),
         }
     }
@@ -280,20 +279,20 @@ impl<S: Service> Core<S> {
         })
     }
 
-    /// Remembers under its key what a request turned out to be.
+    /// Remembers under its key what a request was, for its replays.
     fn remember_for_replays(&mut self, job: &Job<S>, accepted: &Accepted<S::Effect>) {
         let Some(keyed) = &job.keyed else { return };
         let intended = self.are_intended(|| self.accepted_effects(accepted));
         if accepted.operation.is_some() || !intended {
-            self.turned_out
-                .insert(keyed.key.to_string(), TurnedOut { operation: accepted.operation, intended });
-        } else if !self.turned_out.is_empty() {
-            // The key stood for something else before it expired.
-            self.turned_out.remove(&*keyed.key);
+            self.remembered_requests
+                .insert(keyed.key.to_string(), RememberedRequest { operation: accepted.operation, intended });
+        } else if !self.remembered_requests.is_empty() {
+            // The key was used for another request before it expired.
+            self.remembered_requests.remove(&*keyed.key);
         }
     }
 
-    /// Writes down effects that were decided and that a fault kept back.
+    /// Records effects that were decided and that a fault kept from being committed.
     fn withhold<'e>(&self, effects: impl IntoIterator<Item = &'e S::Effect>, cause: Cause)
     where
         S::Effect: 'e,
@@ -314,7 +313,7 @@ impl<S: Service> Core<S> {
         }
     }
 
-    /// The answer with what its replays say beside it.
+    /// The answer as its replays repeat it.
     fn to_keep(&self, job: &Job<S>, answer: &Answer) -> Answer {
         let mut answer = answer.with_room();
         self.setting.service.mark_kept(&mut answer, &self.context(job, 0));
@@ -341,10 +340,10 @@ impl<S: Service> Core<S> {
         self.remember(effect, cause.attempt);
     }
 
-    /// Changes the state without a word in the ledger.
+    /// Changes the state without an entry in the ledger.
     fn remember(&mut self, effect: S::Effect, attempt: u64) {
         self.setting.service.apply(&mut self.state, &effect);
-        self.history.push(Past {
+        self.history.push(CommittedChange {
             effect,
             attempt,
             reads: Some(self.reads),
@@ -352,16 +351,16 @@ impl<S: Service> Core<S> {
         });
     }
 
-    /// The answer to a read from the state that lags behind.
+    /// The answer to a read from the older state.
     pub(super) fn stale(&self, job: &Job<S>, lag: Lag) -> Answer {
-        // This very read has been counted, and does not count as one that missed a change.
+        // This read itself has been counted, and does not count as one that missed a change.
         match self.decide_behind(job, lag, self.reads.saturating_sub(1)) {
             Decision::Accept(accepted) => accepted.answer,
             Decision::Refuse(refusal) => refusal.answer,
         }
     }
 
-    /// Whether the state that lags behind would answer a read that has not been counted.
+    /// Whether the older state would answer a read that has not been counted.
     pub(super) fn would_answer(&self, job: &Job<S>, lag: Lag) -> bool {
         matches!(self.decide_behind(job, lag, self.reads), Decision::Accept(_))
     }
@@ -369,7 +368,7 @@ impl<S: Service> Core<S> {
     fn decide_behind(&self, job: &Job<S>, lag: Lag, earlier_reads: u64) -> Decision<S::Effect> {
         let service = &self.setting.service;
         let now = self.setting.clock.elapsed();
-        let is_seen = |past: &&Past<S::Effect>| match (past.reads, lag) {
+        let is_seen = |past: &&CommittedChange<S::Effect>| match (past.reads, lag) {
             (None, _) => true,
             (Some(reads), Lag::Reads(missed)) => earlier_reads.saturating_sub(reads) >= u64::from(missed),
             (Some(_), Lag::Time(time)) => now.saturating_sub(past.at) >= time,
@@ -378,7 +377,7 @@ impl<S: Service> Core<S> {
         for past in self.history.iter().take_while(is_seen) {
             service.apply(&mut older, &past.effect);
         }
-        service.decide(&older, &job.recognised.call, &self.context(job, 0))
+        service.decide(&older, &job.recognized.call, &self.context(job, 0))
     }
 }
 

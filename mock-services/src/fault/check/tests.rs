@@ -22,7 +22,7 @@ fn objections(line: &str) -> Vec<Objection> {
 }
 
 /// The only objection to a line.
-fn objection(line: &str) -> (Part, String, String) {
+fn objection(line: &str) -> (FaultPart, String, String) {
     let mut all = objections(line);
     assert_eq!(all.len(), 1, "{line}: {all:?}");
     let Objection { part, message, help } = all.remove(0);
@@ -47,7 +47,7 @@ fn faults_that_make_sense_meet_no_objection() {
 #[test]
 fn an_unknown_operation_is_shown_with_those_of_its_service() {
     let (part, message, help) = objection("payment.chrage reply=drop");
-    assert_eq!(part, Part::On);
+    assert_eq!(part, FaultPart::On);
     assert_eq!(message, "there is no operation `payment.chrage`");
     assert_eq!(help, "did you mean `payment.charge`? it can be `payment.charge` or `payment.list`");
     let (_, _, help) = objection("tickets.open reply=drop");
@@ -60,7 +60,7 @@ fn a_read_commits_nothing() {
         [("twice", "twice"), ("never", "never"), ("later", "later"), ("{part: 0.5}", "{part: 0.5}")]
     {
         let (part, message, help) = objection(&format!("payment.list commit={commit}"));
-        assert_eq!(part, Part::Commit);
+        assert_eq!(part, FaultPart::Commit);
         assert_eq!(message, format!("payment.list is a read: it commits nothing, so `{word}` cannot apply"));
         assert_eq!(help, "leave `commit` out, or put the fault on a write: `payment.charge` or `email.send`");
     }
@@ -69,7 +69,7 @@ fn a_read_commits_nothing() {
 #[test]
 fn only_a_read_can_be_stale() {
     let (part, message, help) = objection("payment.charge reply={stale: 2s}");
-    assert_eq!(part, Part::Reply);
+    assert_eq!(part, FaultPart::Reply);
     assert_eq!(
         message,
         "payment.charge is a write, and `stale` is for reads alone: a write is always decided on the present state"
@@ -80,7 +80,7 @@ fn only_a_read_can_be_stale() {
 #[test]
 fn only_a_list_has_parts() {
     let (part, message, help) = objection("payment.charge commit={part: 0.5}");
-    assert_eq!(part, Part::Commit);
+    assert_eq!(part, FaultPart::Commit);
     assert_eq!(message, "payment.charge makes one effect, so no part of it can be committed");
     assert_eq!(help, "use `now` or `never`, or put the fault on an operation on a list: `email.send`");
 }
@@ -89,7 +89,7 @@ fn only_a_list_has_parts() {
 fn a_part_is_more_than_nothing_and_less_than_all() {
     for fraction in ["0", "1", "1.5", "-0.5"] {
         let (part, message, _) = objection(&format!("email.send commit={{part: {fraction}}}"));
-        assert_eq!(part, Part::Commit);
+        assert_eq!(part, FaultPart::Commit);
         assert!(message.starts_with("a part is more than nothing and less than all"), "{message}");
     }
     let mut nan = fault("email.send commit={part: 0.5}");
@@ -114,7 +114,7 @@ fn a_kept_answer_needs_a_write_that_is_finished() {
     let (_, message, _) = objection("payment.list reply={status: 500, kept: true}");
     assert_eq!(message, "payment.list is a read: its answer is kept under no key, so `kept` cannot apply");
     let (part, message, _) = objection("payment.charge commit=later reply={status: 500, kept: true}");
-    assert_eq!(part, Part::Reply);
+    assert_eq!(part, FaultPart::Reply);
     assert!(
         message.contains("kept, the service has finished with this answer; later, it has not"),
         "{message}"
@@ -125,7 +125,7 @@ fn a_kept_answer_needs_a_write_that_is_finished() {
 fn a_status_is_final_and_204_has_no_body() {
     for status in [0, 100, 199, 600, 65535] {
         let (part, message, _) = objection(&format!("payment.charge reply={{status: {status}}}"));
-        assert_eq!((part, message), (Part::Reply, format!("{status} is no final status")));
+        assert_eq!((part, message), (FaultPart::Reply, format!("{status} is no final status")));
     }
     assert_eq!(
         objection("payment.charge reply={status: 204, body: x}").1,
@@ -151,7 +151,7 @@ fn headers_that_would_break_the_answer_are_refused() {
     ] {
         let (part, found, _) =
             objection(&format!("payment.charge reply={{status: 503, headers: {headers}}}"));
-        assert_eq!((part, found.as_str()), (Part::Reply, message));
+        assert_eq!((part, found.as_str()), (FaultPart::Reply, message));
     }
 }
 
@@ -165,7 +165,7 @@ fn attempts_are_counted_from_1_and_upwards() {
         ("3..1", "3..1 holds no attempt: the first number is the larger"),
     ] {
         let (part, found, _) = objection(&format!("payment.charge#{attempts} reply=drop"));
-        assert_eq!((part, found.as_str()), (Part::Attempt, message));
+        assert_eq!((part, found.as_str()), (FaultPart::Attempt, message));
     }
 }
 
@@ -174,7 +174,7 @@ fn a_chance_is_above_0_and_at_most_1() {
     for chance in ["0", "-0.1", "1.01"] {
         let (part, message, _) = objection(&format!("payment.charge reply=drop chance={chance}"));
         assert!(
-            part == Part::Chance && message.starts_with("a chance is above 0 and at most 1"),
+            part == FaultPart::Chance && message.starts_with("a chance is above 0 and at most 1"),
             "{message}"
         );
     }
@@ -182,7 +182,7 @@ fn a_chance_is_above_0_and_at_most_1() {
 
 #[test]
 fn a_caller_is_one_of_those_there_are() {
-    assert_eq!(objection("payment.charge reply=drop caller=0").0, Part::Caller);
+    assert_eq!(objection("payment.charge reply=drop caller=0").0, FaultPart::Caller);
     let (_, message, _) = objection("payment.charge reply=drop caller=4");
     assert_eq!(message, "there is no caller 4: callers are counted from 1, and the last is 3");
     assert_eq!(check(&fault("payment.charge reply=drop caller=4"), &operations(), None), []);
@@ -191,7 +191,7 @@ fn a_caller_is_one_of_those_there_are() {
 #[test]
 fn a_condition_names_a_field_that_requests_have() {
     let (part, message, help) = objection("payment.charge reply=drop where.customer=c where.ordr=o");
-    assert_eq!(part, Part::Field(1));
+    assert_eq!(part, FaultPart::Field(1));
     assert_eq!(message, "requests of payment.charge have no field `ordr`, so this would never fire");
     assert_eq!(help, "did you mean `order`? it can be `order`, `customer` or `metadata.*`");
     assert_eq!(objection("email.ping reply=drop where.x=1").2, "leave it out of `where`");
@@ -201,7 +201,7 @@ fn a_condition_names_a_field_that_requests_have() {
 fn no_answer_is_held_back_for_more_than_ten_minutes() {
     for reply in ["{delay: 601s}", "{drip: 11m}", "{hang: {release: 10.001m}}"] {
         let (part, message, _) = objection(&format!("payment.charge reply={reply}"));
-        assert!(part == Part::Reply && message.ends_with("is too long: at most 10m"), "{message}");
+        assert!(part == FaultPart::Reply && message.ends_with("is too long: at most 10m"), "{message}");
     }
 }
 
@@ -213,7 +213,9 @@ fn a_fault_that_can_never_fire_is_shown_with_the_one_in_its_way() {
         fault("payment.charge#1..2 reply=reset"),
     ];
     let all = check_all(&faults, &operations(), None);
-    let [(2, Objection { part: Part::Attempt, message, .. })] = all.as_slice() else { panic!("{all:?}") };
+    let [(2, Objection { part: FaultPart::Attempt, message, .. })] = all.as_slice() else {
+        panic!("{all:?}")
+    };
     assert_eq!(
         message,
         "this fault can never fire: an earlier one takes all of its attempts, `payment.charge#1 commit=now reply=drop`"

@@ -1,5 +1,5 @@
-//! Card numbers: 13 to 19 digits with a correct check digit, in one piece or in groups, wherever they stand
-//! among other digits.
+//! Card numbers: 13 to 19 digits with a correct check digit, in one piece or in groups, also among
+//! other digits.
 
 use smallvec::SmallVec;
 
@@ -8,7 +8,7 @@ const LONGEST_CARD: usize = 19;
 /// Groups of a number that is only a part of a row of digits are not shorter, but for the last one: those of
 /// dates and lists of small numbers are.
 const SHORTEST_GROUP: usize = 3;
-/// So many characters can stand between two groups.
+/// So many characters can be between two groups.
 const WIDEST_GAP: usize = 3;
 
 /// Bytes that a card number may have in it, between its groups too.
@@ -24,8 +24,8 @@ const IN_CARD: [bool; 256] = {
 /// Finds all of them.
 pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
     let mut at = 0;
-    // No card number lies across a byte that is in none. Looked for from behind, so that most of a text is
-    // leapt over.
+    // A card number contains only some bytes. Each window is searched from its end, so that most of a text is
+    // skipped.
     while let Some(window) = text.get(at..at + SHORTEST_CARD) {
         if let Some(other) = window.iter().rposition(|byte| !IN_CARD[usize::from(*byte)]) {
             at += other + 1;
@@ -104,7 +104,7 @@ fn gap(text: &[u8]) -> usize {
     0
 }
 
-/// Whether the group is what stands behind the point of a number.
+/// Whether the group is the fraction of a number.
 fn is_fraction(text: &[u8], groups: &[(usize, usize)], place: usize) -> bool {
     let Some((start, end)) = place.checked_sub(1).map(|before| groups[before]) else { return false };
     &text[end..groups[place].0] == b"." && end - start < SHORTEST_CARD

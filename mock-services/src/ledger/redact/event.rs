@@ -1,5 +1,5 @@
-//! Events without the secrets in them. The ledger's own words and numbers (kinds, operations, effects, statuses)
-//! stay: nothing that a caller sent is in them.
+//! Events without the secrets in them. The ledger's own words and numbers (kinds, operations, effects,
+//! statuses) stay: nothing that a caller sent is in them.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
-//! Keeps secrets out of the ledger. Each event passes here before it is stored, and each free text before it is
-//! shown. A hidden value becomes `[redacted 1]`, another one `[redacted 2]`: the same value keeps its number, so
-//! that two keys can still be told apart, and nothing can be computed back from the number.
+//! Keeps secrets out of the ledger. Each event passes here before it is stored, and each free text before it
+//! is shown. A hidden value becomes `[redacted 1]`, another one `[redacted 2]`: the same value keeps its
+//! number, so that two keys can still be distinguished, and nothing can be computed back from the number.
 
 mod cards;
 mod event;

@@ -6,11 +6,10 @@ pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split(['.', '[', ']', '"'])
 }
 
-/// So far behind a part of a name its other parts can go.
+/// The other parts of a name end at most this far after one part.
 const LONGEST_NAME: usize = 200;
 
-/// Where the value stands that a name gives, which was found between `from` and `to`; `None` where it gives
-/// none.
+/// The place of the value of a name that was found between `from` and `to`; `None` where it has none.
 pub(super) fn value_of(text: &[u8], from: usize, to: usize) -> Option<(usize, usize)> {
     let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
     if text[..from].last().is_some_and(in_word) {
@@ -43,13 +42,13 @@ fn skip(text: &[u8], from: usize, is: impl Fn(u8) -> bool) -> usize {
     text[from..].iter().position(|byte| !is(*byte)).map_or(text.len(), |length| from + length)
 }
 
-/// The quote that begins here: how many backslashes it has before it, and what comes behind it.
+/// The quote that begins here: how many backslashes it has before it, and what comes after it.
 fn quote(text: &[u8], from: usize) -> Option<(usize, usize)> {
     let at = skip(text, from, |byte| byte == b'\\');
     (text.get(at) == Some(&b'"')).then_some((at - from, at + 1))
 }
 
-/// What stands between the quote that begins here and the one that ends it.
+/// The text between the quote that begins here and the one that ends it.
 fn within_quotes(text: &[u8], from: usize) -> Option<(usize, usize)> {
     let (backslashes, start) = quote(text, from)?;
     let mut at = start;

@@ -3,9 +3,9 @@
 const LONGEST_SIZE_LINE: usize = 256;
 const LONGEST_TRAILERS: usize = 8 * 1024;
 
-/// Where the decoder stands.
+/// The position of the decoder.
 #[derive(Debug, Default, Clone, Copy)]
-enum Place {
+enum ChunkPosition {
     #[default]
     Size,
     Data(usize),
@@ -16,13 +16,13 @@ enum Place {
 /// Decodes one chunked body.
 #[derive(Debug, Default)]
 pub(super) struct Chunked {
-    place: Place,
+    place: ChunkPosition,
     trailers: usize,
 }
 
 /// What a piece of input came to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum BodyProgress {
     /// More is needed; so many bytes of the input are done with.
     More(usize),
     /// The body is whole; so many bytes of the input belonged to it.
@@ -31,48 +31,54 @@ pub(super) enum Progress {
 
 impl Chunked {
     /// Takes what is there. An error is the status of the refusal.
-    pub(super) fn feed(&mut self, input: &[u8], body: &mut Vec<u8>, longest: usize) -> Result<Progress, u16> {
+    pub(super) fn feed(
+        &mut self,
+        input: &[u8],
+        body: &mut Vec<u8>,
+        longest: usize,
+    ) -> Result<BodyProgress, u16> {
         let mut at = 0;
         loop {
             let rest = &input[at..];
             match self.place {
-                Place::Size => {
+                ChunkPosition::Size => {
                     let Some((line, length)) = line(rest, LONGEST_SIZE_LINE)? else {
-                        return Ok(Progress::More(at));
+                        return Ok(BodyProgress::More(at));
                     };
                     let digits = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
                     let size = size(digits)?;
                     if size > longest.saturating_sub(body.len()) {
                         return Err(413);
                     }
-                    self.place = if size == 0 { Place::Trailers } else { Place::Data(size) };
+                    self.place = if size == 0 { ChunkPosition::Trailers } else { ChunkPosition::Data(size) };
                     at += length;
                 }
-                Place::Data(left) => {
+                ChunkPosition::Data(left) => {
                     if rest.is_empty() {
-                        return Ok(Progress::More(at));
+                        return Ok(BodyProgress::More(at));
                     }
                     let take = left.min(rest.len());
                     body.extend_from_slice(&rest[..take]);
                     at += take;
-                    self.place = if take == left { Place::DataEnd } else { Place::Data(left - take) };
+                    self.place =
+                        if take == left { ChunkPosition::DataEnd } else { ChunkPosition::Data(left - take) };
                 }
-                Place::DataEnd => {
-                    let Some((line, length)) = line(rest, 2)? else { return Ok(Progress::More(at)) };
+                ChunkPosition::DataEnd => {
+                    let Some((line, length)) = line(rest, 2)? else { return Ok(BodyProgress::More(at)) };
                     if !line.is_empty() {
                         return Err(400);
                     }
                     at += length;
-                    self.place = Place::Size;
+                    self.place = ChunkPosition::Size;
                 }
-                Place::Trailers => {
+                ChunkPosition::Trailers => {
                     let Some((line, length)) = line(rest, LONGEST_TRAILERS)? else {
-                        return Ok(Progress::More(at));
+                        return Ok(BodyProgress::More(at));
                     };
                     at += length;
                     self.trailers += length;
                     if line.is_empty() {
-                        return Ok(Progress::Done(at));
+                        return Ok(BodyProgress::Done(at));
                     }
                     if self.trailers > LONGEST_TRAILERS {
                         return Err(431);
@@ -105,7 +111,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn whole(input: &[u8]) -> Result<(Progress, Vec<u8>), u16> {
+    fn whole(input: &[u8]) -> Result<(BodyProgress, Vec<u8>), u16> {
         let mut body = Vec::new();
         let progress = Chunked::default().feed(input, &mut body, 1000)?;
         Ok((progress, body))
@@ -114,7 +120,7 @@ mod tests {
     #[test]
     fn chunks_extensions_and_trailers_are_read() {
         let input = b"3;a=b\r\nabc\r\nA\r\n0123456789\r\n0\r\nX: y\r\n\r\nnext";
-        assert_eq!(whole(input).unwrap(), (Progress::Done(input.len() - 4), b"abc0123456789".to_vec()));
+        assert_eq!(whole(input).unwrap(), (BodyProgress::Done(input.len() - 4), b"abc0123456789".to_vec()));
     }
 
     #[test]
@@ -137,8 +143,8 @@ mod tests {
                 buffer.extend_from_slice(&input[at..end]);
                 at = end;
                 match decoder.feed(&buffer, &mut body, 1000).unwrap() {
-                    Progress::More(used) => { buffer.drain(..used); }
-                    Progress::Done(used) => { buffer.drain(..used); done = true; break; }
+                    BodyProgress::More(used) => { buffer.drain(..used); }
+                    BodyProgress::Done(used) => { buffer.drain(..used); done = true; break; }
                 }
             }
             prop_assert!(done && buffer.is_empty());

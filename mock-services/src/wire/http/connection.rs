@@ -6,22 +6,23 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::body::{Chunked, Progress};
+use super::body::{BodyProgress, Chunked};
+use super::deadline::Deadline;
 use super::encode::{Frame, encode};
 use super::head::{BodyFraming, Head, parse};
 use super::late;
-use super::patience::Deadline;
-use crate::engine::{ClientGone, Engine, Origin};
+use crate::delivery::{ClientGone, DeliveryMode, Origin, PendingReply};
+use crate::engine::Engine;
 use crate::service::{Answer, Request, Service};
+use crate::wire::Limits;
 use crate::wire::activity::{Attached, Doing};
-use crate::wire::close::{End, attend, speaks};
+use crate::wire::close::{ConnectionEnd, attend, speaks};
 use crate::wire::deliver::deliver;
 use crate::wire::garble::garble;
-use crate::wire::open::Open;
-use crate::wire::{DeliveryMode, Limits, PendingReply};
+use crate::wire::open::ConnectionRecord;
 
 /// Buffers that have grown larger are given back after each answer.
-const MOST_KEPT: usize = 64 * 1024;
+const LARGEST_KEPT_BUFFER: usize = 64 * 1024;
 
 /// What came in next.
 pub(super) enum Next {
@@ -31,24 +32,24 @@ pub(super) enum Next {
     },
     /// Something that is no request that could be answered by the service.
     Bad(u16),
-    Ended(End),
+    Ended(ConnectionEnd),
 }
 
 pub(super) struct Connection<'a> {
-    pub(super) line: TcpStream,
+    pub(super) stream: TcpStream,
     buffer: Vec<u8>,
     /// The body of the answer and the answer as a whole, kept for the next one.
     body: Vec<u8>,
     out: Vec<u8>,
     limits: &'a Limits,
-    patience: Deadline,
+    deadline: Deadline,
     /// Whether a body is being read: its head is not in the buffer any more.
     pub(super) in_body: bool,
 }
 
 /// Serves the connection until either side ends it, or the trial ends.
 pub(in crate::wire) async fn serve<S: Service>(
-    line: TcpStream,
+    stream: TcpStream,
     engine: Arc<Engine<S>>,
     origin: Origin,
     limits: Limits,
@@ -56,33 +57,33 @@ pub(in crate::wire) async fn serve<S: Service>(
     mut attached: Attached,
 ) {
     // Answers are small and awaited: holding them back for more would only delay them.
-    let _ = line.set_nodelay(true);
+    let _ = stream.set_nodelay(true);
     let spoken = tokio::select! {
         biased;
-        spoken = speaks(&line, &mut shed, limits.idle_time) => Some(spoken),
+        spoken = speaks(&stream, &mut shed, limits.idle_time) => Some(spoken),
         () = attached.is_late() => None,
     };
     drop(shed);
     match spoken {
         // In a box of its own, so that those who say nothing take little.
-        Some(true) => Box::pin(converse(line, engine, origin, limits, attached)).await,
+        Some(true) => Box::pin(converse(stream, engine, origin, limits, attached)).await,
         Some(false) => {}
         None => {
             attached.cut_off();
-            Box::pin(late::serve(line, engine, origin)).await;
+            Box::pin(late::serve(stream, engine, origin)).await;
         }
     }
 }
 
 async fn converse<S: Service>(
-    line: TcpStream,
+    stream: TcpStream,
     engine: Arc<Engine<S>>,
     origin: Origin,
     limits: Limits,
     mut attached: Attached,
 ) {
-    let mut connection = Connection::new(line, &limits);
-    let mut open = Open::new(Arc::clone(&engine), origin);
+    let mut connection = Connection::new(stream, &limits);
+    let mut open = ConnectionRecord::new(Arc::clone(&engine), origin);
     let late = attached.is_late();
     let end = tokio::select! {
         biased;
@@ -99,17 +100,17 @@ async fn converse<S: Service>(
     attached.does(Doing::Idle);
     open.ends(end);
     tokio::select! {
-        () = end.carry_out(&mut connection.line) => {}
+        () = end.carry_out(&mut connection.stream) => {}
         () = attached.is_late() => {}
     }
 }
 
 async fn talk<S: Service>(
     connection: &mut Connection<'_>,
-    open: &mut Open<S>,
+    open: &mut ConnectionRecord<S>,
     origin: Origin,
     attached: &mut Attached,
-) -> End {
+) -> ConnectionEnd {
     loop {
         attached.does(Doing::Idle);
         match connection.next(open.engine().service().key_header(), Some(attached)).await {
@@ -131,15 +132,15 @@ async fn talk<S: Service>(
 }
 
 impl<'a> Connection<'a> {
-    pub(super) fn new(line: TcpStream, limits: &'a Limits) -> Self {
-        let patience = Deadline::new(limits.idle_time);
+    pub(super) fn new(stream: TcpStream, limits: &'a Limits) -> Self {
+        let deadline = Deadline::new(limits.idle_time);
         Connection {
-            line,
+            stream,
             buffer: Vec::new(),
             body: Vec::new(),
             out: Vec::new(),
             limits,
-            patience,
+            deadline,
             in_body: false,
         }
     }
@@ -148,7 +149,7 @@ impl<'a> Connection<'a> {
 impl Connection<'_> {
     /// Reads the next request, whole.
     pub(super) async fn next(&mut self, key_header: &str, mut attached: Option<&mut Attached>) -> Next {
-        self.patience.begin(self.limits.idle_time);
+        self.deadline.begin(self.limits.idle_time);
         let mut begun = false;
         let head = loop {
             if !self.buffer.is_empty() {
@@ -160,16 +161,16 @@ impl Connection<'_> {
                     Ok(None) if begun => {}
                     Ok(None) => {
                         begun = true;
-                        self.patience.begin(self.limits.head_time);
+                        self.deadline.begin(self.limits.head_time);
                     }
                     Err(status) => return Next::Bad(status),
                 }
             }
             let was_empty = self.buffer.is_empty();
             match self.read_line().await {
-                Ok(0) | Err(None) => return Next::Ended(End::Left),
+                Ok(0) | Err(None) => return Next::Ended(ConnectionEnd::Left),
                 Ok(_) => {}
-                Err(Some(_)) if was_empty => return Next::Ended(End::Silent),
+                Err(Some(_)) if was_empty => return Next::Ended(ConnectionEnd::Silent),
                 Err(Some(status)) => return Next::Bad(status),
             }
         };
@@ -179,7 +180,7 @@ impl Connection<'_> {
         self.in_body = false;
         match body {
             Ok(request) => Next::Request { request, keep_alive },
-            Err(None) => Next::Ended(End::Left),
+            Err(None) => Next::Ended(ConnectionEnd::Left),
             Err(Some(status)) => Next::Bad(status),
         }
     }
@@ -195,7 +196,7 @@ impl Connection<'_> {
         {
             return Err(Some(413));
         }
-        if expects_continue && self.line.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await.is_err() {
+        if expects_continue && self.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await.is_err() {
             return Err(None);
         }
         match framing {
@@ -203,7 +204,7 @@ impl Connection<'_> {
                 // It is within the limit, so it fits.
                 let length = usize::try_from(length).unwrap_or(usize::MAX);
                 if self.buffer.len() < length {
-                    self.patience.begin(self.limits.body_time);
+                    self.deadline.begin(self.limits.body_time);
                 }
                 while self.buffer.len() < length {
                     if self.read().await? == 0 {
@@ -215,15 +216,15 @@ impl Connection<'_> {
                 Ok(request.body(body))
             }
             BodyFraming::Chunked => {
-                self.patience.begin(self.limits.body_time);
+                self.deadline.begin(self.limits.body_time);
                 let (mut decoder, mut body) = (Chunked::default(), Vec::new());
                 loop {
                     match decoder.feed(&self.buffer, &mut body, self.limits.body).map_err(Some)? {
-                        Progress::Done(used) => {
+                        BodyProgress::Done(used) => {
                             self.buffer.drain(..used);
                             return Ok(request.body(body));
                         }
-                        Progress::More(used) => {
+                        BodyProgress::More(used) => {
                             self.buffer.drain(..used);
                             if self.read().await? == 0 {
                                 return Err(None);
@@ -236,7 +237,7 @@ impl Connection<'_> {
     }
 
     /// Reads until a line of the head has ended: only then can the head have. The first bytes are given at
-    /// once, because they tell what is no HTTP at all and would never end a line.
+    /// once, because they show what is not HTTP at all and would never end a line.
     async fn read_line(&mut self) -> Result<usize, Option<u16>> {
         loop {
             let before = self.buffer.len();
@@ -253,8 +254,8 @@ impl Connection<'_> {
         self.buffer.reserve(4096);
         tokio::select! {
             biased;
-            read = self.line.read_buf(&mut self.buffer) => read.map_err(|_| None),
-            () = self.patience.is_over() => Err(Some(408)),
+            read = self.stream.read_buf(&mut self.buffer) => read.map_err(|_| None),
+            () = self.deadline.is_over() => Err(Some(408)),
         }
     }
 
@@ -265,22 +266,22 @@ impl Connection<'_> {
         origin: Origin,
         request: Request,
         keep_alive: bool,
-    ) -> Option<End> {
+    ) -> Option<ConnectionEnd> {
         let head_only = request.method() == "HEAD";
         let gone = ClientGone::attended();
         let handled = engine.handle(request, origin, &gone);
-        let (delivery, is_there) = attend(&mut self.line, &mut self.buffer, &gone, handled).await;
+        let (delivery, is_there) = attend(&mut self.stream, &mut self.buffer, &gone, handled).await;
         if !is_there {
-            delivery.caller_left();
-            return Some(End::Left);
+            delivery.record_caller_left();
+            return Some(ConnectionEnd::Left);
         }
         let frame = Frame { now: engine.clock().wall(), keep_alive, head_only };
-        let end = self.send(&delivery.answer, frame, delivery.manner, delivery.ticket.as_ref()).await;
-        end.or((!keep_alive).then_some(End::Finish))
+        let end = self.send(&delivery.answer, frame, delivery.mode, delivery.pending.as_ref()).await;
+        end.or((!keep_alive).then_some(ConnectionEnd::Finish))
     }
 
-    /// Refuses what cannot be read, in the words of the server that stands in front of every such service.
-    async fn refuse<S: Service>(&mut self, engine: &Engine<S>, origin: Origin, status: u16) -> End {
+    /// Refuses what cannot be read, in the words of the server that is in front of such a service.
+    async fn refuse<S: Service>(&mut self, engine: &Engine<S>, origin: Origin, status: u16) -> ConnectionEnd {
         let title = match status {
             408 => "408 Request Time-out",
             413 => "413 Request Entity Too Large",
@@ -293,9 +294,9 @@ impl Connection<'_> {
             "<html>\r\n<head><title>{title}</title></head>\r\n<body>\r\n<center><h1>{title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
         );
         let answer = Answer::text(status, "text/html", body).with_header("Server", "nginx");
-        engine.refused_on_the_wire(origin, "", status, None);
+        engine.record_wire_refusal(origin, "", status, None);
         let frame = Frame { now: engine.clock().wall(), keep_alive: false, head_only: false };
-        let ends = if status == 408 { End::TimedOut } else { End::Finish };
+        let ends = if status == 408 { ConnectionEnd::TimedOut } else { ConnectionEnd::Finish };
         self.send(&answer, frame, DeliveryMode::Whole, None).await.unwrap_or(ends)
     }
 
@@ -303,19 +304,19 @@ impl Connection<'_> {
         &mut self,
         answer: &Answer,
         frame: Frame,
-        manner: DeliveryMode,
-        ticket: Option<&PendingReply<'_>>,
-    ) -> Option<End> {
+        mode: DeliveryMode,
+        pending: Option<&PendingReply<'_>>,
+    ) -> Option<ConnectionEnd> {
         self.body.clear();
         answer.write_body(&mut self.body);
-        if manner == DeliveryMode::Garble {
+        if mode == DeliveryMode::Garble {
             garble(&mut self.body);
         }
-        let encoded = encode(answer, &self.body, frame, manner, std::mem::take(&mut self.out));
-        let end = deliver(&mut self.line, &mut self.buffer, &encoded, manner, ticket).await;
+        let encoded = encode(answer, &self.body, frame, mode, std::mem::take(&mut self.out));
+        let end = deliver(&mut self.stream, &mut self.buffer, &encoded, mode, pending).await;
         self.out = encoded.bytes;
         for kept in [&mut self.body, &mut self.out, &mut self.buffer] {
-            kept.shrink_to(MOST_KEPT.max(kept.len()));
+            kept.shrink_to(LARGEST_KEPT_BUFFER.max(kept.len()));
         }
         end
     }

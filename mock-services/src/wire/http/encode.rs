@@ -4,15 +4,15 @@ use std::cell::RefCell;
 
 use jiff::Timestamp;
 
+use crate::delivery::DeliveryMode;
 use crate::fault::Framing;
 use crate::service::Answer;
-use crate::wire::DeliveryMode;
 use crate::wire::deliver::{Encoded, Filler};
 
 /// So much of what fills an answer up is sent at a time.
 const PIECE: usize = 64 * 1024;
 
-/// What the bytes depend on beside the answer.
+/// What the bytes depend on besides the answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub(super) now: Timestamp,
@@ -27,12 +27,12 @@ pub(super) fn encode(
     answer: &Answer,
     body: &[u8],
     frame: Frame,
-    manner: DeliveryMode,
+    mode: DeliveryMode,
     mut bytes: Vec<u8>,
 ) -> Encoded {
-    let chunked = manner == DeliveryMode::Truncate(Framing::Chunked);
+    let chunked = mode == DeliveryMode::Truncate(Framing::Chunked);
     let bodiless = matches!(answer.status, 100..=199 | 204 | 304);
-    let filler = if bodiless || frame.head_only { Filler::default() } else { filler(body, manner) };
+    let filler = if bodiless || frame.head_only { Filler::default() } else { filler(body, mode) };
     bytes.clear();
     bytes.reserve(1024 + body.len());
     bytes.extend_from_slice(b"HTTP/1.1 ");
@@ -74,9 +74,9 @@ pub(super) fn encode(
     Encoded { cut: body_at + half, bytes, body_at, filler }
 }
 
-/// Blanks behind the body: JSON stays JSON, and text stays text.
-fn filler(body: &[u8], manner: DeliveryMode) -> Filler {
-    match manner {
+/// Spaces after the body: JSON stays JSON, and text stays text.
+fn filler(body: &[u8], mode: DeliveryMode) -> Filler {
+    match mode {
         DeliveryMode::Oversize(size) => {
             let total = size.saturating_sub(body.len() as u64);
             Filler {
@@ -109,7 +109,7 @@ fn push_date(bytes: &mut Vec<u8>, now: Timestamp) {
     });
 }
 
-/// The words behind the status of an answer. Those of nginx's own pages are the words in the page.
+/// The words after the status of an answer. Those of nginx's own pages are the words in the page.
 fn words(answer: &Answer) -> &'static str {
     let of_nginx = match answer.status {
         408 => "Request Time-out",
@@ -122,7 +122,7 @@ fn words(answer: &Answer) -> &'static str {
     if is_page { of_nginx } else { reason(answer.status) }
 }
 
-/// The words behind a status.
+/// The words after a status.
 const fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",
@@ -174,8 +174,8 @@ mod tests {
         Frame { now: Timestamp::from_second(1_763_170_000).unwrap(), keep_alive: true, head_only: false }
     }
 
-    fn encode(answer: &Answer, frame: Frame, manner: DeliveryMode) -> Encoded {
-        super::encode(answer, &answer.body, frame, manner, Vec::new())
+    fn encode(answer: &Answer, frame: Frame, mode: DeliveryMode) -> Encoded {
+        super::encode(answer, &answer.body, frame, mode, Vec::new())
     }
 
     fn text(encoded: &Encoded, to: usize) -> String {

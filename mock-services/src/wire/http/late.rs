@@ -9,9 +9,10 @@ use tokio::time::timeout;
 
 use super::connection::{Connection, Next};
 use super::encode::Frame;
-use crate::engine::{Engine, Origin};
+use crate::delivery::{DeliveryMode, Origin};
+use crate::engine::Engine;
 use crate::service::{Answer, Service};
-use crate::wire::{DeliveryMode, Limits};
+use crate::wire::Limits;
 
 /// How long a late request may take to come.
 const TIME: Duration = Duration::from_secs(10);
@@ -22,9 +23,9 @@ const CROSSED: Duration = Duration::from_secs(2);
 const READS: Duration = Duration::from_secs(2);
 
 /// Serves a connection that was opened after the trial had ended.
-pub(in crate::wire) async fn serve<S: Service>(line: TcpStream, engine: Arc<Engine<S>>, origin: Origin) {
+pub(in crate::wire) async fn serve<S: Service>(stream: TcpStream, engine: Arc<Engine<S>>, origin: Origin) {
     let limits = Limits::default();
-    let mut connection = Connection::new(line, &limits);
+    let mut connection = Connection::new(stream, &limits);
     let _ = timeout(TIME, record(&mut connection, &engine, origin, true)).await;
 }
 
@@ -35,7 +36,7 @@ pub(super) async fn listen_on<S: Service>(
     engine: Arc<Engine<S>>,
     origin: Origin,
 ) {
-    if !connection.in_body && connection.line.shutdown().await.is_ok() {
+    if !connection.in_body && connection.stream.shutdown().await.is_ok() {
         let _ = timeout(CROSSED, record(&mut connection, &engine, origin, false)).await;
     }
 }
@@ -48,8 +49,8 @@ async fn record<S: Service>(
 ) {
     match connection.next(engine.service().key_header(), None).await {
         Next::Ended(_) => return,
-        Next::Bad(_) => engine.late_unreadable(origin),
-        Next::Request { request, .. } => engine.late(&request, origin),
+        Next::Bad(_) => engine.record_late_unreadable(origin),
+        Next::Request { request, .. } => engine.record_late(&request, origin),
     }
     if can_answer {
         let title = "503 Service Temporarily Unavailable";
@@ -59,7 +60,9 @@ async fn record<S: Service>(
         let answer = Answer::text(503, "text/html", body).with_header("Server", "nginx");
         let frame = Frame { now: engine.clock().wall(), keep_alive: false, head_only: false };
         if connection.send(&answer, frame, DeliveryMode::Whole, None).await.is_none() {
-            let _ = timeout(READS, crate::wire::close::End::Finish.carry_out(&mut connection.line)).await;
+            let _ =
+                timeout(READS, crate::wire::close::ConnectionEnd::Finish.carry_out(&mut connection.stream))
+                    .await;
         }
     }
 }

@@ -3,10 +3,10 @@
 
 mod body;
 mod connection;
+mod deadline;
 mod encode;
 mod head;
 mod late;
-mod patience;
 
 pub(super) use connection::serve;
 pub(super) use late::serve as serve_late;

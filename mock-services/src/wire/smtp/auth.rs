@@ -26,7 +26,7 @@ pub(super) enum Exchange {
 }
 
 impl Challenge {
-    /// What is said behind `334`: the prompt in base64.
+    /// The text after `334`: the prompt in base64.
     pub(super) fn prompt(&self) -> &'static str {
         match self {
             Challenge::Plain => "",
@@ -49,7 +49,7 @@ impl Challenge {
     }
 }
 
-/// What stands behind `AUTH`.
+/// What follows `AUTH`.
 pub(super) fn begun(rest: &str) -> Exchange {
     let (mechanism, initial) =
         rest.split_once(' ').map_or((rest, None), |(mechanism, initial)| (mechanism, Some(initial.trim())));

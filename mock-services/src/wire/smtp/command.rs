@@ -3,7 +3,7 @@
 /// The longest path that is taken: 64 and 255 bytes around the @, and room for quotes.
 const LONGEST_PATH: usize = 340;
 
-/// The verb in upper case and what stands behind it.
+/// The verb in upper case and the rest of the line.
 pub(super) fn verb(line: &str) -> (String, &str) {
     let line = line.trim();
     let (verb, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
@@ -17,7 +17,7 @@ pub(super) struct Path {
     pub(super) parameters: Vec<(String, String)>,
 }
 
-/// `FROM:<a@b> SIZE=10`, with or without a space behind the colon and with or without angle brackets.
+/// `FROM:<a@b> SIZE=10`, with or without a space after the colon and with or without angle brackets.
 pub(super) fn path(rest: &str, keyword: &str) -> Option<Path> {
     let head = rest.get(..keyword.len())?;
     if !head.eq_ignore_ascii_case(keyword) {

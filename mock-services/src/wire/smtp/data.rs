@@ -1,4 +1,4 @@
-//! The message behind `DATA`: finds its end and takes the stuffed dots out, however the bytes are cut. A line
+//! The message after `DATA`: finds its end and takes the stuffed dots out, however the bytes are cut. A line
 //! ends in CRLF and in nothing else, so that no message can smuggle a second one past a server that reads
 //! bare line feeds differently.
 
@@ -11,7 +11,7 @@ pub(super) struct Incoming {
     at: At,
 }
 
-/// What stands before the next byte.
+/// What comes before the next byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     LineStart,
@@ -27,7 +27,7 @@ impl Incoming {
         Incoming { message: Vec::new(), limit, too_large: false, at: At::LineStart }
     }
 
-    /// Reads on. Says how many bytes were used and whether the end was among them; none behind the end is
+    /// Reads on. Says how many bytes were used and whether the end was among them; none after the end is
     /// used.
     pub(super) fn read(&mut self, bytes: &[u8]) -> (usize, bool) {
         let mut used = 0;

@@ -7,11 +7,11 @@ use tokio_rustls::rustls::{AlertDescription, Error};
 /// The first bytes of a client that begins TLS at once.
 const CLIENT_HELLO: [u8; 2] = [0x16, 0x03];
 
-/// What is written down where a client begins TLS on the port that begins in plain text.
+/// What is recorded where a client begins TLS on the port that begins in plain text.
 pub(super) const TLS_ON_THE_PLAIN_PORT: &str = "the client began TLS on the port that begins in plain text; TLS from the first byte is spoken on another port";
-/// What is written down where a client takes long.
+/// What is recorded where a client takes too long.
 pub(super) const TOOK_TOO_LONG: &str = "the client did not finish the handshake in time";
-/// What is written down where a client leaves without a word. Node verifies the certificate after the
+/// What is recorded where a client leaves without an error. Node verifies the certificate after the
 /// handshake and does just this.
 pub(super) const LEFT: &str = "the client closed the connection during the handshake or right after it, as clients do that do not accept the certificate";
 

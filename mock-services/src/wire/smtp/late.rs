@@ -1,5 +1,5 @@
-//! SMTP connections that come after the trial has ended. Whoever speaks on one wants to send a message: that
-//! is recorded as a write, and refused before the message is handed over.
+//! SMTP connections that come after the trial has ended. A client that sends anything wants to send a
+//! message: that is recorded as a write, and refused before the message is handed over.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,24 +8,25 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::engine::{Engine, Origin};
+use crate::delivery::Origin;
+use crate::engine::Engine;
 use crate::service::Service;
 
 /// How long a connection may take.
 const TIME: Duration = Duration::from_secs(10);
 
-/// The same on a port that speaks TLS alone: whoever begins a handshake wants to send a message. None is
-/// made.
+/// The same on a port with TLS from the first byte: a client that begins a handshake wants to send a message.
+/// No handshake is made.
 pub(in crate::wire) async fn serve_secured<S: Service>(
-    mut line: TcpStream,
+    mut stream: TcpStream,
     engine: Arc<Engine<S>>,
     origin: Origin,
 ) {
     let talk = async {
-        if line.read(&mut [0; 512]).await? > 0 {
-            engine.late_message(origin);
-            line.shutdown().await?;
-            while line.read(&mut [0; 512]).await? > 0 {}
+        if stream.read(&mut [0; 512]).await? > 0 {
+            engine.record_late_message(origin);
+            stream.shutdown().await?;
+            while stream.read(&mut [0; 512]).await? > 0 {}
         }
         std::io::Result::Ok(())
     };
@@ -33,15 +34,20 @@ pub(in crate::wire) async fn serve_secured<S: Service>(
 }
 
 /// Serves a connection that was opened after the trial had ended.
-pub(in crate::wire) async fn serve<S: Service>(mut line: TcpStream, engine: Arc<Engine<S>>, origin: Origin) {
+pub(in crate::wire) async fn serve<S: Service>(
+    mut stream: TcpStream,
+    engine: Arc<Engine<S>>,
+    origin: Origin,
+) {
     let talk = async {
-        line.write_all(b"220 localhost ESMTP\r\n").await?;
-        if line.read(&mut [0; 512]).await? > 0 {
-            engine.late_message(origin);
-            line.write_all(b"421 4.3.2 localhost Service not available, closing transmission channel\r\n")
+        stream.write_all(b"220 localhost ESMTP\r\n").await?;
+        if stream.read(&mut [0; 512]).await? > 0 {
+            engine.record_late_message(origin);
+            stream
+                .write_all(b"421 4.3.2 localhost Service not available, closing transmission channel\r\n")
                 .await?;
-            line.shutdown().await?;
-            while line.read(&mut [0; 512]).await? > 0 {}
+            stream.shutdown().await?;
+            while stream.read(&mut [0; 512]).await? > 0 {}
         }
         std::io::Result::Ok(())
     };

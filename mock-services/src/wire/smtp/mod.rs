@@ -45,7 +45,7 @@ pub(crate) enum Step {
         /// The message as it was before dots were stuffed.
         message: Vec<u8>,
     },
-    /// Write down that the client was turned away before it could hand over a message; what it is told
+    /// Record that the client was refused before it could send a message; what it is told
     /// follows.
     Refused {
         /// The command.
@@ -62,7 +62,7 @@ pub(crate) enum Step {
         /// The password or API key.
         secret: String,
     },
-    /// Shake hands, then call [`Session::tls_started`]. What the client sent in the clear behind its command
+    /// Shake hands, then call [`Session::tls_started`]. What the client sent in the clear after its command
     /// is gone.
     StartTls,
     /// Close the connection.

@@ -11,7 +11,7 @@ use crate::wire::smtp::{SmtpOptions, Step};
 const LONGEST_LINE: usize = 4096;
 const MOST_RECIPIENTS: usize = 1000;
 const MOST_ERRORS: u32 = 20;
-/// How much may lie unread while the session waits, beside one message.
+/// How much may be unread while the session waits, in addition to one message.
 const BACKLOG: usize = 64 * 1024;
 
 /// One conversation with one client.
@@ -79,7 +79,7 @@ impl Session {
         }
     }
 
-    /// The answer to the message has been sent, with this code; what came behind the message is read now.
+    /// The answer to the message has been sent, with this code; what came after the message is read now.
     pub(crate) fn message_answered(&mut self, code: u16, out: &mut Vec<Step>) {
         if self.resume(For::Answer) {
             if code == 421 {
@@ -89,7 +89,7 @@ impl Session {
         }
     }
 
-    /// Whether the client is who it says; what came behind its credentials is read now.
+    /// Whether the client is who it says; what came after its credentials is read now.
     pub(crate) fn authenticated(&mut self, valid: bool, out: &mut Vec<Step>) {
         if self.resume(For::Authentication) {
             self.authenticated = valid;
@@ -101,7 +101,7 @@ impl Session {
         }
     }
 
-    /// The handshake is done, before the first word or after `STARTTLS`: the conversation begins anew, and
+    /// The handshake is done, before the first word or after `STARTTLS`: the conversation starts again, and
     /// what is fed from now on came through TLS.
     pub(crate) fn tls_started(&mut self) {
         if self.resume(For::Tls) || !self.greeted {
@@ -347,7 +347,7 @@ impl Session {
         }
     }
 
-    /// Says no to a client that does not get as far as a message by this, which is written down.
+    /// Refuses a client that cannot send a message because of this, which is recorded.
     fn turn_away(&mut self, verb: &'static str, out: &mut Vec<Step>, code: u16, text: &'static str) {
         out.push(Step::Refused { verb, code, text });
         self.refuse(out, code, text);

@@ -1,6 +1,6 @@
-//! Values that stand behind a name: `TOKEN=…`, `password: …`, `"secret": "…"`, `--api-key …`, `<password>…`.
+//! Values that follow a name: `TOKEN=…`, `password: …`, `"secret": "…"`, `--api-key …`, `<password>…`.
 
-use super::names::{Kind, kind};
+use super::names::{NameKind, name_kind};
 use super::values::{
     end_of_line, end_of_word, is_no_secret, looks_secret, nested, quoted, stands_for_another, yaml_block,
 };
@@ -21,7 +21,7 @@ pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
             continue;
         }
         let end = skip(text, at, in_name);
-        // Behind a value that was found comes the next name.
+        // After a value that was found comes the next name.
         at = match value_behind(text, at, end) {
             Some((from, to)) => {
                 found.push((from, to));
@@ -43,11 +43,11 @@ fn value_behind(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)>
     if matches!(name, "-u" | "--user" | "--proxy-user") {
         return password_of_user(text, end);
     }
-    let kind = kind(name).or_else(|| two_words(text, start, name))?;
+    let name_kind = name_kind(name).or_else(|| two_words(text, start, name))?;
     if start.checked_sub(1).is_some_and(|before| text[before] == b'<') && text.get(end) == Some(&b'>') {
         return Some((end + 1, skip(text, end + 1, |byte| byte != b'<')));
     }
-    let name = Name { text, start, kind, is_plain: name.bytes().all(|byte| byte.is_ascii_lowercase()) };
+    let name = Name { text, start, name_kind, is_plain: name.bytes().all(|byte| byte.is_ascii_lowercase()) };
     let closed = closing(text, end);
     let separator = skip(text, closed, is_blank);
     let value = match text.get(separator) {
@@ -71,7 +71,7 @@ fn value_behind(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)>
 }
 
 /// `API key`, `access key`.
-fn two_words(text: &[u8], start: usize, name: &str) -> Option<Kind> {
+fn two_words(text: &[u8], start: usize, name: &str) -> Option<NameKind> {
     let before = text[start.saturating_sub(12)..start].trim_ascii_end();
     let is = |word: &str| {
         before.len() >= word.len()
@@ -79,18 +79,18 @@ fn two_words(text: &[u8], start: usize, name: &str) -> Option<Kind> {
     };
     let is_key = name.eq_ignore_ascii_case("key") && start > 0 && is_blank(text[start - 1]);
     (is_key && ["api", "access", "secret", "private", "signing", "auth"].iter().any(|word| is(word)))
-        .then_some(Kind::Token)
+        .then_some(NameKind::Token)
 }
 
-/// What comes behind the quote or the bracket that ends a name.
+/// What comes after the quote or the bracket that ends a name.
 fn closing(text: &[u8], end: usize) -> usize {
-    // `user[password]`, and a quote behind that.
+    // `user[password]`, and a quote after that.
     let end = end + usize::from(matches!(text.get(end), Some(b']' | b')')));
     let quote = skip(text, end, |byte| byte == b'\\');
     if matches!(text.get(quote), Some(b'"' | b'\'' | b'`')) { quote + 1 } else { end }
 }
 
-/// `name: DB_PASSWORD`, and on the next line or behind a comma `value: …`.
+/// `name: DB_PASSWORD`, and on the next line or after a comma `value: …`.
 fn paired(text: &[u8], from: usize) -> Option<(usize, usize)> {
     let at = skip(text, from, |byte| byte.is_ascii_whitespace() || b",\\\"'".contains(&byte));
     if !text.get(at..at + 5)?.eq_ignore_ascii_case(b"value") {
@@ -109,34 +109,34 @@ fn password_of_user(text: &[u8], end: usize) -> Option<(usize, usize)> {
     Some((from + colon + 1, to))
 }
 
-/// A name that tells of a secret.
+/// A name that indicates a secret.
 struct Name<'t> {
     text: &'t [u8],
     start: usize,
-    kind: Kind,
+    name_kind: NameKind,
     /// Whether it is a word as sentences have it.
     is_plain: bool,
 }
 
 impl Name<'_> {
-    /// The value behind `=`.
+    /// The value after `=`.
     fn assigned(&self, value: usize, is_quoted: bool) -> Option<(usize, usize)> {
         if stands_for_another(&self.text[value..]) {
             return None;
         }
         let whole = quoted(self.text, value).or_else(|| nested(self.text, value));
         let number = skip(self.text, value, |byte| byte.is_ascii_digit());
-        if self.kind == Kind::Doubtful && number == end_of_word(self.text, value) {
+        if self.name_kind == NameKind::Doubtful && number == end_of_word(self.text, value) {
             return None;
         }
         whole.or_else(|| {
-            let goes_on = self.kind == Kind::Header || (!is_quoted && self.begins_line());
+            let goes_on = self.name_kind == NameKind::Header || (!is_quoted && self.begins_line());
             let end = if goes_on { self.end_of_quoted_line(value) } else { end_of_word(self.text, value) };
             Some((value, end))
         })
     }
 
-    /// The value behind a colon.
+    /// The value after a colon.
     fn given(&self, value: usize, is_quoted: bool) -> Option<(usize, usize)> {
         if stands_for_another(&self.text[value..]) {
             return None;
@@ -149,29 +149,29 @@ impl Name<'_> {
         }
         // In JSON a bare value is a number or a word.
         let word = (value, end_of_word(self.text, value));
-        match self.kind {
+        match self.name_kind {
             _ if is_quoted => Some(word),
-            Kind::Password | Kind::Header => Some((value, self.end_of_quoted_line(value))),
-            Kind::Token if !self.is_plain || self.begins_line() => {
+            NameKind::Password | NameKind::Header => Some((value, self.end_of_quoted_line(value))),
+            NameKind::Token if !self.is_plain || self.begins_line() => {
                 Some((value, self.end_of_quoted_line(value)))
             }
-            Kind::Token | Kind::Doubtful => {
+            NameKind::Token | NameKind::Doubtful => {
                 Some(word).filter(|(from, to)| looks_secret(&self.text[*from..*to], SHORTEST_PASSWORD))
             }
         }
     }
 
-    /// The value in a sentence or behind an option: `--password hunter2`, `the password is hunter2`.
+    /// The value in a sentence or after an option: `--password hunter2`, `the password is hunter2`.
     fn in_words(&self, end: usize) -> Option<(usize, usize)> {
         let text = self.text;
         let mut at = skip(text, end, is_blank);
-        if at == end || self.kind == Kind::Doubtful {
+        if at == end || self.name_kind == NameKind::Doubtful {
             return None;
         }
         let word = |from| quoted(text, from).unwrap_or((from, end_of_word(text, from)));
         let is_option = text[self.start..].starts_with(b"-");
         let line = &text[self.start.saturating_sub(FAR)..self.start];
-        let is_netrc = self.kind == Kind::Password
+        let is_netrc = self.name_kind == NameKind::Password
             && line.rsplit(|byte| *byte == b'\n').next()?.windows(6).any(|part| part == b"login ");
         let (from, to) = word(at);
         if (is_option && text.get(at) != Some(&b'-')) || is_netrc {
@@ -184,12 +184,12 @@ impl Name<'_> {
         while to > from && b".!?:".contains(&text[to - 1]) {
             to -= 1;
         }
-        let shortest = if self.kind == Kind::Password { SHORTEST_PASSWORD } else { SHORTEST_TOKEN };
+        let shortest = if self.name_kind == NameKind::Password { SHORTEST_PASSWORD } else { SHORTEST_TOKEN };
         let has_digit = text[from..to].iter().any(u8::is_ascii_digit);
         (has_digit && looks_secret(&text[from..to], shortest)).then_some((from, to))
     }
 
-    /// Whether nothing stands before it in its line but what stands before assignments.
+    /// Whether nothing comes before it in its line but what comes before assignments.
     fn begins_line(&self) -> bool {
         let before = &self.text[self.start.saturating_sub(FAR)..self.start];
         let line = before.rsplit(|byte| *byte == b'\n' || *byte == b'\r').next().unwrap_or_default();
@@ -203,7 +203,7 @@ impl Name<'_> {
         before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default().len()
     }
 
-    /// The end of the line, or of the quotes in which name and value stand together: `-H "Authorization: …"`.
+    /// The end of the line, or of the quotes that contain both name and value: `-H "Authorization: …"`.
     fn end_of_quoted_line(&self, from: usize) -> usize {
         let line = end_of_line(self.text, from);
         let quote =
@@ -213,7 +213,7 @@ impl Name<'_> {
     }
 }
 
-/// `Bearer …` and `Basic …`, wherever they stand.
+/// `Bearer …` and `Basic …` anywhere.
 fn schemes(text: &[u8], found: &mut Vec<(usize, usize)>) {
     for at in memchr::memchr2_iter(b'B', b'b', text) {
         let scheme = ["bearer", "basic"].iter().find(|scheme| {

@@ -30,12 +30,12 @@ pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
     }
 }
 
-/// Where the next end stands.
+/// The place of the next end.
 fn end_from(text: &[u8], from: usize) -> Option<usize> {
     memchr::memmem::find(&text[from..], END).map(|length| from + length)
 }
 
-/// Whether a line can be one of a body. Numbers of lines and times can stand before it.
+/// Whether a line can be one of a body. Line numbers and times can come before it.
 fn is_body(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     let is_base64 =

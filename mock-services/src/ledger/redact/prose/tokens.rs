@@ -1,8 +1,8 @@
-//! Tokens that are known by how they look, whatever stands before them.
+//! Tokens that are recognized by their form, whatever comes before them.
 
 use super::skip;
 
-/// Keys that begin so are found behind a letter, too: no word has these in it.
+/// Keys with these prefixes are found after a letter, too: no word contains them.
 const PREFIXES: [&str; 18] = [
     "sk_live_",
     "sk_test_",
@@ -32,7 +32,7 @@ const AMAZON_SECRET: usize = 40;
 /// Finds all of them.
 pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
     let mut at = 0;
-    // Every token is looked at once, however many times the beginning of a key stands in it.
+    // Every token is checked once, however many times the prefix of a key is in it.
     while at < text.len() {
         let end = skip(text, at, in_token);
         if let Some(start) = key_in(&text[at..end]) {
@@ -81,7 +81,7 @@ fn amazon_ids(text: &[u8], found: &mut Vec<(usize, usize)>) {
     let mut at = 0;
     while at < text.len() {
         let end = skip(text, at, is_part);
-        // A capital letter can stand before it.
+        // A capital letter can come before it.
         let id = end.checked_sub(AMAZON_ID).filter(|id| *id >= at);
         found.extend(
             id.filter(|id| AMAZON.iter().any(|prefix| text[*id..].starts_with(prefix.as_bytes())))
@@ -92,7 +92,7 @@ fn amazon_ids(text: &[u8], found: &mut Vec<(usize, usize)>) {
 }
 
 /// Forty characters of base64, small and capital letters and digits among them. The hash of a commit has no
-/// capitals; a piece of a path begins with a slash, or behind a dash, a dot or an underscore.
+/// capitals; a piece of a path begins with a slash, or follows a dash, a dot or an underscore.
 fn amazon_secrets(text: &[u8], found: &mut Vec<(usize, usize)>) {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"/+".contains(&byte);
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! How far a value goes that stands behind its name.
+//! Where a value that follows its name ends.
 
 use super::super::names::end_of_value;
 use super::{is_blank, skip};
@@ -14,7 +14,7 @@ pub(super) fn end_of_line(text: &[u8], from: usize) -> usize {
     from + text[from..end].trim_ascii_end().len()
 }
 
-/// What stands between the quote that begins here and the one that ends it, and what is joined to it without
+/// The text between the quote that begins here and the one that ends it, and what is joined to it without
 /// a blank: in a shell, `'a'\''b'` is one word. The quote can have backslashes before it, and a letter as in
 /// Python's `b'…'`.
 pub(super) fn quoted(text: &[u8], from: usize) -> Option<(usize, usize)> {
@@ -64,7 +64,7 @@ pub(super) fn yaml_block(text: &[u8], from: usize, indent: usize) -> Option<(usi
     }
 }
 
-/// Whether what begins here stands for another value: a variable, a command, a placeholder.
+/// Whether a reference to another value begins here: a variable, a command, a placeholder.
 pub(super) fn stands_for_another(value: &[u8]) -> bool {
     let backslashes = value.iter().take_while(|byte| **byte == b'\\').count();
     let value = match value[backslashes..] {
@@ -74,7 +74,7 @@ pub(super) fn stands_for_another(value: &[u8]) -> bool {
     [&b"${"[..], b"$(", b"{{", b"<", b"%("].iter().any(|start| value.starts_with(start))
 }
 
-/// Whether it stands for another value, or says that there is none.
+/// Whether it is a reference to another value, or says that there is none.
 pub(super) fn is_no_secret(value: &[u8]) -> bool {
     const NOTHING: [&str; 9] = ["true", "false", "null", "none", "nil", "undefined", "yes", "no", "not"];
     stands_for_another(value)

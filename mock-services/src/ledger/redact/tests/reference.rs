@@ -1,5 +1,5 @@
-//! A second way to redact, to compare with: the event is written as a line of JSON, and what must be hidden is
-//! searched for in that line, whatever the type of the event.
+//! A second way to redact, to compare with: the event is written as a line of JSON, and what must be hidden
+//! is searched for in that line, whatever the type of the event.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// A time that is put off with every request, and its alarm, which is not: it wakes at that time or before
+/// A deadline that moves with every request, and its timer, which does not: it fires at that time or before
 /// it, and is set again then.
 #[derive(Debug)]
 pub(super) struct Deadline {
@@ -44,32 +44,32 @@ mod tests {
     use super::*;
 
     /// How long after `begun` it was over.
-    async fn took(patience: &mut Deadline, begun: Instant) -> Duration {
-        patience.is_over().await;
+    async fn took(deadline: &mut Deadline, begun: Instant) -> Duration {
+        deadline.is_over().await;
         begun.elapsed()
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_was_put_off_is_over_at_the_later_time_and_not_at_the_first() {
         let begun = Instant::now();
-        let mut patience = Deadline::new(Duration::from_secs(10));
+        let mut deadline = Deadline::new(Duration::from_secs(10));
         for _ in 0..3 {
             tokio::time::advance(Duration::from_secs(8)).await;
-            patience.begin(Duration::from_secs(10));
-            let waits = tokio::time::timeout(Duration::from_secs(5), patience.is_over());
+            deadline.begin(Duration::from_secs(10));
+            let waits = tokio::time::timeout(Duration::from_secs(5), deadline.is_over());
             assert!(waits.await.is_err(), "{:?}", begun.elapsed());
         }
-        assert_eq!(took(&mut patience, begun).await.as_secs(), 8 + 13 + 13 + 10);
+        assert_eq!(took(&mut deadline, begun).await.as_secs(), 8 + 13 + 13 + 10);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_shorter_time_counts_at_once_and_a_longer_one_behind_it_too() {
         let begun = Instant::now();
-        let mut patience = Deadline::new(Duration::from_secs(300));
-        patience.begin(Duration::from_secs(10));
-        assert_eq!(took(&mut patience, begun).await.as_secs(), 10);
-        patience.begin(Duration::from_secs(5));
-        patience.begin(Duration::from_secs(60));
-        assert_eq!(took(&mut patience, begun).await.as_secs(), 70);
+        let mut deadline = Deadline::new(Duration::from_secs(300));
+        deadline.begin(Duration::from_secs(10));
+        assert_eq!(took(&mut deadline, begun).await.as_secs(), 10);
+        deadline.begin(Duration::from_secs(5));
+        deadline.begin(Duration::from_secs(60));
+        assert_eq!(took(&mut deadline, begun).await.as_secs(), 70);
     }
 }

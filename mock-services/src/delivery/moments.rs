@@ -1,18 +1,18 @@
-//! The moments of an attempt at which a listener can make the service stand still.
+//! The moments of an attempt at which a listener can pause the service.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 
-/// A point on the way of an attempt.
+/// A point in the processing of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MomentKind {
-    /// It has been written down, and nothing is committed yet.
+    /// It has been recorded, and nothing is committed yet.
     Received,
     /// What it changes has been committed, and nothing is sent yet.
     Committed,
-    /// All that is left to do is to answer, in whatever way.
+    /// Only the answer is left to do.
     BeforeReply,
     /// All but the last byte of the reply has been sent. A reply of which no byte is sent (`drop`, `reset`,
     /// `hang`) has no such moment.
@@ -22,7 +22,7 @@ pub enum MomentKind {
     AfterReply,
 }
 
-/// What has come to which point.
+/// An attempt that has reached a point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Moment {
@@ -38,7 +38,7 @@ pub struct Moment {
     pub sent: bool,
 }
 
-/// A moment at which the service stands still. It goes on when this is dropped.
+/// A moment at which the service is paused. It continues when this is dropped.
 #[derive(Debug)]
 pub struct Held {
     /// The moment.
@@ -46,7 +46,7 @@ pub struct Held {
     _release: oneshot::Sender<()>,
 }
 
-/// Gives the moments of one service as they come.
+/// Receives the moments of one service.
 pub type Listener = mpsc::UnboundedReceiver<Held>;
 
 #[derive(Debug, Default)]
@@ -56,15 +56,15 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    pub(super) fn listen(&self, kind: MomentKind) -> Listener {
+    pub(crate) fn listen(&self, kind: MomentKind) -> Listener {
         let (sender, listener) = mpsc::unbounded_channel();
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner).push((kind, sender));
         self.count.fetch_add(1, Ordering::SeqCst);
         listener
     }
 
-    /// Whether anybody listens for this.
-    pub(super) fn wanted(&self, kind: MomentKind) -> bool {
+    /// Whether a listener waits for moments of this kind.
+    pub(crate) fn wanted(&self, kind: MomentKind) -> bool {
         if self.count.load(Ordering::SeqCst) == 0 {
             return false;
         }
@@ -74,20 +74,20 @@ impl Moments {
         listeners.iter().any(|(have, _)| *have == kind)
     }
 
-    /// Tells all listeners, and waits until each lets go.
-    pub(super) async fn hold(&self, moment: &Moment) {
+    /// Notifies all listeners, and waits until each of them releases the service.
+    pub(crate) async fn hold(&self, moment: &Moment) {
         let mut held = Vec::new();
         for (kind, sender) in self.listeners.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             if *kind == moment.kind {
                 let (release, released) = oneshot::channel();
-                // A listener that has left holds nothing.
+                // A listener that was dropped holds nothing.
                 if sender.send(Held { moment: moment.clone(), _release: release }).is_ok() {
                     held.push(released);
                 }
             }
         }
         for released in held {
-            // Letting go is dropping the sender.
+            // The sender is dropped to release.
             let _ = released.await;
         }
     }

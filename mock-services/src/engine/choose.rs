@@ -1,45 +1,49 @@
-//! Which fault strikes an attempt.
+//! Which fault applies to an attempt.
 
 use super::Engine;
-use super::core::{Core, Judgement};
+use super::core::{Core, RequestAssessment};
 use super::job::Job;
 use crate::fault::{Attempt, Commit, Fault, Reply};
 use crate::ledger::AttemptId;
 use crate::service::{Kind, Operation, Service};
 
 impl<S: Service> Engine<S> {
-    /// Counts an attempt, and says which fault strikes it.
-    pub(super) fn strike(
+    /// Counts an attempt, and returns the fault that applies to it.
+    pub(super) fn choose_fault(
         &self,
         core: &Core<S>,
         job: &Job<S>,
         operation: &Operation,
-        judgement: &Judgement<S::Effect>,
+        assessment: &RequestAssessment<S::Effect>,
     ) -> (AttemptId, Option<(usize, Fault)>) {
         let attempt = self.ledger().next_attempt();
-        let struck = self.plan.armed().and_then(|mut plan| {
-            // A part needs at least two, and something new: on anything else the fault has not fired.
+        let chosen = self.plan.armed().and_then(|mut plan| {
+            // A part needs at least two new effects; otherwise the fault does not fire.
             let asked = Attempt {
-                intended: core.is_intended(job, judgement),
+                intended: core.is_intended(job, assessment),
                 ..asked(job, operation, attempt.number)
             };
-            plan.strike(&asked, |fault| {
-                !matches!(fault.commit, Commit::Part(_)) || core.countable(judgement) >= 2
+            plan.choose(&asked, |fault| {
+                !matches!(fault.commit, Commit::Part(_)) || core.countable(assessment) >= 2
             })
         });
-        (attempt, struck)
+        (attempt, chosen)
     }
 
-    /// A read that is refused as things stand is an attempt where a stale read strikes it and the older state
-    /// would answer.
-    pub(super) fn strike_refused(&self, core: &Core<S>, job: &Job<S>) -> Option<(AttemptId, usize, Fault)> {
+    /// A read that the present state refuses is an attempt only where a stale read applies to it and the
+    /// older state would answer it.
+    pub(super) fn choose_stale_fault(
+        &self,
+        core: &Core<S>,
+        job: &Job<S>,
+    ) -> Option<(AttemptId, usize, Fault)> {
         let operation = job.operation(self.service());
         if operation.kind != Kind::Read {
             return None;
         }
         let answers = |fault: &Fault| matches!(fault.reply, Reply::Stale(lag) if core.would_answer(job, lag));
         let mut plan = self.plan.armed()?;
-        let (index, fault) = plan.strike_otherwise_refused(&asked(job, operation, 0), answers)?;
+        let (index, fault) = plan.choose_for_refused(&asked(job, operation, 0), answers)?;
         let attempt = self.ledger().next_attempt();
         plan.fired_on(index, attempt.number);
         Some((attempt, index, fault))
@@ -52,7 +56,7 @@ fn asked<'a, S: Service>(job: &'a Job<S>, operation: &'a Operation, id: u64) -> 
         id,
         operation: &operation.name,
         caller: job.origin.caller,
-        fields: &job.recognised.fields,
+        fields: &job.recognized.fields,
         intended: true,
     }
 }

@@ -1,4 +1,4 @@
-//! A service that was made to stand still from outside, so that it can be begun anew together with others.
+//! A service that was paused from outside, so that it can be reset together with others.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -6,19 +6,19 @@ use std::sync::{Arc, PoisonError};
 use super::Engine;
 use crate::service::Service;
 
-/// A service that stands still: nobody takes another step in it.
+/// A paused service: no request takes another step in it.
 pub(crate) struct Paused<S: Service>(pub(super) Arc<Engine<S>>);
 
 impl<S: Service> Paused<S> {
     /// Forgets everything that was committed.
     pub(crate) fn reset(&self) {
         let Paused(engine) = self;
-        engine.while_standing(|core| {
+        engine.while_paused(|core| {
             core.restart(engine.idempotency);
-            // Ids begin anew, too: the same requests are answered as they were the first time.
+            // Ids start again, too: the same requests get the same answers as the first time.
             engine.requests.iter().for_each(|count| count.store(0, Ordering::Relaxed));
         });
-        // None of them holds the gate, because this does.
+        // None of them keeps the gate closed, because this does.
         engine.timers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
         engine.start_timers();
     }

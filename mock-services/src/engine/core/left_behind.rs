@@ -1,4 +1,4 @@
-//! What is left in force when everything is over: money that is still held, a lock that nobody freed.
+//! What is still in force when the trial is over: held money, a lock that was not released.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use crate::ledger::{CommitTiming, Event};
 use crate::service::Service;
 
 impl<S: Service> Core<S> {
-    /// Writes down what was begun and not ended, each once and under the attempt that began it.
+    /// Records what was begun and not ended, each once and under the attempt that began it.
     pub(in crate::engine) fn record_left_behind(&self) {
         let setting = &self.setting;
         let mut seen = HashSet::new();

@@ -1,4 +1,4 @@
-//! Whether the caller has left: set by the connection, awaited by whatever holds its request.
+//! Whether the client has closed its connection: set by the connection, awaited while its request is held.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,14 +8,14 @@ use tokio::sync::Notify;
 pub(crate) struct ClientGone {
     left: AtomicBool,
     changed: Notify,
-    /// Whether a connection answers when it is asked whether its caller is still there.
+    /// Whether a connection answers when it is asked whether its client is still there.
     attended: AtomicBool,
     asked: Notify,
     answered: Notify,
 }
 
 impl ClientGone {
-    /// One whose connection answers questions.
+    /// For a connection that answers when it is asked.
     pub(crate) fn attended() -> Self {
         ClientGone { attended: AtomicBool::new(true), ..ClientGone::default() }
     }
@@ -34,7 +34,7 @@ impl ClientGone {
         }
     }
 
-    /// Whether the caller has left by now. The connection looks at its socket: that the caller has closed it
+    /// Whether the client has left by now. The connection checks its socket: that the client has closed it
     /// may not have been noticed yet.
     pub(crate) async fn has_happened(&self) -> bool {
         if self.attended.load(Ordering::SeqCst) && !self.left.load(Ordering::SeqCst) {
@@ -47,7 +47,7 @@ impl ClientGone {
         self.left.load(Ordering::SeqCst)
     }
 
-    /// Waits until somebody asks whether the caller is still there.
+    /// Waits until somebody asks whether the client is still there.
     pub(crate) async fn asked(&self) {
         self.asked.notified().await;
     }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_connection_is_asked_and_its_answer_counts() {
+    async fn the_connection_is_asked_and_its_answer_is_used() {
         let gone = ClientGone::attended();
         let answering = async {
             gone.asked().await;

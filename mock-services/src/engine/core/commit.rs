@@ -1,52 +1,53 @@
-//! Commits of an attempt what its fault lets be committed: all of it, nothing, twice, a part, or all of it
-//! later.
+//! Commits what the fault of an attempt allows: all of it, nothing, twice, a part, or all of it later.
 
 use std::sync::Arc;
 
-use super::late::Late;
-use super::{Carried, Cause, Core, Judgement};
+use super::outstanding::DeferredChange;
+use super::{AttemptOutcome, Cause, Core, RequestAssessment};
 use crate::engine::job::Job;
 use crate::fault::Commit;
 use crate::ledger::{CommitTiming, Event};
 use crate::service::{Accepted, Afterwards, Answer, Service};
 
 impl<S: Service> Core<S> {
-    /// Commits what the fault lets be committed. `kept` is an answer that the service keeps in place of its
-    /// own.
-    pub(in crate::engine) fn carry_out(
+    /// Commits what the fault allows. `kept` is an answer that the service stores under the key in place of
+    /// its own.
+    pub(in crate::engine) fn commit_attempt(
         &mut self,
         job: &Arc<Job<S>>,
         cause: Cause,
-        judgement: Judgement<S::Effect>,
+        assessment: RequestAssessment<S::Effect>,
         commit: Commit,
         kept: Option<Answer>,
-    ) -> Carried {
-        match judgement {
-            Judgement::Refused(refusal) => {
-                // It was acceptable when it came, and is no longer: the world moved while it was held.
+    ) -> AttemptOutcome {
+        match assessment {
+            RequestAssessment::Refused(refusal) => {
+                // It was acceptable when it came, and no longer is: the state changed while it was held.
                 let answer = self.refused(job, refusal);
                 self.setting.ledger.append(&Event::Lapsed { attempt: cause.attempt, status: answer.status });
-                Carried { answer, replay: false, committed: false }
+                AttemptOutcome { answer, replay: false, committed: false }
             }
-            Judgement::Replay(answer) => {
-                Carried { answer: Answer::clone(&answer), replay: true, committed: false }
+            RequestAssessment::Replay(answer) => {
+                AttemptOutcome { answer: Answer::clone(&answer), replay: true, committed: false }
             }
-            Judgement::Rest { effects, answer } => self.do_rest(job, cause, (effects, &answer), commit, kept),
-            Judgement::Fresh(accepted) => {
+            RequestAssessment::Rest { effects, answer } => {
+                self.commit_rest(job, cause, (effects, &answer), commit, kept)
+            }
+            RequestAssessment::Fresh(accepted) => {
                 self.remember_for_replays(job, &accepted);
-                self.do_fresh(job, cause, accepted, commit, kept)
+                self.commit_fresh(job, cause, accepted, commit, kept)
             }
         }
     }
 
-    fn do_fresh(
+    fn commit_fresh(
         &mut self,
         job: &Arc<Job<S>>,
         cause: Cause,
         accepted: Accepted<S::Effect>,
         commit: Commit,
         kept: Option<Answer>,
-    ) -> Carried {
+    ) -> AttemptOutcome {
         let Accepted { effects, afterwards, answer, .. } = accepted;
         let mut committed = false;
         match commit {
@@ -72,26 +73,30 @@ impl<S: Service> Core<S> {
                 }
                 let decided =
                     effects.into_iter().chain(afterwards.into_iter().map(|(_, effect)| effect)).collect();
-                self.put_off(commit.put_off_until(), cause, Late::Request { job: Arc::clone(job), decided });
+                self.defer(
+                    commit.deferred_until(),
+                    cause,
+                    DeferredChange::Request { job: Arc::clone(job), decided },
+                );
             }
             Commit::Part(fraction) => {
                 committed = true;
-                let rest = self.do_part(effects, afterwards, cause, fraction);
+                let rest = self.commit_part(effects, afterwards, cause, fraction);
                 self.keep_part(job, rest, &answer, kept);
             }
         }
-        Carried { answer, replay: false, committed }
+        AttemptOutcome { answer, replay: false, committed }
     }
 
     /// The rest of a list, under the key of its first part.
-    fn do_rest(
+    fn commit_rest(
         &mut self,
         job: &Arc<Job<S>>,
         cause: Cause,
         (effects, answer): (Vec<S::Effect>, &Answer),
         commit: Commit,
         kept: Option<Answer>,
-    ) -> Carried {
+    ) -> AttemptOutcome {
         let mut committed = false;
         match commit {
             Commit::Now | Commit::Twice => {
@@ -111,32 +116,32 @@ impl<S: Service> Core<S> {
                     self.keys.in_flight(keyed, age);
                 }
                 let key = Some((Arc::clone(job), answer.clone()));
-                self.put_off(
-                    commit.put_off_until(),
+                self.defer(
+                    commit.deferred_until(),
                     cause,
-                    Late::Effects { effects, timing: CommitTiming::Later, key },
+                    DeferredChange::Effects { effects, timing: CommitTiming::Later, key },
                 );
             }
             Commit::Part(fraction) => {
                 committed = true;
-                let rest = self.do_part(effects, Vec::new(), cause, fraction);
+                let rest = self.commit_part(effects, Vec::new(), cause, fraction);
                 self.keep_part(job, rest, answer, kept);
             }
         }
-        Carried { answer: answer.clone(), replay: false, committed }
+        AttemptOutcome { answer: answer.clone(), replay: false, committed }
     }
 
-    /// The network delivered the request a second time: the service's own idempotency judges it.
+    /// The network delivered the request a second time: the service's own idempotency decides about it.
     fn deliver_again(&mut self, job: &Arc<Job<S>>, cause: Cause) {
-        if let Judgement::Fresh(second) = self.judge(job, 1) {
+        if let RequestAssessment::Fresh(second) = self.assess(job, 1) {
             self.commit_all(second.effects, cause, CommitTiming::Twice);
             self.afterwards(second.afterwards, cause);
             self.keep(job, &second.answer);
         }
     }
 
-    /// Commits at least one and not all of the effects that count, and gives the rest back.
-    fn do_part(
+    /// Commits at least one and not all of the effects that count, and returns the rest.
+    fn commit_part(
         &mut self,
         effects: Vec<S::Effect>,
         afterwards: Afterwards<S::Effect>,
@@ -152,7 +157,7 @@ impl<S: Service> Core<S> {
             .count();
         let mut left = share(all, fraction);
         let (mut now, mut rest, mut then) = (Vec::new(), Vec::new(), Vec::new());
-        // The list is cut once: bookkeeping that stands behind the cut belongs to the rest.
+        // The list is cut once: bookkeeping after the cut belongs to the rest.
         for effect in effects {
             match (counts(&effect), left) {
                 (_, 0) => rest.push(effect),
@@ -177,7 +182,7 @@ impl<S: Service> Core<S> {
         rest
     }
 
-    /// Keeps what is left of a list under its key, unless the service is finished with it.
+    /// Keeps the rest of a list under its key, unless an answer is kept there.
     fn keep_part(&mut self, job: &Job<S>, rest: Vec<S::Effect>, answer: &Answer, kept: Option<Answer>) {
         match (&job.keyed, kept) {
             (Some(_), Some(kept)) => self.keep(job, &kept),

@@ -1,5 +1,4 @@
-//! The gate that makes a whole service stand still: while somebody holds it closed, no other request takes
-//! another step.
+//! The gate that pauses a whole service: while it is closed, no other request takes another step.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,36 +11,36 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.closed.fetch_add(1, Ordering::SeqCst);
     }
 
-    pub(super) fn open(&self) {
+    pub(crate) fn open(&self) {
         if self.closed.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.opened.notify_waiters();
         }
     }
 
-    /// Closes the gate as soon as nobody else holds it; it is opened when what is given back is dropped.
-    pub(super) async fn close_alone(&self) -> Closed<'_> {
+    /// Closes the gate as soon as it is open; it is opened again when the returned guard is dropped.
+    pub(crate) async fn close_alone(&self) -> ClosedGate<'_> {
         loop {
             self.passed().await;
             if self.closed.compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
-                return Closed(self);
+                return ClosedGate(self);
             }
         }
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst) > 0
     }
 
-    /// Waits until nobody holds the gate.
-    pub(super) async fn passed(&self) {
+    /// Waits until the gate is open.
+    pub(crate) async fn passed(&self) {
         while self.is_closed() {
             let opened = self.opened.notified();
             tokio::pin!(opened);
-            // Registered before the second look, so that an opening in between is not missed.
+            // Registered before the second check, so that an opening in between is not missed.
             opened.as_mut().enable();
             if self.is_closed() {
                 opened.await;
@@ -50,11 +49,11 @@ impl Gate {
     }
 }
 
-/// A gate that somebody holds.
+/// Keeps a gate closed until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Closed<'g>(&'g Gate);
+pub(crate) struct ClosedGate<'g>(&'g Gate);
 
-impl Drop for Closed<'_> {
+impl Drop for ClosedGate<'_> {
     fn drop(&mut self) {
         self.0.open();
     }

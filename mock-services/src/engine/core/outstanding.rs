@@ -1,5 +1,5 @@
-//! What is still outstanding: put off by a fault, or by the service itself. It waits for requests, for the
-//! clock, or for the end.
+//! Outstanding changes: deferred by a fault, or by the service itself. They wait for a number of requests,
+//! for a time, or for the end of the trial.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,19 +10,19 @@ use crate::engine::job::Job;
 use crate::ledger::{CommitTiming, Event};
 use crate::service::{After, Afterwards, Answer, Decision, Service};
 
-pub(super) struct Outstanding<S: Service> {
+pub(super) struct OutstandingChange<S: Service> {
     id: u64,
-    /// The number of the request behind which it happens; none where the clock or the end decides.
+    /// The number of the request after which it happens; `None` where a time or the end decides.
     at_request: Option<u64>,
     cause: Cause,
-    what: Late<S>,
+    what: DeferredChange<S>,
 }
 
-pub(super) enum Late<S: Service> {
-    /// A whole request that was put off: the service decides again when its time comes.
+pub(super) enum DeferredChange<S: Service> {
+    /// A whole request that was deferred: the service decides again when its time comes.
     Request {
         job: Arc<Job<S>>,
-        /// What was decided when it came; written down as withheld where nothing comes of it.
+        /// What was decided when it came; recorded as withheld where it is not committed.
         decided: Vec<S::Effect>,
     },
     /// Changes that were decided before.
@@ -32,15 +32,19 @@ pub(super) enum Late<S: Service> {
 impl<S: Service> Core<S> {
     pub(super) fn afterwards(&mut self, afterwards: Afterwards<S::Effect>, cause: Cause) {
         for (after, effect) in afterwards {
-            self.put_off(
+            self.defer(
                 after,
                 cause,
-                Late::Effects { effects: vec![effect], timing: CommitTiming::Afterwards, key: None },
+                DeferredChange::Effects {
+                    effects: vec![effect],
+                    timing: CommitTiming::Afterwards,
+                    key: None,
+                },
             );
         }
     }
 
-    pub(super) fn put_off(&mut self, after: After, cause: Cause, what: Late<S>) {
+    pub(super) fn defer(&mut self, after: After, cause: Cause, what: DeferredChange<S>) {
         self.last_id += 1;
         let id = self.last_id;
         let at_request = match after {
@@ -52,7 +56,7 @@ impl<S: Service> Core<S> {
             }
             After::Settled => None,
         };
-        self.outstanding.push(Outstanding { id, at_request, cause, what });
+        self.outstanding.push(OutstandingChange { id, at_request, cause, what });
     }
 
     /// Timers that the engine has to start.
@@ -66,16 +70,17 @@ impl<S: Service> Core<S> {
             return Vec::new();
         }
         let requests = self.requests;
-        let is_due = |outstanding: &Outstanding<S>| outstanding.at_request.is_some_and(|due| due <= requests);
+        let is_due =
+            |outstanding: &OutstandingChange<S>| outstanding.at_request.is_some_and(|due| due <= requests);
         let mut causes = Vec::new();
-        // What was put off can be followed at once by something else: a late mail by its delivery.
+        // A deferred change can be followed at once by another: a late message by its delivery.
         while self.outstanding.iter().any(is_due) {
             causes.extend(self.commit_outstanding(is_due));
         }
         causes
     }
 
-    /// A timer rings: what waited for it is due.
+    /// A timer has fired: the change that waited for it is due.
     pub(in crate::engine) fn timer_fired(&mut self, id: u64) {
         let now = self.requests;
         for outstanding in self.outstanding.iter_mut().filter(|outstanding| outstanding.id == id) {
@@ -91,23 +96,22 @@ impl<S: Service> Core<S> {
         self.timers.clear();
     }
 
-    fn commit_outstanding(&mut self, due: impl Fn(&Outstanding<S>) -> bool) -> Vec<Cause> {
-        let (ripe, green) = std::mem::take(&mut self.outstanding).into_iter().partition(due);
-        self.outstanding = green;
-        let ripe: Vec<Outstanding<S>> = ripe;
-        ripe.into_iter()
-            .filter_map(|Outstanding { what, cause, .. }| {
+    fn commit_outstanding(&mut self, due: impl Fn(&OutstandingChange<S>) -> bool) -> Vec<Cause> {
+        let (due, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.outstanding).into_iter().partition(due);
+        self.outstanding = later;
+        due.into_iter()
+            .filter_map(|OutstandingChange { what, cause, .. }| {
                 let committed = self.commit_late(what, cause);
-                // What the world does by itself is nobody's attempt.
-                (committed && cause.attempt != Cause::NOBODY.attempt).then_some(cause)
+                // What the service does by itself is not an attempt.
+                (committed && cause.attempt != Cause::NO_ATTEMPT.attempt).then_some(cause)
             })
             .collect()
     }
 
-    /// Commits what was put off; says whether there was anything to commit.
-    fn commit_late(&mut self, what: Late<S>, cause: Cause) -> bool {
+    /// Commits a deferred change; returns whether there was anything to commit.
+    fn commit_late(&mut self, what: DeferredChange<S>, cause: Cause) -> bool {
         match what {
-            Late::Effects { effects, timing, key } => {
+            DeferredChange::Effects { effects, timing, key } => {
                 let committed = !effects.is_empty();
                 self.commit_all(effects, cause, timing);
                 if let Some((job, answer)) = key {
@@ -115,9 +119,9 @@ impl<S: Service> Core<S> {
                 }
                 committed
             }
-            Late::Request { job, decided } => {
+            DeferredChange::Request { job, decided } => {
                 let context = self.context(&job, 0);
-                match self.setting.service.decide(&self.state, &job.recognised.call, &context) {
+                match self.setting.service.decide(&self.state, &job.recognized.call, &context) {
                     Decision::Accept(accepted) => {
                         let committed = !accepted.effects.is_empty();
                         self.commit_all(accepted.effects, cause, CommitTiming::Later);

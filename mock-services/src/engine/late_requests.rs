@@ -1,16 +1,16 @@
-//! Requests that come after the trial has ended: they are written down with what they would have been, and
-//! nothing is decided on them.
+//! Requests that come after the trial has ended: they are recorded with what they would have been, and
+//! nothing is decided about them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Engine, Origin, job};
+use super::{Engine, job};
+use crate::delivery::Origin;
 use crate::service::{Fields, Kind, Request, Service};
 
-/// So many late requests of each kind are written down for each service; more of the same kind prove nothing
-/// more.
-const MOST: usize = 32;
+/// So many late requests of each kind are recorded for each service; more of the same kind prove nothing new.
+const RECORDED_OF_EACH_KIND: usize = 32;
 
-/// How many late requests were written down, by kind.
+/// How many late requests were recorded, by kind.
 #[derive(Debug, Default)]
 pub(super) struct LateCounts {
     writes: AtomicUsize,
@@ -18,14 +18,14 @@ pub(super) struct LateCounts {
 }
 
 impl<S: Service> Engine<S> {
-    /// Writes down a late request: a write or a read that the service would have looked at, or one that it
-    /// would have refused.
-    pub(crate) fn late(&self, request: &Request, origin: Origin) {
+    /// Records a late request: a write or a read that the service would have processed, or one that it would
+    /// have refused.
+    pub(crate) fn record_late(&self, request: &Request, origin: Origin) {
         let service = self.service();
         let context = self.context(origin, self.next_number(origin.caller));
         let admitted = self.admits(request.credential().as_deref());
-        let recognised = if admitted { service.recognize(request, &context).ok() } else { None };
-        let operation = recognised.map(|recognised| &service.operations()[recognised.operation]);
+        let recognized = if admitted { service.recognize(request, &context).ok() } else { None };
+        let operation = recognized.map(|recognized| &service.operations()[recognized.operation]);
         let kind = match operation.map(|operation| operation.kind) {
             Some(Kind::Write) => "write",
             Some(Kind::Read) => "read",
@@ -40,8 +40,8 @@ impl<S: Service> Engine<S> {
         self.note_late(origin, kind == "write", fields);
     }
 
-    /// Writes down something late that is no request.
-    pub(crate) fn late_unreadable(&self, origin: Origin) {
+    /// Records something late that is not a request.
+    pub(crate) fn record_late_unreadable(&self, origin: Origin) {
         self.note_late(
             origin,
             false,
@@ -49,8 +49,8 @@ impl<S: Service> Engine<S> {
         );
     }
 
-    /// Writes down a client that came too late to hand over a message by SMTP.
-    pub(crate) fn late_message(&self, origin: Origin) {
+    /// Records a client that came too late to send a message by SMTP.
+    pub(crate) fn record_late_message(&self, origin: Origin) {
         let name = self.service().name();
         let fields = Fields::new()
             .with("service", name)
@@ -61,7 +61,7 @@ impl<S: Service> Engine<S> {
 
     fn note_late(&self, origin: Origin, is_write: bool, fields: Fields) {
         let count = if is_write { &self.late.writes } else { &self.late.others };
-        if count.fetch_add(1, Ordering::Relaxed) < MOST {
+        if count.fetch_add(1, Ordering::Relaxed) < RECORDED_OF_EACH_KIND {
             self.ledger().append_late(origin.caller, fields);
         }
     }
