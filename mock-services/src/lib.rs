@@ -151,7 +151,6 @@ mod engine;
 pub mod fault;
 pub mod idempotency;
 mod index;
-mod json;
 pub mod ledger;
 pub mod payment;
 pub mod records;

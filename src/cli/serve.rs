@@ -157,26 +157,29 @@ async fn serve(options: Options, json: bool, quiet: bool) -> Result<(), ServeErr
     tokio::pin!(stopped);
     loop {
         let entries = tokio::select! {
-            entries = reader.grown() => entries,
+            // Where nothing is shown, no entry is read: that would cost as much as serving the requests.
+            entries = reader.grown(), if !quiet => entries,
             () = &mut stopped => break,
         };
-        print(&mut out, &entries, json, quiet).map_err(ServeError::Output)?;
+        print(&mut out, &entries, json).map_err(ServeError::Output)?;
     }
     let ended = serving.end().await?;
-    // What the end itself brought about.
-    print(&mut out, &reader.next_entries(), json, quiet).map_err(ServeError::Output)?;
+    if !quiet {
+        // What the end itself brought about.
+        print(&mut out, &reader.next_entries(), json).map_err(ServeError::Output)?;
+    }
     let text = summary::render(&ended);
     let text = ci_commands::text(&text);
     if json { write!(anstream::stderr(), "{text}") } else { write!(out, "{text}") }
         .map_err(ServeError::Output)
 }
 
-fn print(out: &mut impl Write, entries: &[Entry], json: bool, quiet: bool) -> io::Result<()> {
+fn print(out: &mut impl Write, entries: &[Entry], json: bool) -> io::Result<()> {
     for entry in entries {
         let line = if json {
             serde_json::to_string(entry).ok().map(|line| ci_commands::json(&line).into_owned())
         } else {
-            show::line(entry).filter(|_| !quiet).map(|line| ci_commands::text(&line).into_owned())
+            show::line(entry).map(|line| ci_commands::text(&line).into_owned())
         };
         if let Some(line) = line {
             writeln!(out, "{line}")?;

@@ -106,7 +106,7 @@ pub(super) fn of_cases<'a>(cases: impl IntoIterator<Item = &'a Case>) -> String 
 /// Digits that are the same for the same value. What is printed for a programmer has every part of it, and is
 /// read by nobody but the very version of hapax that wrote it.
 fn fingerprint(value: &impl std::fmt::Debug) -> String {
-    Sha256::digest(format!("{value:?}")).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&Sha256::digest(format!("{value:?}"))[..16])
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ pub mod control;
 mod environment;
 pub(crate) mod hosts;
 mod http;
-mod http_wire;
 mod listener;
 mod mail;
 mod port;

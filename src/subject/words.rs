@@ -1,58 +1,28 @@
 //! A command written as one text, split into its words as a shell would, without being one, and words written
 //! for a shell. Pure.
 
-/// What only a shell understands.
-const SHELL: [&str; 9] = ["|", "||", "&", "&&", ";", ">", ">>", "<", "2>&1"];
+/// Operators of a shell.
+const OPERATORS: [&str; 9] = ["|", "||", "&", "&&", ";", ">", ">>", "<", "2>&1"];
 
 /// The words of a command, or what is wrong with it and what would be right.
 pub(crate) fn split(text: &str) -> Result<Vec<String>, (String, &'static str)> {
-    let (mut words, mut word, mut is_quoted) = (Vec::new(), None::<String>, false);
-    let mut rest = text.chars();
-    let mut finish = |word: &mut Option<String>, is_quoted: &mut bool| {
-        let Some(word) = word.take() else { return Ok(()) };
-        if !std::mem::take(is_quoted) && SHELL.contains(&word.as_str()) {
-            return Err((
-                format!("`{word}` is for a shell, and a command is started without one"),
-                "write [sh, -c, \"...\"]",
-            ));
-        }
-        words.push(word);
-        Ok(())
+    let words = shlex::split(text).ok_or_else(|| {
+        ("a quote is not closed".to_owned(), "close it, or write a list: [python, agent.py]")
+    })?;
+    // An operator is a word of its own between blanks; within quotes it is text.
+    let is_operator = |word: &&String| {
+        OPERATORS.contains(&word.as_str()) && text.split_whitespace().any(|bare| bare == word.as_str())
     };
-    while let Some(character) = rest.next() {
-        match character {
-            '\'' | '"' => {
-                is_quoted = true;
-                let word = word.get_or_insert_default();
-                loop {
-                    match rest.next() {
-                        Some(end) if end == character => break,
-                        Some('\\') if character == '"' => match rest.next() {
-                            Some(escaped @ ('"' | '\\')) => word.push(escaped),
-                            Some(other) => word.extend(['\\', other]),
-                            None => {}
-                        },
-                        Some(other) => word.push(other),
-                        None => {
-                            return Err((
-                                format!("the quote {character} is not closed"),
-                                "close it, or write a list: [python, agent.py]",
-                            ));
-                        }
-                    }
-                }
-            }
-            '\\' => word.get_or_insert_default().extend(rest.next()),
-            _ if character.is_whitespace() => finish(&mut word, &mut is_quoted)?,
-            _ => word.get_or_insert_default().push(character),
-        }
+    if let Some(operator) = words.iter().find(is_operator) {
+        return Err((
+            format!("`{operator}` is for a shell, and a command is started without one"),
+            "write [sh, -c, \"...\"]",
+        ));
     }
-    finish(&mut word, &mut is_quoted)?;
     if words.is_empty() {
-        Err(("a command names a program".to_owned(), "for example: python agent.py"))
-    } else {
-        Ok(words)
+        return Err(("the command is empty".to_owned(), "for example: python agent.py"));
     }
+    Ok(words)
 }
 
 /// A word as a shell reads it.

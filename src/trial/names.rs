@@ -69,7 +69,7 @@ impl Names {
         for number in numbers {
             hash.update(number.to_le_bytes());
         }
-        hash.finalize().iter().take(BYTES).map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(&hash.finalize()[..BYTES])
     }
 }
 

@@ -3,6 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine as _, alphabet};
+use percent_encoding::percent_decode_str;
+
 /// A request that has come in whole. Its head is UTF-8, whatever else is refused before it becomes a request;
 /// the body is bytes.
 #[derive(Debug, Clone)]
@@ -179,51 +183,24 @@ fn basic_secret(encoded: &str) -> Option<String> {
     Some(if user.is_empty() { password } else { user }.to_owned())
 }
 
-/// The bytes of standard base64; `None` where it is none.
+/// Standard base64, with or without its padding.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// The bytes of standard base64; `None` where the text is not base64.
 #[must_use]
 pub fn base64_decoded(text: &str) -> Option<Vec<u8>> {
-    const SYMBOLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let symbols = text.trim_end_matches('=').as_bytes();
-    if symbols.len() % 4 == 1 {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(symbols.len() * 3 / 4);
-    for group in symbols.chunks(4) {
-        let mut word = 0u32;
-        for symbol in group {
-            let value = SYMBOLS.iter().position(|have| have == symbol)?;
-            word = word << 6 | u32::try_from(value).ok()?;
-        }
-        word <<= 6 * (4 - group.len());
-        bytes.extend_from_slice(&word.to_be_bytes()[1..group.len()]);
-    }
-    Some(bytes)
+    BASE64.decode(text).ok()
 }
 
-/// `%40` is `@`; what is no escape stays as it is.
+/// `%40` is `@`; a `%` without two hexadecimal digits after it stays as it is.
 #[must_use]
 pub fn percent_decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let escape = (bytes[at] == b'%')
-            .then(|| bytes.get(at + 1..at + 3))
-            .flatten()
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match escape {
-            Some(byte) => {
-                decoded.push(byte);
-                at += 3;
-            }
-            None => {
-                decoded.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use serde_saphyr::granit_parser::{
+use granit_parser::{
     ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span as Range, StructureStyle,
 };
 

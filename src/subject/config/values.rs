@@ -6,7 +6,7 @@ use mock_services::catalog::{self, examples};
 use mock_services::yaml::{Kind, Node, Reader, nearest, shown};
 
 use crate::scenario::{ClaimedOutcome, split_can, unknown_api};
-use crate::subject::http_wire::Target;
+use crate::subject::http::Target;
 use crate::subject::port;
 use crate::subject::template::Template;
 use crate::subject::words::split;

@@ -92,7 +92,7 @@ fn spelled(value: &Value) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(bytes.get(..16).unwrap_or(bytes))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub(crate) fn tag(answer: &mut Answer, request: &Request) {
     }
     let mut body = Vec::new();
     answer.write_body(&mut body);
-    let digest: String = Sha256::digest(&body).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex::encode(Sha256::digest(&body));
     if request.header_value("if-none-match").is_some_and(|known| names(known, &digest)) {
         answer.status = 304;
         answer.set_body(Vec::new());

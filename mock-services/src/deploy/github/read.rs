@@ -151,5 +151,5 @@ fn sha(place: &Place, version: &str) -> String {
     let short = short_ref(version);
     let repository = format!("{}/{}", place.owner, place.repo).to_ascii_lowercase();
     let digest = Sha256::new().chain_update(repository).chain_update([0]).chain_update(short).finalize();
-    digest.iter().take(20).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&digest[..20])
 }

@@ -233,7 +233,7 @@ impl Call for Create {
 }
 
 fn saved(charge: Arc<Charge>, money_moved: bool, expand: &Expand, world: &World<'_>) -> Outcome {
-    let answer = answers::charged(Arc::clone(&charge).expanded(expand, world, &Fresh::default()));
+    let answer = answers::made(Arc::clone(&charge).expanded(expand, world, &Fresh::default()));
     let change = if money_moved { Change::Charged(charge) } else { Change::ChargeSaved(charge) };
     Outcome { answer, changes: vec![change] }
 }

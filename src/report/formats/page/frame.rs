@@ -1,5 +1,7 @@
 //! The frame of every page: styles, script, and a policy that lets nothing else run and nothing be loaded.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
@@ -45,36 +47,12 @@ pub(crate) fn frame(frame: Frame<'_>) -> Markup {
 
 /// How a policy names a text that may stand in the page.
 fn hash_source(text: &str) -> String {
-    format!("sha256-{}", base64(&Sha256::digest(text.as_bytes())))
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for chunk in bytes.chunks(3) {
-        let group =
-            chunk.iter().fold(0u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let letter = LETTERS[(group >> (18 - 6 * place) & 63) as usize];
-            out.push(if place <= chunk.len() { char::from(letter) } else { '=' });
-        }
-    }
-    out
+    format!("sha256-{}", BASE64.encode(Sha256::digest(text.as_bytes())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The test vectors of RFC 4648.
-    #[test]
-    fn base64_is_that_of_the_rfc() {
-        for (text, encoded) in
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
-        {
-            assert_eq!(base64(text.as_bytes()), encoded);
-        }
-    }
 
     #[test]
     fn neither_style_nor_script_can_end_its_own_element() {

@@ -2,17 +2,19 @@
 //! supervisor as any command does, and blows strike it; where it runs already, hapax can do no more than
 //! close its side of the connection.
 
+mod client;
+
 use std::pin::pin;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-use super::http_wire::{Answer, Target, read_answer};
+pub(in crate::subject) use self::client::Target;
+use self::client::ask;
 use super::listener::{self, Owner};
 use super::port::{self, FreePort};
 use super::running::{Handle, Landing, Ordered, Running};
@@ -85,7 +87,7 @@ async fn with_command(
         if let Some(other) = answers_instead(&line, supervisor) {
             return Err(Stranger(other));
         }
-        Ok(ask(&target, line, &body, None).await)
+        Ok(ask(&target, line, body, None).await)
     };
     let mut asking = pin!(asking);
     let asked = async {
@@ -189,7 +191,7 @@ async fn already_running(
     let mut cancel = Some(cancel);
     let body = body(&start);
     let mut asking = pin!(async {
-        let answered = timeout(start.limits.time, ask(&target, line, &body, Some(cancelled))).await;
+        let answered = timeout(start.limits.time, ask(&target, line, body, Some(cancelled))).await;
         if matches!(answered, Ok(Ok(_))) {
             // What it does in the background counts, too.
             sleep(watch).await;
@@ -228,31 +230,6 @@ async fn listening(target: &Target) -> TcpStream {
             Ok(line) => return line,
             Err(_) => sleep(TRY_AGAIN).await,
         }
-    }
-}
-
-/// Hands the body over and waits for the answer. Our side of the connection is closed when it is cancelled.
-async fn ask(
-    target: &Target,
-    line: TcpStream,
-    body: &str,
-    cancelled: Option<oneshot::Receiver<()>>,
-) -> Result<Answer, String> {
-    let (mut read, mut write) = line.into_split();
-    let request = target.request(body);
-    let handing = async {
-        // An agent may answer before it has read everything; what it says then counts.
-        let _ = write.write_all(&request).await;
-        match cancelled {
-            Some(cancelled) => drop(cancelled.await),
-            None => std::future::pending().await,
-        }
-        drop(write);
-        std::future::pending::<()>().await;
-    };
-    tokio::select! {
-        answer = read_answer(&mut read) => answer,
-        () = handing => Err("it was cancelled".to_owned()),
     }
 }
 
