@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use mock_services::word_enum;
+use serde::Serialize;
 
 /// What an interrupt does to a subject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum InterruptAction {
     /// SIGKILL.
     Kill,

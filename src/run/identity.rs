@@ -103,10 +103,12 @@ pub(super) fn of_cases<'a>(cases: impl IntoIterator<Item = &'a Case>) -> String 
     fingerprint(&digests)
 }
 
-/// Digits that are the same for the same value. What is printed for a programmer has every part of it, and is
-/// read by nobody but the very version of hapax that wrote it.
-fn fingerprint(value: &impl std::fmt::Debug) -> String {
-    hex::encode(&Sha256::digest(format!("{value:?}"))[..16])
+/// A digest of the serialized value: equal for equal values.
+fn fingerprint(value: &impl Serialize) -> String {
+    // Everything that is digested is plain data with text keys, so this does not fail; if it did, the error
+    // would be a value of its own, equal to no digest of a value.
+    let text = serde_json::to_string(value).unwrap_or_else(|error| format!("not serializable: {error}"));
+    hex::encode(&Sha256::digest(text)[..16])
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub const CONTROLS: [&str; 11] = [
 ];
 
 /// One concrete instance of a scenario.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Case {
     /// Its id, which can be typed: `payment/lost-reply@keys=stripe,reply=drop`.
     pub id: String,
@@ -72,7 +72,7 @@ pub struct Case {
 }
 
 /// Something to do: in words, and the same for a machine.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Work {
     /// In words.
     pub task: String,
@@ -114,7 +114,7 @@ impl Serialize for ServiceSetup {
 }
 
 /// Something that strikes the subject at a moment of the ledger.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Interrupt {
     /// When.
     pub when: InterruptMoment,
@@ -127,7 +127,7 @@ pub struct Interrupt {
 }
 
 /// A moment of the ledger.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InterruptMoment {
     /// How far the attempt has come.
     pub reached: Reached,
@@ -140,7 +140,7 @@ pub struct InterruptMoment {
 }
 
 /// How far an attempt has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Reached {
     /// It has come in, and nothing is committed.
     Received,
@@ -151,7 +151,7 @@ pub enum Reached {
 }
 
 /// What comes after the blow.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum Then {
     /// The subject is started again on the same directory.
     Restart {
@@ -165,7 +165,7 @@ pub enum Then {
 }
 
 /// A control and what it comes to in this case.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ControlTerm {
     /// The control's name.
     pub control: String,

@@ -2,6 +2,7 @@
 //! ignored are refused without a finding, and every other one is refused with a finding. Pure.
 
 use mock_services::yaml::shown;
+use serde::Serialize;
 
 use crate::domain::{HostTreatment, real_hosts};
 
@@ -9,7 +10,7 @@ use crate::domain::{HostTreatment, real_hosts};
 const LONGEST: usize = 253;
 
 /// The hosts outside of a trial that are treated in another way than the rest.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Hosts {
     /// Forwarded.
     pub allow: Vec<HostPattern>,
@@ -34,7 +35,7 @@ impl Hosts {
 }
 
 /// A host, or a pattern of hosts, with or without a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HostPattern {
     /// With small letters. A `*` stands for any characters, dots included.
     host: String,

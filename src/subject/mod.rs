@@ -50,7 +50,7 @@ pub struct Subject {
 }
 
 /// What a subject is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub enum SubjectKind {
     /// Any program.
     Command {

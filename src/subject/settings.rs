@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::template::Template;
 use super::{ClaimSource, Hosts, Limits};
 use crate::scenario::Promise;
 
 /// How a subject is started and heard.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Settings {
     /// Where it runs; where hapax does if there is none.
+    #[serde(serialize_with = "lossy")]
     pub directory: Option<PathBuf>,
     /// Further variables of its environment. One that speaks of a service that a case does not have is left
     /// out there.
@@ -46,7 +47,13 @@ pub struct Settings {
     pub hosts: Hosts,
     /// The program hapax, which supervises subjects and holds the controls; the running one where there is
     /// none. A program that uses hapax as a library has to name it.
+    #[serde(serialize_with = "lossy")]
     pub hapax: Option<PathBuf>,
+}
+
+/// A path as text, also where it is not Unicode.
+fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
 }
 
 impl Default for Settings {

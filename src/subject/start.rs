@@ -111,7 +111,7 @@ impl Default for Limits {
 }
 
 /// Where a claim is taken from.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub enum ClaimSource {
     /// The result file, or else the last line of the output that is a claim.
     #[default]

@@ -2,6 +2,7 @@
 
 use mock_services::catalog::{self, examples};
 use mock_services::yaml::{listed, nearest, shown};
+use serde::Serialize;
 
 use super::ServiceAddress;
 
@@ -14,10 +15,10 @@ fn shipped() -> impl Iterator<Item = &'static str> + Clone {
 }
 
 /// A text with holes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Template(Vec<Piece>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 enum Piece {
     Text(String),
     Hole {
@@ -28,7 +29,7 @@ enum Piece {
     Port,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 enum Part {
     Url,
     Host,

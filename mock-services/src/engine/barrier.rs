@@ -12,7 +12,7 @@ use crate::delivery::ClientGone;
 use crate::ledger::{BarrierEvent, Event, Ledger};
 
 /// Where the callers wait for each other, and how long.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct BarrierOptions {
     /// The operation at which the callers wait; the first write of each where there is none.
     pub meet: Option<String>,

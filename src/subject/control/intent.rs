@@ -76,7 +76,7 @@ impl FreshKeys {
 fn hashed<'a>(step: &Step, fields: impl Iterator<Item = (&'a str, &'a Value)>, own: Option<&str>) -> String {
     let mut fields: Vec<(&str, String)> = fields.map(|(name, value)| (name, spelled(value))).collect();
     fields.sort();
-    hex(&Sha256::digest(format!("{:?}", (&step.operation, fields, own)).as_bytes()))
+    hex(&Sha256::digest(serde_json::json!([step.operation, fields, own]).to_string()))
 }
 
 /// A value in one spelling: the order of a list means nothing.
