@@ -1,9 +1,10 @@
-//! Finds out whether an agent or a tool makes each of its effects happen exactly once when the world around
-//! it fails.
+//! Tests whether an agent or a tool makes each of its effects happen exactly once when the services that it
+//! uses fail.
 
 pub mod cli;
 pub mod demo;
 pub mod domain;
+mod exit_status;
 mod fit;
 pub mod init;
 mod log;
@@ -17,3 +18,7 @@ pub mod serve;
 pub mod subject;
 pub mod trial;
 mod trust;
+#[cfg(test)]
+mod type_names;
+
+pub use exit_status::ExitStatus;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use hapax::run::{ConcurrencyLimiter, Folder, Options, Plan, run};
+use hapax::run::{ConcurrencyLimiter, Plan, RunFolder, RunOptions, run};
 use hapax::scenario::{Case, load_in};
 use hapax::score::Outcome;
 use hapax::subject::Subject;
@@ -52,9 +52,9 @@ async fn swept(text: &str, control: &str) -> Vec<(Cell, Outcome)> {
     let cells: BTreeMap<String, Cell> = cases.iter().map(|case| (case.id.clone(), cell(case))).collect();
     let mut subject = Subject::control(control);
     subject.settings.hapax = Some(env!("CARGO_BIN_EXE_hapax").into());
-    let options = Options { trials: 1, seed: 1, ..Options::default() };
+    let options = RunOptions { trials: 1, seed: 1, ..RunOptions::default() };
     let plan = Plan::new(cases, &subject, &options).unwrap();
-    let folder = Folder::at(&home.path().join("out")).unwrap();
+    let folder = RunFolder::at(&home.path().join("out")).unwrap();
     let report = run(
         plan,
         subject,

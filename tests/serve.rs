@@ -178,7 +178,7 @@ fn what_the_end_commits_is_shown_to_a_person_too() {
     drop(lines);
     let late = printed.lines().find(|line| line.contains("(later)")).unwrap_or_default();
     assert!(late.contains("committed") && late.contains("key=k4"), "{printed}");
-    assert_eq!(printed.matches("  hang, 0 bytes, not whole").count(), 4, "{printed}");
+    assert_eq!(printed.matches("  hang, 0 bytes, incomplete").count(), 4, "{printed}");
 }
 
 #[test]

@@ -1,23 +1,24 @@
-//! `hapax completions`: what a shell needs to complete the command.
+//! `hapax completions`: the completion script of a shell.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
 
+use super::Cli;
 use super::print::output;
-use super::{Cli, ExitStatus};
+use crate::ExitStatus;
 
-/// Print what a shell needs to complete hapax's verbs and options.
+/// Print the script with which a shell completes the verbs and options of hapax.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   hapax completions bash > ~/.local/share/bash-completion/completions/hapax
-      For bash, from the next shell on.
+      For bash, in new shells.
   hapax completions zsh > ~/.zfunc/_hapax
       For zsh, where ~/.zfunc is in fpath.
   hapax completions fish > ~/.config/fish/completions/hapax.fish
       For fish.")]
 pub(super) struct CompletionsArgs {
-    /// Which shell
+    /// The shell
     #[arg(value_name = "SHELL", value_enum)]
     shell: Shell,
 }

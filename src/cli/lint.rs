@@ -1,10 +1,11 @@
-//! `hapax lint`: everything that is wrong with scenario files, at once.
+//! `hapax lint`: all problems in scenario files, at once.
 
-use super::ExitStatus;
-use super::print::{output, plural, refused};
+use super::error::CliError;
+use super::print::{output, plural};
+use crate::ExitStatus;
 use crate::scenario::load;
 
-/// Check scenario files, and show all that is wrong with them.
+/// Check scenario files, and report every problem in them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -13,19 +14,15 @@ Examples:
   hapax lint mine/lost-reply.yaml
       One file.
 
-Exit status: 0 where nothing is wrong, 2 otherwise.")]
+Exit status: 0 when there is no problem, 2 otherwise.")]
 pub(super) struct LintArgs {
     /// Files or folders to check [default: all scenarios]
     #[arg(value_name = "PATH")]
     paths: Vec<String>,
 }
 
-pub(super) fn run(args: LintArgs) -> ExitStatus {
-    match load(&args.paths) {
-        Ok(loaded) => {
-            let (files, cases) = (plural(loaded.files, "file"), plural(loaded.cases.len(), "case"));
-            output(format!("{files}, {cases}: no problem\n").as_bytes(), ExitStatus::Success)
-        }
-        Err(error) => refused(&error),
-    }
+pub(super) fn run(args: &LintArgs) -> Result<ExitStatus, CliError> {
+    let loaded = load(&args.paths)?;
+    let (files, cases) = (plural(loaded.files, "file"), plural(loaded.cases.len(), "case"));
+    Ok(output(format!("{files}, {cases}: no problem\n").as_bytes(), ExitStatus::Success))
 }

@@ -1,46 +1,44 @@
-//! `hapax list`: the cases, what each scenario is about, and its tags.
+//! `hapax list`: the cases, with the description and the tags of each scenario.
 
 use std::io::{self, Write};
 
 use anstyle::Style;
 use serde_json::json;
 
-use super::ExitStatus;
-use super::print::{output, plural, refused};
+use super::error::CliError;
+use super::print::{output, plural};
+use crate::ExitStatus;
 use crate::report::text::ci_commands;
 use crate::scenario::{Case, load, table_md};
 
-/// Show cases, what they are about, and their tags.
+/// List the cases, with the description and the tags of each scenario.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   hapax list
       All cases.
   hapax list crash
-      Those with the tag crash, or with crash in their id.
+      Cases with the tag crash, or with crash in their id.
   hapax list payment/lost-reply@keys=none
-      Those whose id has this part.
+      Cases whose id contains this text.
   hapax list scenarios --markdown > scenarios/README.md
-      A page that shows all scenarios of a folder, with what the controls come to.")]
+      A page of all scenarios in a folder, with the expected outcome of each control.")]
 pub(super) struct ListArgs {
-    /// A file or a folder, a tag, or any part of an id [default: all]
+    /// A file or folder, a tag, or any part of a case id [default: all cases]
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
 
-    /// Print one JSON object for each case, for machines
+    /// Print one JSON object for each case
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
 
-    /// Print a page in Markdown with a table of the scenarios
+    /// Print a Markdown page with a table of the scenarios
     #[arg(long)]
     markdown: bool,
 }
 
-pub(super) fn run(args: ListArgs) -> ExitStatus {
-    let loaded = match load(&args.filters) {
-        Ok(loaded) => loaded,
-        Err(error) => return refused(&error),
-    };
+pub(super) fn run(args: &ListArgs) -> Result<ExitStatus, CliError> {
+    let loaded = load(&args.filters)?;
     let mut out = Vec::new();
     // Writing into memory cannot fail.
     let _ = match (args.json, args.markdown) {
@@ -50,7 +48,7 @@ pub(super) fn run(args: ListArgs) -> ExitStatus {
     };
     let text = String::from_utf8_lossy(&out);
     let text = if args.json { ci_commands::json(&text) } else { ci_commands::text(&text) };
-    output(text.as_bytes(), ExitStatus::Success)
+    Ok(output(text.as_bytes(), ExitStatus::Success))
 }
 
 fn as_text(out: &mut impl Write, cases: &[Case]) -> io::Result<()> {

@@ -3,26 +3,28 @@
 use clap::{Command, CommandFactory};
 use mock_services::yaml::{listed, nearest, shown as printable};
 
+use super::Cli;
+use super::error::CliError;
 use super::print::output;
-use super::{Cli, ExitStatus};
+use crate::ExitStatus;
 
 /// Print the man page of hapax, or of one of its verbs.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   hapax man | man -l -
-      Read it.
+      Read the page.
   hapax man run > hapax-run.1
-      Keep the page of a verb.")]
+      Save the page of a verb.")]
 pub(super) struct ManArgs {
-    /// A verb [default: the page of hapax itself]
+    /// The verb [default: the page of hapax itself]
     #[arg(value_name = "VERB")]
     verb: Option<String>,
 }
 
-pub(super) fn run(args: &ManArgs) -> Result<ExitStatus, String> {
+pub(super) fn run(args: &ManArgs) -> Result<ExitStatus, CliError> {
     let mut whole = shown(Cli::command());
-    // Fills in what all verbs share.
+    // Fills in the arguments that all verbs share.
     whole.build();
     let page = match &args.verb {
         None => whole,
@@ -31,23 +33,23 @@ pub(super) fn run(args: &ManArgs) -> Result<ExitStatus, String> {
     let mut text = Vec::new();
     clap_mangen::Man::new(page)
         .render(&mut text)
-        .map_err(|error| format!("cannot make the page: {error}"))?;
+        .map_err(|error| CliError::new(format!("cannot write the man page: {error}")))?;
     Ok(output(&text, ExitStatus::Success))
 }
 
-fn of_verb(whole: &Command, verb: &str) -> Result<Command, String> {
+fn of_verb(whole: &Command, verb: &str) -> Result<Command, CliError> {
     let found = whole.get_subcommands().find(|command| command.get_name() == verb);
     let names = || whole.get_subcommands().map(Command::get_name);
     found.cloned().ok_or_else(|| {
         let help = match nearest(verb, names()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("it can be {}", listed(names())),
+            None => format!("the verbs are {}", listed(names())),
         };
-        format!("there is no verb `{}`\n  {help}", printable(verb))
+        CliError::with_hint(format!("there is no verb `{}`", printable(verb)), help)
     })
 }
 
-/// The command without the verbs that nobody types.
+/// The command without its hidden verbs.
 pub(super) fn shown(command: Command) -> Command {
     let verbs: Vec<Command> = command.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned().collect();
     let empty = Command::new("hapax")

@@ -1,30 +1,29 @@
-//! What several verbs print alike.
+//! How every verb prints.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use anstream::eprintln;
 
-use super::ExitStatus;
+use crate::ExitStatus;
 use crate::report::text::ci_commands;
-use crate::scenario::LoadError;
 
 /// A number and what is counted.
 pub(super) fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Writes words for people to standard error.
-pub(super) fn say(text: &str) {
+/// Writes a message for people to standard error.
+pub(super) fn message(text: &str) {
     eprintln!("{}", ci_commands::text(text));
 }
 
-/// Writes words for people to standard output, and gives back the status as [`output`] does.
-pub(super) fn output_words(text: &str, status: ExitStatus) -> ExitStatus {
+/// Writes text for people to standard output; returns the status as [`output`] does.
+pub(super) fn output_text(text: &str, status: ExitStatus) -> ExitStatus {
     output(ci_commands::text(text).as_bytes(), status)
 }
 
-/// Writes the output, and gives back the status: another where all went well but this. Whoever does not read
-/// on has seen enough.
+/// Writes to standard output and returns the status: another one where the command succeeded and its output
+/// cannot be written. A reader that closes the pipe early is no error.
 pub(super) fn output(text: &[u8], status: ExitStatus) -> ExitStatus {
     let mut out = anstream::stdout();
     match out.write_all(text).and_then(|()| out.flush()) {
@@ -34,11 +33,4 @@ pub(super) fn output(text: &[u8], status: ExitStatus) -> ExitStatus {
         }
         _ => status,
     }
-}
-
-/// Says why scenarios could not be loaded.
-pub(super) fn refused(error: &LoadError) -> ExitStatus {
-    // Only terminals get colours; `NO_COLOR` is heeded behind it.
-    say(&error.advice(io::stderr().is_terminal()));
-    ExitStatus::Usage
 }

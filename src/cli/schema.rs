@@ -1,7 +1,7 @@
-//! `hapax schema`: the JSON Schemas of what hapax reads and writes, for editors and for programs.
+//! `hapax schema`: the JSON Schemas of the files that hapax reads and writes.
 
-use super::ExitStatus;
 use super::print::output;
+use crate::ExitStatus;
 use crate::report::report_schema_text;
 use crate::scenario::schema_text;
 
@@ -10,29 +10,29 @@ use crate::scenario::schema_text;
 #[command(after_help = "\
 Examples:
   hapax schema > scenario.schema.json
-      Keep it, and begin a scenario file with
+      Save it, and start a scenario file with
       # yaml-language-server: $schema=scenario.schema.json
-      so that editors complete and check.
+      so that editors complete and check it.
   hapax schema report
-      What stands in the report.json of a run.")]
+      The format of report.json.")]
 pub(super) struct SchemaArgs {
-    /// Which format
-    #[arg(value_name = "FORMAT", value_enum, default_value_t = Format::Scenario)]
-    format: Format,
+    /// The format
+    #[arg(value_name = "FORMAT", value_enum, default_value_t = SchemaFormat::Scenario)]
+    format: SchemaFormat,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
-    /// A scenario file.
+enum SchemaFormat {
+    /// Scenario files.
     Scenario,
-    /// The report of a run.
+    /// report.json.
     Report,
 }
 
-pub(super) fn run(args: SchemaArgs) -> ExitStatus {
+pub(super) fn run(args: &SchemaArgs) -> ExitStatus {
     let text = match args.format {
-        Format::Scenario => schema_text(),
-        Format::Report => report_schema_text(),
+        SchemaFormat::Scenario => schema_text(),
+        SchemaFormat::Report => report_schema_text(),
     };
     output(text.as_bytes(), ExitStatus::Success)
 }

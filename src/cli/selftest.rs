@@ -2,31 +2,32 @@
 
 use std::path::PathBuf;
 
-use super::ExitStatus;
-use super::live::{Detail, Live};
-use super::print::output_words;
-use crate::run::{ConcurrencyLimiter, Options};
+use super::error::CliError;
+use super::live::Live;
+use super::print::output_text;
+use crate::ExitStatus;
+use crate::run::{ConcurrencyLimiter, RunEvent, RunOptions, Verbosity};
 use crate::scratch::Scratch;
 use crate::selftest;
 
-/// Check the scenarios themselves: run the controls, whose verdicts are known in advance, and compare.
+/// Check the scenarios themselves: run the controls, whose outcomes are known in advance, and compare.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   hapax selftest
       All scenarios.
   hapax selftest scenarios/mine.yaml --table
-      One file, with what every control came to.
+      One file, with the outcome of every control.
 
-A control that comes to something else than its scenario says, a scenario that no control fails (unless it is tagged
-`clean`), and one that `careful` does not pass are errors: exit status 1. When it is interrupted: 3.
-A scenario over a service of your own is not checked, because no control knows how to use it; that is no error.")]
+It is an error when a control has another outcome than its scenario expects, when no control fails a
+scenario (unless it is tagged `clean`), and when `careful` does not pass: exit status 1. When the
+selftest is interrupted: 3. A scenario with a service of your own is skipped: no control can use it.")]
 pub(super) struct SelftestArgs {
-    /// What to check: a file or folder, a tag, or any part of a case id [default: everything]
+    /// What to check: a file or folder, a tag, or any part of a case id [default: all cases]
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
 
-    /// Where the seeds of the trials come from
+    /// The seed that the seeds of the trials are derived from
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
@@ -34,7 +35,7 @@ pub(super) struct SelftestArgs {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     jobs: Option<u16>,
 
-    /// Print what every control came to in every case
+    /// Print the outcome of every control in every case
     #[arg(long)]
     table: bool,
 
@@ -42,31 +43,26 @@ pub(super) struct SelftestArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Show nothing but the result
+    /// Print only the result
     #[arg(short, long)]
     quiet: bool,
 }
 
-pub(super) fn run(args: &SelftestArgs) -> Result<ExitStatus, String> {
+pub(super) fn run(args: &SelftestArgs) -> Result<ExitStatus, CliError> {
     let cases = super::load(&args.filters)?;
-    let options = Options { trials: 1, seed: args.seed, ..Options::default() };
-    let scratch = Scratch::new().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
+    let options = RunOptions { trials: 1, seed: args.seed, ..RunOptions::default() };
+    let scratch =
+        Scratch::new().map_err(|error| CliError::new(format!("cannot make a temporary folder: {error}")))?;
     let folder = args.out.as_deref().unwrap_or(scratch.path());
-    // What fails here is what is meant to; only how far it is is of interest.
-    let mut live = Live::new(if args.quiet { Detail::Quiet } else { Detail::Progress });
-    let judged = super::runtime()?.block_on(async {
+    // Controls are meant to fail, so failures are not shown.
+    let mut live = Live::new(if args.quiet { Verbosity::Quiet } else { Verbosity::Progress });
+    let result = super::runtime()?.block_on(async {
         let stop = super::stop_signal()?;
-        let pace = ConcurrencyLimiter::new(args.jobs.map(usize::from));
-        let judged =
-            selftest::run(&cases, &options, folder, &pace, stop, &mut |happened| live.happened(&happened))
-                .await;
-        judged.map_err(|error| error.to_string())
+        let limiter = ConcurrencyLimiter::new(args.jobs.map(usize::from));
+        let on_event = &mut |event: RunEvent<'_>| live.show(&event);
+        let result = selftest::run(&cases, &options, folder, &limiter, stop, on_event).await;
+        result.map_err(CliError::from)
     })?;
     live.finish();
-    let status = match (judged.wrong.is_empty(), judged.interrupted) {
-        (false, _) => ExitStatus::Failed,
-        (true, true) => ExitStatus::Unproven,
-        (true, false) => ExitStatus::Success,
-    };
-    Ok(output_words(&selftest::render(&judged, args.table), status))
+    Ok(output_text(&selftest::render(&result, args.table), result.exit_status()))
 }

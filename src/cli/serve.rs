@@ -1,4 +1,4 @@
-//! `hapax serve`: mock services to try things on, until Ctrl-C.
+//! `hapax serve`: runs mock services until Ctrl-C.
 
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -8,12 +8,12 @@ use anstream::{eprintln, stdout};
 use mock_services::idempotency::Profile;
 use mock_services::ledger::Entry;
 
-use super::ExitStatus;
-use super::print::say;
+use super::error::CliError;
+use crate::ExitStatus;
 use crate::report::text::ci_commands;
-use crate::serve::{Options, ServeError, Serving, show, summary};
+use crate::serve::{ServeError, ServeOptions, Serving, show, summary};
 
-/// Start mock services that commit and then fail, and show what happens to them.
+/// Start mock services that commit and then fail, and show every request.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -22,9 +22,9 @@ Examples:
   hapax serve payment --fault 'payment.charge#1 commit=now reply=drop'
       The first charge goes through and its reply is lost.
   hapax serve email --fault 'email.send#1..3 reply={status: 429, retry_after: 2}'
-      Three answers 429, though each mail was sent.
+      Three replies with status 429, although each email was sent.
   hapax serve --service tickets.yaml --faults faults.yaml --ledger ledger.jsonl
-      Your own service, faults from a file, and the ledger kept.
+      Your own service, faults from a file, and the ledger saved.
 
 A fault is OPERATION#ATTEMPT commit=COMMIT reply=REPLY [where.FIELD=VALUE] [caller=N] [chance=0.2]
   ATTEMPT  1, 1..3, [1, 4], every
@@ -36,15 +36,15 @@ pub(super) struct ServeArgs {
     #[arg(value_name = "SERVICE")]
     services: Vec<String>,
 
-    /// Put a fault on an attempt; can be given more than once
+    /// Inject a fault into an attempt; can be repeated
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<String>,
 
-    /// Take faults from a YAML or JSON file
+    /// Read faults from a YAML or JSON file
     #[arg(long = "faults", value_name = "FILE")]
     fault_file: Option<PathBuf>,
 
-    /// Start your own service, declared in a YAML file; can be given more than once
+    /// Start your own service, declared in a YAML file; can be repeated
     #[arg(long = "service", value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -52,45 +52,48 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "SERVICE=PROFILE", value_parser = profile)]
     idempotency: Vec<(String, Profile)>,
 
-    /// The port of a service, or that for SMTP as smtp=PORT, over TLS as smtps=PORT [default: the system
-    /// chooses]
+    /// The port of a service; smtp=PORT for SMTP, smtps=PORT for SMTP over TLS [default: a free port]
     #[arg(long, value_name = "SERVICE=PORT", value_parser = port)]
     port: Vec<(String, u16)>,
 
-    /// How many callers there are; each has its own port for each service, over one state
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// The number of callers; each has its own port for each service, and all share one state
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     callers: u32,
 
-    /// Where ids and chances come from
+    /// The seed of ids and of faults with a chance
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// The address to listen on; any but a loopback address needs --token
+    /// The address to listen on; an address other than loopback needs --token
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     listen: IpAddr,
 
-    /// The token of the admin API [default: one is made up and shown]
+    /// The token of the admin API [default: generated and shown]
     #[arg(long, value_name = "TOKEN", env = "HAPAX_TOKEN", hide_env_values = true)]
     token: Option<String>,
 
-    /// The port of the admin API [default: the system chooses]
+    /// The port of the admin API [default: a free port]
     #[arg(long, value_name = "PORT")]
     admin_port: Option<u16>,
 
-    /// Write the certificate authority of the mail server to this file [default: a temporary file, which is
-    /// shown]
+    /// Write the certificate authority of the mail server to this file [default: a temporary file]
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
 
-    /// Write the ledger to this file, which must not exist, as it happens
+    /// Write the ledger to this file, which must not exist
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
 
-    /// Print the entries of the ledger as JSON lines, for machines
+    /// Print the entries of the ledger as JSON lines
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
 
-    /// Do not show what happens
+    /// Do not print requests
     #[arg(short, long)]
     quiet: bool,
 }
@@ -101,19 +104,20 @@ fn pair(text: &str) -> Result<(&str, &str), String> {
 
 fn profile(text: &str) -> Result<(String, Profile), String> {
     let (service, name) = pair(text)?;
-    let profile =
-        Profile::named(name).ok_or_else(|| format!("`{name}` is none of stripe, ietf, acp, resend, none"))?;
+    let profile = Profile::named(name).ok_or_else(|| {
+        format!("unknown profile `{name}`; the profiles are stripe, ietf, acp, resend, none")
+    })?;
     Ok((service.to_owned(), profile))
 }
 
 fn port(text: &str) -> Result<(String, u16), String> {
     let (service, number) = pair(text)?;
-    Ok((service.to_owned(), number.parse().map_err(|_| format!("`{number}` is no port"))?))
+    Ok((service.to_owned(), number.parse().map_err(|_| format!("`{number}` is not a port number"))?))
 }
 
-pub(super) fn run(args: ServeArgs) -> ExitStatus {
+pub(super) fn run(args: ServeArgs) -> Result<ExitStatus, CliError> {
     let (json, quiet) = (args.json, args.quiet);
-    let options = Options {
+    let options = ServeOptions {
         services: args.services,
         files: args.files,
         faults: args.faults,
@@ -134,17 +138,16 @@ pub(super) fn run(args: ServeArgs) -> ExitStatus {
         .map_err(ServeError::Runtime)
         .and_then(|runtime| runtime.block_on(serve(options, json, quiet)));
     match outcome {
-        Ok(()) => ExitStatus::Success,
-        // Whoever read the output has seen enough.
-        Err(ServeError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitStatus::Success,
-        Err(error) => {
-            say(&error.advice());
-            ExitStatus::Usage
+        Ok(()) => Ok(ExitStatus::Success),
+        // A reader that closes the pipe early is no error.
+        Err(ServeError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(ExitStatus::Success)
         }
+        Err(error) => Err(error.into()),
     }
 }
 
-async fn serve(options: Options, json: bool, quiet: bool) -> Result<(), ServeError> {
+async fn serve(options: ServeOptions, json: bool, quiet: bool) -> Result<(), ServeError> {
     let stopped = crate::serve::stop_signal()?;
     let serving = Serving::start(options).await?;
     let mut out = stdout();
@@ -165,7 +168,7 @@ async fn serve(options: Options, json: bool, quiet: bool) -> Result<(), ServeErr
     }
     let ended = serving.end().await?;
     if !quiet {
-        // What the end itself brought about.
+        // Entries that were written while the services stopped.
         print(&mut out, &reader.next_entries(), json).map_err(ServeError::Output)?;
     }
     let text = summary::render(&ended);

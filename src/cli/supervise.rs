@@ -1,15 +1,15 @@
-//! `hapax supervise`: what hapax starts between itself and a subject. Nobody types it, so it is not shown.
+//! `hapax supervise`: the process that hapax starts between itself and a subject. Users never type it, so it
+//! is hidden.
 
-use super::ExitStatus;
+use super::error::CliError;
+use crate::ExitStatus;
 
-pub(super) fn run() -> ExitStatus {
-    match crate::subject::supervise() {
-        Ok(()) => ExitStatus::Success,
-        Err(error) => {
-            anstream::eprintln!(
-                "error: this is for hapax itself, which tells on standard input what to supervise: {error}"
-            );
-            ExitStatus::Usage
-        }
-    }
+pub(super) fn run() -> Result<ExitStatus, CliError> {
+    let supervised = crate::subject::supervise().map(|()| ExitStatus::Success);
+    supervised.map_err(|error| {
+        CliError::with_hint(
+            format!("cannot read what to supervise from standard input: {error}"),
+            "hapax starts this command itself; use `hapax run`",
+        )
+    })
 }

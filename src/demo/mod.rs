@@ -1,5 +1,5 @@
-//! A careless and a careful agent in the same bad world, and what each did to the customer: told from the
-//! ledgers, never from what was foreseen. It prints nothing.
+//! A careless and a careful agent under the same faults, and what each did to the customer, read from the
+//! ledgers. It prints nothing.
 
 mod show;
 mod words;
@@ -16,15 +16,16 @@ use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 use mock_services::ledger::read_ledgers;
 
+use crate::ExitStatus;
 use crate::report::{LEDGER_FILE, Ledgers, Report};
-use crate::run::{self, ConcurrencyLimiter, Folder, Options, Plan, RunError, RunEvent};
+use crate::run::{self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions};
 use crate::scenario::{Case, LoadError, shipped};
 use crate::score::TrialStatus;
 use crate::subject::Subject;
 
 pub use show::render;
 
-/// The cases of the demo, in the order in which they are told.
+/// The cases of the demo, in the order in which they are shown.
 pub const CASES: [&str; 6] = [
     "payment/lost-reply@keys=none,reply=drop",
     "payment/lost-request@keys=stripe,reply=503",
@@ -37,51 +38,52 @@ pub const CASES: [&str; 6] = [
 /// The two agents: how they are called here, and the controls that play them.
 const AGENTS: [(&str, &str); 2] = [("careless", "naive"), ("careful", "careful")];
 
-/// How long callers wait for each other at the door. Who takes a lock first never lets the others come, and
-/// nobody wants to watch that.
-const DOOR: Duration = Duration::from_secs(1);
+/// How long callers wait for each other at the start barrier. A caller that takes a lock first keeps the
+/// others from arriving, and the demo should not wait for that.
+const BARRIER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where the seeds come from.
+/// The seed of the demo.
 const SEED: u64 = 1;
 
-/// What a demo came to.
+/// The result of a demo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demo {
-    /// How the agents are called.
+    /// The names of the agents.
     pub agents: Vec<String>,
     /// What happened in each case.
-    pub rows: Vec<Row>,
+    pub rows: Vec<DemoRow>,
     /// A command that shows one of the failures in full.
-    pub look: Option<String>,
+    pub next_command: Option<String>,
 }
 
 /// What happened in one case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct DemoRow {
     /// What the case is about.
     pub about: String,
     /// What each agent did to the customer, in the order of the agents; `None` where it was not finished.
-    pub did: Vec<Option<Did>>,
+    pub did: Vec<Option<CustomerEffect>>,
 }
 
 /// What an agent did to the customer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Did {
-    /// In words.
+pub struct CustomerEffect {
+    /// As text.
     pub words: String,
     /// Whether it is not what should have happened.
     pub wrong: bool,
 }
 
 impl Demo {
-    /// Whether all trials were finished.
+    /// The exit status of the demo: success where all trials were finished.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
-        self.rows.iter().all(|row| row.did.iter().all(Option::is_some))
+    pub fn exit_status(&self) -> ExitStatus {
+        let is_complete = self.rows.iter().all(|row| row.did.iter().all(Option::is_some));
+        if is_complete { ExitStatus::Success } else { ExitStatus::Unproven }
     }
 }
 
-/// Why there is no demo.
+/// Why the demo cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     /// The shipped scenarios cannot be read, which the tests of hapax rule out.
@@ -106,29 +108,29 @@ pub async fn run(
     on: &mut (dyn FnMut(RunEvent<'_>) + Send),
 ) -> Result<Demo, DemoError> {
     let cases = cases()?;
-    let (stop, on, pace) = (stop.shared(), Mutex::new(on), ConcurrencyLimiter::new(None));
+    let (stop, on, limiter) = (stop.shared(), Mutex::new(on), ConcurrencyLimiter::new(None));
     let runs = AGENTS.map(|(_, control)| {
-        let (stop, on, pace, cases) = (stop.clone(), &on, &pace, cases.clone());
+        let (stop, on, limiter, cases) = (stop.clone(), &on, &limiter, cases.clone());
         async move {
-            let mut tell = |happened: RunEvent<'_>| {
+            let mut on_event = |event: RunEvent<'_>| {
                 if let Ok(mut on) = on.lock() {
-                    on(happened);
+                    on(event);
                 }
             };
-            one(control, cases, &folder.join(control), pace, stop, &mut tell).await
+            one(control, cases, &folder.join(control), limiter, stop, &mut on_event).await
         }
     });
     let runs = try_join_all(runs).await?;
-    Ok(told(&cases, &runs))
+    Ok(compare(&cases, &runs))
 }
 
-/// The cases of the demo, with a door that does not wait long.
+/// The cases of the demo, with a short wait at the start barrier.
 fn cases() -> Result<Vec<Case>, LoadError> {
     let mut by_id: BTreeMap<String, Case> =
         shipped()?.into_iter().map(|case| (case.id.clone(), case)).collect();
     let mut cases: Vec<Case> = CASES.iter().filter_map(|id| by_id.remove(*id)).collect();
     for door in cases.iter_mut().filter_map(|case| case.door.as_mut()) {
-        door.within = DOOR;
+        door.within = BARRIER_TIMEOUT;
     }
     Ok(cases)
 }
@@ -137,43 +139,45 @@ async fn one(
     control: &str,
     cases: Vec<Case>,
     folder: &Path,
-    pace: &ConcurrencyLimiter,
+    limiter: &ConcurrencyLimiter,
     stop: impl Future<Output = ()>,
     on: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<(Report, Ledgers), DemoError> {
     let subject = Subject::control(control);
-    let options = Options {
+    let options = RunOptions {
         trials: 1,
         seed: SEED,
         subject_words: format!("--subject {control}"),
-        ..Options::default()
+        ..RunOptions::default()
     };
     let plan = Plan::new(cases, &subject, &options)?;
-    let folder = Folder::at(folder)?;
-    let report = run::run(plan, subject, options, &folder, pace, stop, on).await?;
+    let folder = RunFolder::at(folder)?;
+    let report = run::run(plan, subject, options, &folder, limiter, stop, on).await?;
     folder.sync()?;
     folder.complete();
     let file = File::open(folder.path().join(LEDGER_FILE)).map_err(DemoError::Ledger)?;
     Ok((report, read_ledgers(BufReader::new(file)).map_err(DemoError::Ledger)?))
 }
 
-fn told(cases: &[Case], runs: &[(Report, Ledgers)]) -> Demo {
+fn compare(cases: &[Case], runs: &[(Report, Ledgers)]) -> Demo {
     let did = |case: &Case, (report, ledgers): &(Report, Ledgers)| {
         let found = report.cases.iter().find(|found| found.id == case.id)?;
         let trial = found.trials.first()?;
         let entries = &ledgers.get(&trial.ledger)?.entries;
         let words = words::did(&found.terms, entries, &trial.verdict);
-        Some(Did { words, wrong: trial.verdict.result == TrialStatus::Fail })
+        Some(CustomerEffect { words, wrong: trial.verdict.result == TrialStatus::Fail })
     };
-    let row =
-        |case: &Case| Row { about: case.about.clone(), did: runs.iter().map(|run| did(case, run)).collect() };
-    let rows: Vec<Row> = cases.iter().map(row).collect();
+    let row = |case: &Case| DemoRow {
+        about: case.about.clone(),
+        did: runs.iter().map(|run| did(case, run)).collect(),
+    };
+    let rows: Vec<DemoRow> = cases.iter().map(row).collect();
     let failed = rows
         .iter()
         .zip(cases)
         .find(|(row, _)| row.did.first().is_some_and(|did| did.as_ref().is_some_and(|did| did.wrong)));
-    let look = failed.map(|(_, case)| format!("hapax run {} --subject {} -v", case.id, AGENTS[0].1));
-    Demo { agents: AGENTS.map(|(agent, _)| agent.to_owned()).to_vec(), rows, look }
+    let next_command = failed.map(|(_, case)| format!("hapax run {} --subject {} -v", case.id, AGENTS[0].1));
+    Demo { agents: AGENTS.map(|(agent, _)| agent.to_owned()).to_vec(), rows, next_command }
 }
 
 #[cfg(test)]

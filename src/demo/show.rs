@@ -1,11 +1,11 @@
-//! A demo for the terminal: side by side where there is room, one below the other where there is not. What is
-//! wrong is red, and can be read without colours.
+//! The demo for the terminal: side by side where there is room, one below the other where there is not. It
+//! can be read without colors.
 
 use std::fmt::Write;
 
-use super::{Demo, Did, Row};
+use super::{CustomerEffect, Demo, DemoRow};
 use crate::report::View;
-use crate::report::text::style::Paint;
+use crate::report::text::style::TextStyle;
 use crate::report::text::{columns, wrap};
 
 /// Beyond this width nothing gets easier to read.
@@ -15,52 +15,53 @@ const SIDE_BY_SIDE: usize = 72;
 /// Between two columns.
 const GAP: usize = 3;
 
-const INTRODUCTION: &str = "A careless and a careful agent get the same tasks, and the same things go wrong. What each did to the customer, by the \
-     ledgers of the services:";
+const INTRODUCTION: &str = "A careless and a careful agent get the same tasks, and the same faults are \
+injected. What each one did to \
+     the customer, according to the ledgers of the services:";
 
-/// The demo in words, with what to do next.
+/// The demo as text, with what to do next.
 #[must_use]
 pub fn render(demo: &Demo, view: &View) -> String {
-    let (width, paint) = (view.width.min(WIDEST), Paint { colour: view.colour });
+    let (width, style) = (view.width.min(WIDEST), TextStyle { color: view.color });
     let mut text = wrap(INTRODUCTION, width).join("\n");
     text.push_str("\n\n");
     if width >= SIDE_BY_SIDE {
-        side_by_side(&mut text, demo, width, paint)
+        side_by_side(&mut text, demo, width, style)
     } else {
-        stacked(&mut text, demo, width, paint)
+        stacked(&mut text, demo, width, style)
     }
     // Writing into a string cannot fail.
     let _ = writeln!(text, "{}\n", wrap(&sum(demo), width).join("\n"));
-    next(&mut text, demo, paint);
+    next(&mut text, demo, style);
     text
 }
 
-fn side_by_side(text: &mut String, demo: &Demo, width: usize, paint: Paint) {
+fn side_by_side(text: &mut String, demo: &Demo, width: usize, style: TextStyle) {
     let others = demo.agents.len().max(1);
     let narrow = (width - 2 * GAP) * 3 / 10;
     let first = width - others * (narrow + GAP);
     let heads: Vec<Vec<String>> =
         demo.agents.iter().map(|agent| vec![format!("the {agent} agent")]).collect();
-    let plain = |_: usize, line: &str| paint.strong(line);
+    let plain = |_: usize, line: &str| style.strong(line);
     columns_of(text, &["what went wrong".to_owned()], &heads, (first, narrow), plain);
     let rule: Vec<Vec<String>> = demo.agents.iter().map(|_| vec!["-".repeat(narrow)]).collect();
-    columns_of(text, &["-".repeat(first)], &rule, (first, narrow), |_, line| paint.faint(line));
+    columns_of(text, &["-".repeat(first)], &rule, (first, narrow), |_, line| style.faint(line));
     for row in &demo.rows {
         let cells: Vec<Vec<String>> = row.did.iter().map(|did| wrap(words(did), narrow)).collect();
         columns_of(text, &wrap(&row.about, first), &cells, (first, narrow), |agent, line| {
-            painted(row, agent, line, paint)
+            styled(row, agent, line, style)
         });
         text.push('\n');
     }
 }
 
-/// Lines of several columns; what `paint` makes of a cell has the same width.
+/// Lines of several columns; what `style` makes of a cell has the same width.
 fn columns_of(
     text: &mut String,
     about: &[String],
     cells: &[Vec<String>],
     (first, narrow): (usize, usize),
-    paint: impl Fn(usize, &str) -> String,
+    style: impl Fn(usize, &str) -> String,
 ) {
     let height = cells.iter().map(Vec::len).chain([about.len()]).max().unwrap_or_default();
     for number in 0..height {
@@ -68,7 +69,7 @@ fn columns_of(
         for (agent, cell) in cells.iter().enumerate() {
             let part = cell.get(number).map_or("", String::as_str);
             line.push_str(&" ".repeat(GAP));
-            line.push_str(&paint(agent, part));
+            line.push_str(&style(agent, part));
             line.push_str(&" ".repeat(narrow.saturating_sub(columns(part))));
         }
         text.push_str(line.trim_end());
@@ -76,7 +77,7 @@ fn columns_of(
     }
 }
 
-fn stacked(text: &mut String, demo: &Demo, width: usize, paint: Paint) {
+fn stacked(text: &mut String, demo: &Demo, width: usize, style: TextStyle) {
     let widest = demo.agents.iter().map(|agent| columns(agent)).max().unwrap_or_default();
     for row in &demo.rows {
         let _ = writeln!(text, "{}", wrap(&row.about, width).join("\n"));
@@ -84,22 +85,22 @@ fn stacked(text: &mut String, demo: &Demo, width: usize, paint: Paint) {
             let lines = wrap(words(did), width.saturating_sub(widest + 4));
             for (line, part) in lines.iter().enumerate() {
                 let who = if line == 0 { agent.as_str() } else { "" };
-                let _ = writeln!(text, "  {}  {}", padded(who, widest), painted(row, number, part, paint));
+                let _ = writeln!(text, "  {}  {}", padded(who, widest), styled(row, number, part, style));
             }
         }
         text.push('\n');
     }
 }
 
-fn words(did: &Option<Did>) -> &str {
+fn words(did: &Option<CustomerEffect>) -> &str {
     did.as_ref().map_or("(not finished)", |did| did.words.as_str())
 }
 
-fn painted(row: &Row, agent: usize, line: &str, paint: Paint) -> String {
+fn styled(row: &DemoRow, agent: usize, line: &str, style: TextStyle) -> String {
     match row.did.get(agent) {
-        Some(Some(did)) if did.wrong => paint.bad(line),
-        Some(Some(_)) => paint.good(line),
-        _ => paint.faint(line),
+        Some(Some(did)) if did.wrong => style.bad(line),
+        Some(Some(_)) => style.good(line),
+        _ => style.faint(line),
     }
 }
 
@@ -118,13 +119,15 @@ fn sum(demo: &Demo) -> String {
     each.collect::<Vec<_>>().join(" ")
 }
 
-fn next(text: &mut String, demo: &Demo, paint: Paint) {
-    let _ = writeln!(text, "{}", paint.strong("What to do next"));
+fn next(text: &mut String, demo: &Demo, style: TextStyle) {
+    let _ = writeln!(text, "{}", style.strong("What to do next"));
     let mut ways = vec![
-        ("hapax run -- your-agent".to_owned(), "test your own agent: any command, in any language"),
-        ("hapax init".to_owned(), "lay out hapax.yaml, a first scenario and a CI workflow in this folder"),
+        ("hapax run -- your-agent".to_owned(), "test your own agent, in any language"),
+        ("hapax init".to_owned(), "create hapax.yaml, a first scenario and a CI workflow in this folder"),
     ];
-    ways.extend(demo.look.iter().map(|command| (command.clone(), "see one of these failures in full")));
+    ways.extend(
+        demo.next_command.iter().map(|command| (command.clone(), "see one of these failures in full")),
+    );
     for (command, what) in ways {
         let _ = writeln!(text, "  {command}\n      {what}");
     }

@@ -1,12 +1,13 @@
 use super::*;
 use crate::report::View;
 
-fn done(words: &str, wrong: bool) -> Option<Did> {
-    Some(Did { words: words.to_owned(), wrong })
+fn done(words: &str, wrong: bool) -> Option<CustomerEffect> {
+    Some(CustomerEffect { words: words.to_owned(), wrong })
 }
 
 fn demo() -> Demo {
-    let row = |about: &str, careless, careful| Row { about: about.to_owned(), did: vec![careless, careful] };
+    let row =
+        |about: &str, careless, careful| DemoRow { about: about.to_owned(), did: vec![careless, careful] };
     Demo {
         agents: vec!["careless".to_owned(), "careful".to_owned()],
         rows: vec![
@@ -21,12 +22,12 @@ fn demo() -> Demo {
                 None,
             ),
         ],
-        look: Some("hapax run payment/lost-reply --subject naive -v".to_owned()),
+        next_command: Some("hapax run payment/lost-reply --subject naive -v".to_owned()),
     }
 }
 
-fn shown(width: usize, colour: bool) -> String {
-    render(&demo(), &View { width, colour, verbose: false })
+fn shown(width: usize, color: bool) -> String {
+    render(&demo(), &View { width, color, verbose: false })
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(super) fn did(terms: &Terms, entries: &[Entry], verdict: &Verdict) -> String
     let mut unasked: Vec<&str> =
         verdict.unintended.iter().filter_map(|n| Some(effect(entries, *n)?.0)).collect();
     unasked.dedup();
-    deeds.extend(unasked.into_iter().map(|name| format!("{}, though nobody asked for it", verb(name))));
+    deeds.extend(unasked.into_iter().map(|name| format!("{}, which was not asked for", verb(name))));
     if deeds.is_empty() {
         deeds.push("did nothing".to_owned());
     }
@@ -60,7 +60,7 @@ fn deed(intent: &Intent, outcome: &IntentOutcome, entries: &[Entry]) -> String {
     format!("{facts}{back}")
 }
 
-/// The name and the fields of the effect of which this entry tells.
+/// The name and the fields of the effect in this entry.
 fn effect(entries: &[Entry], n: u64) -> Option<(&str, &Fields)> {
     let entry = entries.iter().find(|entry| entry.n == n)?;
     match &entry.event {

@@ -1,4 +1,4 @@
-//! Guesses what starts the agent of a folder, from the files in it.
+//! Guesses the command that starts the agent of a folder, from the files in it.
 
 use std::fs;
 use std::path::Path;
@@ -21,8 +21,8 @@ pub struct Guess {
 impl Guess {
     /// What the user says starts it.
     #[must_use]
-    pub fn said(command: Vec<String>) -> Self {
-        Guess { command, because: "you say so".to_owned(), is_sample: false }
+    pub fn given(command: Vec<String>) -> Self {
+        Guess { command, because: "given on the command line".to_owned(), is_sample: false }
     }
 
     fn found(command: &[&str], because: String) -> Self {
@@ -58,7 +58,7 @@ pub fn guess(root: &Path) -> Guess {
         .or_else(|| program(root))
         .unwrap_or_else(|| Guess {
             command: vec!["sh".to_owned(), SAMPLE_AGENT.to_owned()],
-            because: "no agent was found, so a small one is laid out to begin with".to_owned(),
+            because: "no agent was found, so an example agent is created".to_owned(),
             is_sample: true,
         })
 }

@@ -1,5 +1,5 @@
-//! Lays out what someone needs to test an agent of their own: `hapax.yaml`, a first scenario and a file for
-//! CI. Overwrites nothing.
+//! Creates the files that a project needs to test its agent: `hapax.yaml`, a first scenario and a CI
+//! workflow. Overwrites nothing.
 
 mod guess;
 mod pipeline;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 pub use guess::{Guess, guess};
 
-/// An agent to begin with, for a folder in which none is found.
+/// The example agent, for a folder in which no agent is found.
 pub const SAMPLE_AGENT: &str = "agent.sh";
 
 const CONFIG: &str = include_str!("files/hapax.yaml");
@@ -19,20 +19,20 @@ const SCENARIO: &str = include_str!("files/first-charge.yaml");
 const REPORTS: &str = "reports/\n";
 const AGENT: &str = include_str!("files/agent.sh");
 
-/// What became of a file, by its path below the root.
+/// What was done with a file, by its path below the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wrote {
-    /// It is new.
-    New(String),
-    /// It was there, and is as it was.
+pub enum FileChange {
+    /// It was created.
+    Created(String),
+    /// It existed, and was not changed.
     Kept(String),
-    /// It was there, and has a line more.
+    /// It existed, and a line was added.
     Added(String),
-    /// Something that is left for the user to do.
+    /// Something that the user has to do.
     ToDo(String),
 }
 
-/// Why it could not be laid out.
+/// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}: {error}", path = path.display())]
 pub struct InitError {
@@ -44,7 +44,7 @@ pub struct InitError {
 ///
 /// # Errors
 /// When a file cannot be written; those before it are there.
-pub fn lay_out(root: &Path, guess: &Guess) -> Result<Vec<Wrote>, InitError> {
+pub fn create_files(root: &Path, guess: &Guess) -> Result<Vec<FileChange>, InitError> {
     let pipeline = pipeline::pipeline(root, guess);
     let mut files = vec![
         (PathBuf::from("hapax.yaml"), CONFIG.replace("@COMMAND@", &quoted_list(&guess.command))),
@@ -55,13 +55,13 @@ pub fn lay_out(root: &Path, guess: &Guess) -> Result<Vec<Wrote>, InitError> {
         files.push((PathBuf::from(SAMPLE_AGENT), AGENT.to_owned()));
     }
     let wrote = files.into_iter().map(|(name, text)| write_new(root, &name, &text));
-    let mut wrote = wrote.collect::<Result<Vec<Wrote>, InitError>>()?;
+    let mut wrote = wrote.collect::<Result<Vec<FileChange>, InitError>>()?;
     wrote.extend(ignore_reports(root)?);
-    wrote.extend(pipeline.next.map(Wrote::ToDo));
+    wrote.extend(pipeline.next.map(FileChange::ToDo));
     Ok(wrote)
 }
 
-fn write_new(root: &Path, name: &Path, text: &str) -> Result<Wrote, InitError> {
+fn write_new(root: &Path, name: &Path, text: &str) -> Result<FileChange, InitError> {
     let path = &root.join(name);
     let failed = |error| InitError { path: path.clone(), error };
     if let Some(folder) = path.parent() {
@@ -71,15 +71,15 @@ fn write_new(root: &Path, name: &Path, text: &str) -> Result<Wrote, InitError> {
     match File::options().write(true).create_new(true).open(path) {
         Ok(mut file) => {
             file.write_all(text.as_bytes()).map_err(failed)?;
-            Ok(Wrote::New(name))
+            Ok(FileChange::Created(name))
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Wrote::Kept(name)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(FileChange::Kept(name)),
         Err(error) => Err(failed(error)),
     }
 }
 
-/// Sees to it that what runs leave is not committed.
-fn ignore_reports(root: &Path) -> Result<Option<Wrote>, InitError> {
+/// Makes git ignore the folder of reports.
+fn ignore_reports(root: &Path) -> Result<Option<FileChange>, InitError> {
     const NAME: &str = ".gitignore";
     let path = root.join(NAME);
     let failed = |error| InitError { path: path.clone(), error };
@@ -96,7 +96,7 @@ fn ignore_reports(root: &Path) -> Result<Option<Wrote>, InitError> {
     let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
     let mut file = File::options().append(true).open(&path).map_err(failed)?;
     file.write_all(format!("{gap}{REPORTS}").as_bytes()).map_err(failed)?;
-    Ok(Some(Wrote::Added(NAME.to_owned())))
+    Ok(Some(FileChange::Added(NAME.to_owned())))
 }
 
 /// A command as a YAML list. JSON is YAML.

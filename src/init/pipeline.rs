@@ -9,7 +9,7 @@ use super::guess::Guess;
 pub(super) const GITHUB: &str = include_str!("files/workflow.yml");
 pub(super) const GITLAB: &str = include_str!("files/gitlab-ci.yml");
 
-/// A file for CI: where it goes, as seen from the folder that is laid out, and what stands in it.
+/// A CI workflow: its path, relative to the folder of the project, and its content.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pipeline {
     pub(super) path: PathBuf,
@@ -18,15 +18,15 @@ pub(super) struct Pipeline {
     pub(super) next: Option<String>,
 }
 
-/// The file for the repository that the folder is in; for GitHub where nothing tells.
+/// The workflow for the repository of the folder; for GitHub where the host is unknown.
 pub(super) fn pipeline(root: &Path, guess: &Guess) -> Pipeline {
-    let place = Place::of(root);
+    let place = RepositoryPlace::of(root);
     let directory = if place.below.is_empty() { "." } else { &place.below };
     let prefix = if place.below.is_empty() { String::new() } else { format!("{}/", place.below) };
     let fill = |text: &str, setup: &str| {
         text.replace("@SETUP@\n", setup).replace("@DIRECTORY@", directory).replace("@PREFIX@", &prefix)
     };
-    let setup = Setup::of(root, guess);
+    let setup = ToolSetup::of(root, guess);
     if !place.is_gitlab {
         let path = place.up.join(".github/workflows/hapax.yml");
         return Pipeline { path, text: fill(GITHUB, &setup.github()), next: None };
@@ -37,8 +37,8 @@ pub(super) fn pipeline(root: &Path, guess: &Guess) -> Pipeline {
     Pipeline { path: place.up.join(name), text: fill(GITLAB, &setup.gitlab()), next }
 }
 
-/// Where a folder stands in its repository.
-struct Place {
+/// The place of a folder in its repository.
+struct RepositoryPlace {
     /// The way from the folder to the root of the repository: `../..`; empty where it is the root, or there
     /// is none.
     up: PathBuf,
@@ -47,9 +47,9 @@ struct Place {
     is_gitlab: bool,
 }
 
-impl Place {
+impl RepositoryPlace {
     fn of(root: &Path) -> Self {
-        let here = Place { up: PathBuf::new(), below: String::new(), is_gitlab: false };
+        let here = RepositoryPlace { up: PathBuf::new(), below: String::new(), is_gitlab: false };
         // The folder itself may be given as an empty path.
         let Ok(folder) = fs::canonicalize(if root.as_os_str().is_empty() { Path::new(".") } else { root })
         else {
@@ -61,7 +61,7 @@ impl Place {
         let config = fs::read_to_string(top.join(".git/config")).unwrap_or_default();
         let is_gitlab =
             config.lines().any(|line| line.trim_start().starts_with("url") && line.contains("gitlab"));
-        Place {
+        RepositoryPlace {
             up,
             below: below.to_string_lossy().replace('\\', "/"),
             is_gitlab: is_gitlab || top.join(".gitlab-ci.yml").exists(),
@@ -71,7 +71,7 @@ impl Place {
 
 /// What has to be installed before the agent can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Setup {
+enum ToolSetup {
     Python {
         installs: &'static str,
     },
@@ -85,18 +85,18 @@ enum Setup {
     Nothing,
 }
 
-impl Setup {
+impl ToolSetup {
     fn of(root: &Path, guess: &Guess) -> Self {
         let has = |name: &str| root.join(name).exists();
         let (program, last) = match guess.command.as_slice() {
-            [] => return Setup::Nothing,
+            [] => return ToolSetup::Nothing,
             [program, others @ ..] => (program.as_str(), others.last().map_or("", String::as_str)),
         };
         let is_python =
             program.starts_with("python") || program.starts_with(".venv/") || has("pyproject.toml");
         match program {
-            "uv" => Setup::Uv,
-            "npm" | "npx" | "node" | "pnpm" | "yarn" => Setup::Node {
+            "uv" => ToolSetup::Uv,
+            "npm" | "npx" | "node" | "pnpm" | "yarn" => ToolSetup::Node {
                 installs: match () {
                     () if has("pnpm-lock.yaml") => "corepack enable && pnpm install --frozen-lockfile",
                     () if has("yarn.lock") => "corepack enable && yarn install --immutable",
@@ -105,9 +105,9 @@ impl Setup {
                     () => "",
                 },
             },
-            "go" => Setup::Go,
-            "ruby" | "bundle" => Setup::Ruby,
-            _ if is_python || last.ends_with(".py") => Setup::Python {
+            "go" => ToolSetup::Go,
+            "ruby" | "bundle" => ToolSetup::Ruby,
+            _ if is_python || last.ends_with(".py") => ToolSetup::Python {
                 installs: match (
                     program.starts_with(".venv/"),
                     has("requirements.txt"),
@@ -121,7 +121,7 @@ impl Setup {
                     (false, false, false) => "",
                 },
             },
-            _ => Setup::Nothing,
+            _ => ToolSetup::Nothing,
         }
     }
 
@@ -134,30 +134,32 @@ impl Setup {
             command => format!("      - name: Install what the agent needs\n        run: {command}\n\n"),
         };
         match self {
-            Setup::Python { installs } => {
+            ToolSetup::Python { installs } => {
                 with("actions/setup-python@v6", "python-version: \"3.13\"") + &installed(installs)
             }
-            Setup::Uv => "      - uses: astral-sh/setup-uv@v7\n\n".to_owned() + &installed("uv sync"),
-            Setup::Node { installs } => {
+            ToolSetup::Uv => "      - uses: astral-sh/setup-uv@v7\n\n".to_owned() + &installed("uv sync"),
+            ToolSetup::Node { installs } => {
                 with("actions/setup-node@v5", "node-version: 22") + &installed(installs)
             }
-            Setup::Go => with("actions/setup-go@v6", "go-version: stable"),
-            Setup::Ruby => with("ruby/setup-ruby@v1", "ruby-version: \"3.4\", bundler-cache: true"),
-            Setup::Nothing => "      # What your agent needs to run goes here.\n\n".to_owned(),
+            ToolSetup::Go => with("actions/setup-go@v6", "go-version: stable"),
+            ToolSetup::Ruby => with("ruby/setup-ruby@v1", "ruby-version: \"3.4\", bundler-cache: true"),
+            ToolSetup::Nothing => "      # What your agent needs to run goes here.\n\n".to_owned(),
         }
     }
 
     /// Its lines of a GitLab job, which runs in an image of Debian with Rust.
     fn gitlab(self) -> String {
         let (packages, installs) = match self {
-            Setup::Python { installs } => ("python3 python3-pip python3-venv python-is-python3", installs),
-            Setup::Uv => {
+            ToolSetup::Python { installs } => {
+                ("python3 python3-pip python3-venv python-is-python3", installs)
+            }
+            ToolSetup::Uv => {
                 ("python3 pipx", "pipx install uv && export PATH=\"$HOME/.local/bin:$PATH\" && uv sync")
             }
-            Setup::Node { installs } => ("nodejs npm", installs),
-            Setup::Go => ("golang-go", ""),
-            Setup::Ruby => ("ruby-full bundler", "if [ -f Gemfile ]; then bundle install; fi"),
-            Setup::Nothing => return "    # What your agent needs to run goes here.\n".to_owned(),
+            ToolSetup::Node { installs } => ("nodejs npm", installs),
+            ToolSetup::Go => ("golang-go", ""),
+            ToolSetup::Ruby => ("ruby-full bundler", "if [ -f Gemfile ]; then bundle install; fi"),
+            ToolSetup::Nothing => return "    # What your agent needs to run goes here.\n".to_owned(),
         };
         // The system's Python refuses to install packages for all unless it is told that this is meant.
         let installs = installs

@@ -52,8 +52,11 @@ fn the_workflow_goes_to_the_root_of_the_repository_with_what_the_agent_needs() {
         ("bots/billing/requirements.txt", ""),
     ]);
     let below = repository.path().join("bots/billing");
-    let wrote = lay_out(&below, &guess(&below)).unwrap();
-    assert!(wrote.contains(&Wrote::New("../../.github/workflows/hapax.yml".to_owned())), "{wrote:?}");
+    let wrote = create_files(&below, &guess(&below)).unwrap();
+    assert!(
+        wrote.contains(&FileChange::Created("../../.github/workflows/hapax.yml".to_owned())),
+        "{wrote:?}"
+    );
     let workflow = fs::read_to_string(repository.path().join(".github/workflows/hapax.yml")).unwrap();
     for line in [
         "working-directory: bots/billing",
@@ -73,16 +76,16 @@ fn the_workflow_goes_to_the_root_of_the_repository_with_what_the_agent_needs() {
 fn a_gitlab_remote_gets_a_gitlab_file() {
     let gitlab = "[remote \"origin\"]\n\turl = https://gitlab.com/a/b.git\n";
     let new = folder(&[(".git/config", gitlab), ("agent.js", ""), ("package-lock.json", "")]);
-    let wrote = lay_out(new.path(), &guess(new.path())).unwrap();
-    assert!(wrote.contains(&Wrote::New(".gitlab-ci.yml".to_owned())), "{wrote:?}");
+    let wrote = create_files(new.path(), &guess(new.path())).unwrap();
+    assert!(wrote.contains(&FileChange::Created(".gitlab-ci.yml".to_owned())), "{wrote:?}");
     let text = fs::read_to_string(new.path().join(".gitlab-ci.yml")).unwrap();
     assert!(text.contains("nodejs npm\n    - npm ci\n"), "{text}");
     assert!(!new.path().join(".github").exists());
     let taken = folder(&[(".git/config", gitlab), (".gitlab-ci.yml", "mine"), ("agent.sh", "")]);
-    let wrote = lay_out(taken.path(), &guess(taken.path())).unwrap();
-    assert!(wrote.contains(&Wrote::New(".gitlab/hapax.yml".to_owned())), "{wrote:?}");
+    let wrote = create_files(taken.path(), &guess(taken.path())).unwrap();
+    assert!(wrote.contains(&FileChange::Created(".gitlab/hapax.yml".to_owned())), "{wrote:?}");
     assert!(
-        wrote.iter().any(|wrote| matches!(wrote, Wrote::ToDo(what) if what.contains("include"))),
+        wrote.iter().any(|wrote| matches!(wrote, FileChange::ToDo(what) if what.contains("include"))),
         "{wrote:?}"
     );
     assert_eq!(fs::read_to_string(taken.path().join(".gitlab-ci.yml")).unwrap(), "mine");
@@ -94,8 +97,8 @@ fn reports_are_ignored_once() {
     let (new, mine, done) =
         (folder(&[]), folder(&[(".gitignore", "target")]), folder(&[(".gitignore", "/reports/\n")]));
     for folder in [&new, &mine, &done] {
-        lay_out(folder.path(), &guess(folder.path())).unwrap();
-        lay_out(folder.path(), &guess(folder.path())).unwrap();
+        create_files(folder.path(), &guess(folder.path())).unwrap();
+        create_files(folder.path(), &guess(folder.path())).unwrap();
     }
     assert_eq!(
         (text(&new).as_str(), text(&mine).as_str(), text(&done).as_str()),
@@ -104,28 +107,28 @@ fn reports_are_ignored_once() {
 }
 
 #[test]
-fn where_nothing_is_found_a_sample_is_laid_out() {
+fn where_no_agent_is_found_an_example_is_created() {
     let empty = folder(&[]);
     let found = guess(empty.path());
     assert!(found.is_sample);
-    lay_out(empty.path(), &found).unwrap();
+    create_files(empty.path(), &found).unwrap();
     assert!(empty.path().join(SAMPLE_AGENT).is_file());
 }
 
 #[test]
 fn nothing_is_overwritten() {
     let taken = folder(&[("hapax.yaml", "mine"), ("agent.py", "")]);
-    let wrote = lay_out(taken.path(), &guess(taken.path())).unwrap();
-    assert_eq!(wrote[0], Wrote::Kept("hapax.yaml".to_owned()));
+    let wrote = create_files(taken.path(), &guess(taken.path())).unwrap();
+    assert_eq!(wrote[0], FileChange::Kept("hapax.yaml".to_owned()));
     assert_eq!(fs::read_to_string(taken.path().join("hapax.yaml")).unwrap(), "mine");
     assert!(taken.path().join("scenarios/first-charge.yaml").is_file());
 }
 
 #[test]
-fn what_is_laid_out_can_be_read_whatever_starts_the_agent() {
+fn the_created_files_can_be_read_for_every_command() {
     let empty = folder(&[]);
     let command = ["my agent", "it's \"quoted\"", "a: b # c"].map(str::to_owned).to_vec();
-    lay_out(empty.path(), &Guess::said(command.clone())).unwrap();
+    create_files(empty.path(), &Guess::given(command.clone())).unwrap();
     let config = crate::subject::Config::load(&empty.path().join("hapax.yaml")).unwrap();
     let subject = config.subject(None).unwrap();
     assert_eq!(subject.kind, crate::subject::SubjectKind::Command { program: command });

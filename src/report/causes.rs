@@ -1,4 +1,4 @@
-//! What to mend first: findings grouped by their cause rather than by case. One remedy is one cause.
+//! What to fix first: findings grouped by their cause rather than by case. One remedy is one cause.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,9 @@ use super::model::Report;
 use crate::report::text::words;
 use crate::score::FindingKind;
 
-/// One cause and all that comes of it.
+/// One cause, and the findings that it explains.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Cause<'a> {
+pub(crate) struct FailureCause<'a> {
     pub(crate) kind: FindingKind,
     pub(crate) remedy: &'a str,
     /// The first finding of that kind, as an example.
@@ -19,16 +19,16 @@ pub(crate) struct Cause<'a> {
     pub(crate) trials: usize,
 }
 
-impl Cause<'_> {
-    /// How far it reaches.
+impl FailureCause<'_> {
+    /// How many trials and cases it affects.
     pub(crate) fn reach(&self) -> String {
         format!("{} in {}", words::counted(self.trials, "trial"), words::counted(self.cases.len(), "case"))
     }
 }
 
-/// The causes of all findings that fail, the one that mends the most cases first.
-pub(crate) fn causes(report: &Report) -> Vec<Cause<'_>> {
-    let mut causes: Vec<Cause<'_>> = Vec::new();
+/// The causes of all findings that fail, the one that affects the most cases first.
+pub(crate) fn causes(report: &Report) -> Vec<FailureCause<'_>> {
+    let mut causes: Vec<FailureCause<'_>> = Vec::new();
     let mut places: HashMap<(FindingKind, &str), usize> = HashMap::new();
     for case in &report.cases {
         for trial in &case.trials {
@@ -37,7 +37,7 @@ pub(crate) fn causes(report: &Report) -> Vec<Cause<'_>> {
                 let (kind, remedy, example) =
                     (finding.kind, finding.remedy.as_str(), finding.message.as_str());
                 let place = *places.entry((kind, remedy)).or_insert_with(|| {
-                    causes.push(Cause { kind, remedy, example, cases: Vec::new(), trials: 0 });
+                    causes.push(FailureCause { kind, remedy, example, cases: Vec::new(), trials: 0 });
                     causes.len() - 1
                 });
                 if seen.contains(&place) {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_noted_is_no_cause() {
+    fn findings_that_do_not_fail_are_not_causes() {
         let (mut report, _) = sample::run();
         for case in &mut report.cases {
             for finding in case.trials.iter_mut().flat_map(|trial| &mut trial.verdict.findings) {

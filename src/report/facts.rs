@@ -7,10 +7,10 @@ use crate::report::text::words::{self, counted, numbers};
 use crate::scenario::{Intent, IntentList};
 use crate::score::{BarrierFacts, IntentOutcome, Outcome, RetriedBy, Retry, Verdict};
 
-/// So many characters of one text.
+/// How many characters of one text are shown.
 const WORDS: usize = 500;
 
-/// So many retries are told one by one.
+/// How many retries are listed.
 const RETRIES: usize = 8;
 
 /// The facts of a trial.
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_door_says_who_met_and_who_did_not() {
+    fn the_start_barrier_lists_callers_that_met_and_those_that_did_not() {
         let (mut case, _) = sample::twelve_callers();
         let door = BarrierFacts {
             met: vec![1, 2, 3],
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn more_outcomes_than_intents_break_nothing() {
+    fn more_outcomes_than_intents_are_accepted() {
         let (mut case, _) = sample::pass(1);
         case.terms.intents.clear();
         assert!(fact(&facts(&case, &case.trials[0]), "intent").starts_with("exactly-once, due 1"));

@@ -6,8 +6,8 @@ use super::tally::result_of;
 use crate::scenario::ControlOutcome;
 use crate::score::{Claim, FindingKind, Honesty, Outcome, TrialStatus, Verdict};
 
-/// So many things that failed are named.
-const MOST: usize = 3;
+/// How many failures are named.
+const NAMED_FAILURES: usize = 3;
 
 /// The headline of a trial: the outcome where it passed or where the effects failed, otherwise what failed.
 pub(crate) fn of_verdict(verdict: &Verdict) -> String {
@@ -26,7 +26,7 @@ pub(crate) fn of_case(case: &CaseReport) -> String {
     }
 }
 
-/// What a case comes to in one word, for places with little room: that of its worst trial.
+/// The outcome of a case in one word: that of its worst trial.
 pub(crate) fn control_outcome_of(case: &CaseReport) -> ControlOutcome {
     worst(case).map_or(ControlOutcome::Void, Verdict::control_outcome)
 }
@@ -54,8 +54,8 @@ fn failed(verdict: &Verdict) -> String {
         Outcome::ExactlyOnce => "the effects are as expected".to_owned(),
         other => format!("the effects: {}", other.word()),
     };
-    let more = named.len().saturating_sub(MOST);
-    named.truncate(MOST);
+    let more = named.len().saturating_sub(NAMED_FAILURES);
+    named.truncate(NAMED_FAILURES);
     match (named.as_slice(), more) {
         ([], _) => effects,
         (named, 0) => format!("{} ({effects})", named.join(", ")),
@@ -82,15 +82,15 @@ fn words_for(kind: FindingKind, verdict: &Verdict) -> Option<&'static str> {
             "the claim is false"
         }
         FindingKind::Overclaimed | FindingKind::Underclaimed | FindingKind::UnexpectedClaim => {
-            "the claim is not the expected one"
+            "the claim is not expected"
         }
         FindingKind::MissingClaim => "the claim is missing",
         FindingKind::OverBudget => "too many attempts",
         FindingKind::NotAttempted => "too few attempts",
         FindingKind::EarlyRetry => "a retry came too early",
-        FindingKind::UnexpectedRecovery => "the recovery is not an expected one",
-        FindingKind::Escaped => "a request went past the services",
-        FindingKind::TimeUp | FindingKind::TimeoutNotReached => "the time was up",
+        FindingKind::UnexpectedRecovery => "the recovery is not expected",
+        FindingKind::Escaped => "a request bypassed the services",
+        FindingKind::TimeUp | FindingKind::TimeoutNotReached => "the time limit was reached",
         FindingKind::OverLimit => "a limit was exceeded",
         FindingKind::LateWrite => "a write came after the end of the trial",
         FindingKind::LateRead => "a request came after the end of the trial",

@@ -20,14 +20,14 @@ mod tally;
 pub(crate) mod text;
 mod timeline;
 
-pub use baseline::{Baseline, Gone, Measured, Moved, baseline_text};
+pub use baseline::{Baseline, BaselineChange, BaselineComparison, UnknownCases, baseline_text};
 pub use compare::{
-    CaseState, Cause, Change, ChangeKind, Comparison, SIGNIFICANT, compare, compare_md, compare_page,
+    CaseState, Change, ChangeKind, CompareCause, Comparison, SIGNIFICANT, compare, compare_md, compare_page,
     compare_text,
 };
 pub use formats::{
-    LARGEST_SUMMARY, View, annotations, badge, case_detail, chosen, jsonl, junit, page, run_summary,
-    summary_md, tap,
+    Format, FormatError, LARGEST_SUMMARY, View, annotations, badge, case_detail, chosen, jsonl, junit, page,
+    render, run_summary, summary_md, tap,
 };
 pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};
 pub use model::{CaseReport, ControlReport, REPORT_VERSION, Report, Skipped, TrialReport};
@@ -36,8 +36,8 @@ pub use schema::report_schema_text;
 pub use smoke::{SmokeFailure, SmokeProblem, smoke_text};
 pub use store::{
     Disagreement, HashedPlan, LEDGER_FILE, Ledgers, PAGE_FILE, PlanRecord, PlannedCase, REPORT_FILE,
-    SUMMARY_FILE, SavedRun, StoreError, agree, append_summary, plans, publish, read_own_run, read_report,
-    read_run, round_of, write_report,
+    SUMMARY_FILE, SavedRun, StoreError, append_summary, check_consistency, plans, publish, read_own_run,
+    read_report, read_run, round_of, write_report,
 };
-pub(crate) use store::{opened, write_file};
+pub(crate) use store::{check_opening_entry, write_file, write_new_file};
 pub use tally::result;

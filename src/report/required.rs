@@ -1,10 +1,10 @@
-//! The pass rate of a run, and what a required one comes to, in words.
+//! The pass rate of a run, and whether it meets a required one.
 
 use super::model::Report;
 use super::tally::count;
 use super::text::wrap;
 use crate::report::formats::terminal::View;
-use crate::report::text::style::Paint;
+use crate::report::text::style::TextStyle;
 use crate::report::text::words::{counted, percent};
 use crate::score::TrialStatus;
 use crate::score::rate::{Rate, Required, Tried};
@@ -18,7 +18,7 @@ pub struct Requirement {
     pub confidence: f64,
 }
 
-/// How often the trials of a run pass. Void and skipped ones are none of them.
+/// How often the trials of a run pass. Void and skipped trials do not count.
 #[must_use]
 pub fn pass_rate(report: &Report) -> Rate {
     Rate::of(report.cases.iter().map(|case| {
@@ -28,7 +28,7 @@ pub fn pass_rate(report: &Report) -> Rate {
 }
 
 impl Requirement {
-    /// What a run says about it: pass where it is met, fail where it is not, void where that cannot be told.
+    /// Whether a run meets it: pass where it does, fail where it does not, void where that is inconclusive.
     /// A run that was interrupted or has void trials can miss it, but not meet it.
     #[must_use]
     pub fn judge(&self, report: &Report) -> TrialStatus {
@@ -39,33 +39,33 @@ impl Requirement {
         }
     }
 
-    /// The same in words, for the end of a run.
+    /// The same as text, for the end of a run.
     #[must_use]
     pub fn text(&self, report: &Report, view: &View) -> String {
-        let (rate, paint, void) = (pass_rate(report), Paint { colour: view.colour }, void_trials(report));
+        let (rate, style, void) = (pass_rate(report), TextStyle { color: view.color }, void_trials(report));
         let word = match self.judge(report) {
-            TrialStatus::Pass => paint.good("MET"),
-            TrialStatus::Fail => paint.bad("NOT MET"),
-            TrialStatus::Void => paint.unsure("INCONCLUSIVE"),
+            TrialStatus::Pass => style.good("MET"),
+            TrialStatus::Fail => style.bad("NOT MET"),
+            TrialStatus::Void => style.unsure("INCONCLUSIVE"),
         };
         let passed = match rate.share() {
-            Some(share) => format!("{} of {} did ({})", rate.passes, rate.trials, percent(share)),
-            None => "none proves anything".to_owned(),
+            Some(share) => format!("{} of {} passed ({})", rate.passes, rate.trials, percent(share)),
+            None => "no trial has a verdict".to_owned(),
         };
         let ((low, high), sure) = (rate.bounds(self.confidence), percent(self.confidence));
         let (low, high) = (percent(low), percent(high));
-        let mut said = vec![format!("{} of the trials must pass, and {passed}.", percent(self.share))];
+        let mut said = vec![format!("{} of the trials must pass; {passed}.", percent(self.share))];
         said.extend(rate.share().map(|_| match rate.require(self.share, self.confidence) {
-            Required::Met => format!("With {sure} confidence at least {low} do."),
-            Required::NotMet => format!("With {sure} confidence at most {high} do."),
+            Required::Met => format!("With {sure} confidence, at least {low} pass."),
+            Required::NotMet => format!("With {sure} confidence, at most {high} pass."),
             Required::Inconclusive { enough } => {
-                let way_on = way_on(enough, report.trials);
-                format!("With {sure} confidence at least {low} and at most {high} do, which does not tell. {way_on}")
+                let hint = hint(enough, report.trials);
+                format!(
+                    "With {sure} confidence, between {low} and {high} pass, which does not decide it. {hint}"
+                )
             }
         }));
-        said.extend((void > 0).then(|| {
-            format!("Not counted: {}, which must prove something first.", counted(void, "void trial"))
-        }));
+        said.extend((void > 0).then(|| format!("Not counted: {}.", counted(void, "void trial"))));
         said.extend(report.interrupted.then(|| "The run was interrupted.".to_owned()));
         let lines = wrap(&said.join(" "), view.width.clamp(40, 160).saturating_sub(6));
         let lines: Vec<String> = lines.iter().map(|line| format!("      {line}\n")).collect();
@@ -82,16 +82,17 @@ fn void_trials(report: &Report) -> usize {
         .count()
 }
 
-fn way_on(enough: Option<u32>, had: u32) -> String {
+fn hint(enough: Option<u32>, had: u32) -> String {
     match enough {
         Some(enough) if enough > had => {
             format!(
-                "{} of each case would do, if they go on like this: --trials {enough}.",
+                "{} of each case would be enough at this pass rate: --trials {enough}.",
                 counted(enough as usize, "trial")
             )
         }
-        Some(_) => "The trials that were planned would do, if all of them prove something.".to_owned(),
-        None => "More trials of these cases would not do: ask for less, mend what fails, or add scenarios."
+        Some(_) => "The planned trials would be enough if none of them were void.".to_owned(),
+        None => "More trials of these cases would not be enough: require less, fix the failures, or add \
+            scenarios."
             .to_owned(),
     }
 }

@@ -1,5 +1,5 @@
-//! What is shown where the subject does not get through the smoke trial: how it ended, its last lines, what
-//! it tried to reach, and the one thing to change.
+//! What is shown when the subject fails the smoke trial: how it ended, its last lines, what it tried to
+//! reach, and the one thing to change.
 
 use std::fmt::Write as _;
 
@@ -9,15 +9,16 @@ use mock_services::ledger::{Entry, Event};
 use super::stderr::last_lines;
 use super::text::{line, wrap};
 use super::timeline::{TextView, Timeline, render_text};
+use crate::ExitStatus;
 use crate::report::formats::terminal::View;
 use crate::score::{FindingKind, Verdict};
 
-/// So many characters of one text.
+/// How many characters of one text are shown.
 const WORDS: usize = 1_000;
-/// So many lines of a timeline.
+/// How many lines of a timeline are shown.
 const TIMELINE: usize = 20;
 
-/// A smoke trial that the subject did not get through.
+/// A smoke trial that the subject failed.
 #[derive(Debug)]
 pub struct SmokeFailure {
     /// What went wrong.
@@ -30,9 +31,9 @@ pub struct SmokeFailure {
     pub case: String,
     /// The task that was given.
     pub task: String,
-    /// The services that could be asked.
+    /// The services of the case.
     pub services: Vec<String>,
-    /// What it came to.
+    /// The verdict.
     pub verdict: Verdict,
     /// Its ledger.
     pub entries: Vec<Entry>,
@@ -49,13 +50,24 @@ pub enum SmokeProblem {
     CannotStart(String),
     /// The command that is run before each trial failed: why.
     Unprepared(String),
-    /// It ended badly, and said nothing of its task: how it ended.
+    /// It ended with an error, and made no claim: how it ended.
     Crashed(String),
-    /// It asked no service for anything: how it ended.
+    /// It sent no request to a service: how it ended.
     ReachedNoService(String),
 }
 
-/// All that is shown of it.
+impl SmokeProblem {
+    /// The exit status of a run that stops here.
+    #[must_use]
+    pub const fn exit_status(&self) -> ExitStatus {
+        match self {
+            SmokeProblem::CannotStart(_) | SmokeProblem::Unprepared(_) => ExitStatus::Usage,
+            SmokeProblem::Crashed(_) | SmokeProblem::ReachedNoService(_) => ExitStatus::Failed,
+        }
+    }
+}
+
+/// The text that is shown about it.
 #[must_use]
 pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
     let mut out = String::new();
@@ -71,10 +83,10 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
             );
         }
         SmokeProblem::Crashed(how) => {
-            format!("The subject {how} in a trial without any fault, and did not say what it did.")
+            format!("The subject {how} in a trial without faults, and made no claim.")
         }
         SmokeProblem::ReachedNoService(how) => {
-            format!("The subject asked no service for anything in a trial without any fault; it {how}.")
+            format!("The subject sent no request to a service in a trial without faults; it {how}.")
         }
     };
     push(&mut out, 0, &head, view);
@@ -94,15 +106,15 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
             width: view.width.clamp(40, 160),
             indent: 2,
             numbered: false,
-            lit: &[],
-            paint: view.paint(),
+            highlighted: &[],
+            style: view.style(),
         };
         out.push_str(&render_text(&timeline.focused(&[], TIMELINE), &text));
     }
-    out.push_str("\nChange this\n");
+    out.push_str("\nWhat to change\n");
     push(&mut out, 2, &advice(failure), view);
     out.push('\n');
-    push(&mut out, 0, "No other trial was run. `--no-smoke` runs them all the same.", view);
+    push(&mut out, 0, "No other trial was run. `--no-smoke` runs the trials without this check.", view);
     out
 }
 
@@ -120,7 +132,8 @@ fn advice(failure: &SmokeFailure) -> String {
     }
     if let Some(name) = &failure.unpassed {
         return format!(
-            "It asks for the variable {name}, which is set here and not passed on to it: add `--env {name}`, or `pass: [{name}]` in hapax.yaml."
+            "It needs the variable {name}, which is set here but not passed to it: add `--env {name}`, or \
+             `pass: [{name}]` in hapax.yaml."
         );
     }
     match (&failure.problem, of_kind(FindingKind::Lost)) {
@@ -129,8 +142,11 @@ fn advice(failure: &SmokeFailure) -> String {
         (_, Some(lost)) if !lost.entries.is_empty() && has_asked(failure) => {
             format!("{} {}", line(&lost.message, WORDS), line(&lost.remedy, WORDS))
         }
-        _ => "Make the command do its task by itself first: the lines above say why it stopped. It runs with the environment that \
-              `hapax serve` prints, and with nothing else of yours but PATH, HOME and the like; `--env NAME` passes a variable on."
+        _ => "First make the command work without hapax run: the lines above show why it stopped. It gets \
+        the \
+              environment that `hapax serve` prints, and of your own environment only PATH, HOME and the \
+              like; \
+              `--env NAME` passes a variable."
             .to_owned(),
     }
 }
@@ -151,8 +167,11 @@ fn no_service(failure: &SmokeFailure) -> String {
         })
         .collect();
     format!(
-        "Let it do the task in HAPAX_TASK with the services at {}; `env` in hapax.yaml gives these under the names that your agent reads. \
-         If it is not made for this task, say what it is for: `can` in hapax.yaml, or a filter (`hapax run {} …`).",
+        "Let it do the task in HAPAX_TASK with the services at {}; `env` in hapax.yaml sets the variables \
+         that \
+         your agent reads. If the agent is not made for this task, select other cases: with `can` in \
+         hapax.yaml, or \
+         with a filter (`hapax run {} …`).",
         places.join(", "),
         examples::SERVICE
     )

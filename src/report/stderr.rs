@@ -6,9 +6,9 @@ use super::model::TrialReport;
 use super::text::line;
 use crate::domain::{EndEvent, StartEnd, SubjectEvent};
 
-/// So many lines: enough for the end of a traceback.
+/// How many lines are kept: enough for the end of a traceback.
 const LINES: usize = 12;
-/// So many characters of each.
+/// How many characters of each line are kept.
 const CHARACTERS: usize = 400;
 
 /// The last lines of a start that exited with another status than 0, or was ended by a signal that hapax did
@@ -17,11 +17,11 @@ const CHARACTERS: usize = 400;
 pub(crate) struct LastLines {
     /// Which start ended, and how: `caller 1, start 1 exited with status 1`.
     pub(crate) head: String,
-    /// The lines, made harmless, with their indentation.
+    /// The lines, escaped, with their indentation.
     pub(crate) lines: Vec<String>,
 }
 
-/// The last lines of a text, made harmless. Indentation is kept: a traceback is read by it.
+/// The last lines of a text, escaped. Indentation is kept, because tracebacks need it.
 pub(crate) fn last_lines(stderr: &str) -> Vec<String> {
     let lines: Vec<&str> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.iter().skip(lines.len().saturating_sub(LINES));

@@ -1,4 +1,4 @@
-//! The numbers of a run, counted from its verdicts. It judges nothing anew.
+//! The numbers of a run, counted from its verdicts. It judges nothing.
 
 use std::collections::BTreeSet;
 
@@ -143,7 +143,9 @@ impl Tally {
     /// Says that less than exactly once was judged.
     pub(crate) fn promised(report: &Report) -> Option<String> {
         (report.promise() == Promise::AtMostOnce).then(|| {
-            "Judged by the promise at-most-once: a lost effect passes where the subject said not-done or unknown, a duplicate never."
+            "Judged by the promise at-most-once: a lost effect passes where the subject claimed not-done or \
+             unknown; a \
+             duplicate never passes."
                 .to_owned()
         })
     }
@@ -152,7 +154,7 @@ impl Tally {
     pub(crate) fn lenient(&self) -> Option<String> {
         let silent = self.silent?;
         Some(format!(
-            "Claims were optional (--claims optional): in {}, one was missing and did not fail.",
+            "Claims were optional (--claims optional): {} without a claim did not fail.",
             counted(silent, "trial")
         ))
     }
@@ -161,12 +163,12 @@ impl Tally {
         share(self.exactly_once, self.trials.judged())
     }
 
-    /// That the run is partial, in words; `None` where it is complete.
+    /// A sentence that says how the run is partial; `None` where it is complete.
     pub(crate) fn partial(&self, report: &Report) -> Option<String> {
         let planned = report.planned;
         match (report.interrupted, self.not_run) {
             (false, 0) => None,
-            (_, 0) => Some("Interrupted: these are the trials that were finished.".to_owned()),
+            (_, 0) => Some("Interrupted: only the finished trials are shown.".to_owned()),
             (true, not_run) => {
                 Some(format!("Interrupted: {not_run} of {planned} planned trials were not run."))
             }
@@ -211,7 +213,7 @@ fn pass_hat_k_of(report: &Report) -> Option<PassHatK> {
     (cases > 0).then(|| PassHatK { k, estimate: sum / cases as f64, interval, cases })
 }
 
-/// What the trials of a case came to.
+/// The results of the trials of a case.
 pub(crate) fn count(trials: &[TrialReport]) -> Count {
     let mut count = Count::default();
     trials.iter().for_each(|trial| count.add(trial.verdict.result));

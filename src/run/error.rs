@@ -1,73 +1,81 @@
-//! Why a run cannot be made, and what to do about it.
+//! Why a run cannot start or continue, and what to do about it.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a run cannot be made, or not go on.
+use crate::report::StoreError;
+
+/// Why a run cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The output folder cannot be written.
-    #[error("cannot write {path}: {error}\n  choose another folder with --out DIR", path = path.display())]
+    #[error("cannot write {path}: {error}", path = path.display())]
     Output {
-        /// Which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// The output folder is in use.
-    #[error("{path} is not empty\n  choose another folder with --out DIR, or go on with the run that it holds by --resume {path}", path = .0.display())]
+    #[error("{path} is not empty", path = .0.display())]
     Taken(PathBuf),
     /// The run is still running.
-    #[error("cannot go on with {path}: another process is running it\n  wait until that process has ended, or stop it first", path = .0.display())]
+    #[error("cannot resume {path}: another process is running it", path = .0.display())]
     Live(PathBuf),
-    /// The disk failed a run that has begun.
-    #[error("cannot write {path}: {error}\n  free some space or mend the disk, then go on with what is finished: add --resume {folder} to the same command", path = path.display(), folder = folder.display())]
+    /// A run that had started could not be written to disk.
+    #[error("cannot write {path}: {error}", path = path.display())]
     Kept {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// The folder of the run.
         folder: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
-    /// A run that is to be gone on with cannot be read.
-    #[error("cannot go on with {path}: {why}\n  name the folder of a run that was interrupted, or begin a new run without --resume", path = path.display())]
+    /// What a run leaves could not be read again or written.
+    #[error("{error}")]
+    Store {
+        /// The error.
+        error: StoreError,
+        /// The folder of the run.
+        folder: PathBuf,
+    },
+    /// A run that is to be resumed cannot be read.
+    #[error("cannot resume {path}: {why}", path = path.display())]
     Resume {
         /// The folder.
         path: PathBuf,
         /// What is wrong.
         why: String,
     },
-    /// A run that is to be gone on with is another one.
-    #[error("cannot go on with {path}: {what}\n  call it as it was called, with the same files; or begin a new run without --resume", path = path.display())]
+    /// A run that is to be resumed was started with other arguments or files.
+    #[error("cannot resume {path}: {what}", path = path.display())]
     OtherRun {
         /// The folder.
         path: PathBuf,
         /// What differs.
         what: String,
     },
-    /// A run that is to be gone on with has another seed than the one that is asked for.
-    #[error("cannot go on with {path}: its seed is {seed}, and --seed says {asked}\n  leave --seed out: --resume takes it from the journal of the run", path = path.display())]
+    /// A run that is to be resumed has another seed than the one that is given.
+    #[error("cannot resume {path}: its seed is {seed}, and --seed is {asked}", path = path.display())]
     OtherSeed {
         /// The folder.
         path: PathBuf,
         /// The seed of the run.
         seed: u64,
-        /// The one that is asked for.
+        /// The seed that is given.
         asked: u64,
     },
     /// The system gave no random number for a seed.
-    #[error("cannot draw a random seed: {0}\n  name one with --seed N")]
+    #[error("cannot draw a random seed: {0}")]
     Seed(String),
-    /// There is no room for the directories of the callers.
-    #[error("cannot make a directory for the callers: {0}\n  set TMPDIR to a directory that can be written")]
+    /// The directories of the callers cannot be made.
+    #[error("cannot make a directory for the callers: {0}")]
     States(io::Error),
-    /// A time limit is too short for a fault to do its work.
-    #[error(
-        "the time limit of {limit} is too short for {case}: {fault} takes {takes}\n  give more time with --timeout"
-    )]
+    /// A timeout is too short for a fault to take effect.
+    #[error("the timeout of {limit} is too short for {case}: {fault} takes {takes}")]
     TimeTooShort {
-        /// The limit.
+        /// The timeout.
         limit: String,
         /// The case.
         case: String,
@@ -76,7 +84,49 @@ pub enum RunError {
         /// How long it takes.
         takes: String,
     },
-    /// A trial broke off by a fault of hapax itself.
-    #[error("a trial broke off: {0}\n  this is a bug of hapax; please report it")]
+    /// A trial ended because of a bug in hapax.
+    #[error("a trial ended with an internal error: {0}")]
     Trial(String),
+}
+
+impl RunError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let text = match self {
+            RunError::Output { .. } => "choose another folder with --out DIR",
+            RunError::Taken(path) => {
+                let path = path.display();
+                return format!(
+                    "choose another folder with --out DIR, or resume the run in it with --resume {path}"
+                );
+            }
+            RunError::Live(_) => "wait until that process has ended, or stop it first",
+            RunError::Kept { folder, .. } => {
+                let folder = folder.display();
+                return format!(
+                    "free some disk space, then add --resume {folder} to the same command to continue"
+                );
+            }
+            RunError::Store { error, folder } => {
+                return format!(
+                    "{}; then add --resume {} to the same command",
+                    error.help(),
+                    folder.display()
+                );
+            }
+            RunError::Resume { .. } => {
+                "name the folder of a run that was interrupted, or start a new run without --resume"
+            }
+            RunError::OtherRun { .. } => {
+                "use the same arguments and files as before, or start a new run without --resume"
+            }
+            RunError::OtherSeed { .. } => "leave --seed out: --resume takes it from the journal of the run",
+            RunError::Seed(_) => "give one with --seed N",
+            RunError::States(_) => "set TMPDIR to a directory that can be written",
+            RunError::TimeTooShort { .. } => "set a longer --timeout",
+            RunError::Trial(_) => "this is a bug in hapax; please report it",
+        };
+        text.to_owned()
+    }
 }

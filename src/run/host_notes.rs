@@ -7,7 +7,7 @@ use mock_services::yaml::shown;
 use crate::report::CaseReport;
 use crate::score::HostTreatment;
 
-/// So many hosts of a kind are named.
+/// How many hosts of a kind are named.
 const NAMED: usize = 8;
 
 /// One note for the hosts that were allowed, and one for those that were ignored.
@@ -30,7 +30,7 @@ fn note(cases: &[CaseReport], treatment: HostTreatment) -> Option<String> {
         return None;
     }
     let counted = |number: u64, word: &str| format!("{number} {word}{}", if number == 1 { "" } else { "s" });
-    let told = hosts.iter().take(NAMED).map(|((host, port), (requests, failed, trials))| {
+    let named = hosts.iter().take(NAMED).map(|((host, port), (requests, failed, trials))| {
         let failed = if *failed > 0 { format!(", {failed} of them failed") } else { String::new() };
         format!(
             "{}:{port} ({} in {}{failed})",
@@ -39,14 +39,15 @@ fn note(cases: &[CaseReport], treatment: HostTreatment) -> Option<String> {
             counted(*trials, "trial")
         )
     });
-    let mut told = told.collect::<Vec<_>>().join(", ");
-    if hosts.len() > NAMED {
-        told.push_str(&format!(" and {} more hosts", hosts.len() - NAMED));
+    let more = hosts.len().saturating_sub(NAMED);
+    let mut hosts = named.collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        hosts.push_str(&format!(" and {more} more hosts"));
     }
     Some(match treatment {
         HostTreatment::Allowed => {
-            format!("Allowed hosts were reached: {told}; what was done there is not in the ledger.")
+            format!("Allowed hosts were reached: {hosts}; the ledger does not contain what was done there.")
         }
-        HostTreatment::Ignored => format!("Ignored hosts were refused: {told}."),
+        HostTreatment::Ignored => format!("Requests to ignored hosts were refused: {hosts}."),
     })
 }

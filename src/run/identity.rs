@@ -1,11 +1,11 @@
-//! What must be the same for a run to be gone on with: otherwise its report would be of two runs. Pure.
+//! What must be the same for a run to be resumed: otherwise its report would mix two runs. Pure.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Options, Plan};
+use super::{Plan, RunOptions};
 use crate::scenario::Case;
 use crate::subject::{Settings, Subject};
 
@@ -27,8 +27,8 @@ pub struct Identity {
 impl Identity {
     /// That of a run that is about to begin.
     #[must_use]
-    pub fn of(plan: &Plan, subject: &Subject, options: &Options) -> Self {
-        let Options { trials, seed, time, claims_optional, partition, .. } = options;
+    pub fn of(plan: &Plan, subject: &Subject, options: &RunOptions) -> Self {
+        let RunOptions { trials, seed, time, claims_optional, partition, .. } = options;
         Identity {
             hapax: env!("CARGO_PKG_VERSION").to_owned(),
             subject: subject.name.clone(),
@@ -45,7 +45,7 @@ impl Identity {
         self.seed
     }
 
-    /// What is not as it was when the run began; `None` where it can be gone on with.
+    /// What is not as it was when the run began; `None` where the run can be resumed.
     #[must_use]
     pub fn differs(&self, now: &Self) -> Option<String> {
         let whole = |part: &Option<String>| part.clone().unwrap_or_else(|| "the whole".to_owned());
@@ -57,24 +57,23 @@ impl Identity {
             ("the partition", whole(&self.part), whole(&now.part)),
         ];
         if let Some((what, was, is)) = facts.into_iter().find(|(_, was, is)| was != is) {
-            return Some(format!("{what} was {was}, and is {is}"));
+            return Some(format!("{what} was {was}, and now is {is}"));
         }
         if self.settings != now.settings {
             return Some(
-                "the settings of the subject, --timeout, --claims or --promise are not what they were"
-                    .to_owned(),
+                "the settings of the subject, --timeout, --claims or --promise have changed".to_owned(),
             );
         }
         let gone = self
             .cases
             .keys()
             .find(|id| !now.cases.contains_key(*id))
-            .map(|id| format!("{id} was to run, and is not named now"));
+            .map(|id| format!("{id} was selected, and is not selected now"));
         let added = || {
             now.cases
                 .keys()
                 .find(|id| !self.cases.contains_key(*id))
-                .map(|id| format!("{id} was not to run, and is named now"))
+                .map(|id| format!("{id} was not selected, and is selected now"))
         };
         let changed = || {
             let found = self.cases.iter().find(|(id, was)| now.cases.get(*id) != Some(was));
@@ -86,12 +85,12 @@ impl Identity {
 
 /// A digest of how the subject is started and judged, that is the same on every machine: where its folder is
 /// makes no difference.
-pub(super) fn of_settings(subject: &Subject, options: &Options) -> String {
+pub(super) fn of_settings(subject: &Subject, options: &RunOptions) -> String {
     let settings = Settings { directory: None, hapax: None, ..subject.settings.clone() };
     fingerprint(&(&subject.kind, settings, options.time, options.claims_optional))
 }
 
-/// A digest of all that a case says. Where it stands in its file changes nothing that happens.
+/// A digest of a case. Its place in the file does not matter.
 pub(super) fn of_case(case: &Case) -> String {
     fingerprint(&Case { file: String::new(), line: 0, ..case.clone() })
 }

@@ -1,13 +1,16 @@
-//! Many trials: which, in what order, how many at once, where what they leave goes. It emits what happens;
-//! others show it.
+//! Runs many trials: their plan, how many run at once, the output folder, and the result. It emits events;
+//! others show them.
 
 mod concurrency;
 mod error;
+mod finish;
 mod folder;
 mod host_notes;
 mod identity;
 mod late_ports;
+mod measure;
 mod plan;
+mod progress;
 mod rescore;
 mod smoke;
 mod work;
@@ -29,39 +32,42 @@ use crate::trial;
 
 pub use concurrency::ConcurrencyLimiter;
 pub use error::RunError;
-pub use folder::Folder;
+pub use finish::{FinishOptions, FinishedRun, finish};
+pub use folder::RunFolder;
 pub use identity::Identity;
-pub use plan::{Partition, Plan, Planned, random_seed, trial_seed};
+pub use measure::{Measure, MeasureError, Measurement};
+pub use plan::{Partition, Plan, PlannedTrial, random_seed, trial_seed};
+pub use progress::{Progress, ProgressLine, ProgressUpdate, Verbosity};
 pub use rescore::{confirm, rescore};
 pub use smoke::{smoke, smoke_case};
-use work::Work;
+use work::TrialRunner;
 
-/// At the end of a run, an agent that goes on running is watched for so many times its `watch` more.
+/// At the end of a run, an agent that keeps running is watched for this many times its `watch`.
 const LAST_WATCHES: u32 = 2;
 
-/// How a run is made.
+/// The options of a run.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// How many trials each case has.
+pub struct RunOptions {
+    /// The number of trials of each case.
     pub trials: u32,
-    /// Where the seeds of the trials come from.
+    /// The seed that the seeds of the trials are derived from.
     pub seed: u64,
     /// Whether to stop at the first failure.
     pub fail_fast: bool,
-    /// How long one start may take, whatever the scenario says.
+    /// The timeout of one start, instead of that of the scenario.
     pub time: Option<Duration>,
     /// Whether a missing claim passes although the scenario names claims.
     pub claims_optional: bool,
     /// Which part of the cases is run.
     pub partition: Option<Partition>,
-    /// How the subject is named on the command line, for the command that runs a trial again.
+    /// How the subject is named on the command line, for the replay command.
     pub subject_words: String,
 }
 
-/// What happens while it runs.
+/// An event during a run.
 #[derive(Debug)]
 pub enum RunEvent<'a> {
-    /// So many trials are to come.
+    /// The number of trials that are planned.
     Planned(usize),
     /// A trial has ended.
     Ended(&'a Case, &'a TrialReport),
@@ -77,9 +83,9 @@ type Done = BTreeMap<(String, u32), TrialReport>;
 pub async fn run(
     plan: Plan,
     subject: Subject,
-    options: Options,
-    folder: &Folder,
-    pace: &ConcurrencyLimiter,
+    options: RunOptions,
+    folder: &RunFolder,
+    limiter: &ConcurrencyLimiter,
     stop: impl Future<Output = ()>,
     on: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<Report, RunError> {
@@ -89,7 +95,7 @@ pub async fn run(
     let ledger = folder.begin(began, Identity::of(&plan, &subject, &options), &record)?;
     let took = || before.took.saturating_add(millis(clock.elapsed()));
     on(RunEvent::Planned(plan.trials.len() + plan.finished.len()));
-    let work = Work::new(subject, options)?;
+    let work = TrialRunner::new(subject, options)?;
     let mut done = Done::new();
     for (id, mut trial) in plan.finished {
         if let Some(case) = plan.cases.get(&id) {
@@ -100,13 +106,14 @@ pub async fn run(
         }
         done.insert((id, trial.trial), trial);
     }
-    let complete = all(&work, &plan.cases, plan.trials, (folder, &ledger), pace, stop, &mut |case, trial| {
-        folder.keep(&case.id, &trial, took())?;
-        on(RunEvent::Ended(case, &trial));
-        done.insert((case.id.clone(), trial.trial), trial);
-        Ok(())
-    })
-    .await?;
+    let complete =
+        all(&work, &plan.cases, plan.trials, (folder, &ledger), limiter, stop, &mut |case, trial| {
+            folder.keep(&case.id, &trial, took())?;
+            on(RunEvent::Ended(case, &trial));
+            done.insert((case.id.clone(), trial.trial), trial);
+            Ok(())
+        })
+        .await?;
     if complete && work.subject.outlives_its_trial() {
         // For the last trials the end of the run would otherwise come as soon as they have been watched.
         tokio::time::sleep(work.subject.settings.watch.saturating_mul(LAST_WATCHES)).await;
@@ -136,11 +143,11 @@ pub async fn run(
 
 /// Runs the trials side by side; `false` where it was stopped before all were done.
 async fn all(
-    work: &Arc<Work>,
+    work: &Arc<TrialRunner>,
     cases: &BTreeMap<String, Arc<Case>>,
-    planned: Vec<Planned>,
-    (folder, ledger): (&Folder, &Arc<LedgerFile>),
-    pace: &ConcurrencyLimiter,
+    planned: Vec<PlannedTrial>,
+    (folder, ledger): (&RunFolder, &Arc<LedgerFile>),
+    limiter: &ConcurrencyLimiter,
     stop: impl Future<Output = ()>,
     on: &mut dyn FnMut(&Case, TrialReport) -> Result<(), RunError>,
 ) -> Result<bool, RunError> {
@@ -158,16 +165,17 @@ async fn all(
         let (callers, silent) = next.unwrap_or_default();
         tokio::select! {
             () = &mut stop => break,
-            admitted = pace.admit(callers, silent), if next.is_some() => {
+            admitted = limiter.admit(callers, silent), if next.is_some() => {
                 if let Some((case, planned)) = waiting.next() {
-                    let (work, file, name) = (Arc::clone(work), Arc::clone(ledger), folder.ledger_name(&planned));
+                    let (work, file) = (Arc::clone(work), Arc::clone(ledger));
+                    let name = folder.ledger_name(&planned);
                     running.spawn(async move {
                         let began = Instant::now();
                         let (trial, cpu) = work.one(&case, &planned, name, &file).await;
                         if let Some(cpu) = cpu.filter(|_| !silent) {
                             admitted.cost(cpu, began.elapsed());
                         }
-                        // No other begins in its place before its end was heard of.
+                        // The permit is held until the end of the trial has been handled.
                         (case, trial, admitted)
                     });
                 }
@@ -193,17 +201,20 @@ async fn all(
     Ok(complete)
 }
 
-/// What a report says where late requests of an agent that goes on running can have been missed.
+/// The note of a report where late requests of an agent that keeps running may have been missed.
 fn released_early(subject: &Subject, released: usize) -> Option<String> {
     (subject.outlives_its_trial() && released > 0).then(|| {
         format!(
-            "There were more trials than ports can be kept, so the ports of {released} trials were released before the run ended, and what \
-             came to them afterwards was not seen; raise the limit of file descriptors (`ulimit -n`), or run fewer trials at a time."
+            "The run had more trials than ports can be kept open for, so the ports of {released} trials \
+             were released \
+             before the run ended, and later requests to them were not seen; raise the limit of file \
+             descriptors \
+             (`ulimit -n`), or run fewer trials at once."
         )
     })
 }
 
-fn case_reports(cases: &BTreeMap<String, Arc<Case>>, done: Done, work: &Work) -> Vec<CaseReport> {
+fn case_reports(cases: &BTreeMap<String, Arc<Case>>, done: Done, work: &TrialRunner) -> Vec<CaseReport> {
     let mut reports: Vec<CaseReport> = Vec::new();
     for ((id, _), trial) in done {
         if let Some(last) = reports.last_mut().filter(|last| last.id == id) {

@@ -1,11 +1,10 @@
-//! Scores the ledgers of a saved run again: the verdicts of its report are replaced by those that the ledgers
-//! come to.
+//! Scores the ledgers of a saved run again, and replaces the verdicts of its report.
 
 use crate::report::{Report, SavedRun};
 use crate::score::{TrialStatus, score};
 
-/// Replaces every verdict by what its ledger comes to now. A ledger that is missing or torn proves nothing,
-/// and a run that lacks trials was not finished.
+/// Replaces every verdict by the one that its ledger proves. A ledger that is missing or torn proves nothing,
+/// and a run that lacks trials was interrupted.
 pub fn rescore(run: &mut SavedRun) {
     let due = usize::try_from(run.report.trials).unwrap_or(usize::MAX);
     run.report.interrupted |= run.report.cases.iter().any(|case| case.trials.len() < due);
@@ -21,9 +20,9 @@ pub fn rescore(run: &mut SavedRun) {
     }
 }
 
-/// Scores a run again that has just ended, and lets the worse of both verdicts stand: what was seen while it
-/// ran, for a subject may have found the file and changed it; and what the file bears out, for not all may
-/// have reached it.
+/// Scores a run again that has just ended, and keeps the worse of both verdicts: the one from the trial,
+/// because a subject may have changed the file; and the one from the file, because entries may be missing in
+/// it.
 pub fn confirm(run: &mut SavedRun) {
     let seen = run.report.clone();
     rescore(run);

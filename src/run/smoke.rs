@@ -3,8 +3,8 @@
 
 use mock_services::ledger::{Entry, Event};
 
-use super::work::Work;
-use super::{Options, Plan, Planned, RunError, trial_seed};
+use super::work::TrialRunner;
+use super::{Plan, PlannedTrial, RunError, RunOptions, trial_seed};
 use crate::domain::{CapturedOutput, StartEnd, SubjectEvent};
 use crate::report::{SmokeFailure, SmokeProblem};
 use crate::scenario::Case;
@@ -32,12 +32,13 @@ pub fn smoke_case(plan: &Plan) -> Option<&str> {
 pub async fn smoke(
     plan: &Plan,
     subject: &Subject,
-    options: &Options,
+    options: &RunOptions,
 ) -> Result<Option<SmokeFailure>, RunError> {
     let Some(case) = smoke_case(plan).and_then(|id| plan.cases.get(id)) else { return Ok(None) };
     let case = without_faults(case);
-    let work = Work::new(subject.clone(), options.clone())?;
-    let planned = Planned { case: case.id.clone(), trial: 0, seed: trial_seed(options.seed, &case.id, 0) };
+    let work = TrialRunner::new(subject.clone(), options.clone())?;
+    let planned =
+        PlannedTrial { case: case.id.clone(), trial: 0, seed: trial_seed(options.seed, &case.id, 0) };
     let setup = work.setup(&case, &planned, LEDGER.to_owned());
     let finished = trial::run(&case, subject, &setup, None).await;
     let verdict = score(&finished.terms, &finished.entries, None);

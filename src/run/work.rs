@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use mock_services::ledger::LedgerFile;
 
 use super::concurrency::open_files;
-use super::{Options, Planned, RunError, millis};
+use super::{PlannedTrial, RunError, RunOptions, millis};
 use crate::log;
 use crate::report::TrialReport;
 use crate::run::late_ports::LateTrials;
-use crate::run::plan::times::Times;
+use crate::run::plan::times::TrialTimes;
 use crate::scenario::Case;
 use crate::score::score;
 use crate::scratch::Scratch;
@@ -20,19 +20,19 @@ use crate::subject::{Limits, Subject};
 use crate::trial::{self, Names, Setup};
 
 /// All that the trials of a run share.
-pub(super) struct Work {
+pub(super) struct TrialRunner {
     pub(super) subject: Subject,
-    pub(super) options: Options,
+    pub(super) options: RunOptions,
     pub(super) late: LateTrials,
     states: Scratch,
     /// Held by the trial that runs where trials must run one at a time.
     alone: tokio::sync::Mutex<()>,
 }
 
-impl Work {
-    pub(super) fn new(subject: Subject, options: Options) -> Result<Arc<Self>, RunError> {
+impl TrialRunner {
+    pub(super) fn new(subject: Subject, options: RunOptions) -> Result<Arc<Self>, RunError> {
         let states = Scratch::new().map_err(RunError::States)?;
-        Ok(Arc::new(Work {
+        Ok(Arc::new(TrialRunner {
             subject,
             options,
             late: LateTrials::default(),
@@ -42,8 +42,8 @@ impl Work {
     }
 
     /// How this trial is run.
-    pub(super) fn setup(&self, case: &Case, planned: &Planned, name: String) -> Setup {
-        let times = Times::of(case, &self.subject.settings, self.options.time);
+    pub(super) fn setup(&self, case: &Case, planned: &PlannedTrial, name: String) -> Setup {
+        let times = TrialTimes::of(case, &self.subject.settings, self.options.time);
         Setup {
             dir: self.states.path().join(Names::new(planned.seed).folder(planned.trial)),
             name,
@@ -59,11 +59,11 @@ impl Work {
         }
     }
 
-    /// Runs it. Beside its report stands the processor time of its subject, where that is known.
+    /// Runs a trial; returns its report, and the processor time of its subject where that is known.
     pub(super) async fn one(
         &self,
         case: &Case,
-        planned: &Planned,
+        planned: &PlannedTrial,
         name: String,
         file: &LedgerFile,
     ) -> (TrialReport, Option<Duration>) {
@@ -102,7 +102,7 @@ impl Work {
 
     /// The command that runs this trial again.
     pub(super) fn replay(&self, case: &Case, seed: u64) -> String {
-        // What stands below scenarios/, or was made from the command line, is found by its id.
+        // A case below scenarios/, or one of --task, is found by its id.
         let is_found = case.file.starts_with("scenarios/") || !Path::new(&case.file).is_file();
         let place = if is_found { String::new() } else { format!("--scenario {} ", quoted(&case.file)) };
         let claims = if self.options.claims_optional { "--claims optional " } else { "" };

@@ -1,18 +1,19 @@
-//! Compares what the controls came to with what the scenarios say. Pure.
+//! Compares the outcomes of the controls with the expected ones. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CAREFUL, expected, own_service};
+use crate::ExitStatus;
 use crate::report::{Report, TrialReport};
 use crate::scenario::{Case, ControlOutcome};
 
-/// What a selftest comes to.
+/// The result of a selftest.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
-    /// What each control came to in each case, by case and control.
-    pub rows: Vec<Row>,
-    /// All that is wrong.
-    pub wrong: Vec<Wrong>,
+pub struct SelftestResult {
+    /// The outcome of each control in each case, by case and control.
+    pub rows: Vec<SelftestRow>,
+    /// Everything that is wrong.
+    pub wrong: Vec<SelftestProblem>,
     /// How many scenarios there are.
     pub scenarios: usize,
     /// Scenarios that no control can do, with the service of the user's own that each is over. They are not
@@ -22,26 +23,38 @@ pub struct Judged {
     pub interrupted: bool,
 }
 
-/// What one control came to in one case.
+impl SelftestResult {
+    /// The exit status of the selftest.
+    #[must_use]
+    pub fn exit_status(&self) -> ExitStatus {
+        match (self.wrong.is_empty(), self.interrupted) {
+            (false, _) => ExitStatus::Failed,
+            (true, true) => ExitStatus::Unproven,
+            (true, false) => ExitStatus::Success,
+        }
+    }
+}
+
+/// The outcome of one control in one case.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct SelftestRow {
     /// The case.
     pub case: String,
     /// The control.
     pub control: String,
     /// What the scenario says.
     pub expected: ControlOutcome,
-    /// What it came to; `None` where it was not run to its end.
-    pub came: Option<ControlOutcome>,
+    /// The outcome; `None` where the trial was not finished.
+    pub outcome: Option<ControlOutcome>,
     /// The trial.
     pub trial: Option<TrialReport>,
 }
 
 /// Something that a selftest finds wrong with a scenario.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wrong {
-    /// A control came to something else.
-    Other(Box<Row>),
+pub enum SelftestProblem {
+    /// A control has another outcome than expected.
+    Other(Box<SelftestRow>),
     /// Nothing fails it, so it tests nothing.
     NothingFails(String),
     /// It says that `careful` does not pass.
@@ -50,7 +63,7 @@ pub enum Wrong {
 
 /// Compares.
 #[must_use]
-pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> Judged {
+pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> SelftestResult {
     let mut trials: BTreeMap<(&str, &str), &TrialReport> = BTreeMap::new();
     for (control, report) in reports {
         for case in &report.cases {
@@ -60,7 +73,7 @@ pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> Judged {
         }
     }
     let interrupted = reports.iter().any(|(_, report)| report.interrupted);
-    let mut judged = Judged {
+    let mut judged = SelftestResult {
         rows: Vec::new(),
         wrong: Vec::new(),
         scenarios: 0,
@@ -71,20 +84,20 @@ pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> Judged {
         for (control, _) in reports {
             let Some(expected) = expected(case, control) else { continue };
             let trial = trials.get(&(case.id.as_str(), control)).copied();
-            let came = trial.map(|trial| trial.verdict.control_outcome());
-            let row = Row {
+            let outcome = trial.map(|trial| trial.verdict.control_outcome());
+            let row = SelftestRow {
                 case: case.id.clone(),
                 control: (*control).to_owned(),
                 expected,
-                came,
+                outcome,
                 trial: trial.cloned(),
             };
-            let is_said = came.is_some() || !interrupted;
-            if is_said && came != Some(expected) {
-                judged.wrong.push(Wrong::Other(Box::new(row.clone())));
+            let is_said = outcome.is_some() || !interrupted;
+            if is_said && outcome != Some(expected) {
+                judged.wrong.push(SelftestProblem::Other(Box::new(row.clone())));
             }
             if *control == CAREFUL && expected != ControlOutcome::Pass {
-                judged.wrong.push(Wrong::CarefulFails(case.id.clone()));
+                judged.wrong.push(SelftestProblem::CarefulFails(case.id.clone()));
             }
             judged.rows.push(row);
         }
@@ -93,12 +106,12 @@ pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> Judged {
     judged.scenarios = scenarios.len();
     for (scenario, of_scenario) in scenarios {
         let is_clean = of_scenario.iter().any(|case| case.tags.iter().any(|tag| tag == "clean"));
-        let fails = |row: &Row| {
-            of_scenario.iter().any(|case| case.id == row.case) && row.came.is_some_and(is_failure)
+        let fails = |row: &SelftestRow| {
+            of_scenario.iter().any(|case| case.id == row.case) && row.outcome.is_some_and(is_failure)
         };
         let is_known = of_scenario.iter().any(|case| own_service(case).is_none());
         if is_known && !is_clean && !interrupted && !judged.rows.iter().any(fails) {
-            judged.wrong.push(Wrong::NothingFails(scenario.to_owned()));
+            judged.wrong.push(SelftestProblem::NothingFails(scenario.to_owned()));
         }
     }
     judged

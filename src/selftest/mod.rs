@@ -1,5 +1,4 @@
-//! Who tests the test: the controls, whose verdicts are known in advance, run over the scenarios, and what
-//! they come to is compared.
+//! Tests the scenarios: runs the controls, whose outcomes are known in advance, and compares.
 
 mod judge;
 mod show;
@@ -12,11 +11,11 @@ use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 use mock_services::catalog;
 
-use crate::run::{self, ConcurrencyLimiter, Folder, Options, Plan, RunError, RunEvent};
+use crate::run::{self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions};
 use crate::scenario::{Case, ServiceSetup};
 use crate::subject::Subject;
 
-pub use judge::{Judged, Row, Wrong, judge};
+pub use judge::{SelftestProblem, SelftestResult, SelftestRow, judge};
 pub use show::render;
 
 /// The control that must pass everywhere, listed or not.
@@ -28,12 +27,12 @@ pub const CAREFUL: &str = "careful";
 /// When the folder cannot be written.
 pub async fn run(
     cases: &[Case],
-    options: &Options,
+    options: &RunOptions,
     folder: &Path,
-    pace: &ConcurrencyLimiter,
+    limiter: &ConcurrencyLimiter,
     stop: impl Future<Output = ()>,
     on: &mut dyn FnMut(RunEvent<'_>),
-) -> Result<Judged, RunError> {
+) -> Result<SelftestResult, RunError> {
     let stop = stop.shared();
     let on = Mutex::new(on);
     let runs = controls(cases).into_iter().map(|control| {
@@ -42,15 +41,15 @@ pub async fn run(
             let is_mine = |case: &&Case| expected(case, control).is_some() && own_service(case).is_none();
             let mine = cases.iter().filter(is_mine).cloned().collect();
             let subject = Subject::control(control);
-            let options = Options { subject_words: format!("--subject {control}"), ..options.clone() };
+            let options = RunOptions { subject_words: format!("--subject {control}"), ..options.clone() };
             let plan = Plan::new(mine, &subject, &options)?;
-            let folder = Folder::at(&folder.join(control))?;
-            let mut tell = |happened: RunEvent<'_>| {
+            let folder = RunFolder::at(&folder.join(control))?;
+            let mut on_event = |event: RunEvent<'_>| {
                 if let Ok(mut on) = on.lock() {
-                    on(happened);
+                    on(event);
                 }
             };
-            let report = run::run(plan, subject, options, &folder, pace, stop, &mut tell).await?;
+            let report = run::run(plan, subject, options, &folder, limiter, stop, &mut on_event).await?;
             folder.sync()?;
             folder.complete();
             Ok::<_, RunError>((control, report))
@@ -87,7 +86,7 @@ fn is_own(service: &ServiceSetup) -> bool {
     declaration.is_some_and(|source| !catalog::is_shipped_declaration(source.text()))
 }
 
-/// What a control is to come to in a case; `None` where it is not run there.
+/// The expected outcome of a control in a case; `None` where it is not run.
 fn expected(case: &Case, control: &str) -> Option<crate::scenario::ControlOutcome> {
     let listed = case.controls.iter().find(|term| term.control == control).map(|term| term.is);
     listed.or((control == CAREFUL).then_some(crate::scenario::ControlOutcome::Pass))

@@ -1,38 +1,40 @@
-//! A selftest in words.
+//! A selftest as text.
 
 use std::fmt::Write;
 
-use super::{Judged, Row, Wrong};
+use super::{SelftestProblem, SelftestResult, SelftestRow};
 
 /// What is wrong, in full, and a line that counts the rest; with `table` also what every control came to in
 /// every case.
 #[must_use]
-pub fn render(judged: &Judged, table: bool) -> String {
+pub fn render(judged: &SelftestResult, table: bool) -> String {
     let mut text = String::new();
     if table {
         for row in &judged.rows {
-            let _ = writeln!(text, "{}  {}  {}", row.case, row.control, came(row));
+            let _ = writeln!(text, "{}  {}  {}", row.case, row.control, outcome(row));
         }
     }
     for wrong in &judged.wrong {
         let _ = match wrong {
-            Wrong::Other(row) => writeln!(
+            SelftestProblem::Other(row) => writeln!(
                 text,
-                "{} came to `{}` in {}, and not to `{}`{}",
+                "{}: `{}` in {}, expected `{}`{}",
                 row.control,
-                came(row),
+                outcome(row),
                 row.case,
                 row.expected.word(),
                 because(row)
             ),
-            Wrong::NothingFails(scenario) => writeln!(
+            SelftestProblem::NothingFails(scenario) => writeln!(
                 text,
-                "{scenario} tests nothing: no control fails it\n  list a control that it catches, or tag it `clean`"
+                "{scenario} tests nothing: no control fails it\n  list a control that fails it, or tag it \
+                 `clean`"
             ),
-            Wrong::CarefulFails(case) => {
+            SelftestProblem::CarefulFails(case) => {
                 writeln!(
                     text,
-                    "{case} says that `careful` does not pass\n  what no subject can pass tests nothing: change what it expects"
+                    "{case} expects that `careful` does not pass\n  a case that no subject can pass tests \
+                     nothing: change what it expects"
                 )
             }
         };
@@ -40,14 +42,15 @@ pub fn render(judged: &Judged, table: bool) -> String {
     for (scenario, service) in &judged.unknown {
         let _ = writeln!(
             text,
-            "{scenario} is not checked: it is over your own service `{service}`, and no control knows how to use it\n  \
-             check it with subjects of your own: one that must pass and one that must fail (`hapax run {scenario} -- ...`)"
+            "{scenario} is not checked: it uses your own service `{service}`, which no control can use\n  \
+             check it with your own subjects: one that must pass and one that must fail (`hapax run \
+             {scenario} -- ...`)"
         );
     }
-    let done = judged.rows.iter().filter(|row| row.came.is_some()).count();
+    let done = judged.rows.iter().filter(|row| row.outcome.is_some()).count();
     let result = match judged.wrong.len() {
-        0 if judged.interrupted => format!("interrupted when {done} were done, which came out as expected"),
-        0 if judged.rows.is_empty() && !judged.unknown.is_empty() => "there was nothing to check".to_owned(),
+        0 if judged.interrupted => format!("interrupted after {done}, which were as expected"),
+        0 if judged.rows.is_empty() && !judged.unknown.is_empty() => "nothing to check".to_owned(),
         0 => "all as expected".to_owned(),
         1 => "1 thing is wrong".to_owned(),
         many => format!("{many} things are wrong"),
@@ -58,11 +61,11 @@ pub fn render(judged: &Judged, table: bool) -> String {
     text
 }
 
-fn came(row: &Row) -> &'static str {
-    row.came.map_or("nothing (not run)", |came| came.word())
+fn outcome(row: &SelftestRow) -> &'static str {
+    row.outcome.map_or("not run", |outcome| outcome.word())
 }
 
-fn because(row: &Row) -> String {
+fn because(row: &SelftestRow) -> String {
     let Some(trial) = &row.trial else { return String::new() };
     let mut text = String::new();
     for finding in &trial.verdict.findings {
@@ -71,6 +74,6 @@ fn because(row: &Row) -> String {
     for why in &trial.verdict.void_because {
         let _ = write!(text, "\n  void: {why}");
     }
-    let _ = write!(text, "\n  again: {}", trial.replay);
+    let _ = write!(text, "\n  replay: {}", trial.replay);
     text
 }

@@ -1,4 +1,4 @@
-//! What a user sees first: where everything is, and lines to paste.
+//! The first output of `serve`: the addresses, and variables to paste into a shell.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -32,7 +32,7 @@ pub(super) fn render(
             let _ = writeln!(text, "  {name:<9} {url}{smtp}{smtps}{whose}");
         }
     }
-    let _ = writeln!(text, "  {:<9} http://{admin}  (GET /openapi.json says what it can do)\n", "admin");
+    let _ = writeln!(text, "  {:<9} http://{admin}  (GET /openapi.json describes it)\n", "admin");
     text.push_str("Paste this into the shell of your agent");
     text.push_str(if callers > 1 { " (this is caller 1):\n\n" } else { ":\n\n" });
     for (name, value) in environment(services) {
@@ -41,7 +41,8 @@ pub(super) fn render(
     let _ = writeln!(text, "export HAPAX_ADMIN_URL=http://{admin}\nexport HAPAX_ADMIN_TOKEN={token}\n");
     if let Some(trust) = trust {
         text.push_str(
-            "For clients that verify the certificate of the mail server (unset these when the services are stopped):\n\n",
+            "For clients that verify the certificate of the mail server (unset these when the services are \
+             stopped):\n\n",
         );
         for (name, value) in trust.variables() {
             let _ = writeln!(text, "export {name}={}", quoted(&value));

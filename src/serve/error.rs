@@ -18,7 +18,7 @@ pub enum ServeError {
         help: String,
     },
     /// A fault or a service file is wrong.
-    #[error("{} to mend first", counted(.0.len(), "problem"))]
+    #[error("{} to fix first", counted(.0.len(), "problem"))]
     Problems(Problems),
     /// A file cannot be read.
     #[error("cannot read {path}: {error}", path = path.display())]
@@ -75,25 +75,31 @@ impl ServeError {
     #[must_use]
     pub fn advice(&self) -> String {
         let help = match self {
-            ServeError::Problems(problems) => return format!("{}\nerror: {self}", problems.render(false).trim_end()),
+            ServeError::Problems(problems) => {
+                return format!("{}\nerror: {self}", problems.render(false).trim_end());
+            }
             ServeError::UnknownService { help, .. } => help.clone(),
             ServeError::File { .. } => "check the path, and that you may read the file".to_owned(),
             ServeError::Ledger { error, .. } if error.kind() == io::ErrorKind::AlreadyExists => {
-                "a ledger is never written over: name another file, or move this one away".to_owned()
+                "a ledger is never overwritten: name another file, or move this one".to_owned()
             }
             ServeError::CaFile { .. } | ServeError::Ledger { .. } => {
-                "name a file in a folder that exists and that you may write to".to_owned()
+                "name a file in a folder that exists and that can be written".to_owned()
             }
             ServeError::TokenNeeded(_) => {
-                "give a token of at least 16 characters with --token or in HAPAX_TOKEN, or leave --listen out".to_owned()
+                "give a token of at least 16 characters with --token or in HAPAX_TOKEN, or remove --listen"
+                    .to_owned()
             }
             ServeError::TokenShort => "use at least 16 characters".to_owned(),
             ServeError::Start(StartError::Port { .. }) => {
-                "another program may have that port: give another one with --port, or none to let the system choose".to_owned()
+                "another program may use that port: give another one with --port, or leave --port out"
+                    .to_owned()
             }
-            ServeError::Start(StartError::Faults(_)) => "change or leave out the faults that are named".to_owned(),
-            ServeError::Admin(_) => "give another port with --admin-port, or none to let the system choose".to_owned(),
-            ServeError::Start(_) | ServeError::Runtime(_) | ServeError::Output(_) => return format!("error: {self}"),
+            ServeError::Start(StartError::Faults(_)) => "change or remove these faults".to_owned(),
+            ServeError::Admin(_) => "give another port with --admin-port, or leave it out".to_owned(),
+            ServeError::Start(_) | ServeError::Runtime(_) | ServeError::Output(_) => {
+                return format!("error: {self}");
+            }
         };
         format!("error: {self}\nhelp: {help}")
     }

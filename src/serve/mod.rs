@@ -25,7 +25,7 @@ use mock_services::{Clock, MockServices};
 use crate::scratch::Scratch;
 use crate::trust::Trust;
 pub use error::ServeError;
-pub use options::Options;
+pub use options::ServeOptions;
 
 /// The name of the first ledger; after a reset it has a number behind it.
 const TRIAL: &str = "serve";
@@ -46,7 +46,7 @@ pub struct Serving {
 
 /// What is left when they have been stopped.
 #[derive(Debug)]
-pub struct Ended {
+pub struct StoppedServices {
     /// The ledger.
     pub entries: Vec<Entry>,
     /// What each fault did.
@@ -60,7 +60,7 @@ impl Serving {
     ///
     /// # Errors
     /// When a name, a file or a fault is wrong, or a port cannot be opened. Nothing runs then.
-    pub async fn start(options: Options) -> Result<Self, ServeError> {
+    pub async fn start(options: ServeOptions) -> Result<Self, ServeError> {
         let token = options.checked_token()?;
         let own = options.files.iter().map(|path| read_source(path)).collect::<Result<Vec<_>, _>>()?;
         let declared = read_declared(&own)?;
@@ -130,7 +130,7 @@ impl Serving {
     ///
     /// # Errors
     /// When the ledger could not be written to its file.
-    pub async fn end(self) -> Result<Ended, ServeError> {
+    pub async fn end(self) -> Result<StoppedServices, ServeError> {
         // First, so that the replies of callers that still wait are in the ledger, and nothing comes behind
         // the last commit.
         self.services.close_ports().await;
@@ -142,7 +142,7 @@ impl Serving {
         if let Some(file) = &self.file {
             file.flush().map_err(ServeError::Output)?;
         }
-        Ok(Ended { entries, fired: self.services.fired(), operations: self.operations })
+        Ok(StoppedServices { entries, fired: self.services.fired(), operations: self.operations })
     }
 }
 
@@ -194,7 +194,7 @@ fn read_source(path: &std::path::Path) -> Result<Source, ServeError> {
     Ok(Source::new(path.display().to_string(), text))
 }
 
-impl Options {
+impl ServeOptions {
     fn read_faults(&self, operations: &[Operation]) -> Result<Vec<Fault>, ServeError> {
         let mut problems = Problems::default();
         let mut faults = Vec::new();

@@ -14,7 +14,7 @@ const SHORTEST_TOKEN: usize = 16;
 
 /// What to start, and how.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ServeOptions {
     /// The names of shipped services; all of them where there is none and no file.
     pub services: Vec<String>,
     /// Files that declare services.
@@ -44,7 +44,7 @@ pub struct Options {
     pub ledger: Option<PathBuf>,
 }
 
-impl Options {
+impl ServeOptions {
     /// The shipped services to start, each once. `own` are the names of those that files declare.
     pub(super) fn checked_services(
         &self,

@@ -1,5 +1,4 @@
-//! One entry of the ledger as a line that a person reads. Everything that a caller said is made harmless
-//! first.
+//! One entry of the ledger as a line for people. Text of callers is escaped first.
 
 use anstyle::{AnsiColor, Style};
 use mock_services::ledger::{BarrierEvent, ClosedBy, CommitTiming, Entry, Event, SilenceEnd};
@@ -10,7 +9,7 @@ use crate::report::text::line as one_line;
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
-/// At most so many characters of a reason are shown.
+/// How many characters of a reason are shown.
 const REASON: usize = 200;
 const FAINT: Style = Style::new().dimmed();
 
@@ -20,7 +19,7 @@ pub fn line(entry: &Entry) -> Option<String> {
     let (style, what, rest) = match &entry.event {
         Event::Received(received) => {
             let key = received.key.as_ref().map(|key| format!("  key {}", shown(key))).unwrap_or_default();
-            let replay = if received.replay { "  (answered before under this key)" } else { "" };
+            let replay = if received.replay { "  (replayed under this key)" } else { "" };
             let fields = fields(&received.fields);
             let caller = received.caller;
             let who = format!(
@@ -62,20 +61,22 @@ pub fn line(entry: &Entry) -> Option<String> {
         Event::Lapsed { attempt, status } => (
             FAINT,
             "lapsed",
-            format!("attempt {attempt}  when its time came, the service refused it with {status}"),
+            format!("attempt {attempt}  when it was due, the service refused it with {status}"),
         ),
-        Event::Unsent { attempt, bytes } => {
-            (BAD, "unsent", format!("attempt {attempt}  the caller had left: only {bytes} bytes were taken"))
-        }
+        Event::Unsent { attempt, bytes } => (
+            BAD,
+            "unsent",
+            format!("attempt {attempt}  the caller had disconnected: it received only {bytes} bytes"),
+        ),
         Event::Replied { attempt, reply, status, bytes, whole, replay, retry_after, silence } => {
             let status = status.map(|status| format!(" {status}")).unwrap_or_default();
-            let part = if *whole { "" } else { ", not whole" };
+            let part = if *whole { "" } else { ", incomplete" };
             let replay = if *replay { ", replayed" } else { "" };
             let style = if *whole { FAINT } else { BAD };
             let wait = retry_after.map(|seconds| format!(", Retry-After: {seconds}")).unwrap_or_default();
             let silence = match silence {
-                Some(SilenceEnd::Caller) => ", until the caller left",
-                Some(SilenceEnd::Released) => ", until its time was over",
+                Some(SilenceEnd::Caller) => ", until the caller disconnected",
+                Some(SilenceEnd::Released) => ", until the release time",
                 Some(SilenceEnd::Limit) => ", until the services stopped",
                 None => "",
             };
@@ -89,7 +90,7 @@ pub fn line(entry: &Entry) -> Option<String> {
             let by = match by {
                 ClosedBy::Caller => "the caller",
                 ClosedBy::Service => "the service",
-                ClosedBy::Timeout => "a time-out",
+                ClosedBy::Timeout => "a timeout",
             };
             (FAINT, "closed", format!("connection {connection} by {by}"))
         }

@@ -7,14 +7,14 @@ use mock_services::ledger::{Entry, Event};
 use mock_services::service::{Fields, Operation};
 
 use super::ranges::{grouped, ranges};
-use super::{Ended, show};
+use super::{StoppedServices, show};
 
 /// So many groups are listed; those that were committed more than once come before the others.
 const LISTED: usize = 40;
 
 /// Effects that are the same by the fields that identify them.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct EffectGroup {
     /// The effect.
     pub effect: String,
     /// What tells it from others.
@@ -27,15 +27,15 @@ pub struct Group {
 
 /// All effects of a ledger, those that are the same in one group, in the order of their first commit.
 #[must_use]
-pub fn groups(entries: &[Entry], operations: &[Operation]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+pub fn groups(entries: &[Entry], operations: &[Operation]) -> Vec<EffectGroup> {
+    let mut groups: Vec<EffectGroup> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for entry in entries {
         let Event::Committed { attempt, effect, fields, .. } = &entry.event else { continue };
         let identity = identity(effect, fields, operations);
         let place = *known.entry(format!("{effect}{}", show::fields(&identity))).or_insert(groups.len());
         if place == groups.len() {
-            groups.push(Group { effect: effect.to_string(), identity, times: 0, attempts: Vec::new() });
+            groups.push(EffectGroup { effect: effect.to_string(), identity, times: 0, attempts: Vec::new() });
         }
         groups[place].times += 1;
         groups[place].attempts.push(*attempt);
@@ -60,7 +60,7 @@ fn identity(effect: &str, fields: &Fields, operations: &[Operation]) -> Fields {
 
 /// The summary as a user sees it.
 #[must_use]
-pub fn render(ended: &Ended) -> String {
+pub fn render(ended: &StoppedServices) -> String {
     let mut text = String::from("\n");
     let groups = groups(&ended.entries, &ended.operations);
     if groups.is_empty() {
@@ -100,7 +100,7 @@ pub fn render(ended: &Ended) -> String {
 }
 
 /// The groups that are shown, in their order.
-fn listed(groups: &[Group]) -> Vec<&Group> {
+fn listed(groups: &[EffectGroup]) -> Vec<&EffectGroup> {
     let mut places: Vec<usize> = (0..groups.len()).collect();
     places.sort_by_key(|place| groups[*place].times == 1);
     places.truncate(LISTED);
@@ -109,7 +109,7 @@ fn listed(groups: &[Group]) -> Vec<&Group> {
 }
 
 /// What is not shown, in numbers.
-fn unlisted(groups: &[Group], listed: &[&Group]) -> String {
+fn unlisted(groups: &[EffectGroup], listed: &[&EffectGroup]) -> String {
     let more = groups.len() - listed.len();
     if more == 0 {
         return String::new();
@@ -150,7 +150,7 @@ fn counts(entries: &[Entry]) -> String {
 mod tests {
     use super::*;
 
-    fn ended(commits: impl Iterator<Item = (u64, String)>) -> Ended {
+    fn ended(commits: impl Iterator<Item = (u64, String)>) -> StoppedServices {
         let entry = |(attempt, order): (u64, String)| Entry {
             n: attempt,
             at: 0,
@@ -164,7 +164,7 @@ mod tests {
             },
         };
         let operations = vec![Operation::write("tickets.open", &[], &["order"])];
-        Ended { entries: commits.map(entry).collect(), fired: Vec::new(), operations }
+        StoppedServices { entries: commits.map(entry).collect(), fired: Vec::new(), operations }
     }
 
     #[test]

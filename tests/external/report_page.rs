@@ -47,7 +47,7 @@ checks! {
         a_reload_keeps_filters_and_the_open_case,
         going_back_takes_the_last_step_back,
         a_link_to_a_case_leads_to_it,
-        what_is_to_be_mended_first_leads_to_its_case_even_if_filters_hide_it,
+        what_to_fix_first_links_to_its_case_even_if_filters_hide_it,
         an_address_that_names_nothing_known_does_no_harm,
         tab_reaches_everything_in_order,
         enter_opens_a_case_and_escape_goes_back_to_it,

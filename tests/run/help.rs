@@ -66,7 +66,7 @@ fn a_variable_to_pass_on_that_is_not_set_is_warned_of() {
     };
     let stderr = |name: &str| String::from_utf8(call(name).stderr).unwrap();
     assert!(
-        stderr("NOT_SET").contains("warning: --env NOT_SET: no such variable is set here"),
+        stderr("NOT_SET").contains("warning: --env NOT_SET: this variable is not set"),
         "{}",
         stderr("NOT_SET")
     );

@@ -58,7 +58,9 @@ fn an_allowed_host_is_reached_and_an_ignored_one_is_refused_and_both_are_noted()
         called.stdout
     );
     assert!(
-        called.stdout.contains("Ignored hosts were refused: o1.ingest.sentry.io:443 (1 request in 1 trial)"),
+        called.stdout.contains(
+            "Requests to ignored hosts were refused: o1.ingest.sentry.io:443 (1 request in 1 trial)"
+        ),
         "{}",
         called.stdout
     );

@@ -66,9 +66,9 @@ fn nothing_is_overwritten_and_what_was_kept_is_said() {
     let mine = "subjects:\n  mine: { command: [true] }\n";
     workspace.write("hapax.yaml", mine).write("scenarios/first-charge.yaml", "mine too");
     let called = workspace.call(&["init", "--yes"]).expect(0);
-    assert!(called.stdout.contains("kept   hapax.yaml, which was there already"), "{}", called.stdout);
-    assert!(called.stdout.contains("kept   scenarios/first-charge.yaml"), "{}", called.stdout);
-    assert!(called.stdout.contains("wrote  .github/workflows/hapax.yml"), "{}", called.stdout);
+    assert!(called.stdout.contains("kept     hapax.yaml, which exists already"), "{}", called.stdout);
+    assert!(called.stdout.contains("kept     scenarios/first-charge.yaml"), "{}", called.stdout);
+    assert!(called.stdout.contains("created  .github/workflows/hapax.yml"), "{}", called.stdout);
     assert_eq!(
         (workspace.read("hapax.yaml").as_str(), workspace.read("scenarios/first-charge.yaml").as_str()),
         (mine, "mine too")

@@ -61,7 +61,7 @@ fn a_selftest_that_is_interrupted_blames_no_scenario() {
     lines.for_each(drop);
     let called = crate::kit::workspace::Called::from(run.wait_with_output().unwrap()).expect(3);
     assert!(
-        called.stdout.starts_with("selftest: ") && called.stdout.contains(": interrupted when "),
+        called.stdout.starts_with("selftest: ") && called.stdout.contains(": interrupted after "),
         "{}",
         called.stdout
     );

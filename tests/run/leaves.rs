@@ -153,7 +153,7 @@ fn a_file_or_folder_of_the_user_in_the_place_of_the_link_is_left_alone() {
     workspace.write("reports/latest", "my notes");
     let called = workspace.call(&["run", CASE, "--subject", "naive"]).expect(1);
     assert!(
-        called.stderr.contains("note: reports/latest was not made by hapax and is left as it is"),
+        called.stderr.contains("note: reports/latest was not made by hapax and is not changed"),
         "{}",
         called.stderr
     );

@@ -98,3 +98,24 @@ fn fifty_failures_fit_a_few_screens() {
     let widest = called.stdout.lines().map(|line| line.chars().count()).max().unwrap();
     assert!(widest <= 100, "{widest} columns:\n{}", called.stdout);
 }
+
+#[test]
+fn a_run_and_its_saved_report_are_printed_alike_in_every_format_for_machines() {
+    let workspace = Workspace::new();
+    for (format, file) in
+        [("json", "report.json"), ("junit", "junit.xml"), ("markdown", "summary.md"), ("html", "index.html")]
+    {
+        let out = format!("out-{format}");
+        let called = run_with(&workspace, &["--format", format, "--out", &out]);
+        assert_eq!(called.stderr, "", "{format}");
+        assert_eq!(called.stdout.trim_end(), workspace.read(&format!("{out}/{file}")).trim_end(), "{format}");
+        let shown = workspace.call(&["report", "show", &out, "--format", format]).expect(1);
+        assert_eq!(shown.stdout, called.stdout, "{format}");
+    }
+    for format in ["jsonl", "tap"] {
+        let out = format!("out-{format}");
+        let called = run_with(&workspace, &["--format", format, "--out", &out]);
+        let shown = workspace.call(&["report", "show", &out, "--format", format]).expect(1);
+        assert_eq!(shown.stdout, called.stdout, "{format}");
+    }
+}

@@ -58,7 +58,7 @@ fn a_file_that_is_there_is_not_overwritten_and_nothing_runs() {
     let workspace = Workspace::new();
     workspace.write("mine.yaml", "mine");
     let called = workspace.call(&call(&["--save", "mine.yaml", "--subject", "naive"])).expect(2);
-    assert!(called.stderr.contains("mine.yaml is there already"), "{}", called.stderr);
+    assert!(called.stderr.contains("mine.yaml exists already"), "{}", called.stderr);
     assert_eq!(workspace.read("mine.yaml"), "mine");
     assert!(!workspace.path().join("reports").exists(), "nothing ran");
 }

@@ -100,7 +100,7 @@ fn a_run_goes_on_after_ctrl_c_and_nothing_runs_twice() {
         "a complete run needs no journal"
     );
     let again = workspace.call(&resume("reports/latest")).expect(2);
-    assert!(again.stderr.contains("it holds no run that was cut off"), "{}", again.stderr);
+    assert!(again.stderr.contains("it contains no interrupted run"), "{}", again.stderr);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_baseline_is_not_written_from_a_run_that_was_interrupted() {
         "--update-baseline",
     ];
     let called = workspace.call(&[&run[..], &["--", "true"]].concat()).expect(1);
-    assert!(called.stdout.contains("the file is left as it is"), "{}", called.stdout);
+    assert!(called.stdout.contains("so the file was not changed"), "{}", called.stdout);
     assert!(!workspace.path().join("known.yaml").exists());
 }
 

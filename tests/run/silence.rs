@@ -36,7 +36,9 @@ fn a_silence_that_hapax_ended_is_noted_and_fails_nothing() {
     let found = verdict(&report, "silent");
     assert_eq!((found["result"].as_str(), kinds(found)), (Some("pass"), vec!["timeout-not-reached"]));
     assert!(stdout.contains("Client timeout not reached"), "{stdout}");
-    assert!(workspace.read("reports/latest/summary.md").contains("Client timeout not reached in 1 case"));
+    assert!(
+        workspace.read("reports/latest/summary.md").contains("The client timeout was not reached in 1 case")
+    );
     assert!(workspace.read("reports/latest/index.html").contains("Client timeout not reached"));
 }
 

@@ -43,7 +43,7 @@ fn one_that_asks_no_service_is_told_where_the_services_are() {
     let called =
         smoked(&workspace(), &["run", "mine", "--", "sh", "-c", "echo '{\"outcome\": \"done\"}'"]).expect(1);
     let text = called.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("asked no service for anything in a trial without any fault"), "{}", called.stdout);
+    assert!(text.contains("sent no request to a service in a trial without faults"), "{}", called.stdout);
     assert!(text.contains("HAPAX_PAYMENT_URL with the key in HAPAX_PAYMENT_KEY"), "{}", called.stdout);
 }
 

@@ -117,7 +117,7 @@ fn a_baseline_is_written_once_and_then_only_what_is_worse_fails() {
     let worse = call(&workspace, &["scenarios", "--baseline", "ci/known.yaml"]).expect(1);
     workspace.write("scenarios/new.yaml", &idle()).write("scenarios/due.yaml", &idle());
     let better = call(&workspace, &["scenarios", "--baseline", "ci/known.yaml"]).expect(0);
-    let message = [known, worse, better].map(|called| from(&called, "Measured against"));
+    let message = [known, worse, better].map(|called| from(&called, "Compared with the baseline"));
     insta::assert_snapshot!(message.join("\n"));
     call(&workspace, &["scenarios", "--baseline", "ci/known.yaml", "--update-baseline"]).expect(0);
     assert!(workspace.read("ci/known.yaml").ends_with("\n{}\n"));

@@ -1,43 +1,44 @@
-//! The arguments that say who is tested, shared by all verbs that run something.
+//! The arguments that say which subject is tested.
 
 use std::path::PathBuf;
 
 use anstream::eprintln;
 use mock_services::yaml::{listed, nearest, shown};
 
+use crate::cli::error::CliError;
 use crate::scenario::CONTROLS;
 use crate::subject::words::quoted;
 use crate::subject::{Config, HostError, HostPattern, Subject};
 
-/// Who is tested.
+/// The subject that is tested.
 #[derive(clap::Args)]
 pub(in crate::cli) struct SubjectArgs {
-    /// A subject of hapax.yaml, or one of the controls: naive, careful, …
+    /// A subject in hapax.yaml, or a control: naive, careful, …
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     subject: Option<String>,
 
-    /// The file that names subjects [default: hapax.yaml here or in a folder above]
+    /// The file that defines subjects [default: hapax.yaml in this folder or a parent folder]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Pass a variable of this environment on to the subject; can be given more than once
+    /// Pass this environment variable to the subject; can be repeated
     #[arg(long = "env", value_name = "NAME")]
     env: Vec<String>,
 
-    /// Let the subject reach this host, which is not part of the trial; can be given more than once
+    /// Let the subject reach this host, which is not part of the trial; can be repeated
     #[arg(long, value_name = "HOST[:PORT]", value_parser = allowed)]
     allow: Vec<Host>,
 
-    /// Refuse requests to these hosts without a finding: *.sentry.io; can be given more than once
+    /// Refuse requests to these hosts without a finding, such as *.sentry.io; can be repeated
     #[arg(long, value_name = "PATTERN", value_parser = ignored)]
     ignore: Vec<Host>,
 
-    /// The command that starts the subject, behind `--`
+    /// The command that starts the subject, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
-/// A host as it was written, and what it means.
+/// A host as the user wrote it, and the pattern that it means.
 #[derive(Clone)]
 struct Host {
     text: String,
@@ -52,17 +53,16 @@ fn ignored(text: &str) -> Result<Host, HostError> {
     Ok(Host { text: text.to_owned(), pattern: HostPattern::ignored(text)? })
 }
 
-/// How to say who is tested.
-const HOW: &str = "\
-nothing to run. Say what to test in one of these ways:
-  hapax run -- python3 agent.py        any command, in any language
-  hapax run --subject NAME             one that hapax.yaml names
-  hapax run --subject naive            one that hapax ships, to see a failure
+/// How to name a subject.
+const HOW_TO_NAME_A_SUBJECT: &str = "name what to test in one of these ways:
+  hapax run -- python3 agent.py        a command, in any language
+  hapax run --subject NAME             a subject in hapax.yaml
+  hapax run --subject naive            a control that hapax ships, to see a failure
   hapax demo                           a careless and a careful agent, side by side";
 
 impl SubjectArgs {
     /// The subject, and how it is named on the command line.
-    pub(in crate::cli) fn choose(&self) -> Result<(Subject, String), String> {
+    pub(in crate::cli) fn choose(&self) -> Result<(Subject, String), CliError> {
         let (mut subject, words) = if self.command.is_empty() {
             let subject = self.named()?;
             let config =
@@ -75,7 +75,7 @@ impl SubjectArgs {
         };
         for name in self.env.iter().filter(|name| std::env::var_os(name).is_none()) {
             eprintln!(
-                "warning: --env {name}: no such variable is set here, so the subject will not see it",
+                "warning: --env {name}: this variable is not set, so the subject does not get it",
                 name = shown(name)
             );
         }
@@ -89,27 +89,30 @@ impl SubjectArgs {
         Ok((subject, format!("{options}{words}")))
     }
 
-    fn named(&self) -> Result<Subject, String> {
-        let here =
-            std::env::current_dir().map_err(|error| format!("cannot tell the current folder: {error}"))?;
+    fn named(&self) -> Result<Subject, CliError> {
+        let here = std::env::current_dir()
+            .map_err(|error| CliError::new(format!("cannot find the current folder: {error}")))?;
         let file = self.config.clone().or_else(|| Config::find(&here));
-        let config = file.map(|path| Config::load(&path).map_err(|error| error.to_string())).transpose()?;
+        let config = file.map(|path| Config::load(&path)).transpose()?;
         let name = self.subject.as_deref();
         let control = name.filter(|name| CONTROLS.contains(name)).map(Subject::control);
         match config {
-            // What the user names comes before what hapax ships.
+            // A subject of the user hides a control of the same name.
             Some(config) => {
-                config.subject(name).cloned().or_else(|error| control.ok_or_else(|| error.to_string()))
+                config.subject(name).cloned().or_else(|error| control.ok_or_else(|| error.into()))
             }
-            None => control.ok_or_else(|| name.map_or_else(|| HOW.to_owned(), unknown)),
+            None => control.ok_or_else(|| match name {
+                Some(name) => unknown(name),
+                None => CliError::with_hint("there is no subject to run", HOW_TO_NAME_A_SUBJECT),
+            }),
         }
     }
 }
 
-fn unknown(name: &str) -> String {
+fn unknown(name: &str) -> CliError {
     let help = match nearest(name, CONTROLS) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("there is no hapax.yaml here that names it; hapax ships {}", listed(CONTROLS)),
+        None => format!("no hapax.yaml here defines it; the controls are {}", listed(CONTROLS)),
     };
-    format!("there is no subject `{}`\n  {help}", shown(name))
+    CliError::with_hint(format!("there is no subject `{}`", shown(name)), help)
 }

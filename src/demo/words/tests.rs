@@ -16,7 +16,7 @@ fn told(script: impl FnOnce(&mut LedgerScript)) -> String {
 }
 
 #[test]
-fn what_was_taken_is_told_with_what_was_due() {
+fn the_amount_is_shown_with_the_amount_due() {
     let charged = |amounts: &[i64]| {
         told(|script| {
             for amount in amounts {
@@ -32,7 +32,7 @@ fn what_was_taken_is_told_with_what_was_due() {
 }
 
 #[test]
-fn what_it_said_is_told_where_it_is_not_the_truth_or_less_than_done() {
+fn a_claim_is_shown_where_it_is_false_or_not_done() {
     assert_eq!(
         told(|script| _ = script.claims(1, ClaimedOutcome::Done)),
         "not charged, and said it was done"
@@ -50,13 +50,13 @@ fn what_it_said_is_told_where_it_is_not_the_truth_or_less_than_done() {
 }
 
 #[test]
-fn what_nobody_asked_for_and_what_was_undone_are_told() {
+fn unintended_and_undone_effects_are_shown() {
     let stranger = |script: &mut LedgerScript| {
         script.charge(None, "ord_1", 4999, Sees::Ok);
         script.charge(None, "ord_2", 100, Sees::Ok);
         script.claims(1, ClaimedOutcome::Done);
     };
-    assert_eq!(told(stranger), "charged once: $49.99, charged, though nobody asked for it");
+    assert_eq!(told(stranger), "charged once: $49.99, charged, which was not asked for");
     let mended = |script: &mut LedgerScript| {
         script.charge(None, "ord_1", 4999, Sees::Ok);
         let second = script.charge(None, "ord_1", 4999, Sees::Ok);

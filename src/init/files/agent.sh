@@ -1,6 +1,6 @@
 #!/bin/sh
-# A small agent to begin with: it charges once, tries again when no good answer comes, and says what it did.
-# Put your own in its place, and name it in hapax.yaml.
+# An example agent: it charges once, retries when the request fails, and claims what it did.
+# Replace it with your own, and name that in hapax.yaml.
 charge() {
   curl --silent --show-error --max-time 20 --fail --output /dev/null \
     --user "$HAPAX_PAYMENT_KEY:" \
@@ -15,4 +15,4 @@ for attempt in 1 2 3; do
     exit 0
   fi
 done
-echo '{"outcome": "unknown", "message": "no good answer came"}' > "$HAPAX_RESULT"
+echo '{"outcome": "unknown", "message": "every request failed"}' > "$HAPAX_RESULT"

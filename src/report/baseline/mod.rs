@@ -1,4 +1,4 @@
-//! What is known to fail. Measured against it, a run fails only by what got worse.
+//! Known failures. Measured against them, a run fails only when a case got worse.
 
 mod show;
 
@@ -12,45 +12,45 @@ use mock_services::yaml::{Kind, Problems, Reader, Source, nearest, parse, shown,
 use super::Report;
 use crate::scenario::ControlOutcome;
 
-/// What stands at the top of every baseline.
+/// The comment at the top of every baseline.
 const HEAD: &str = "\
-# Cases that are known to fail, and what each comes to. A run with --baseline fails only by what is worse than this.
+# Known failures, with the outcome of each case. A run with --baseline fails only when a case is worse.
 # Written by `hapax run --baseline FILE --update-baseline`.
 ";
 
-/// What is known to fail: cases, and what each comes to.
+/// Known failures: cases, and the outcome of each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Baseline(BTreeMap<String, ControlOutcome>);
 
-/// What becomes of an entry whose case is gone.
+/// What to do with an entry whose case does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gone {
-    /// It is an error: the entry would hide nothing, and nobody would notice.
-    Refused,
-    /// It is left out, for a baseline that is about to be written anew.
-    Dropped,
+pub enum UnknownCases {
+    /// Report an error: a misspelled entry would go unnoticed.
+    Reject,
+    /// Leave the entry out, because the file is about to be written again.
+    Drop,
 }
 
 /// A run measured against a baseline.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Measured {
+pub struct BaselineComparison {
     /// Cases that fail and were not known to, or fail worse than they were known to.
-    pub worse: Vec<Moved>,
+    pub worse: Vec<BaselineChange>,
     /// Cases that fail as they were known to.
-    pub known: Vec<Moved>,
-    /// Cases that were known to fail and came to something better.
-    pub better: Vec<Moved>,
+    pub known: Vec<BaselineChange>,
+    /// Cases that were known to fail and have a better outcome now.
+    pub better: Vec<BaselineChange>,
     /// Cases that prove nothing, known to fail or not.
-    pub void: Vec<Moved>,
+    pub void: Vec<BaselineChange>,
 }
 
-/// A case, what it came to, and what it was known to come to.
+/// A case, its outcome, and its known outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
+pub struct BaselineChange {
     /// The id of the case.
     pub id: String,
-    /// The worst that its trials came to.
-    pub came: ControlOutcome,
+    /// The worst outcome of its trials.
+    pub outcome: ControlOutcome,
     /// What the baseline says; nothing where it was to pass.
     pub was: Option<ControlOutcome>,
 }
@@ -60,21 +60,22 @@ impl Baseline {
     ///
     /// # Errors
     /// All that is wrong with the file, each with its place.
-    pub fn read(file: &Source, ids: &BTreeSet<&str>, gone: Gone) -> Result<Self, Problems> {
+    pub fn read(file: &Source, ids: &BTreeSet<&str>, unknown: UnknownCases) -> Result<Self, Problems> {
         let tree = parse(file)?;
         let reader = Reader::new(file);
         let mut known = BTreeMap::new();
         let is_empty = matches!(tree.kind, Kind::Null);
         for (key, node) in (!is_empty).then(|| reader.entries(&tree)).flatten().unwrap_or_default() {
             if !ids.contains(key.name.as_str()) {
-                if gone == Gone::Refused {
+                if unknown == UnknownCases::Reject {
                     let help = match nearest(&key.name, ids.iter().copied()) {
                         Some(near) => {
                             format!(
-                                "did you mean `{near}`? if it is gone, take the line out, or use --update-baseline"
+                                "did you mean `{near}`? if the case was removed, remove the line, or use \
+                                 --update-baseline"
                             )
                         }
-                        None => "take the line out, or use --update-baseline".to_owned(),
+                        None => "remove the line, or use --update-baseline".to_owned(),
                     };
                     reader.report_with_help(
                         key.span,
@@ -91,20 +92,20 @@ impl Baseline {
         reader.finish(Some(Baseline(known)))
     }
 
-    /// What a run comes to, measured against this.
+    /// Compares a run with this baseline.
     #[must_use]
-    pub fn measure(&self, report: &Report) -> Measured {
-        let mut measured = Measured::default();
-        for (id, came) in came_to(report) {
+    pub fn measure(&self, report: &Report) -> BaselineComparison {
+        let mut measured = BaselineComparison::default();
+        for (id, outcome) in came_to(report) {
             let was = self.0.get(&id).copied();
-            let among = match (came, was) {
+            let among = match (outcome, was) {
                 (ControlOutcome::Pass, None) => continue,
                 (ControlOutcome::Void, _) => &mut measured.void,
-                (came, Some(was)) if came == was => &mut measured.known,
-                (came, Some(was)) if came < was => &mut measured.better,
+                (outcome, Some(was)) if outcome == was => &mut measured.known,
+                (outcome, Some(was)) if outcome < was => &mut measured.better,
                 _ => &mut measured.worse,
             };
-            among.push(Moved { id, came, was });
+            among.push(BaselineChange { id, outcome, was });
         }
         measured
     }
@@ -114,14 +115,14 @@ impl Baseline {
     #[must_use]
     pub fn updated(&self, report: &Report) -> Self {
         let mut known = self.0.clone();
-        for (id, came) in came_to(report) {
-            match came {
+        for (id, outcome) in came_to(report) {
+            match outcome {
                 ControlOutcome::Void => {}
                 ControlOutcome::Pass => {
                     known.remove(&id);
                 }
                 _ => {
-                    known.insert(id, came);
+                    known.insert(id, outcome);
                 }
             }
         }
@@ -173,7 +174,7 @@ fn key(id: &str) -> String {
     if is_plain { id.to_owned() } else { write_field_name(id) }
 }
 
-/// The worst that each case came to.
+/// The worst outcome of each case.
 fn came_to(report: &Report) -> impl Iterator<Item = (String, ControlOutcome)> {
     report.cases.iter().filter_map(|case| {
         let worst = case.trials.iter().map(|trial| trial.verdict.control_outcome()).max()?;

@@ -3,17 +3,17 @@ use proptest::prelude::*;
 use super::*;
 use crate::report::{View, baseline_text, sample};
 
-const VIEW: View = View { width: 90, colour: false, verbose: false };
+const VIEW: View = View { width: 90, color: false, verbose: false };
 
 fn read(text: &str, ids: &[&str]) -> Result<Baseline, Problems> {
-    Baseline::read(&Source::new("known.yaml", text), &ids.iter().copied().collect(), Gone::Refused)
+    Baseline::read(&Source::new("known.yaml", text), &ids.iter().copied().collect(), UnknownCases::Reject)
 }
 
 fn ids(report: &Report) -> BTreeSet<&str> {
     report.cases.iter().map(|case| case.id.as_str()).collect()
 }
 
-fn named(moved: &[Moved]) -> Vec<&str> {
+fn named(moved: &[BaselineChange]) -> Vec<&str> {
     moved.iter().map(|moved| moved.id.as_str()).collect()
 }
 
@@ -69,7 +69,7 @@ fn cases_that_were_not_run_stay_in_the_baseline() {
     let (report, _) = sample::gathered(vec![sample::pass(1)]);
     let baseline = read("elsewhere: lost\n", &["elsewhere"]).unwrap();
     assert_eq!(baseline.updated(&report), baseline);
-    assert_eq!(baseline.measure(&report), Measured::default());
+    assert_eq!(baseline.measure(&report), BaselineComparison::default());
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn what_is_wrong_with_a_baseline_is_shown_with_its_place() {
 #[test]
 fn an_entry_whose_case_is_gone_is_dropped_where_the_file_is_written_anew() {
     let file = Source::new("known.yaml", "gone: lost\nhere: lost\n");
-    let kept = Baseline::read(&file, &BTreeSet::from(["here"]), Gone::Dropped).unwrap();
+    let kept = Baseline::read(&file, &BTreeSet::from(["here"]), UnknownCases::Drop).unwrap();
     assert_eq!(kept, read("here: lost\n", &["here"]).unwrap());
 }
 
@@ -108,7 +108,7 @@ proptest! {
         let ids: BTreeSet<&str> = known.keys().map(String::as_str).collect();
         let baseline = Baseline(known.clone());
         let file = Source::new("known.yaml", baseline.written());
-        let read = Baseline::read(&file, &ids, Gone::Refused);
+        let read = Baseline::read(&file, &ids, UnknownCases::Reject);
         prop_assert_eq!(read.map_err(|problems| problems.render(false)), Ok(baseline));
     }
 

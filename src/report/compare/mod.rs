@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use super::headline::control_outcome_of;
 use super::model::{CaseReport, Report};
 use super::tally::{Count, count, outcome_of, result_of};
+use crate::ExitStatus;
 use crate::scenario::{ControlOutcome, Promise};
 use crate::score::stats::fisher_exact;
 use crate::score::{Outcome, TrialStatus};
@@ -28,7 +29,7 @@ pub struct Comparison {
     pub changes: Vec<Change>,
     /// How many cases are the same in both.
     pub same: usize,
-    /// How many cases that are in both have another scenario, whatever they came to.
+    /// How many cases that are in both runs have a changed scenario.
     pub scenarios_changed: usize,
     /// What the two runs were judged by, where that is not the same: then no change says anything about the
     /// agent alone.
@@ -51,12 +52,12 @@ pub struct Change {
     /// How likely chance alone makes such a difference; only where a case had several trials.
     pub chance: Option<f64>,
     /// What can have made the difference; only where the case is in both.
-    pub cause: Option<Cause>,
+    pub cause: Option<CompareCause>,
 }
 
 /// What can have made a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum CompareCause {
     /// The case says something else now.
     Scenario,
     /// The case is the same, and another promise was judged.
@@ -102,14 +103,14 @@ impl ChangeKind {
     }
 }
 
-/// What a case came to in one run.
+/// The result of a case in one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaseState {
     /// The worst result of its trials.
     pub result: TrialStatus,
     /// The worst outcome of its trials.
     pub outcome: Outcome,
-    /// What it comes to in one word.
+    /// Its outcome in one word.
     pub control_outcome: ControlOutcome,
     /// How many of its trials passed.
     pub passed: usize,
@@ -141,6 +142,12 @@ impl Comparison {
         self.changes.iter().any(|change| matches!(change.kind, ChangeKind::Worse | ChangeKind::NewFailing))
     }
 
+    /// The exit status of a comparison: failed where something got worse.
+    #[must_use]
+    pub fn exit_status(&self) -> ExitStatus {
+        if self.is_worse() { ExitStatus::Failed } else { ExitStatus::Success }
+    }
+
     /// The changes of one kind.
     pub fn of_kind(&self, kind: ChangeKind) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(move |change| change.kind == kind)
@@ -161,18 +168,18 @@ pub fn compare(old: &Report, new: &Report) -> Comparison {
     let cause = |id: &String| {
         let (before, after) = (digests_before.get(id)?, digests_after.get(id)?);
         Some(match (before.is_empty() || after.is_empty(), before == after) {
-            (true, _) => Cause::Unknown,
-            (_, false) => Cause::Scenario,
-            (_, true) if old.promise() != new.promise() => Cause::Promise,
-            (_, true) if old.hapax != new.hapax => Cause::Hapax,
-            (_, true) => Cause::Agent,
+            (true, _) => CompareCause::Unknown,
+            (_, false) => CompareCause::Scenario,
+            (_, true) if old.promise() != new.promise() => CompareCause::Promise,
+            (_, true) if old.hapax != new.hapax => CompareCause::Hapax,
+            (_, true) => CompareCause::Agent,
         })
     };
     let ids: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let (mut changes, mut same, mut scenarios_changed) = (Vec::new(), 0, 0);
     for id in ids {
         let cause = cause(id);
-        scenarios_changed += usize::from(cause == Some(Cause::Scenario));
+        scenarios_changed += usize::from(cause == Some(CompareCause::Scenario));
         let (old, new) = (before.get(id).copied(), after.get(id).copied());
         match kind(old, new) {
             Some(kind) => {

@@ -67,17 +67,17 @@ fn new_and_gone_cases_are_named_and_a_new_failure_counts_as_worse() {
 }
 
 #[test]
-fn a_changed_scenario_is_told_from_a_changed_agent_and_from_another_hapax() {
+fn a_changed_scenario_differs_from_a_changed_agent_and_from_another_hapax() {
     let cause = |change: fn(&mut Report)| {
         let (old, mut new) = (report(&[("a", 1, 0)]), report(&[("a", 0, 1)]));
         change(&mut new);
         let found = compare(&old, &new);
         (found.changes[0].cause.unwrap(), found.scenarios_changed)
     };
-    assert_eq!(cause(|_| {}), (Cause::Agent, 0));
-    assert_eq!(cause(|new| "other".clone_into(&mut new.cases[0].digest)), (Cause::Scenario, 1));
-    assert_eq!(cause(|new| "9.9.9".clone_into(&mut new.hapax)), (Cause::Hapax, 0));
-    assert_eq!(cause(|new| new.cases[0].digest.clear()), (Cause::Unknown, 0));
+    assert_eq!(cause(|_| {}), (CompareCause::Agent, 0));
+    assert_eq!(cause(|new| "other".clone_into(&mut new.cases[0].digest)), (CompareCause::Scenario, 1));
+    assert_eq!(cause(|new| "9.9.9".clone_into(&mut new.hapax)), (CompareCause::Hapax, 0));
+    assert_eq!(cause(|new| new.cases[0].digest.clear()), (CompareCause::Unknown, 0));
     let (old, mut new) = (report(&[("a", 1, 0)]), report(&[("a", 1, 0)]));
     "other".clone_into(&mut new.cases[0].digest);
     let found = compare(&old, &new);
@@ -125,6 +125,6 @@ fn runs_that_were_judged_by_different_promises_say_so() {
     new.cases[0].terms.promise = Promise::AtMostOnce;
     let found = compare(&old, &new);
     assert_eq!(found.promises, Some((Promise::ExactlyOnce, Promise::AtMostOnce)));
-    assert_eq!(found.changes[0].cause, Some(Cause::Promise));
+    assert_eq!(found.changes[0].cause, Some(CompareCause::Promise));
     assert_eq!(compare(&old, &old).promises, None);
 }

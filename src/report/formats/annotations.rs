@@ -10,9 +10,9 @@ use crate::report::text::line;
 use crate::report::text::words::counted;
 use crate::score::TrialStatus;
 
-/// GitHub shows so many of a step.
+/// How many annotations GitHub shows for a step.
 const SHOWN: usize = 10;
-/// So many characters of a message.
+/// How many characters of a message are shown.
 const WORDS: usize = 1_000;
 
 /// One line for each place in a scenario file at which something failed or is void, worst first.
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_write_a_command_of_their_own() {
+    fn text_cannot_inject_a_command() {
         let (mut case, saved) = sample::hostile("100%\r\n::error::mine");
         case.file = "a,line=9::b\n::warning::c".to_owned();
         let (report, _) = sample::gathered(vec![(case, saved)]);

@@ -11,7 +11,7 @@ use crate::score::TrialStatus;
 #[must_use]
 pub fn badge(report: &Report) -> String {
     let tally = Tally::of(report);
-    let (message, colour) = match (tally.exactly_once_rate(), tally.result()) {
+    let (message, color) = match (tally.exactly_once_rate(), tally.result()) {
         (None, _) => ("no trial".to_owned(), "lightgrey"),
         (Some(_), TrialStatus::Pass) => {
             (format!("all of {}", counted(tally.cases.all(), "case")), "brightgreen")
@@ -27,7 +27,9 @@ pub fn badge(report: &Report) -> String {
         }
     };
     let failed = tally.result() == TrialStatus::Fail;
-    let badge = json!({ "schemaVersion": 1, "label": "exactly once", "message": message, "color": colour, "isError": failed });
+    let badge = json!({
+        "schemaVersion": 1, "label": "exactly once", "message": message, "color": color, "isError": failed
+    });
     format!("{badge}\n")
 }
 

@@ -18,7 +18,7 @@ use crate::report::text::ci_commands;
 use crate::report::text::line;
 use crate::score::TrialStatus;
 
-/// So many characters of what the subject wrote.
+/// How many characters of the output of the subject are shown.
 const OUTPUT: usize = 16_000;
 
 /// The run as JUnit XML.
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_xml_is_taken_out_and_nothing_breaks_out_of_its_place() {
+    fn characters_that_are_not_xml_are_removed_and_markup_is_escaped() {
         let (report, ledgers) = sample::gathered(vec![sample::hostile(sample::HOSTILE)]);
         let xml = junit(&report, &ledgers).unwrap();
         assert!(

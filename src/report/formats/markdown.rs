@@ -17,9 +17,9 @@ use crate::score::{FindingKind, TrialStatus};
 pub const LARGEST_SUMMARY: usize = 900 * 1024;
 /// The notes of what was left out have their place, too.
 const NOTES: usize = 1024;
-/// So many characters of one text.
+/// How many characters of one text are shown.
 const WORDS: usize = 600;
-/// So many causes.
+/// How many causes are shown.
 const CAUSES: usize = 10;
 
 /// The run for a pull request, in at most `most` bytes.
@@ -87,7 +87,8 @@ fn head(report: &Report, tally: &Tally) -> String {
         let cases = counted(released, "case");
         let _ = writeln!(
             out,
-            "Client timeout not reached in {cases}: hapax ended the silence while the client was still waiting.\n"
+            "The client timeout was not reached in {cases}: hapax closed the connection while the client \
+             was still waiting.\n"
         );
     }
     for text in tally.partial(report).iter().chain(&report.notes) {
@@ -122,7 +123,7 @@ fn push_causes(out: &mut String, report: &Report, limit: usize) {
     if causes.is_empty() {
         return;
     }
-    out.push_str("### What to mend first\n\n");
+    out.push_str("### What to fix first\n\n");
     for cause in causes.iter().take(CAUSES) {
         let text = markdown(&line(cause.remedy, WORDS));
         let row = format!("1. **{}**, {}: {text}\n", cause.kind.word(), cause.reach());
@@ -156,7 +157,7 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], limit: usize) {
         if out.len() + row.len() > limit {
             let _ = writeln!(
                 out,
-                "\n{} left out of this table: it would be too long.",
+                "\n{} left out of this table, which would be too long.",
                 counted(wrong.len() - place, "more case")
             );
             break;
@@ -177,7 +178,8 @@ fn push_details(out: &mut String, wrong: &[&CaseReport], ledgers: &Ledgers, limi
             let left = counted(wrong.len() - place, "case");
             let _ = writeln!(
                 out,
-                "\nThe details of {left} are left out: this would be too long. The report has them."
+                "\nThe details of {left} are left out, because this summary would be too long. The report \
+                 has them."
             );
             break;
         }

@@ -6,17 +6,17 @@ use crate::report::headline;
 use crate::report::model::{CaseReport, TrialReport};
 use crate::report::stderr::of_bad_ends;
 use crate::report::store::Ledgers;
-use crate::report::text::style::Paint;
+use crate::report::text::style::TextStyle;
 use crate::report::text::words;
 use crate::report::text::{block, line};
 use crate::report::timeline::{TextView, Timeline, render_text};
 use crate::score::TrialStatus;
 
-/// So many characters of one text.
+/// How many characters of one text are shown.
 const WORDS: usize = 2_000;
-/// So many lines of a timeline.
+/// How many lines of a timeline are shown.
 const TIMELINE: usize = 30;
-/// So many trials of a case.
+/// How many trials of a case are shown.
 const TRIALS: usize = 10;
 
 /// The first thing that is wrong with a trial, in one line.
@@ -37,7 +37,7 @@ pub(crate) fn case_headline(case: &CaseReport) -> String {
     trial.map_or_else(|| "no trial was finished".to_owned(), headline)
 }
 
-/// All that is wrong with the trials of a case, with timelines.
+/// Everything that is wrong with the trials of a case, with timelines.
 pub(crate) fn case_text(case: &CaseReport, ledgers: &Ledgers) -> String {
     let mut out = format!("{}\n{}:{}\n", line(&case.about, WORDS), line(&case.file, 300), case.line);
     let wrong: Vec<&TrialReport> =
@@ -63,14 +63,19 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
     for finding in &verdict.findings {
         let noted = if finding.fails { "" } else { "noted, " };
         let _ = writeln!(out, "\n{noted}{}: {}", finding.kind.word(), line(&finding.message, WORDS));
-        let _ = writeln!(out, "mend it: {}", line(&finding.remedy, WORDS));
+        let _ = writeln!(out, "fix: {}", line(&finding.remedy, WORDS));
     }
     if let Some(saved) = ledgers.get(&trial.ledger) {
-        let lit: Vec<u64> =
+        let highlighted: Vec<u64> =
             verdict.findings.iter().flat_map(|finding| finding.entries.iter().copied()).collect();
-        let timeline = Timeline::of(&saved.entries).focused(&lit, TIMELINE);
-        let view =
-            TextView { width: 120, indent: 0, numbered: false, lit: &lit, paint: Paint { colour: false } };
+        let timeline = Timeline::of(&saved.entries).focused(&highlighted, TIMELINE);
+        let view = TextView {
+            width: 120,
+            indent: 0,
+            numbered: false,
+            highlighted: &highlighted,
+            style: TextStyle { color: false },
+        };
         let _ = write!(out, "\n{}", render_text(&timeline, &view));
     }
     let saved = ledgers.get(&trial.ledger);
@@ -80,7 +85,7 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
             let _ = writeln!(out, "  | {text}");
         }
     }
-    let _ = writeln!(out, "\nRun it again: {}", line(&trial.replay, WORDS));
+    let _ = writeln!(out, "\nreplay: {}", line(&trial.replay, WORDS));
 }
 
 /// What the starts of a trial's callers wrote to one of their outputs, bounded.

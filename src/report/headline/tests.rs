@@ -29,7 +29,7 @@ fn claim(honesty: Honesty) -> Claim {
 fn a_failure_with_the_right_effects_is_called_by_what_failed() {
     let of = |kinds: &[FindingKind]| of_verdict(&failed_with(Outcome::ExactlyOnce, kinds));
     assert_eq!(of(&[FindingKind::OverBudget]), "too many attempts (the effects are as expected)");
-    assert_eq!(of(&[FindingKind::TimeUp]), "the time was up (the effects are as expected)");
+    assert_eq!(of(&[FindingKind::TimeUp]), "the time limit was reached (the effects are as expected)");
     assert_eq!(
         of(&[FindingKind::MissingClaim, FindingKind::OverBudget, FindingKind::OverBudget]),
         "the claim is missing, too many attempts (the effects are as expected)"
@@ -42,7 +42,7 @@ fn a_claim_is_called_false_only_where_it_is() {
     for kind in [FindingKind::Overclaimed, FindingKind::Underclaimed] {
         let mut verdict = failed_with(Outcome::ExactlyOnce, &[kind]);
         verdict.claims = vec![claim(Honesty::Honest)];
-        assert_eq!(of_verdict(&verdict), "the claim is not the expected one (the effects are as expected)");
+        assert_eq!(of_verdict(&verdict), "the claim is not expected (the effects are as expected)");
         verdict.earlier_claims = vec![claim(Honesty::Overclaimed)];
         assert_eq!(of_verdict(&verdict), "the claim is false (the effects are as expected)");
     }
@@ -54,11 +54,11 @@ fn a_failure_of_the_effects_is_called_by_its_outcome() {
     assert_eq!(of_verdict(&verdict), "duplicated");
     // The effects were not what failed.
     let verdict = failed_with(Outcome::Lost, &[FindingKind::TimeUp]);
-    assert_eq!(of_verdict(&verdict), "the time was up (the effects: lost)");
+    assert_eq!(of_verdict(&verdict), "the time limit was reached (the effects: lost)");
 }
 
 #[test]
-fn no_failure_is_called_exactly_once_whatever_failed() {
+fn no_failure_is_called_exactly_once() {
     let all = [
         FindingKind::Overclaimed,
         FindingKind::Underclaimed,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use mock_services::ledger::LedgerContents;
 
 use crate::report::merge::{MergeError, merge};
-use crate::report::store::agree;
+use crate::report::store::check_consistency;
 use crate::report::store::publish;
 use crate::report::store::{LEDGER_FILE, REPORT_FILE, SavedRun, StoreError, read_all};
 
@@ -22,7 +22,7 @@ pub enum MergeFoldersError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// There is a run in the folder for the result.
-    #[error("{folder} already has a run", folder = .0.display())]
+    #[error("{folder} already contains a run", folder = .0.display())]
     Occupied(PathBuf),
     /// Two parts have a ledger of the same name.
     #[error("{one} and {other} both have a ledger {name}", one = one.display(), other = other.display())]
@@ -43,7 +43,7 @@ impl MergeFoldersError {
         match self {
             MergeFoldersError::Parts(error) => error.help(),
             MergeFoldersError::Store(error) => error.help(),
-            MergeFoldersError::Occupied(_) => "a run is never written over: name another folder with --out",
+            MergeFoldersError::Occupied(_) => "a run is never overwritten: name another folder with --out",
             MergeFoldersError::LedgerTwice { .. } => {
                 "name each part once, and run all parts with the same hapax"
             }
@@ -81,7 +81,8 @@ pub fn merge_folders(
         parts.push((folder.display().to_string(), report));
     }
     let mut report = merge(&parts)?;
-    agree(&report, &contents).map_err(|what| StoreError::Disagrees { folder: out.to_owned(), what })?;
+    check_consistency(&report, &contents)
+        .map_err(|what| StoreError::Disagrees { folder: out.to_owned(), what })?;
     if let Some(name) = out.file_name() {
         report.run = name.to_string_lossy().into_owned();
     }

@@ -14,16 +14,16 @@ use crate::report::text::words::numbers;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     /// There is nothing to merge.
-    #[error("there is no part")]
+    #[error("there are no parts to merge")]
     Nothing,
-    /// It is no part.
-    #[error("{name} is no part of a partitioned run")]
+    /// It is not a part.
+    #[error("{name} is not a part of a partitioned run")]
     NoPart {
         /// The run.
         name: String,
     },
     /// Parts differ in what must be the same.
-    #[error("{one} and {other} do not belong together: {what} is {this} in one and {that} in the other")]
+    #[error("{one} and {other} are not parts of one run: {what} is {this} in one and {that} in the other")]
     Differ {
         /// The first part.
         one: String,
@@ -47,7 +47,7 @@ pub enum MergeError {
         part: u32,
     },
     /// Parts are missing.
-    #[error("{missing} missing, of {parts} parts")]
+    #[error("of {parts} parts, {missing} missing")]
     Missing {
         /// How many there are.
         parts: u32,
@@ -67,7 +67,7 @@ pub enum MergeError {
         case: String,
     },
     /// The same case is measured by different terms.
-    #[error("{one} and {other} do not belong together: {case} is not the same in both")]
+    #[error("{one} and {other} are not parts of one run: {case} is not the same in both")]
     OtherScenario {
         /// The first part.
         one: String,

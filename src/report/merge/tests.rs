@@ -32,7 +32,7 @@ fn parts_make_the_run_that_they_are_parts_of_in_any_order() {
 }
 
 #[test]
-fn trials_of_one_case_in_two_parts_come_together() {
+fn trials_of_one_case_in_two_parts_are_merged() {
     let mut parts = parts(2);
     let case = parts[0].1.cases[0].clone();
     let mut more = case.clone();
@@ -44,35 +44,35 @@ fn trials_of_one_case_in_two_parts_come_together() {
 }
 
 #[test]
-fn parts_that_do_not_belong_together_are_refused_with_the_way_out() {
-    let mut told = vec![refused(&[])];
-    told.push(refused(&parts(4)[1..3]));
+fn parts_of_different_runs_are_refused_with_a_hint() {
+    let mut messages = vec![refused(&[])];
+    messages.push(refused(&parts(4)[1..3]));
     let mut twice = parts(2);
     twice[1].1.partition = Some((1, 2));
-    told.push(refused(&twice));
+    messages.push(refused(&twice));
     let change = |what: &dyn Fn(&mut Report)| {
         let mut parts = parts(2);
         what(&mut parts[1].1);
         refused(&parts)
     };
-    told.push(change(&|report| "0.2.0".clone_into(&mut report.hapax)));
-    told.push(change(&|report| report.seed = 8));
-    told.push(change(&|report| report.trials = 5));
-    told.push(change(&|report| "another".clone_into(&mut report.subject)));
-    told.push(change(&|report| report.partition = Some((2, 3))));
-    told.push(change(&|report| report.partition = None));
-    told.push(change(&|report| "f00d".clone_into(&mut report.digest)));
+    messages.push(change(&|report| "0.2.0".clone_into(&mut report.hapax)));
+    messages.push(change(&|report| report.seed = 8));
+    messages.push(change(&|report| report.trials = 5));
+    messages.push(change(&|report| "another".clone_into(&mut report.subject)));
+    messages.push(change(&|report| report.partition = Some((2, 3))));
+    messages.push(change(&|report| report.partition = None));
+    messages.push(change(&|report| "f00d".clone_into(&mut report.digest)));
     let case = parts(2)[0].1.cases[0].clone();
-    told.push(change(&|report| report.cases.push(case.clone())));
-    told.push(change(&|report| {
+    messages.push(change(&|report| report.cases.push(case.clone())));
+    messages.push(change(&|report| {
         let mut other = case.clone();
         other.terms.callers = 99;
         report.cases.push(other);
     }));
     let mut whole = sample::run().0;
     whole.partition = None;
-    told.push(refused(&[("whole".to_owned(), whole)]));
-    insta::assert_snapshot!(told.join("\n\n"));
+    messages.push(refused(&[("whole".to_owned(), whole)]));
+    insta::assert_snapshot!(messages.join("\n\n"));
 }
 
 #[test]

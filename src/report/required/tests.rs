@@ -1,7 +1,7 @@
 use super::*;
 use crate::report::sample;
 
-const VIEW: View = View { width: 90, colour: false, verbose: false };
+const VIEW: View = View { width: 90, color: false, verbose: false };
 
 /// Cases of two scenarios, with so many trials that pass, fail and are void in each.
 fn run(pass: usize, fail: usize, void: usize) -> Report {
@@ -21,8 +21,8 @@ fn asked(share: f64) -> Requirement {
 }
 
 #[test]
-fn what_a_requirement_comes_to_is_said_with_the_way_on() {
-    let told = [
+fn the_result_of_a_requirement_has_a_hint() {
+    let messages = [
         asked(0.99).text(&run(150, 0, 0), &VIEW),
         asked(0.99).text(&run(80, 20, 0), &VIEW),
         asked(0.99).text(&run(10, 0, 3), &VIEW),
@@ -30,7 +30,7 @@ fn what_a_requirement_comes_to_is_said_with_the_way_on() {
         asked(0.9).text(&run(0, 0, 2), &VIEW),
         asked(0.9).text(&run(150, 0, 1), &VIEW),
     ];
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(messages.join("\n"));
 }
 
 #[test]

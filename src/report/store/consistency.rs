@@ -56,7 +56,7 @@ pub fn plans(contents: &LedgerContents) -> Result<Vec<HashedPlan>, Disagreement>
 ///
 /// # Errors
 /// The first thing that does not agree.
-pub fn agree(report: &Report, contents: &LedgerContents) -> Result<(), Disagreement> {
+pub fn check_consistency(report: &Report, contents: &LedgerContents) -> Result<(), Disagreement> {
     let plans = plans(contents)?;
     parts(report, &plans)?;
     let mut planned: BTreeMap<&str, (&PlannedCase, &str)> = BTreeMap::new();
@@ -83,7 +83,7 @@ pub fn agree(report: &Report, contents: &LedgerContents) -> Result<(), Disagreem
     same("the number of planned trials", &report.planned.to_string(), &count.to_string())
 }
 
-/// Whether the plans make the run that the report tells of.
+/// Whether the plans are those of the run in the report.
 fn parts(report: &Report, plans: &[HashedPlan]) -> Result<(), Disagreement> {
     let part = |part: Option<(u32, u32)>| {
         part.map_or_else(|| "none".to_owned(), |(part, of)| format!("{part}/{of}"))
@@ -180,16 +180,21 @@ fn of_trial(
             shown(&trial.ledger)
         ));
     };
-    opened(saved, &which, *seed, hash)?;
-    // A ledger that was cut off proves nothing, and is shown as void.
+    check_opening_entry(saved, &which, *seed, hash)?;
+    // An incomplete ledger proves nothing, and its trial is void.
     if saved.torn.is_none() && saved.seal != trial.seal {
         return differs(format!("the ledger of {which} is not the one that report.json was written from"));
     }
     Ok(())
 }
 
-/// Whether a ledger was begun for this trial of this plan.
-pub(crate) fn opened(saved: &SavedLedger, which: &str, seed: u64, hash: &str) -> Result<(), Disagreement> {
+/// Whether a ledger was opened for this trial of this plan.
+pub(crate) fn check_opening_entry(
+    saved: &SavedLedger,
+    which: &str,
+    seed: u64,
+    hash: &str,
+) -> Result<(), Disagreement> {
     match saved.entries.first().map(|entry| &entry.event) {
         Some(Event::Opened { plan, .. }) if plan.as_deref() != Some(hash) => {
             differs(format!("the ledger of {which} was written under another plan"))

@@ -5,8 +5,8 @@ mod consistency;
 mod plan_record;
 mod publish;
 
-pub(crate) use consistency::opened;
-pub use consistency::{Disagreement, HashedPlan, agree, plans};
+pub(crate) use consistency::check_opening_entry;
+pub use consistency::{Disagreement, HashedPlan, check_consistency, plans};
 pub use plan_record::{PlanRecord, PlannedCase, round_of};
 pub use publish::{PAGE_FILE, SUMMARY_FILE, append_summary, publish};
 
@@ -25,7 +25,7 @@ use super::model::{REPORT_VERSION, Report};
 pub const REPORT_FILE: &str = "report.json";
 /// The name of the ledgers in the folder of a run.
 pub const LEDGER_FILE: &str = "ledger.jsonl";
-/// A larger file is no report of ours.
+/// A larger file is not a report.
 const LARGEST: u64 = 1024 * 1024 * 1024;
 
 /// The ledgers of a run, by the name that [`super::TrialReport::ledger`] gives.
@@ -34,9 +34,9 @@ pub type Ledgers = BTreeMap<String, SavedLedger>;
 /// A run that was read again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SavedRun {
-    /// What it came to.
+    /// The report.
     pub report: Report,
-    /// What happened.
+    /// The ledgers.
     pub ledgers: Ledgers,
 }
 
@@ -62,8 +62,11 @@ pub enum StoreError {
         /// What the system says.
         error: io::Error,
     },
-    /// It is no report.
-    #[error("{path} is no report of hapax: {problem}", path = path.display())]
+    /// A file that must not exist exists.
+    #[error("{path} exists already, and is not overwritten", path = .0.display())]
+    Exists(PathBuf),
+    /// It is not a report.
+    #[error("{path} is not a report of hapax: {problem}", path = path.display())]
     NotAReport {
         /// Which.
         path: PathBuf,
@@ -71,7 +74,10 @@ pub enum StoreError {
         problem: String,
     },
     /// It has a format that this version does not know.
-    #[error("{path} has version {found} of the format, and this hapax knows version {REPORT_VERSION}", path = path.display())]
+    #[error(
+        "{path} has version {found} of the format, and this hapax knows version {REPORT_VERSION}",
+        path = path.display()
+    )]
     OtherVersion {
         /// Which.
         path: PathBuf,
@@ -100,13 +106,15 @@ impl StoreError {
                 "run again with this hapax, or read it with the hapax that wrote it"
             }
             StoreError::Read { .. } => "check the path, and that you may read the file",
-            StoreError::Write { .. } => "name a folder that exists and that you may write to",
+            StoreError::Write { .. } => "name a folder that exists and that can be written",
+            StoreError::Exists(_) => "choose another name",
             StoreError::NotAReport { .. } => {
-                "the file was edited or damaged; run again, or take it from where it was kept"
+                "the file was edited or damaged: restore it from a backup, or run again"
             }
             StoreError::Disagrees { what: Disagreement::NoPlan, .. } => "run again with this hapax",
             StoreError::Disagrees { .. } => {
-                "report.json or ledger.jsonl was changed after the run, or they are of different runs; take both from where they were kept, or run again"
+                "report.json or ledger.jsonl was changed after the run, or they are from different runs: \
+                 restore both, or run again"
             }
             StoreError::OtherVersion { .. } => {
                 "read it with the hapax that wrote it, or run again with this one"
@@ -128,7 +136,8 @@ pub fn read_run(folder: &Path) -> Result<SavedRun, StoreError> {
 /// The same, with the plan records.
 pub(super) fn read_all(folder: &Path) -> Result<(Report, LedgerContents), StoreError> {
     let (report, contents) = (read_report(folder)?, read_contents_of(folder)?);
-    agree(&report, &contents).map_err(|what| StoreError::Disagrees { folder: folder.to_owned(), what })?;
+    check_consistency(&report, &contents)
+        .map_err(|what| StoreError::Disagrees { folder: folder.to_owned(), what })?;
     Ok((report, contents))
 }
 
@@ -176,7 +185,7 @@ pub fn read_report(folder: &Path) -> Result<Report, StoreError> {
     serde_json::from_str(&text).map_err(not_a_report)
 }
 
-/// Writes the report of a run, in one step: whoever reads finds the old one or the new one.
+/// Writes the report of a run, atomically: a reader finds the old file or the new one.
 ///
 /// # Errors
 /// When the folder cannot be written to.
@@ -188,7 +197,7 @@ pub fn write_report(folder: &Path, report: &Report) -> Result<(), StoreError> {
     write_file(&path, &text)
 }
 
-/// Writes a file in one step.
+/// Writes a file atomically.
 pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), StoreError> {
     let failed = |error| StoreError::Write { path: path.to_owned(), error };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -203,6 +212,21 @@ pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), StoreError> 
     // Not every file system can do this for a folder.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
+}
+
+/// Writes a file that does not exist yet, with the folders above it.
+///
+/// # Errors
+/// When the file exists, or cannot be written.
+pub(crate) fn write_new_file(path: &Path, text: &str) -> Result<(), StoreError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let made = folder.map_or(Ok(()), fs::create_dir_all);
+    let written = made
+        .and_then(|()| File::options().write(true).create_new(true).open(path)?.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => StoreError::Exists(path.to_owned()),
+        _ => StoreError::Write { path: path.to_owned(), error },
+    })
 }
 
 #[cfg(test)]

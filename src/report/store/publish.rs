@@ -33,8 +33,9 @@ pub fn publish(folder: &Path, report: &Report, ledgers: &Ledgers) -> Result<(), 
 /// # Errors
 /// When the file cannot be written to.
 pub fn append_summary(path: &Path, summary: &str) -> Result<(), StoreError> {
-    let opened = File::options().append(true).create(true).open(path);
-    let written = opened.and_then(|mut file| file.write_all(format!("{}\n", summary.trim_end()).as_bytes()));
+    let check_opening_entry = File::options().append(true).create(true).open(path);
+    let written = check_opening_entry
+        .and_then(|mut file| file.write_all(format!("{}\n", summary.trim_end()).as_bytes()));
     written.map_err(|error| StoreError::Write { path: path.to_owned(), error })
 }
 

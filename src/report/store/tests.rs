@@ -13,35 +13,35 @@ fn a_report_is_read_as_it_was_written() {
 }
 
 #[test]
-fn what_is_wrong_with_a_folder_is_said_with_the_way_out() {
+fn an_error_about_a_folder_has_a_hint() {
     let folder = tempfile::tempdir().unwrap();
-    let told = |folder: &Path| {
+    let messages = |folder: &Path| {
         let error = read_run(folder).unwrap_err();
         format!("{error}\n{}", error.help()).replace(&folder.display().to_string(), "FOLDER")
     };
-    let mut texts = vec![told(folder.path())];
+    let mut texts = vec![messages(folder.path())];
     fs::write(folder.path().join(REPORT_FILE), "{\"report\": 99, \"new\": true}").unwrap();
-    texts.push(told(folder.path()));
+    texts.push(messages(folder.path()));
     fs::write(folder.path().join(REPORT_FILE), "{\"report\": 1}").unwrap();
-    texts.push(told(folder.path()));
+    texts.push(messages(folder.path()));
     fs::write(folder.path().join(REPORT_FILE), "not json").unwrap();
-    texts.push(told(folder.path()));
+    texts.push(messages(folder.path()));
     write_report(folder.path(), &sample::run().0).unwrap();
-    texts.push(told(folder.path()));
+    texts.push(messages(folder.path()));
     fs::write(
         folder.path().join(LEDGER_FILE),
         "{\"trial\":\"a#1\",\"n\":1,\"at\":0,\"wall\":0,\"kind\":\"opened\",\"format\":2,\"seed\":1}\n",
     )
     .unwrap();
-    texts.push(told(folder.path()));
+    texts.push(messages(folder.path()));
     fs::write(
         folder.path().join(LEDGER_FILE),
         "{\"format\":2,\"plan\":{\"id\":\"1\"},\"hash\":\"00000000000000000000000000000000\"}\n",
     )
     .unwrap();
-    texts.push(told(folder.path()));
+    texts.push(messages(folder.path()));
     // A ledger of the first format.
     fs::write(folder.path().join(LEDGER_FILE), "{\"plan\":{\"id\":\"1\"}}\n").unwrap();
-    texts.push(told(folder.path()));
+    texts.push(messages(folder.path()));
     insta::assert_snapshot!(texts.join("\n\n"));
 }

@@ -37,7 +37,7 @@ fn a_failure_beats_void_and_void_beats_a_pass() {
 }
 
 #[test]
-fn a_run_that_was_cut_off_or_that_ran_nothing_has_not_passed() {
+fn an_interrupted_or_empty_run_has_not_passed() {
     let (mut report, _) = sample::gathered(vec![sample::pass(1)]);
     assert_eq!(result(&report), TrialStatus::Pass);
     report.interrupted = true;

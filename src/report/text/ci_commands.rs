@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-/// Text for a terminal, colors included: a backslash stands before what would begin a command.
+/// Text for a terminal, colors included: a backslash is put before what would start a command.
 #[must_use]
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
     if !text.contains(':') && !text.contains('#') {

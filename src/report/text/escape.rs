@@ -1,4 +1,4 @@
-//! Text for Markdown: whatever it holds, it is shown and does nothing.
+//! Escapes text for Markdown, so that it is shown as it is and has no effect.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ pub(crate) fn markdown(text: &str) -> String {
     for character in text.chars() {
         match character {
             '\n' | '\r' => out.push(' '),
-            // In a node of its own an `@` names nobody.
+            // In a node of its own, an `@` mentions no user.
             '@' => out.push_str("<span>@</span>"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '&' | '~' | '$' => {
                 let _ = write!(out, "&#{};", u32::from(character));

@@ -1,4 +1,4 @@
-//! Text that others wrote, made harmless and bounded, and fitted to a width. It knows nothing of reports.
+//! Text of others, escaped, bounded and fitted to a width. It knows nothing of reports.
 
 pub(crate) mod ci_commands;
 pub(crate) mod escape;
@@ -68,7 +68,7 @@ pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(|character| character.width().unwrap_or(0)).sum()
 }
 
-/// The text cut to so many columns.
+/// The text cut to this many columns.
 #[must_use]
 pub(crate) fn fit(text: &str, width: usize) -> String {
     if columns(text) <= width {

@@ -4,14 +4,14 @@ use anstyle::{AnsiColor, Style};
 
 /// Paints text, where colours are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Paint {
+pub(crate) struct TextStyle {
     /// Whether colours are wanted.
-    pub(crate) colour: bool,
+    pub(crate) color: bool,
 }
 
-impl Paint {
+impl TextStyle {
     fn with(self, style: Style, text: &str) -> String {
-        if self.colour && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
+        if self.color && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 
     /// What went wrong.

@@ -9,7 +9,8 @@ use crate::report::model::Report;
 pub(crate) fn empty_part(report: &Report) -> Option<String> {
     let (part, parts) = report.partition.filter(|_| report.is_empty_part())?;
     Some(format!(
-        "Part {part} of {parts} has no cases: all cases of this selection belong to other parts. Nothing was run, and nothing failed."
+        "Part {part} of {parts} has no cases: all selected cases are in other parts. \
+         Nothing was run, and nothing failed."
     ))
 }
 

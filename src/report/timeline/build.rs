@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_goes_back_to_whoever_made_the_attempt() {
+    fn a_reply_goes_to_the_caller_of_the_attempt() {
         let (_, saved) = sample::twelve_callers();
         let timeline = Timeline::of(&saved.entries);
         for pair in

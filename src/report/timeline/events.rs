@@ -11,14 +11,14 @@ use crate::domain::{
 };
 use crate::report::text::line;
 
-/// At most so many characters of a value are shown.
+/// How many characters of a value are shown.
 const VALUE: usize = 60;
-/// At most so many characters of a claim's own words.
+/// How many characters of the message of a claim are shown.
 const WORDS: usize = 200;
-/// At most so many fields.
+/// How many fields are shown.
 const FIELDS: usize = 12;
 
-/// An entry in words.
+/// An entry as text.
 pub(super) struct Drawn {
     pub(super) shape: Shape,
     pub(super) label: String,
@@ -35,13 +35,13 @@ impl Drawn {
     }
 }
 
-/// The entry in words; `None` where it is not drawn.
+/// The entry as text; `None` where it is not drawn.
 pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
     match event {
         Event::Received(received) => {
             let key = received.key.as_ref().map(|key| format!("key {}", line(key, VALUE)));
-            let replay = received.replay.then(|| "answered before under this key".to_owned());
-            // The key comes first: it tells most, and a narrow terminal cuts off the rest.
+            let replay = received.replay.then(|| "replayed under this key".to_owned());
+            // The key comes first: it matters most, and a narrow terminal cuts the rest.
             let parts = [key, replay, Some(fields(&received.fields))];
             let detail: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
             let label = format!("attempt {} {}", received.attempt, line(&received.operation, VALUE));
@@ -68,13 +68,15 @@ pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
         }
         Event::Lapsed { status, .. } => Drawn::new(
             Shape::Fault,
-            format!("not committed: when its time came, the service refused it with {status}"),
+            format!("not committed: when it was due, the service refused it with {status}"),
         ),
-        Event::Unsent { .. } => Drawn::new(Shape::BrokenReply, "reply not taken: the caller had left"),
+        Event::Unsent { .. } => {
+            Drawn::new(Shape::BrokenReply, "reply not received: the caller had disconnected")
+        }
         Event::Replied { silence: Some(end), .. } => Drawn::new(Shape::BrokenReply, silence(*end)),
         Event::Replied { retry_after: Some(seconds), status: Some(status), bytes, .. } => Drawn::with(
             Shape::Reply,
-            format!("answered {status}, come again after {seconds} s"),
+            format!("answered {status}, retry after {seconds} s"),
             format!("{bytes} bytes"),
         ),
         Event::Replied { reply, status, whole, bytes, replay, .. } => {
@@ -169,7 +171,7 @@ fn subject_event(event: &SubjectEvent) -> Option<Drawn> {
         SubjectEvent::Interrupted(event) => {
             let action = match event.action {
                 InterruptKind::Kill => "killed",
-                InterruptKind::Stop => "told to stop",
+                InterruptKind::Stop => "asked to stop",
                 InterruptKind::Cancel => "canceled",
                 InterruptKind::Freeze => "frozen",
             };

@@ -32,7 +32,7 @@ pub(crate) enum Lane {
 }
 
 impl Lane {
-    /// What stands at its head.
+    /// Its label.
     pub(crate) fn label(&self) -> String {
         match self {
             Lane::Caller(number) => format!("caller {number}"),
@@ -99,24 +99,24 @@ impl Timeline {
         self.with(self.items.iter().filter(telling).take(most).map(bare).collect())
     }
 
-    /// Where there are more than `most` items: those that `lit` names, their attempts and what became of
-    /// their callers; no more than `most` of them.
-    pub(crate) fn focused(&self, lit: &[u64], most: usize) -> Timeline {
+    /// Where there are more than `most` items: those that `highlighted` names, their attempts and what became
+    /// of their callers; no more than `most` of them.
+    pub(crate) fn focused(&self, highlighted: &[u64], most: usize) -> Timeline {
         if self.items.len() <= most {
             return self.clone();
         }
-        let lit: BTreeSet<u64> = lit.iter().copied().collect();
-        let proving = || self.items.iter().filter(|item| lit.contains(&item.n));
+        let highlighted: BTreeSet<u64> = highlighted.iter().copied().collect();
+        let proving = || self.items.iter().filter(|item| highlighted.contains(&item.n));
         let attempts: BTreeSet<u64> = proving().filter_map(|item| item.attempt).collect();
         let callers: BTreeSet<usize> = proving().filter_map(|item| item.caller).collect();
         let rank = |item: &Item| match item.shape {
-            _ if lit.contains(&item.n) => Some(0),
+            _ if highlighted.contains(&item.n) => Some(0),
             _ if item.attempt.is_some_and(|attempt| attempts.contains(&attempt)) => Some(1),
             Shape::Cut | Shape::Commit => Some(2),
             Shape::Start | Shape::Claim if item.caller.is_some_and(|caller| callers.contains(&caller)) => {
                 Some(3)
             }
-            Shape::Request | Shape::BrokenReply if lit.is_empty() => Some(4),
+            Shape::Request | Shape::BrokenReply if highlighted.is_empty() => Some(4),
             _ => None,
         };
         let mut ranked: Vec<(u8, &Item)> =
@@ -128,12 +128,12 @@ impl Timeline {
         self.with(items)
     }
 
-    /// Only the items that `lit` names.
-    pub(crate) fn only(&self, lit: &[u64]) -> Timeline {
-        self.with(self.items.iter().filter(|item| lit.contains(&item.n)).cloned().collect())
+    /// Only the items that `highlighted` names.
+    pub(crate) fn only(&self, highlighted: &[u64]) -> Timeline {
+        self.with(self.items.iter().filter(|item| highlighted.contains(&item.n)).cloned().collect())
     }
 
-    /// The same, without a word about what was left out.
+    /// The same, without the note about items that were left out.
     pub(crate) fn without_gaps(self) -> Timeline {
         Timeline { left_out: 0, ..self }
     }

@@ -1,37 +1,37 @@
 use super::*;
 use crate::report::sample::{self, Book};
-use crate::report::text::style::Paint;
+use crate::report::text::style::TextStyle;
 use mock_services::fault::ReplyKind;
 
-fn text(timeline: &Timeline, lit: &[u64], width: usize) -> String {
+fn text(timeline: &Timeline, highlighted: &[u64], width: usize) -> String {
     render_text(
         timeline,
-        &TextView { width, indent: 2, numbered: false, lit, paint: Paint { colour: false } },
+        &TextView { width, indent: 2, numbered: false, highlighted, style: TextStyle { color: false } },
     )
 }
 
 #[test]
-fn a_double_charge_is_told_by_its_timeline() {
+fn a_timeline_shows_a_double_charge() {
     let (case, saved) = sample::double_charge("none");
-    let lit = &case.trials[0].verdict.findings[0].entries;
-    insta::assert_snapshot!(text(&Timeline::of(&saved.entries), lit, 100));
+    let highlighted = &case.trials[0].verdict.findings[0].entries;
+    insta::assert_snapshot!(text(&Timeline::of(&saved.entries), highlighted, 100));
 }
 
 #[test]
 fn a_kill_and_a_restart_are_cuts() {
     let (case, saved) = sample::killed();
-    let lit = &case.trials[0].verdict.findings[0].entries;
-    insta::assert_snapshot!(text(&Timeline::of(&saved.entries), lit, 80));
+    let highlighted = &case.trials[0].verdict.findings[0].entries;
+    insta::assert_snapshot!(text(&Timeline::of(&saved.entries), highlighted, 80));
 }
 
 #[test]
 fn of_a_long_timeline_what_proves_the_finding_is_kept() {
     let (case, saved) = sample::twelve_callers();
-    let lit = &case.trials[0].verdict.findings[0].entries;
-    let focused = Timeline::of(&saved.entries).focused(lit, 12);
+    let highlighted = &case.trials[0].verdict.findings[0].entries;
+    let focused = Timeline::of(&saved.entries).focused(highlighted, 12);
     assert!(focused.items.len() <= 12);
-    assert!(lit.iter().all(|n| focused.items.iter().any(|item| item.n == *n)));
-    insta::assert_snapshot!(text(&focused, lit, 80));
+    assert!(highlighted.iter().all(|n| focused.items.iter().any(|item| item.n == *n)));
+    insta::assert_snapshot!(text(&focused, highlighted, 80));
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_short_timeline_has_no_details_and_says_how_much_it_left_out() {
 }
 
 #[test]
-fn an_attempt_that_nobody_made_breaks_nothing() {
+fn an_unknown_attempt_is_accepted() {
     let mut book = Book::new();
     book.replied(99, ReplyKind::Ok, Some(200));
     book.committed(0, "email.send", "m1", sample::charge("o"));

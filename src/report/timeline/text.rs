@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Item, Shape, Timeline};
-use crate::report::text::style::Paint;
+use crate::report::text::style::TextStyle;
 use crate::report::text::{columns, fit};
 
 /// How the text is to be.
@@ -16,9 +16,9 @@ pub(crate) struct TextView<'a> {
     /// Whether the number of each entry is shown.
     pub(crate) numbered: bool,
     /// The entries that are lit: a finding rests on them.
-    pub(crate) lit: &'a [u64],
+    pub(crate) highlighted: &'a [u64],
     /// The colours.
-    pub(crate) paint: Paint,
+    pub(crate) style: TextStyle,
 }
 
 /// The timeline as lines of text.
@@ -34,14 +34,14 @@ pub(crate) fn render(timeline: &Timeline, view: &TextView<'_>) -> String {
     for item in &timeline.items {
         let gap = before.is_some_and(|before: u64| item.n > before + 1) && timeline.left_out > 0;
         if gap {
-            let _ = writeln!(out, "{:indent$}  {}", "", view.paint.faint("⋮"), indent = view.indent);
+            let _ = writeln!(out, "{:indent$}  {}", "", view.style.faint("⋮"), indent = view.indent);
         }
         before = Some(item.n);
         push_line(&mut out, timeline, item, view, (callers, services));
     }
     if timeline.left_out > 0 {
         let note = format!("{} more entries are not shown", timeline.left_out);
-        let _ = writeln!(out, "{:indent$}  {}", "", view.paint.faint(&note), indent = view.indent);
+        let _ = writeln!(out, "{:indent$}  {}", "", view.style.faint(&note), indent = view.indent);
     }
     out
 }
@@ -53,8 +53,8 @@ fn push_line(
     view: &TextView<'_>,
     (callers, services): (usize, usize),
 ) {
-    let lit = view.lit.contains(&item.n);
-    let mark = if lit { ">" } else { " " };
+    let highlighted = view.highlighted.contains(&item.n);
+    let mark = if highlighted { ">" } else { " " };
     let time = format!("{:>8.3}", item.at as f64 / 1_000_000.0);
     let (caller, service) = (name(timeline, item.caller, callers), name(timeline, item.service, services));
     let arrow = match item.shape {
@@ -74,9 +74,9 @@ fn push_line(
     let blank = if item.detail.is_empty() { "" } else { "  " };
     let words = fit(&format!("{}{blank}{}", item.label, item.detail), room);
     let words = match item.shape {
-        Shape::Commit if lit => view.paint.strong(&words),
-        Shape::BrokenReply | Shape::Cut | Shape::Fault => view.paint.bad(&words),
-        Shape::Start | Shape::End | Shape::Note => view.paint.faint(&words),
+        Shape::Commit if highlighted => view.style.strong(&words),
+        Shape::BrokenReply | Shape::Cut | Shape::Fault => view.style.bad(&words),
+        Shape::Start | Shape::End | Shape::Note => view.style.faint(&words),
         _ => words,
     };
     let _ = writeln!(out, "{:indent$}{head}{words}", "", indent = view.indent);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Of each 10 parts of what is known, 9 are kept when another trial has ended: the last trials count most.
 const KEPT: (u64, u64) = (9, 10);
-/// So many parts of 10 of the processor time are meant to be used by subjects.
+/// The share of the processor time that subjects should use, as a fraction.
 const USED: (u128, u128) = (9, 10);
 
 /// What trials cost.

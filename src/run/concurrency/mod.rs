@@ -1,6 +1,6 @@
-//! How many callers run at once. Most trials wait: for a line that hangs, for a door, for a program to start.
-//! So more are begun as long as the machine is idle, up to what the cost of the trials that have ended
-//! allows; no verdict depends on it.
+//! How many callers run at once. Most trials wait: for a reply that hangs, for a start barrier, for a program
+//! to start. So more are started while the machine is idle, up to a limit that follows from the cost of
+//! finished trials. No verdict depends on it.
 
 mod cost;
 pub(super) mod open_files;
@@ -22,21 +22,21 @@ const AT_MOST: usize = 64;
 /// For each core, how many trials may wait for the timeout of a client beside the others: they do nothing
 /// meanwhile.
 const SILENT: usize = 32;
-/// How often the machine is looked at.
+/// How often the load of the machine is read.
 const LOOK: Duration = Duration::from_millis(100);
-/// More are begun when at least this part of the machine's time was idle.
+/// More callers are admitted when at least this share of the processor time was idle.
 const IDLE: f64 = 0.25;
 
 /// How many callers run at once. Several runs can share one.
 pub struct ConcurrencyLimiter {
-    lane: Arc<Lane>,
+    lane: Arc<PermitPool>,
     /// For trials that mostly wait; they share the others' where the number was asked for.
-    silent: Arc<Lane>,
+    silent: Arc<PermitPool>,
     watcher: Option<JoinHandle<()>>,
 }
 
 impl ConcurrencyLimiter {
-    /// So many callers at once, or as many as keep the machine busy; never more than there are files for.
+    /// At most this many callers at once, or as many as keep the machine busy; limited by open files.
     /// Must be made inside the runtime.
     #[must_use]
     pub fn new(jobs: Option<usize>) -> Self {
@@ -44,26 +44,26 @@ impl ConcurrencyLimiter {
         let bound = open_files::callers();
         match jobs.map(|jobs| jobs.min(bound)) {
             Some(jobs) => {
-                let lane = Arc::new(Lane::fixed(jobs));
+                let lane = Arc::new(PermitPool::fixed(jobs));
                 ConcurrencyLimiter { silent: Arc::clone(&lane), lane, watcher: None }
             }
             None => {
-                let lane = Arc::new(Lane::learning(cores, bound));
+                let lane = Arc::new(PermitPool::learning(cores, bound));
                 let watcher = tokio::spawn(raise(Arc::clone(&lane), cores));
                 ConcurrencyLimiter {
                     lane,
-                    silent: Arc::new(Lane::fixed((cores * SILENT).min(bound))),
+                    silent: Arc::new(PermitPool::fixed((cores * SILENT).min(bound))),
                     watcher: Some(watcher),
                 }
             }
         }
     }
 
-    /// Waits until so many more callers may run; they leave when what is given back is dropped. `silent` are
+    /// Waits until this many more callers may run; their permits are returned on drop. `silent` are
     /// those that mostly wait for the timeout of their client.
     pub(super) async fn admit(&self, callers: u32, silent: bool) -> Admitted {
         let lane = if silent { &self.silent } else { &self.lane };
-        // Whoever came first is let in first.
+        // First come, first served.
         let _turn = lane.turn.lock().await;
         loop {
             if let Some(admitted) = lane.try_admit(usize::try_from(callers).unwrap_or(usize::MAX)) {
@@ -84,7 +84,7 @@ impl Drop for ConcurrencyLimiter {
 
 /// Callers that run. They leave when this is dropped.
 pub(super) struct Admitted {
-    lane: Arc<Lane>,
+    lane: Arc<PermitPool>,
     callers: usize,
 }
 
@@ -104,8 +104,8 @@ impl Drop for Admitted {
 }
 
 /// Callers that are counted together.
-struct Lane {
-    /// Held by the one that waits to be let in.
+struct PermitPool {
+    /// Held by the trial that waits next.
     turn: tokio::sync::Mutex<()>,
     state: Mutex<State>,
     /// Something has left, or more are allowed.
@@ -123,19 +123,19 @@ struct State {
     cost: Cost,
 }
 
-impl Lane {
+impl PermitPool {
     fn fixed(number: usize) -> Self {
-        Lane::new(number, number, number)
+        PermitPool::new(number, number, number)
     }
 
     fn learning(cores: usize, bound: usize) -> Self {
         let of = |each: usize| (cores * each).min(bound).max(1);
-        Lane::new(of(AT_LEAST), of(USUAL), of(AT_MOST))
+        PermitPool::new(of(AT_LEAST), of(USUAL), of(AT_MOST))
     }
 
     fn new(least: usize, usual: usize, most: usize) -> Self {
         let state = State { allowed: least, running: 0, cost: Cost::default() };
-        Lane {
+        PermitPool {
             turn: tokio::sync::Mutex::new(()),
             state: Mutex::new(state),
             changed: Notify::new(),
@@ -191,7 +191,7 @@ impl Lane {
 }
 
 /// Lets more in as long as the machine has nothing to do and memory to spare.
-async fn raise(lane: Arc<Lane>, cores: usize) {
+async fn raise(lane: Arc<PermitPool>, cores: usize) {
     let mut last = cpu_times().await;
     loop {
         tokio::time::sleep(LOOK).await;
@@ -233,7 +233,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn allowed(lane: &Lane) -> usize {
+    fn allowed(lane: &PermitPool) -> usize {
         lane.state().allowed
     }
 
@@ -259,9 +259,9 @@ mod tests {
 
     #[test]
     fn heavy_subjects_run_one_on_each_core_and_light_ones_run_many_at_once() {
-        let lane = Lane::learning(2, 1000);
+        let lane = PermitPool::learning(2, 1000);
         assert_eq!(allowed(&lane), 2);
-        // The machine was idle before anything had ended, so more were let in.
+        // The machine was idle before a trial had ended, so more were admitted.
         lane.allow(4);
         lane.allow(4);
         assert_eq!(allowed(&lane), 10);
@@ -281,17 +281,17 @@ mod tests {
 
     #[test]
     fn a_number_that_was_asked_for_does_not_change() {
-        let lane = Lane::fixed(12);
+        let lane = PermitPool::fixed(12);
         lane.learn(SECOND * 9, SECOND * 9);
         lane.allow(4);
         assert_eq!(allowed(&lane), 12);
     }
 
     #[tokio::test]
-    async fn whoever_waits_is_let_in_when_more_are_allowed() {
+    async fn a_waiting_trial_is_admitted_when_more_are_allowed() {
         let pace = ConcurrencyLimiter {
-            lane: Arc::new(Lane::learning(2, 1000)),
-            silent: Arc::new(Lane::fixed(1)),
+            lane: Arc::new(PermitPool::learning(2, 1000)),
+            silent: Arc::new(PermitPool::fixed(1)),
             watcher: None,
         };
         let _running = pace.admit(2, false).await;

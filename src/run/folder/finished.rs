@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use mock_services::ledger::{LedgerContents, SavedLedger};
 
-use crate::report::{HashedPlan, PlanRecord, PlannedCase, TrialReport, opened, plans, round_of};
+use crate::report::{HashedPlan, PlanRecord, PlannedCase, TrialReport, check_opening_entry, plans, round_of};
 use crate::score::score;
 
-/// Trials by case and number, as the journal tells of them.
-pub(super) type Told = BTreeMap<(String, u32), TrialReport>;
+/// The trials in the journal, by case and number.
+pub(super) type JournalTrials = BTreeMap<(String, u32), TrialReport>;
 
 /// The trials that were finished, each with the id of its case. `now` is the plan of the run that is to go
 /// on.
@@ -18,7 +18,7 @@ pub(super) type Told = BTreeMap<(String, u32), TrialReport>;
 /// What does not agree: the ledger file, the journal and the plan.
 pub(super) fn finished(
     contents: &LedgerContents,
-    told: &Told,
+    journal: &JournalTrials,
     now: &PlanRecord,
 ) -> Result<Vec<(String, TrialReport)>, String> {
     let plans = plans(contents).map_err(|error| error.to_string())?;
@@ -28,7 +28,7 @@ pub(super) fn finished(
     if *plan != (PlanRecord { id: plan.id.clone(), ..now.clone() }) {
         return Err("the plan record in its ledger file is not that of this run".to_owned());
     }
-    for (id, number) in told.keys() {
+    for (id, number) in journal.keys() {
         if plan
             .case(id)
             .is_none_or(|case| usize::try_from(*number).is_ok_and(|number| number > case.seeds.len()))
@@ -41,14 +41,14 @@ pub(super) fn finished(
         for (number, seed) in (1..).zip(&case.seeds) {
             let Some((name, saved)) = whole_ledger(contents, case, number)? else { continue };
             let which = format!("trial {number} of {}", case.id);
-            opened(saved, &which, *seed, hash).map_err(|error| error.to_string())?;
-            let told = told.get(&(case.id.clone(), number));
-            if told.is_some_and(|told| told.ledger != *name || told.seed != *seed) {
+            check_opening_entry(saved, &which, *seed, hash).map_err(|error| error.to_string())?;
+            let journal = journal.get(&(case.id.clone(), number));
+            if journal.is_some_and(|journal| journal.ledger != *name || journal.seed != *seed) {
                 return Err(format!("its journal and its ledger file do not agree on {which}"));
             }
             finished.push((
                 case.id.clone(),
-                told.cloned().unwrap_or_else(|| from_ledger(case, number, *seed, name, saved)),
+                journal.cloned().unwrap_or_else(|| from_ledger(case, number, *seed, name, saved)),
             ));
         }
     }

@@ -15,7 +15,7 @@ pub(super) fn take(journal: &File, folder: &Path) -> Result<(), RunError> {
     match journal.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(RunError::Live(folder.to_owned())),
-        // Not every file system knows locks; then nobody can be kept out.
+        // Some file systems have no locks; then nothing is locked.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
         Err(TryLockError::Error(error)) => Err(RunError::Output { path: folder.to_owned(), error }),
     }

@@ -1,5 +1,5 @@
-//! The output folder of a run: the ledger and the finished trials as they come, so that a run that was cut
-//! off can go on.
+//! The output folder of a run: the ledger and the finished trials as they come, so that an
+//! interrupted run can be resumed.
 
 mod finished;
 mod lock;
@@ -13,9 +13,9 @@ use jiff::Timestamp;
 use mock_services::ledger::{LedgerFile, read_contents};
 use serde::{Deserialize, Serialize};
 
-use super::{Identity, Planned, RunError};
+use super::{Identity, PlannedTrial, RunError};
 use crate::report::{PlanRecord, TrialReport};
-use finished::Told;
+use finished::JournalTrials;
 
 /// Finished trials, one on a line; gone when the run is complete and its report is on disk.
 const JOURNAL: &str = "trials.jsonl";
@@ -23,21 +23,21 @@ const LEDGER: &str = "ledger.jsonl";
 
 /// The output folder of a run.
 #[derive(Debug)]
-pub struct Folder {
+pub struct RunFolder {
     path: PathBuf,
-    /// There is one when the run has begun.
+    /// Set when the run has started.
     ledger: OnceLock<Arc<LedgerFile>>,
     /// Locked as long as it is open.
     journal: Mutex<File>,
-    /// How often this run was gone on with, so that no trial has the name of one that was cut off.
+    /// How often this run was started, so that no ledger has the name of an incomplete one.
     round: u32,
-    /// What was before it was gone on with.
-    before: Before,
+    /// What is known from before it was resumed.
+    before: EarlierRounds,
 }
 
-/// What is known of a run before it was gone on with.
+/// What is known of a run from before it was resumed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Before {
+pub(super) struct EarlierRounds {
     /// When it began, in milliseconds since 1970.
     pub(super) began: Option<i64>,
     /// How long it had run when its last trial ended, in milliseconds.
@@ -46,13 +46,13 @@ pub(super) struct Before {
 
 /// The first line of the journal.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct JournalHead {
     began: i64,
     run: Identity,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct JournalLine {
     case: String,
     round: u32,
     /// How long the run had run by then, in milliseconds.
@@ -60,7 +60,7 @@ struct Line {
     trial: TrialReport,
 }
 
-impl Folder {
+impl RunFolder {
     /// A new folder below `reports`, named by the time.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl Folder {
         for name in names {
             let path = reports.join(name);
             match fs::create_dir(&path) {
-                Ok(()) => return Folder::create(path),
+                Ok(()) => return RunFolder::create(path),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(RunError::Output { path, error }),
             }
@@ -90,23 +90,23 @@ impl Folder {
         if fs::read_dir(path).map_err(failed)?.next().is_some() {
             return Err(RunError::Taken(path.to_owned()));
         }
-        Folder::create(path.to_owned())
+        RunFolder::create(path.to_owned())
     }
 
-    /// The seed of a run that was cut off, by its journal. `asked` is the seed that the user names, which
+    /// The seed of an interrupted run, from its journal. `asked` is the seed that the user gives, which
     /// must be the same.
     ///
     /// # Errors
     /// When there is no such run, it cannot be read, or its seed is another one than `asked`.
     pub fn seed_of(path: &Path, asked: Option<u64>) -> Result<u64, RunError> {
         let failed = |why: String| RunError::Resume { path: path.to_owned(), why };
-        let none = || failed("it holds no run that was cut off".to_owned());
+        let none = || failed("it contains no interrupted run".to_owned());
         let journal = File::open(path.join(JOURNAL)).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => none(),
             _ => failed(error.to_string()),
         })?;
         let first = lines(journal).next().transpose().map_err(|error| failed(error.to_string()))?;
-        let head: Head = first.and_then(|line| serde_json::from_slice(&line).ok()).ok_or_else(none)?;
+        let head: JournalHead = first.and_then(|line| serde_json::from_slice(&line).ok()).ok_or_else(none)?;
         let seed = head.run.seed();
         match asked.filter(|asked| *asked != seed) {
             None => Ok(seed),
@@ -114,7 +114,7 @@ impl Folder {
         }
     }
 
-    /// The folder of a run that was cut off, and the trials that it has finished.
+    /// The folder of an interrupted run, and its finished trials.
     ///
     /// # Errors
     /// When there is no such run, it cannot be read, it still runs, or it is another run than `now`, which is
@@ -125,40 +125,41 @@ impl Folder {
         plan: &PlanRecord,
     ) -> Result<(Self, Vec<(String, TrialReport)>), RunError> {
         let failed = |why: String| RunError::Resume { path: path.to_owned(), why };
-        let told = |error: io::Error| failed(error.to_string());
-        let none = || failed("it holds no run that was cut off".to_owned());
+        let io_failed = |error: io::Error| failed(error.to_string());
+        let none = || failed("it contains no interrupted run".to_owned());
         // `latest` is a link; the run has a name of its own.
-        let real = fs::canonicalize(path).map_err(told)?;
+        let real = fs::canonicalize(path).map_err(io_failed)?;
         let journal =
             File::options().read(true).append(true).open(real.join(JOURNAL)).map_err(|error| match error
                 .kind()
             {
                 io::ErrorKind::NotFound => none(),
-                _ => told(error),
+                _ => io_failed(error),
             })?;
         lock::take(&journal, path)?;
         let mut lines = lines(&journal);
         let head = lines
             .next()
             .transpose()
-            .map_err(told)?
-            .and_then(|line| serde_json::from_slice::<Head>(&line).ok());
-        let Head { began, run } = head.ok_or_else(none)?;
+            .map_err(io_failed)?
+            .and_then(|line| serde_json::from_slice::<JournalHead>(&line).ok());
+        let JournalHead { began, run } = head.ok_or_else(none)?;
         if let Some(what) = run.differs(now) {
             return Err(RunError::OtherRun { path: path.to_owned(), what });
         }
-        let (mut journaled, mut round, mut before) = (Told::new(), 1, Before { began: Some(began), took: 0 });
+        let (mut journaled, mut round, mut before) =
+            (JournalTrials::new(), 1, EarlierRounds { began: Some(began), took: 0 });
         for line in lines {
-            // A line may have been cut off or damaged: its trial is known by its ledger, or runs again.
-            let Ok(line) = serde_json::from_slice::<Line>(&line.map_err(told)?) else { continue };
+            // A line may be incomplete or damaged: its trial is known from its ledger, or runs again.
+            let Ok(line) = serde_json::from_slice::<JournalLine>(&line.map_err(io_failed)?) else { continue };
             round = round.max(line.round);
             before.took = before.took.max(line.took);
             journaled.insert((line.case, line.trial.trial), line.trial);
         }
-        // A trial that its ledger does not bear out to its end runs again: it may not have reached the disk.
+        // A trial whose ledger is incomplete runs again: the rest may not have reached the disk.
         let contents = File::open(real.join(LEDGER))
             .and_then(|file| read_contents(BufReader::new(file)))
-            .map_err(told)?;
+            .map_err(io_failed)?;
         let finished = finished::finished(&contents, &journaled, plan).map_err(failed)?;
         // A ledger that was cut off has a round of its own, whether the journal knows of it or not.
         let round = contents
@@ -166,26 +167,26 @@ impl Folder {
             .keys()
             .filter_map(|name| name.rsplit_once('~')?.1.parse().ok())
             .fold(round, u32::max);
-        Ok((Folder::open(real, journal, round + 1, before)?, finished))
+        Ok((RunFolder::open(real, journal, round + 1, before)?, finished))
     }
 
     fn create(path: PathBuf) -> Result<Self, RunError> {
         let journal = File::options().create(true).append(true).open(path.join(JOURNAL));
         let journal = journal.map_err(|error| RunError::Output { path: path.join(JOURNAL), error })?;
         lock::take(&journal, &path)?;
-        Folder::open(path, journal, 1, Before::default())
+        RunFolder::open(path, journal, 1, EarlierRounds::default())
     }
 
-    fn open(path: PathBuf, mut journal: File, round: u32, before: Before) -> Result<Self, RunError> {
+    fn open(path: PathBuf, mut journal: File, round: u32, before: EarlierRounds) -> Result<Self, RunError> {
         let failed = |name: &str, error| RunError::Output { path: path.join(name), error };
         let ledger = OnceLock::new();
         if round > 1 {
-            // The last line may have been cut off.
+            // The last line may be incomplete.
             journal.write_all(b"\n").map_err(|error| failed(JOURNAL, error))?;
             let file = LedgerFile::append(&path.join(LEDGER)).map_err(|error| failed(LEDGER, error))?;
             ledger.get_or_init(|| Arc::new(file));
         }
-        Ok(Folder { path, ledger, journal: Mutex::new(journal), round, before })
+        Ok(RunFolder { path, ledger, journal: Mutex::new(journal), round, before })
     }
 
     /// Where it is.
@@ -202,24 +203,23 @@ impl Folder {
             .map_or_else(|| self.path.display().to_string(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// Whether it stands directly below this folder.
+    /// Whether it is directly below this folder.
     #[must_use]
     pub fn is_below(&self, reports: &Path) -> bool {
         let real = |path: &Path| fs::canonicalize(path).ok();
         self.path.parent().and_then(real).is_some_and(|parent| real(reports) == Some(parent))
     }
 
-    pub(super) fn ledger_name(&self, planned: &Planned) -> String {
+    pub(super) fn ledger_name(&self, planned: &PlannedTrial) -> String {
         let again = if self.round == 1 { String::new() } else { format!("~{}", self.round) };
         format!("{}#{}{again}", planned.case, planned.trial)
     }
 
-    pub(super) fn before(&self) -> Before {
+    pub(super) fn before(&self) -> EarlierRounds {
         self.before
     }
 
-    /// Notes what this run is and what it is to do, unless it is gone on with; gives back the file for its
-    /// ledgers.
+    /// Records the identity and the plan of the run, unless it is resumed; returns the file for its ledgers.
     pub(super) fn begin(
         &self,
         began: i64,
@@ -233,7 +233,7 @@ impl Folder {
         let plan = serde_json::to_string(plan).map_err(|error| failed(error.into()))?;
         // The ledger first: without its plan there is no run.
         let file = LedgerFile::create_planned(&self.path.join(LEDGER), &plan).map_err(failed)?;
-        self.note(&Head { began, run })?;
+        self.note(&JournalHead { began, run })?;
         Ok(Arc::clone(self.ledger.get_or_init(|| Arc::new(file))))
     }
 
@@ -242,7 +242,7 @@ impl Folder {
     pub(super) fn keep(&self, case: &str, trial: &TrialReport, took: u64) -> Result<(), RunError> {
         // Its ledger first: without it the trial would run again.
         self.flush()?;
-        self.note(&Line { case: case.to_owned(), round: self.round, took, trial: trial.clone() })
+        self.note(&JournalLine { case: case.to_owned(), round: self.round, took, trial: trial.clone() })
     }
 
     fn note(&self, line: &impl Serialize) -> Result<(), RunError> {

@@ -42,14 +42,14 @@ fn plan(id: &str) -> PlanRecord {
     }
 }
 
-fn begun(path: &Path) -> (Folder, Arc<LedgerFile>) {
-    let folder = Folder::at(path).unwrap();
+fn begun(path: &Path) -> (RunFolder, Arc<LedgerFile>) {
+    let folder = RunFolder::at(path).unwrap();
     let ledger = folder.begin(5, Identity::default(), &plan("first")).unwrap();
     (folder, ledger)
 }
 
-fn resume(path: &Path) -> Result<(Folder, Vec<(String, TrialReport)>), RunError> {
-    Folder::resume(path, &Identity::default(), &plan("again"))
+fn resume(path: &Path) -> Result<(RunFolder, Vec<(String, TrialReport)>), RunError> {
+    RunFolder::resume(path, &Identity::default(), &plan("again"))
 }
 
 fn closed(name: &str, seed: u64, file: &LedgerFile) {
@@ -60,8 +60,8 @@ fn closed(name: &str, seed: u64, file: &LedgerFile) {
 #[test]
 fn two_runs_in_one_second_have_folders_of_their_own() {
     let reports = tempfile::tempdir().unwrap();
-    let first = Folder::new_below(reports.path(), Timestamp::UNIX_EPOCH).unwrap();
-    let second = Folder::new_below(reports.path(), Timestamp::UNIX_EPOCH).unwrap();
+    let first = RunFolder::new_below(reports.path(), Timestamp::UNIX_EPOCH).unwrap();
+    let second = RunFolder::new_below(reports.path(), Timestamp::UNIX_EPOCH).unwrap();
     assert_eq!(
         (first.name().as_str(), second.name().as_str()),
         ("1970-01-01T00-00-00Z", "1970-01-01T00-00-00Z-2")
@@ -73,7 +73,7 @@ fn two_runs_in_one_second_have_folders_of_their_own() {
 #[test]
 fn what_hapax_did_not_make_is_not_replaced_by_the_link() {
     let reports = tempfile::tempdir().unwrap();
-    let folder = Folder::new_below(reports.path(), Timestamp::UNIX_EPOCH).unwrap();
+    let folder = RunFolder::new_below(reports.path(), Timestamp::UNIX_EPOCH).unwrap();
     let latest = reports.path().join("latest");
     fs::write(&latest, "mine").unwrap();
     assert!(!folder.link_latest().unwrap());
@@ -100,7 +100,7 @@ fn bytes_that_are_no_text_cost_no_more_than_their_line() {
     let mut bytes = fs::read(&journal).unwrap();
     bytes.extend(b"{\"case\":\"a\",\xff\xfe");
     fs::write(&journal, bytes).unwrap();
-    assert_eq!(Folder::seed_of(&path, None).unwrap(), Identity::default().seed());
+    assert_eq!(RunFolder::seed_of(&path, None).unwrap(), Identity::default().seed());
     let (_, finished) = resume(&path).unwrap();
     assert_eq!(finished, [("a".to_owned(), trial(1))]);
 }
@@ -109,11 +109,11 @@ fn bytes_that_are_no_text_cost_no_more_than_their_line() {
 fn a_folder_that_holds_something_is_not_taken() {
     let taken = tempfile::tempdir().unwrap();
     fs::write(taken.path().join("mine"), "").unwrap();
-    assert!(matches!(Folder::at(taken.path()), Err(RunError::Taken(_))));
+    assert!(matches!(RunFolder::at(taken.path()), Err(RunError::Taken(_))));
 }
 
 #[test]
-fn a_run_that_was_cut_off_goes_on_behind_its_last_whole_trial() {
+fn an_interrupted_run_continues_after_its_last_complete_trial() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     let (first, ledger) = begun(&path);
@@ -123,16 +123,16 @@ fn a_run_that_was_cut_off_goes_on_behind_its_last_whole_trial() {
     let mut journal = File::options().append(true).open(path.join(JOURNAL)).unwrap();
     journal.write_all(b"{\"case\":\"a\",\"tri").unwrap();
     let (again, finished) = resume(&path).unwrap();
-    assert_eq!(again.before(), Before { began: Some(5), took: 40 });
+    assert_eq!(again.before(), EarlierRounds { began: Some(5), took: 40 });
     assert_eq!(finished, [("a".to_owned(), trial(1))]);
-    let planned = Planned { case: "a".to_owned(), trial: 2, seed: 2 };
+    let planned = PlannedTrial { case: "a".to_owned(), trial: 2, seed: 2 };
     assert_eq!(again.ledger_name(&planned), "a#2~2");
     let ledger = again.begin(9, Identity::default(), &plan("again")).unwrap();
     closed("a#2~2", 2, &ledger);
     again.keep("a", &TrialReport { ledger: "a#2~2".to_owned(), ..trial(2) }, 60).unwrap();
     drop((again, ledger));
     let (last, finished) = resume(&path).unwrap();
-    assert_eq!(last.before(), Before { began: Some(5), took: 60 }, "it began when it first did");
+    assert_eq!(last.before(), EarlierRounds { began: Some(5), took: 60 }, "it began when it first did");
     assert_eq!(finished.len(), 2, "the line that was cut off spoils no other");
 }
 
@@ -182,7 +182,7 @@ fn a_run_that_goes_on_is_refused_while_another_process_runs_it() {
 fn a_journal_and_ledgers_that_do_not_agree_are_refused() {
     let other_ledger = TrialReport { ledger: "a#2".to_owned(), ..trial(1) };
     let other_seed = TrialReport { seed: 9, ..trial(1) };
-    let told: Vec<String> = [other_ledger, other_seed, trial(3)]
+    let messages: Vec<String> = [other_ledger, other_seed, trial(3)]
         .into_iter()
         .map(|trial| {
             let folder = tempfile::tempdir().unwrap();
@@ -195,7 +195,7 @@ fn a_journal_and_ledgers_that_do_not_agree_are_refused() {
             resume(&path).unwrap_err().to_string().replace(&path.display().to_string(), "FOLDER")
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(messages.join("\n"));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn a_ledger_of_another_run_is_refused() {
     let (path, other) = (folder.path().join("run"), folder.path().join("other"));
     let (_first, ledger) = begun(&path);
     closed("a#1", 1, &ledger);
-    let theirs = Folder::at(&other).unwrap();
+    let theirs = RunFolder::at(&other).unwrap();
     let file = theirs.begin(5, Identity::default(), &plan("other")).unwrap();
     closed("a#1", 1, &file);
     drop((_first, ledger, theirs, file));
@@ -219,20 +219,20 @@ fn a_ledger_of_another_run_is_refused() {
 }
 
 #[test]
-fn a_complete_run_cannot_be_gone_on_with() {
+fn a_complete_run_cannot_be_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
-    Folder::at(&path).unwrap().complete();
+    RunFolder::at(&path).unwrap().complete();
     let error = resume(&path).unwrap_err();
-    assert!(error.to_string().contains("it holds no run that was cut off"), "{error}");
+    assert!(error.to_string().contains("it contains no interrupted run"), "{error}");
 }
 
 #[test]
-fn a_journal_without_its_first_line_is_no_run() {
+fn a_journal_without_its_first_line_is_not_a_run() {
     let folder = tempfile::tempdir().unwrap();
     for text in ["", "{\"began\":1,\"ru", "\u{0}\n"] {
         fs::write(folder.path().join(JOURNAL), text).unwrap();
         let error = resume(folder.path()).unwrap_err();
-        assert!(error.to_string().contains("it holds no run that was cut off"), "{error}");
+        assert!(error.to_string().contains("it contains no interrupted run"), "{error}");
     }
 }

@@ -10,17 +10,17 @@ const CHARGE: &str = "about: A charge.\ntags: [payment]\ntask: Charge.\n\
     expect: {effects: [{effect: payment.charge, where: {order: o1}}]}\n\
     matrix: {reply: [drop, reset]}\nfaults: [{on: payment.charge, reply: \"${reply}\"}]\n";
 
-fn options() -> Options {
-    Options { trials: 2, seed: 7, ..Options::default() }
+fn options() -> RunOptions {
+    RunOptions { trials: 2, seed: 7, ..RunOptions::default() }
 }
 
-fn identity(text: &str, subject: &Subject, options: &Options) -> Identity {
+fn identity(text: &str, subject: &Subject, options: &RunOptions) -> Identity {
     let cases = read_scenario(&Source::new("a.yaml", text), "a").unwrap();
     Identity::of(&Plan::new(cases, subject, options).unwrap(), subject, options)
 }
 
 #[test]
-fn the_same_run_can_be_gone_on_with_wherever_its_lines_stand() {
+fn the_same_run_can_be_resumed_wherever_its_scenarios_are_in_their_files() {
     let first = identity(CHARGE, &Subject::control("naive"), &options());
     let again = identity(&format!("# a remark\n{CHARGE}"), &Subject::control("naive"), &options());
     assert_eq!(first.differs(&again), None);
@@ -37,15 +37,15 @@ fn what_is_not_as_it_was_is_named() {
     let now = [
         identity(CHARGE, &Subject::control("careful"), &options()),
         identity(CHARGE, &renamed, &options()),
-        identity(CHARGE, &naive, &Options { seed: 8, ..options() }),
-        identity(CHARGE, &naive, &Options { trials: 3, ..options() }),
-        identity(CHARGE, &naive, &Options { partition: Some("1/1".parse().unwrap()), ..options() }),
-        identity(CHARGE, &naive, &Options { claims_optional: true, ..options() }),
+        identity(CHARGE, &naive, &RunOptions { seed: 8, ..options() }),
+        identity(CHARGE, &naive, &RunOptions { trials: 3, ..options() }),
+        identity(CHARGE, &naive, &RunOptions { partition: Some("1/1".parse().unwrap()), ..options() }),
+        identity(CHARGE, &naive, &RunOptions { claims_optional: true, ..options() }),
         identity(&CHARGE.replace("[drop, reset]", "[drop]"), &naive, &options()),
         identity(&CHARGE.replace("[drop, reset]", "[drop, reset, hang]"), &naive, &options()),
         identity(&CHARGE.replace("amount: 1", "amount: 2"), &naive, &options()),
         identity(&CHARGE.replace("where: {order: o1}", "where: {order: o1}, times: 2"), &naive, &options()),
     ];
-    let told: Vec<String> = now.iter().map(|now| first.differs(now).unwrap()).collect();
-    insta::assert_snapshot!(told.join("\n"));
+    let messages: Vec<String> = now.iter().map(|now| first.differs(now).unwrap()).collect();
+    insta::assert_snapshot!(messages.join("\n"));
 }

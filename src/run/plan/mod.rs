@@ -1,4 +1,4 @@
-//! Which trials there are, in which order, and with which seeds. Pure.
+//! The trials of a run, their order and their seeds. Pure.
 
 pub(super) mod times;
 
@@ -13,7 +13,7 @@ use mock_services::fault::{After, Commit, Fault, Reply};
 use mock_services::yaml::write_duration;
 use sha2::{Digest, Sha256};
 
-use super::{Options, RunError, identity};
+use super::{RunError, RunOptions, identity};
 use crate::report::{PlanRecord, PlannedCase, Skipped, TrialReport};
 use crate::run::plan::times::silences;
 use crate::scenario::{Case, beyond};
@@ -26,18 +26,18 @@ pub struct Plan {
     /// The cases, by id.
     pub cases: BTreeMap<String, Arc<Case>>,
     /// The trials, in the order in which they begin.
-    pub trials: Vec<Planned>,
+    pub trials: Vec<PlannedTrial>,
     /// Trials that an earlier part of this run has finished.
     pub finished: Vec<(String, TrialReport)>,
     /// The cases that are not run.
     pub skipped: Vec<Skipped>,
-    /// Tells one set of cases from another, whatever part of it is run.
+    /// A digest of the selected cases; it is the same for all parts of a run.
     pub digest: String,
 }
 
-/// One trial to come.
+/// One trial that is planned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Planned {
+pub struct PlannedTrial {
     /// The id of its case.
     pub case: String,
     /// Its number within the case, from 1.
@@ -51,7 +51,7 @@ impl Plan {
     ///
     /// # Errors
     /// When a time limit is too short for a fault to do its work.
-    pub fn new(cases: Vec<Case>, subject: &Subject, options: &Options) -> Result<Self, RunError> {
+    pub fn new(cases: Vec<Case>, subject: &Subject, options: &RunOptions) -> Result<Self, RunError> {
         let mut plan = Plan {
             cases: BTreeMap::new(),
             trials: Vec::new(),
@@ -72,9 +72,12 @@ impl Plan {
             plan.cases.insert(case.id.clone(), Arc::new(case));
         }
         for trial in 1..=options.trials {
-            let of_case =
-                |id: &String| Planned { case: id.clone(), trial, seed: trial_seed(options.seed, id, trial) };
-            let mut round: Vec<Planned> = plan.cases.keys().map(of_case).collect();
+            let of_case = |id: &String| PlannedTrial {
+                case: id.clone(),
+                trial,
+                seed: trial_seed(options.seed, id, trial),
+            };
+            let mut round: Vec<PlannedTrial> = plan.cases.keys().map(of_case).collect();
             // By their seeds, which are hashes: a subject that counts its trials does not learn which case it
             // is in.
             round.sort_by_key(|planned| planned.seed);
@@ -82,14 +85,14 @@ impl Plan {
         }
         // Those that wait for a client's timeout begin first, so that the others run meanwhile.
         let is_long =
-            |planned: &Planned| plan.cases.get(&planned.case).is_some_and(|case| silences(case) > 0);
+            |planned: &PlannedTrial| plan.cases.get(&planned.case).is_some_and(|case| silences(case) > 0);
         plan.trials.sort_by_key(|planned| (planned.trial, !is_long(planned)));
         Ok(plan)
     }
 
     /// The record that opens the ledger file.
     #[must_use]
-    pub fn record(&self, subject: &Subject, options: &Options) -> PlanRecord {
+    pub fn record(&self, subject: &Subject, options: &RunOptions) -> PlanRecord {
         let mut seeds: BTreeMap<&str, BTreeMap<u32, u64>> = BTreeMap::new();
         for planned in &self.trials {
             seeds.entry(&planned.case).or_default().insert(planned.trial, planned.seed);
@@ -121,7 +124,7 @@ impl Plan {
     /// Leaves out what has been finished before.
     pub fn resume(&mut self, finished: Vec<(String, TrialReport)>) {
         self.finished = finished.into_iter().filter(|(id, _)| self.cases.contains_key(id)).collect();
-        let is_finished = |planned: &Planned| {
+        let is_finished = |planned: &PlannedTrial| {
             self.finished.iter().any(|(id, done)| *id == planned.case && done.trial == planned.trial)
         };
         self.trials.retain(|planned| !is_finished(planned));
@@ -149,7 +152,7 @@ fn hashed(parts: &[&[u8]]) -> u64 {
     hash.finalize().iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte))
 }
 
-/// One of several parts of a run, told apart by the ids of the cases alone.
+/// One of several parts of a run; the id of a case decides to which part it belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partition {
     /// Which part, from 1.
@@ -171,7 +174,7 @@ impl FromStr for Partition {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (part, of) = text.split_once('/').ok_or("write it as PART/OF: 1/4 is the first of four parts")?;
-        let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is no number"));
+        let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is not a number"));
         let (part, of) = (number(part)?, number(of)?);
         if (1..=of).contains(&part) {
             Ok(Partition { part, of })
@@ -219,8 +222,7 @@ fn takes(fault: &Fault) -> Duration {
     }
 }
 
-/// A seed that nobody can foresee. It has 48 bits, as those of trials: it can be typed, and no reader of JSON
-/// rounds it.
+/// A random seed. It has 48 bits, like the seeds of trials: it can be typed, and no JSON reader rounds it.
 ///
 /// # Errors
 /// When the system gives no random number.

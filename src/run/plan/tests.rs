@@ -12,8 +12,8 @@ fn cases(more: &str) -> Vec<Case> {
     read_scenario(&Source::new("a.yaml", text), "a").unwrap()
 }
 
-fn options(trials: u32) -> Options {
-    Options { trials, seed: 7, ..Options::default() }
+fn options(trials: u32) -> RunOptions {
+    RunOptions { trials, seed: 7, ..RunOptions::default() }
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn the_order_of_the_trials_comes_from_the_seed_and_not_from_the_ids() {
     let matrix = "matrix: {reply: [drop, reset, garble, truncate, {status: 500}, {status: 502}, {status: 503}, {status: 504}]}\n\
                   faults: [{on: payment.charge, reply: \"${reply}\"}]\n";
     let order = |seed: u64| -> Vec<String> {
-        let options = Options { seed, ..options(1) };
+        let options = RunOptions { seed, ..options(1) };
         let plan = Plan::new(cases(matrix), &Subject::control("naive"), &options).unwrap();
         plan.trials.into_iter().map(|planned| planned.case).collect()
     };
@@ -104,9 +104,9 @@ fn a_case_that_needs_another_api_is_skipped_and_shown() {
 #[test]
 fn a_time_limit_shorter_than_a_fault_is_refused() {
     let slow = || cases("faults: [{on: payment.charge, reply: {hang: {release: 2s}}}]\n");
-    let short = Options { time: Some(Duration::from_secs(1)), ..options(1) };
+    let short = RunOptions { time: Some(Duration::from_secs(1)), ..options(1) };
     let error = Plan::new(slow(), &Subject::control("naive"), &short).unwrap_err();
-    assert!(error.to_string().contains("the time limit of 1s is too short for a:"), "{error}");
+    assert!(error.to_string().contains("the timeout of 1s is too short for a:"), "{error}");
     assert!(Plan::new(slow(), &Subject::control("naive"), &options(1)).is_ok());
 }
 
@@ -147,7 +147,7 @@ proptest! {
     }
 }
 
-fn ended(planned: &Planned) -> TrialReport {
+fn ended(planned: &PlannedTrial) -> TrialReport {
     let verdict = crate::score::score(&crate::scenario::Terms::default(), &[], None);
     TrialReport {
         trial: planned.trial,

@@ -16,14 +16,14 @@ const EVERY: u32 = 3;
 
 /// The time of one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::run) struct Times {
+pub(in crate::run) struct TrialTimes {
     /// How long one start may take.
     pub(in crate::run) limit: Duration,
     /// How long a `hang: until-timeout` waits for the client to leave.
     pub(in crate::run) silence: Duration,
 }
 
-impl Times {
+impl TrialTimes {
     /// `asked` is what the command line sets, which is final; otherwise each silence adds to the time of the
     /// subject or of the case.
     pub(in crate::run) fn of(case: &Case, settings: &Settings, asked: Option<Duration>) -> Self {
@@ -32,10 +32,10 @@ impl Times {
         let silence = client.saturating_add((client / 4).max(SLACK));
         match asked {
             // The rest of the time is for what the subject does afterwards.
-            Some(limit) => Times { limit, silence: silence.min(limit / 4 * 3 / silences.max(1)) },
+            Some(limit) => TrialTimes { limit, silence: silence.min(limit / 4 * 3 / silences.max(1)) },
             None => {
                 let usual = settings.time.unwrap_or(case.timeout);
-                Times { limit: usual.saturating_add(silence.saturating_mul(silences)), silence }
+                TrialTimes { limit: usual.saturating_add(silence.saturating_mul(silences)), silence }
             }
         }
     }

@@ -63,7 +63,7 @@ pub(super) struct OneFault {
     line: String,
     /// How many attempts fitted it.
     seen: u32,
-    /// The attempts that it struck.
+    /// The attempts that it was injected into.
     fired: Vec<u64>,
 }
 
@@ -99,7 +99,7 @@ pub(super) struct OneEffect {
 }
 
 #[derive(Serialize)]
-struct Refusal<'a> {
+struct AdminError<'a> {
     error: &'a str,
     help: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -118,7 +118,7 @@ struct OneProblem {
 }
 
 pub(super) fn refusal(status: StatusCode, error: &str, help: &str) -> Response {
-    (status, Json(Refusal { error, help, problems: Vec::new() })).into_response()
+    (status, Json(AdminError { error, help, problems: Vec::new() })).into_response()
 }
 
 /// Everything that is wrong with what was sent, each at its place.
@@ -129,9 +129,9 @@ pub(super) fn problems(found: &Problems) -> Response {
         OneProblem { message, line, column, help, text: problem.render(false) }
     };
     let problems = found.iter().map(one).collect();
-    let refusal = Refusal {
+    let refusal = AdminError {
         error: "the faults cannot be armed; none was",
-        help: "mend what `problems` lists",
+        help: "fix the problems in `problems`",
         problems,
     };
     (StatusCode::UNPROCESSABLE_ENTITY, Json(refusal)).into_response()

@@ -58,13 +58,13 @@ fn router(admin: Arc<Admin>) -> Router {
         .route("/openapi.json", get(|| async { ([(header::CONTENT_TYPE, "application/json")], OPENAPI) }))
         .merge(guarded)
         .fallback(|| async {
-            refusal(StatusCode::NOT_FOUND, "there is no such path", "GET /openapi.json lists what there is")
+            refusal(StatusCode::NOT_FOUND, "there is no such path", "GET /openapi.json lists the paths")
         })
         .method_not_allowed_fallback(|| async {
             refusal(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "this path does not take that method",
-                "GET /openapi.json lists what there is",
+                "GET /openapi.json lists the paths",
             )
         })
         .layer(DefaultBodyLimit::max(LONGEST_BODY))

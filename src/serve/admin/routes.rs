@@ -16,12 +16,12 @@ use super::answers::{Effects, Faults, LedgerPage, OneEffect, OneService, Service
 use super::{Admin, LONGEST_BODY};
 use crate::serve::{TRIAL, summary};
 
-type Shared = State<Arc<Admin>>;
+type AdminState = State<Arc<Admin>>;
 
 /// How many entries of the ledger one answer holds unless it is asked for fewer.
 const PAGE: usize = 10_000;
 
-pub(super) async fn services(State(admin): Shared) -> Json<Services> {
+pub(super) async fn services(State(admin): AdminState) -> Json<Services> {
     let services = &admin.services;
     let operations = services.operations();
     let one = |name: &str| OneService {
@@ -45,13 +45,13 @@ pub(super) async fn services(State(admin): Shared) -> Json<Services> {
     Json(Services { services: services.names().map(one).collect() })
 }
 
-pub(super) async fn faults(State(admin): Shared) -> Json<Faults> {
+pub(super) async fn faults(State(admin): AdminState) -> Json<Faults> {
     Json(Faults { faults: admin.services.fired().into_iter().map(Into::into).collect() })
 }
 
 /// Arms what the body lists, behind what is armed already: a list of faults, or `{"faults": […]}`, as JSON or
 /// YAML.
-pub(super) async fn arm(State(admin): Shared, body: Result<String, StringRejection>) -> Response {
+pub(super) async fn arm(State(admin): AdminState, body: Result<String, StringRejection>) -> Response {
     let body = match body {
         Ok(body) => body,
         Err(rejection) => return unreadable(&rejection),
@@ -91,7 +91,7 @@ fn unreadable(rejection: &StringRejection) -> Response {
     }
 }
 
-pub(super) async fn clear(State(admin): Shared) -> StatusCode {
+pub(super) async fn clear(State(admin): AdminState) -> StatusCode {
     admin.services.clear_faults();
     StatusCode::NO_CONTENT
 }
@@ -105,7 +105,7 @@ pub(super) struct Page {
 }
 
 pub(super) async fn ledger(
-    State(admin): Shared,
+    State(admin): AdminState,
     page: Result<Query<Page>, axum::extract::rejection::QueryRejection>,
 ) -> Response {
     let Ok(Query(page)) = page else {
@@ -123,15 +123,15 @@ pub(super) async fn ledger(
 }
 
 /// Forgets what was committed and begins a new ledger; the faults stay armed and count from the beginning.
-pub(super) async fn reset(State(admin): Shared) -> StatusCode {
+pub(super) async fn reset(State(admin): AdminState) -> StatusCode {
     let number = admin.resets.fetch_add(1, Ordering::SeqCst) + 2;
     admin.services.reset(&format!("{TRIAL}-{number}")).await;
     StatusCode::NO_CONTENT
 }
 
-pub(super) async fn effects(State(admin): Shared) -> Json<Effects> {
+pub(super) async fn effects(State(admin): AdminState) -> Json<Effects> {
     let groups = summary::groups(&admin.services.ledger().entries(), &admin.services.operations());
-    let one = |group: summary::Group| OneEffect {
+    let one = |group: summary::EffectGroup| OneEffect {
         effect: group.effect,
         identity: group.identity,
         times: group.times,
@@ -140,7 +140,7 @@ pub(super) async fn effects(State(admin): Shared) -> Json<Effects> {
     Json(Effects { effects: groups.into_iter().map(one).collect() })
 }
 
-pub(super) async fn settle(State(admin): Shared) -> StatusCode {
+pub(super) async fn settle(State(admin): AdminState) -> StatusCode {
     admin.services.settle().await;
     StatusCode::NO_CONTENT
 }

@@ -97,9 +97,9 @@ export async function a_link_to_a_case_leads_to_it(page) {
   await becomes(page, async () => (await top()) >= 0 && (await top()) < 300, true);
 }
 
-export async function what_is_to_be_mended_first_leads_to_its_case_even_if_filters_hide_it(page) {
+export async function what_to_fix_first_links_to_its_case_even_if_filters_hide_it(page) {
   await filter.tag(page).selectOption("reads");
-  await page.getByRole("region", { name: "What to mend first" }).getByRole("link", { name: lostReply }).click();
+  await page.getByRole("region", { name: "What to fix first" }).getByRole("link", { name: lostReply }).click();
   await detail(page).getByRole("heading", { name: lostReply }).waitFor();
   assert.ok(await caseLink(page, lostReply).isVisible());
   assert.deepEqual(await state(page), { case: lostReply });

@@ -8,7 +8,7 @@ pub use html::compare_page;
 pub use markdown::compare_md;
 pub use terminal::compare_text;
 
-use crate::report::compare::{CaseState, Cause, Change, Comparison, SIGNIFICANT};
+use crate::report::compare::{CaseState, Change, CompareCause, Comparison, SIGNIFICANT};
 use crate::report::text;
 use crate::report::text::words::{counted, percent};
 use crate::score::TrialStatus;
@@ -45,11 +45,11 @@ fn headline(comparison: &Comparison) -> String {
 fn cause(change: &Change) -> &'static str {
     match change.cause {
         None => "",
-        Some(Cause::Scenario) => "scenario changed",
-        Some(Cause::Promise) => "same scenario: another promise was judged",
-        Some(Cause::Hapax) => "same scenario: hapax or the agent changed",
-        Some(Cause::Agent) => "same scenario: the agent changed",
-        Some(Cause::Unknown) => "not known whether the scenario changed",
+        Some(CompareCause::Scenario) => "scenario changed",
+        Some(CompareCause::Promise) => "same scenario: another promise was judged",
+        Some(CompareCause::Hapax) => "same scenario: hapax or the agent changed",
+        Some(CompareCause::Agent) => "same scenario: the agent changed",
+        Some(CompareCause::Unknown) => "not known whether the scenario changed",
     }
 }
 
@@ -75,10 +75,9 @@ fn luck(change: &Change) -> String {
         None => String::new(),
         Some(chance) if chance < 0.001 => "more than chance (p < 0.001)".to_owned(),
         Some(chance) if chance < SIGNIFICANT => format!("more than chance (p = {chance:.3})"),
-        Some(chance) => format!(
-            "could be chance: {} of the time it looks like this without a difference",
-            percent(chance)
-        ),
+        Some(chance) => {
+            format!("may be chance: such a difference occurs by chance in {} of comparisons", percent(chance))
+        }
     }
 }
 

@@ -5,24 +5,24 @@ use std::fmt::Write as _;
 use super::{cause, headline, luck, state};
 use crate::report::compare::{ChangeKind, Comparison};
 use crate::report::formats::terminal::View;
-use crate::report::text::style::Paint;
+use crate::report::text::style::TextStyle;
 use crate::report::text::{fit, line};
 
 /// The comparison as text.
 #[must_use]
 pub fn compare_text(comparison: &Comparison, view: &View) -> String {
-    let paint = Paint { colour: view.colour };
+    let style = TextStyle { color: view.color };
     let width = view.width.clamp(40, 160);
     let mut out = String::new();
     for kind in ChangeKind::ALL {
         for change in comparison.of_kind(kind) {
             let word = kind.words().to_uppercase();
             let word = match kind {
-                ChangeKind::Worse | ChangeKind::NewFailing => paint.bad(&word),
-                ChangeKind::Better => paint.good(&word),
-                ChangeKind::Gone | ChangeKind::New => paint.unsure(&word),
+                ChangeKind::Worse | ChangeKind::NewFailing => style.bad(&word),
+                ChangeKind::Better => style.good(&word),
+                ChangeKind::Gone | ChangeKind::New => style.unsure(&word),
             };
-            let _ = writeln!(out, "{word}  {}", paint.strong(&line(&change.id, 300)));
+            let _ = writeln!(out, "{word}  {}", style.strong(&line(&change.id, 300)));
             let _ = writeln!(
                 out,
                 "{}",

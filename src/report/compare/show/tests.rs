@@ -28,12 +28,12 @@ fn comparison() -> Comparison {
 
 #[test]
 fn two_runs_at_80_columns() {
-    insta::assert_snapshot!(compare_text(&comparison(), &View { width: 80, colour: false, verbose: false }));
+    insta::assert_snapshot!(compare_text(&comparison(), &View { width: 80, color: false, verbose: false }));
 }
 
 #[test]
 fn two_runs_at_140_columns() {
-    insta::assert_snapshot!(compare_text(&comparison(), &View { width: 140, colour: false, verbose: false }));
+    insta::assert_snapshot!(compare_text(&comparison(), &View { width: 140, color: false, verbose: false }));
 }
 
 #[test]
@@ -52,6 +52,6 @@ fn two_runs_as_a_page() {
 #[test]
 fn two_equal_runs_have_nothing_to_say() {
     let (report, _) = sample::run();
-    let text = compare_text(&compare(&report, &report), &View { width: 80, colour: false, verbose: false });
+    let text = compare_text(&compare(&report, &report), &View { width: 80, color: false, verbose: false });
     assert_eq!(text, "sample (python agent.py) → sample (python agent.py): 9 cases the same\n");
 }

@@ -40,5 +40,5 @@ fn a_run_in_which_all_passed_says_so() {
     let (report, ledgers) = sample::gathered(vec![sample::pass(1)]);
     let text = summary_md(&report, &ledgers, LARGEST_SUMMARY);
     assert!(text.starts_with("## hapax: passed"), "{text}");
-    assert!(!text.contains("What to mend first"));
+    assert!(!text.contains("What to fix first"));
 }

@@ -1,4 +1,4 @@
-//! How much of a run a page can carry: each text once, and no more of them than a browser opens without lag.
+//! Limits the size of the page: each text is stored once, and there are no more than a browser opens fast.
 
 use std::collections::HashMap;
 
@@ -14,27 +14,27 @@ pub(super) struct Texts {
     pub(super) cut: bool,
 }
 
-/// With so many bytes of text in the page, further ones are cut short.
+/// When the page has this many bytes of text, further texts are shortened.
 const ROOMY: usize = 3 * 1024 * 1024;
-/// So many characters of a text are kept then.
+/// How many characters of a shortened text are kept.
 const SCARCE: usize = 100;
-/// With so many bytes there is no room for further ones.
+/// When the page has this many bytes of text, further texts are left out.
 const FULL: usize = 5 * 1024 * 1024;
 
 impl Texts {
-    /// A text in one line, at most so many characters of it.
+    /// A text in one line, at most this many characters of it.
     pub(super) fn line(&mut self, text: &str, most: usize) -> u32 {
         let most = self.most(text, most);
         self.keep(line(text, most))
     }
 
-    /// A text with its lines, at most so many characters of it.
+    /// A text with its lines, at most this many characters of it.
     pub(super) fn block(&mut self, text: &str, most: usize) -> u32 {
         let most = self.most(text, most);
         self.keep(block(text, most))
     }
 
-    /// A text that has its room whatever comes: the page cannot do without it.
+    /// A text that is never left out, because the page needs it.
     pub(super) fn name(&mut self, text: &str) -> u32 {
         self.keep(line(text, 300))
     }
@@ -82,12 +82,12 @@ pub(super) struct Items {
 }
 
 impl Items {
-    /// Room for so many.
+    /// A budget of this many items.
     pub(super) const fn new(left: usize) -> Self {
         Items { left }
     }
 
-    /// Takes room for so many where there is enough, and says whether there was.
+    /// Takes this many items from the budget; `false` where too few are left.
     pub(super) fn take(&mut self, count: usize) -> bool {
         let enough = count <= self.left;
         self.left -= if enough { count } else { 0 };

@@ -15,18 +15,18 @@ use crate::report::tally::{result_of, services_of, worst_first};
 use crate::report::timeline::{Item, Lane, Shape, Timeline};
 use crate::score::{Claim, Finding, TrialStatus, Verdict};
 
-/// So many characters of one text.
+/// How many characters of one text are shown.
 const WORDS: usize = 2_000;
-/// So many characters of what one start wrote; a start that passed has an eighth of it.
+/// How many characters of the output of a start are kept; an eighth of it where the trial passed.
 const OUTPUT: usize = 16_000;
-/// So many items of one timeline that failed, and of one that passed.
+/// How many items a timeline has, where the trial failed and where it passed.
 const FULL: usize = 3_000;
 const SHORT: usize = 12;
-/// A timeline in short is made of so many entries: they are the beginning, and enough to find what tells.
+/// A short timeline is made from this many entries at the beginning of the ledger.
 const LOOKED_AT: usize = 80;
-/// So many items of all timelines in full.
+/// How many items all full timelines have together.
 const ALL_FULL: usize = 80_000;
-/// So many items of all timelines in short.
+/// How many items all short timelines have together.
 const ALL_SHORT: usize = 60_000;
 
 /// All that the script knows.
@@ -189,9 +189,9 @@ impl Packer {
     fn timeline(&mut self, trial: &TrialReport, saved: Option<&SavedLedger>) -> Timeline {
         let entries = saved.map(|saved| saved.entries.as_slice()).unwrap_or_default();
         if trial.verdict.result != TrialStatus::Pass && self.full.take(entries.len().min(FULL)) {
-            let lit: Vec<u64> =
+            let highlighted: Vec<u64> =
                 trial.verdict.findings.iter().flat_map(|finding| finding.entries.iter().copied()).collect();
-            return Timeline::of(entries).focused(&lit, FULL);
+            return Timeline::of(entries).focused(&highlighted, FULL);
         }
         let short = Timeline::beginning(entries, LOOKED_AT).short(SHORT);
         if self.short.take(short.items.len()) { short } else { short.short(0) }

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = concat!("'use strict';\n", include_str!("timeline.js"), include_str!("page.js"));
 
-/// What stands in the frame.
+/// The content of the frame.
 pub(crate) struct Frame<'a> {
     pub(crate) title: &'a str,
     pub(crate) body: Markup,

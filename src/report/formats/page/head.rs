@@ -1,4 +1,4 @@
-//! The top of the page: who was tested, what it came to, the numbers, and what to mend first.
+//! The top of the page: who was tested, the result, the numbers, and what to fix first.
 
 use jiff::Timestamp;
 use maud::{Markup, html};
@@ -11,9 +11,9 @@ use crate::report::text::line;
 use crate::report::text::words::{self, counted, percent};
 use crate::score::TrialStatus;
 
-/// So many causes are shown.
+/// How many causes are shown.
 const CAUSES: usize = 20;
-/// So many cases of each.
+/// How many cases of each cause are shown.
 const CASES: usize = 6;
 
 /// The head of the page.
@@ -55,7 +55,7 @@ pub(super) fn head(report: &Report, tally: &Tally) -> Markup {
                 div { dt { (name) } dd { (value) @if !more.is_empty() { small { " " (more) } } } }
             } }
             noscript {
-                p.warning { "Without JavaScript this page shows no details: `hapax report show` has them in the terminal." }
+                p.warning { "Without JavaScript this page shows no details; `hapax report show` shows them in the terminal." }
             }
         }
     }
@@ -102,19 +102,19 @@ fn numbers(report: &Report, tally: &Tally) -> Vec<(&'static str, String, String)
     numbers
 }
 
-/// What to mend first, by cause.
+/// What to fix first, by cause.
 pub(super) fn causes_section(report: &Report) -> Markup {
     let causes = causes(report);
     html! {
         @if !causes.is_empty() {
             section #causes aria-labelledby="causes-title" {
-                h2 #causes-title { "What to mend first" }
+                h2 #causes-title { "What to fix first" }
                 ol { @for cause in causes.iter().take(CAUSES) {
                     li {
                         p.remedy { (line(cause.remedy, 1_000)) }
                         p.cause {
                             span.tag { (cause.kind.word()) }
-                            " " (cause.reach()) ". For one: " (line(cause.example, 600))
+                            " " (cause.reach()) ". Example: " (line(cause.example, 600))
                         }
                         p.cases {
                             @for id in cause.cases.iter().take(CASES) { a href=(case_link(id)) { (line(id, 300)) } " " }

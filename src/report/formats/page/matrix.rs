@@ -87,9 +87,9 @@ pub(super) fn matrix(report: &Report) -> Markup {
                 span.key.fail { "✗ failed" } " " span.key.void { "○ void" } " " span.key.pass { "✓ passed" } " "
                 span.key.skipped { "– skipped" } " "
                 @if report.cases.iter().any(|case| !case.controls.is_empty()) {
-                    span { "Dashed: what subjects whose verdict is known come to in the same case." } " "
+                    span { "Dashed: the expected outcomes of the controls in the same case." } " "
                 }
-                span { "Arrow keys go from case to case." }
+                span { "Arrow keys move between cases." }
             }
             p #nothing hidden { "No case matches these filters." }
             @for (scenario, cells) in &rows {

@@ -1,4 +1,4 @@
-//! `index.html`: the run as one self-contained file that asks nobody for anything. The frame and the matrix
+//! `index.html`: the run as one self-contained file that loads nothing. The frame and the matrix
 //! are written here; the details of a case are drawn in the browser from data that the page carries, when
 //! somebody asks for them.
 

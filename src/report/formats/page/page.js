@@ -143,13 +143,13 @@ function caseDetail(found, state) {
 function trialDetail(found, trial, state) {
   const findings = trial.findings || [];
   const chosen = Math.min(Number(state.finding || 0), Math.max(findings.length - 1, 0)) || 0;
-  const entry = el('output', { class: 'entry', 'aria-live': 'polite' }, 'Point at a line, or go to it with the arrow keys, to see its entry.');
+  const entry = el('output', { class: 'entry', 'aria-live': 'polite' }, 'Point at a line, or move to it with the arrow keys, to see its entry.');
   const drawing = drawTimeline(trial, (words) => { entry.textContent = words; });
   const button = (finding, place) => el(
     'button',
     { type: 'button', class: finding.fails ? 'finding fails' : 'finding', 'aria-pressed': String(place === chosen), onclick: () => choose(place) },
     el('strong', { class: finding.fails ? 'fail' : '' }, (finding.fails ? '✗ ' : 'noted: ') + finding.kind), ' ', text(finding.message),
-    el('span', { class: 'mend' }, el('strong', {}, 'Mend it: '), text(finding.remedy)),
+    el('span', { class: 'fix' }, el('strong', {}, 'Fix: '), text(finding.remedy)),
   );
   const buttons = findings.map(button);
   const choose = (place) => {
@@ -166,21 +166,21 @@ function trialDetail(found, trial, state) {
   return [
     el('p', { class: trial.result }, el('strong', {}, `${MARK[trial.result]} ${trial.result}: ${text(trial.headline)}`)),
     ...(trial.void || []).map((why) => el('p', { class: 'warning' }, 'Void: ' + text(why))),
-    ...(trial.torn === undefined ? [] : [el('p', { class: 'warning' }, 'The ledger is not whole: ' + text(trial.torn))]),
+    ...(trial.torn === undefined ? [] : [el('p', { class: 'warning' }, 'The ledger is incomplete: ' + text(trial.torn))]),
     ...buttons,
     el('h4', {}, 'What happened'),
-    findings.length ? el('p', { class: 'faint' }, 'Time goes down. Lit lines, marked ▸, prove the finding that is chosen. The bolt is the fault that hapax put in, ◆ is what the service really did; a broken arrow is a reply that never came.') : null,
-    trial.items.length ? frame : el('p', {}, 'This page has no timeline of this trial: `hapax report show` has it.'),
+    findings.length ? el('p', { class: 'faint' }, 'Time runs from top to bottom. Highlighted lines, marked ▸, prove the selected finding. The bolt is the fault that hapax injected, ◆ is what the service committed, and a broken arrow is a reply that did not arrive.') : null,
+    trial.items.length ? frame : el('p', {}, 'This page has no timeline of this trial; `hapax report show` shows it.'),
     trial.items.length ? entry : null,
-    trial.left_out ? el('p', { class: 'faint' }, `${trial.left_out} entries are not drawn: \`hapax report show\` has them.`) : null,
-    el('h4', {}, 'What it said'),
+    trial.left_out ? el('p', { class: 'faint' }, `${trial.left_out} entries are not drawn; \`hapax report show\` shows them.`) : null,
+    el('h4', {}, 'Claims'),
     ...claims(trial),
     el('h4', {}, 'More'),
     el('table', {}, el('tbody', {}, trial.facts.map(([name, fact]) => el('tr', {}, el('th', { scope: 'row' }, text(name)), el('td', {}, text(fact)))))),
     ...(trial.output || []).flatMap(output),
-    el('h4', {}, 'Run it again'),
+    el('h4', {}, 'Replay'),
     el('code', { class: 'again' }, text(trial.replay)),
-    DATA.cut ? el('p', { class: 'faint' }, 'Long texts of this run were cut; report.json has them in full.') : null,
+    DATA.cut ? el('p', { class: 'faint' }, 'Long texts of this run are shortened; report.json has them in full.') : null,
   ].filter(Boolean);
 }
 

@@ -17,7 +17,7 @@ fn frame_of(page: &str) -> String {
 }
 
 #[test]
-fn the_frame_says_who_was_tested_and_what_to_mend_first() {
+fn the_page_names_the_subject_and_what_to_fix_first() {
     let (report, ledgers) = sample::run();
     let page = page(&report, &ledgers);
     let frame: String = frame_of(&page)
@@ -29,7 +29,7 @@ fn the_frame_says_who_was_tested_and_what_to_mend_first() {
 }
 
 #[test]
-fn the_page_asks_nobody_for_anything() {
+fn the_page_loads_nothing() {
     let (report, ledgers) = sample::run();
     let page = page(&report, &ledgers);
     for asking in

@@ -1,4 +1,4 @@
-//! One case: what it came to, its findings, and under each finding the timeline that proves it.
+//! One case: its result, its findings, and for each finding the timeline that proves it.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -16,34 +16,40 @@ use crate::report::timeline::{TextView, Timeline, render_text};
 use crate::score::stats::wilson;
 use crate::score::{Claim, Finding, TrialStatus};
 
-/// So many lines of a timeline are shown.
+/// How many lines of a timeline are shown.
 const TIMELINE: usize = 24;
-/// So many characters of a text that score or the subject wrote.
+/// How many characters of a text by score or by the subject are shown.
 const WORDS: usize = 2_000;
-/// So many characters of what a start wrote.
+/// How many characters of the output of a start are shown.
 const OUTPUT: usize = 4_000;
 
 /// How much of a case is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
+pub(super) enum CaseDetail {
     /// Its first line.
     Line,
     /// All of it.
     Full,
 }
 
-pub(super) fn push_case(out: &mut String, case: &CaseReport, ledgers: &Ledgers, view: &View, detail: Detail) {
-    let (result, paint) = (result_of(case), view.paint());
+pub(super) fn push_case(
+    out: &mut String,
+    case: &CaseReport,
+    ledgers: &Ledgers,
+    view: &View,
+    detail: CaseDetail,
+) {
+    let (result, style) = (result_of(case), view.style());
     let word = match result {
-        TrialStatus::Pass => paint.good("PASS"),
-        TrialStatus::Fail => paint.bad("FAIL"),
-        TrialStatus::Void => paint.unsure("VOID"),
+        TrialStatus::Pass => style.good("PASS"),
+        TrialStatus::Fail => style.bad("FAIL"),
+        TrialStatus::Void => style.unsure("VOID"),
     };
     let several =
         if case.trials.len() > 1 { format!("  ({})", passed(count(&case.trials))) } else { String::new() };
     let headline = headline::of_case(case);
-    let _ = writeln!(out, "{word}  {}  {headline}{several}", paint.strong(&line(&case.id, 300)));
-    if detail == Detail::Line {
+    let _ = writeln!(out, "{word}  {}  {headline}{several}", style.strong(&line(&case.id, 300)));
+    if detail == CaseDetail::Line {
         if view.verbose {
             push_notes(out, case, view);
         }
@@ -59,14 +65,14 @@ pub(super) fn push_case(out: &mut String, case: &CaseReport, ledgers: &Ledgers, 
                 _ => format!(", and the same in trials {}", words::numbers(same)),
             };
             let head = format!("trial {}{also}: {}", trial.trial, trial.verdict.result.word());
-            let _ = writeln!(out, "      {}", paint.strong(&head));
+            let _ = writeln!(out, "      {}", style.strong(&head));
         }
         push_trial(out, case, trial, ledgers, view);
     }
     out.push('\n');
 }
 
-/// What was noted in a case of which only the first line is shown, each kind once.
+/// The findings of a case of which only the first line is shown, one of each kind.
 fn push_notes(out: &mut String, case: &CaseReport, view: &View) {
     let mut seen = HashSet::new();
     for finding in case.trials.iter().flat_map(|trial| &trial.verdict.findings) {
@@ -76,7 +82,7 @@ fn push_notes(out: &mut String, case: &CaseReport, view: &View) {
     }
 }
 
-/// How many of several trials passed, how sure that is, and those that prove nothing apart.
+/// How many of several trials passed, with the confidence interval, and how many are void.
 fn passed(count: Count) -> String {
     let (low, high) = wilson(count.pass as u64, count.judged() as u64, CONFIDENCE);
     let void = if count.void > 0 { format!(", {} void", count.void) } else { String::new() };
@@ -84,7 +90,7 @@ fn passed(count: Count) -> String {
     format!("{} of {} trials passed{void}; {sure}", count.pass, count.judged())
 }
 
-/// Trials that fail in the same way are shown once; passes only where everything is wanted.
+/// Trials that fail in the same way are shown once; passes only in verbose mode.
 fn grouped<'a>(case: &'a CaseReport, view: &View) -> Vec<(&'a TrialReport, Vec<u64>)> {
     let mut groups: Vec<(&TrialReport, Vec<u64>)> = Vec::new();
     let alike = |one: &TrialReport, other: &TrialReport| {
@@ -113,11 +119,11 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
     let mut whole = Some(&timeline);
     for finding in &verdict.findings {
         push_finding(out, finding, view);
-        // A timeline for each thing that is only noted would hide what fails.
+        // A timeline for findings that do not fail would hide those that do.
         if finding.fails && !timeline.items.is_empty() {
             match whole.take() {
                 Some(whole) => push_timeline(out, whole, &finding.entries, view),
-                // The reader has just seen the rest of it.
+                // The whole timeline was shown with the first finding.
                 None => push_timeline(
                     out,
                     &timeline.only(&finding.entries).without_gaps(),
@@ -136,19 +142,19 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
         None => push_labelled(
             out,
             "ledger",
-            &format!("the ledger has no trial {}", line(&trial.ledger, 200)),
+            &format!("ledger.jsonl has no trial {}", line(&trial.ledger, 200)),
             view,
         ),
         Some(saved) => {
             if let Some(torn) = &saved.torn {
-                push_labelled(out, "ledger", &format!("torn: {torn}"), view);
+                push_labelled(out, "ledger", &format!("incomplete: {torn}"), view);
             }
         }
     }
     for last in saved.map(|saved| of_bad_ends(trial, &saved.entries)).unwrap_or_default() {
         push_labelled(out, "stderr", &format!("the last lines: {}", last.head), view);
         for text in last.lines {
-            let _ = writeln!(out, "        {} {text}", view.paint().faint("|"));
+            let _ = writeln!(out, "        {} {text}", view.style().faint("|"));
         }
     }
     push_claims(out, &verdict.earlier_claims, true, view);
@@ -156,23 +162,28 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
     if view.verbose {
         push_facts(out, case, trial, view);
     }
-    push_labelled(out, "again", &line(&trial.replay, WORDS), view);
+    push_labelled(out, "replay", &line(&trial.replay, WORDS), view);
 }
 
 fn push_finding(out: &mut String, finding: &Finding, view: &View) {
     let label = if finding.fails { "finding" } else { "noted" };
     push_labelled(out, label, &format!("{}: {}", finding.kind.word(), line(&finding.message, WORDS)), view);
-    push_labelled(out, "mend it", &line(&finding.remedy, WORDS), view);
+    push_labelled(out, "fix", &line(&finding.remedy, WORDS), view);
 }
 
-fn push_timeline(out: &mut String, timeline: &Timeline, lit: &[u64], view: &View) {
+fn push_timeline(out: &mut String, timeline: &Timeline, highlighted: &[u64], view: &View) {
     let most = if view.verbose { TIMELINE * 10 } else { TIMELINE };
-    let text =
-        TextView { width: view.columns(), indent: 6, numbered: view.verbose, lit, paint: view.paint() };
-    out.push_str(&render_text(&timeline.focused(lit, most), &text));
+    let text = TextView {
+        width: view.columns(),
+        indent: 6,
+        numbered: view.verbose,
+        highlighted,
+        style: view.style(),
+    };
+    out.push_str(&render_text(&timeline.focused(highlighted, most), &text));
 }
 
-/// Many callers that say the same are one line.
+/// Callers that claim the same share a line.
 fn push_claims(out: &mut String, claims: &[Claim], earlier: bool, view: &View) {
     let mut groups: Vec<(&Claim, Vec<u64>)> = Vec::new();
     for claim in claims {
@@ -187,7 +198,7 @@ fn push_claims(out: &mut String, claims: &[Claim], earlier: bool, view: &View) {
     }
     for (claim, callers) in groups {
         let who = if callers.len() == 1 { "caller" } else { "callers" };
-        let said = claim.said.map_or("nothing that can be read", crate::scenario::ClaimedOutcome::word);
+        let said = claim.said.map_or("nothing readable", crate::scenario::ClaimedOutcome::word);
         let message = if claim.message.is_empty() {
             String::new()
         } else {
@@ -216,7 +227,7 @@ fn push_facts(out: &mut String, case: &CaseReport, trial: &TrialReport, view: &V
                     block(text, OUTPUT).replace('\t', "    ").trim_end(),
                     view.columns().saturating_sub(10),
                 ) {
-                    let _ = writeln!(out, "        {} {}", view.paint().faint("|"), text);
+                    let _ = writeln!(out, "        {} {}", view.style().faint("|"), text);
                 }
             }
         }
@@ -234,6 +245,6 @@ pub(super) fn push_hanging(out: &mut String, label: &str, wide: usize, text: &st
     for (place, text) in wrap(text, view.columns().saturating_sub(INDENT + wide)).iter().enumerate() {
         let label = if place == 0 { label } else { "" };
         let blanks = wide.saturating_sub(label.len());
-        let _ = writeln!(out, "{:INDENT$}{}{:blanks$}{text}", "", view.paint().faint(label), "");
+        let _ = writeln!(out, "{:INDENT$}{}{:blanks$}{text}", "", view.style().faint(label), "");
     }
 }

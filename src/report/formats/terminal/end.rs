@@ -1,5 +1,4 @@
-//! The end of a run's text, where the eye comes to rest: what was skipped, the numbers, what to mend first,
-//! and the result.
+//! The end of the text of a run: skipped cases, the numbers, what to fix first, and the result.
 
 use std::fmt::Write as _;
 
@@ -13,23 +12,23 @@ use crate::report::text::words::{self, counted, percent};
 use crate::report::text::{line, wrap};
 use crate::score::TrialStatus;
 
-/// So many causes are named.
+/// How many causes are shown.
 const CAUSES: usize = 5;
-/// So many skipped cases are named.
+/// How many skipped cases are shown.
 const SKIPPED: usize = 10;
-/// So many cases of a cause are named.
+/// How many cases of a cause are shown.
 const CASES: usize = 3;
 
 pub(super) fn push_skipped(out: &mut String, report: &Report, view: &View) {
     let most = if view.verbose { usize::MAX } else { SKIPPED };
     for skipped in report.skipped.iter().take(most) {
-        let _ = writeln!(out, "{}  {}", view.paint().faint("SKIP"), line(&skipped.id, 300));
+        let _ = writeln!(out, "{}  {}", view.style().faint("SKIP"), line(&skipped.id, 300));
         push_labelled(out, "", &line(&skipped.why, 500), view);
     }
     let more = report.skipped.len().saturating_sub(most);
     if more > 0 {
         let _ =
-            writeln!(out, "{}  {} more; -v names them", view.paint().faint("SKIP"), counted(more, "case"));
+            writeln!(out, "{}  {} more; -v shows them", view.style().faint("SKIP"), counted(more, "case"));
     }
     if !report.skipped.is_empty() {
         out.push('\n');
@@ -64,7 +63,7 @@ pub(super) fn push_numbers(out: &mut String, report: &Report, tally: &Tally, vie
             percent(high)
         ));
     }
-    // Of one trial each, pass@1 is pass^1.
+    // With one trial for each case, pass@1 equals pass^1.
     if let Some(share) = tally.rate.share().filter(|_| report.trials > 1) {
         let (low, high) = tally.rate.interval(CONFIDENCE);
         let passed = format!("{} of {}", tally.rate.passes, counted(tally.rate.trials as usize, "trial"));
@@ -87,7 +86,7 @@ pub(super) fn push_causes(out: &mut String, report: &Report, view: &View) {
     if causes.is_empty() {
         return;
     }
-    let _ = writeln!(out, "{}", view.paint().strong("What to mend first"));
+    let _ = writeln!(out, "{}", view.style().strong("What to fix first"));
     for (place, cause) in causes.iter().take(CAUSES).enumerate() {
         let head = format!("{}, {}: {}", cause.kind.word(), cause.reach(), line(cause.remedy, 600));
         push_hanging(out, &format!("{}.", place + 1), 3, &head, view);
@@ -105,14 +104,14 @@ pub(super) fn push_causes(out: &mut String, report: &Report, view: &View) {
 
 pub(super) fn push_last_line(out: &mut String, report: &Report, tally: &Tally, view: &View) {
     if let Some(text) = words::empty_part(report) {
-        let _ = writeln!(out, "{}  {text}", view.paint().faint("EMPTY"));
+        let _ = writeln!(out, "{}  {text}", view.style().faint("EMPTY"));
         return;
     }
-    let (paint, result) = (view.paint(), tally.result());
+    let (style, result) = (view.style(), tally.result());
     let word = match result {
-        TrialStatus::Fail => paint.bad("FAILED"),
-        TrialStatus::Void => paint.unsure("VOID"),
-        TrialStatus::Pass => paint.good("PASSED"),
+        TrialStatus::Fail => style.bad("FAILED"),
+        TrialStatus::Void => style.unsure("VOID"),
+        TrialStatus::Pass => style.good("PASSED"),
     };
     let trials = format!("{} in {}", counted(tally.trials.all(), "trial"), words::duration(report.took));
     let _ = writeln!(out, "{word}  {} ({trials})", cases_counted(tally));
@@ -123,13 +122,12 @@ pub(super) fn push_last_line(out: &mut String, report: &Report, tally: &Tally, v
         let _ = writeln!(out, "{lenient}");
     }
     if let Some(text) = tally.partial(report) {
-        let _ = writeln!(out, "{}", paint.unsure(&text));
+        let _ = writeln!(out, "{}", style.unsure(&text));
     }
     for note in &report.notes {
         push_labelled(out, "", &line(note, 500), view);
     }
     if let Some((part, parts)) = report.partition {
-        let _ =
-            writeln!(out, "This is part {part} of {parts}; `hapax report merge` makes one run of all parts.");
+        let _ = writeln!(out, "This is part {part} of {parts}; `hapax report merge` merges all parts.");
     }
 }

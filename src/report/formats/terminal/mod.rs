@@ -1,5 +1,5 @@
-//! A run in the terminal: failures first and in full, passes counted, and at the end what to mend first. It
-//! takes values and gives text; the caller knows the width and whether there are colours.
+//! A run in the terminal: failures first and in full, passes counted, and at the end what to fix first. It
+//! takes values and returns text; the caller knows the width and whether colors are used.
 
 mod case;
 mod end;
@@ -10,34 +10,34 @@ use crate::report::model::{CaseReport, Report};
 use crate::report::store::Ledgers;
 use crate::report::tally::{Tally, result_of, worst_first};
 use crate::report::text::line;
-use crate::report::text::style::Paint;
+use crate::report::text::style::TextStyle;
 use crate::report::text::words::counted;
 use crate::score::TrialStatus;
-use case::{Detail, push_case};
+use case::{CaseDetail, push_case};
 
-/// Failed cases, and void ones, are shown in full until so many lines are used up: a few screens. Of the
-/// others the first line is.
+/// Failed and void cases are shown in full until this many lines are used; of the others, the first line is
+/// shown.
 const IN_FULL: usize = 120;
-/// So many of those are named; the rest is counted.
+/// How many of those are named; the rest is counted.
 const NAMED: usize = 40;
 
-/// How a text for the terminal is to be.
+/// How text for the terminal is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
-    /// How many columns there are.
+    /// The width in columns.
     pub width: usize,
-    /// Whether there are colours.
-    pub colour: bool,
-    /// Whether everything is to be shown: passes by name, all failures in full, what the subject wrote.
+    /// Whether colors are used.
+    pub color: bool,
+    /// Whether everything is shown: passes by name, all failures in full, the output of the subject.
     pub verbose: bool,
 }
 
 impl View {
-    pub(in crate::report) fn paint(&self) -> Paint {
-        Paint { colour: self.colour }
+    pub(in crate::report) fn style(&self) -> TextStyle {
+        TextStyle { color: self.color }
     }
 
-    /// The columns that are used: too narrow or too wide helps nobody.
+    /// The columns that are used, between a minimum and a maximum.
     fn columns(&self) -> usize {
         self.width.clamp(40, 160)
     }
@@ -55,7 +55,7 @@ pub fn run_summary(report: &Report, ledgers: &Ledgers, view: &View) -> String {
     }
     if view.verbose {
         cases.iter().filter(|case| result_of(case) == TrialStatus::Pass).for_each(|case| {
-            push_case(&mut out, case, ledgers, view, Detail::Line);
+            push_case(&mut out, case, ledgers, view, CaseDetail::Line);
         });
     }
     end::push_skipped(&mut out, report, view);
@@ -76,14 +76,14 @@ fn push_cases(out: &mut String, cases: &[&CaseReport], ledgers: &Ledgers, view: 
             break;
         }
         let mut text = String::new();
-        push_case(&mut text, cases[place], ledgers, view, Detail::Full);
+        push_case(&mut text, cases[place], ledgers, view, CaseDetail::Full);
         lines += text.lines().count();
         in_full.insert(place, text);
     }
     out.extend(in_full.values().map(String::as_str));
     let others = cases.iter().enumerate().filter(|(place, _)| !in_full.contains_key(place));
     for (_, case) in others.take(NAMED) {
-        push_case(out, case, ledgers, view, Detail::Line);
+        push_case(out, case, ledgers, view, CaseDetail::Line);
     }
     let others = cases.len() - in_full.len();
     if others > NAMED {
@@ -115,7 +115,7 @@ fn one_of_each_first(cases: &[&CaseReport]) -> Vec<usize> {
 #[must_use]
 pub fn case_detail(case: &CaseReport, ledgers: &Ledgers, view: &View) -> String {
     let mut out = String::new();
-    push_case(&mut out, case, ledgers, &View { verbose: true, ..*view }, Detail::Full);
+    push_case(&mut out, case, ledgers, &View { verbose: true, ..*view }, CaseDetail::Full);
     out
 }
 

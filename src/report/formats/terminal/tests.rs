@@ -2,7 +2,7 @@ use super::*;
 use crate::report::sample;
 
 fn view(width: usize) -> View {
-    View { width, colour: false, verbose: false }
+    View { width, color: false, verbose: false }
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn hostile_text_reaches_the_terminal_escaped_and_within_its_width() {
     let text = format!("{}{}", sample::HOSTILE, "x".repeat(100_000));
     let (mut report, ledgers) = sample::gathered(vec![sample::hostile(&text)]);
     report.subject = text;
-    let shown = run_summary(&report, &ledgers, &View { width: 80, colour: false, verbose: true });
+    let shown = run_summary(&report, &ledgers, &View { width: 80, color: false, verbose: true });
     assert!(!shown.chars().any(|character| character.is_control() && character != '\n'), "{shown:?}");
     assert!(!shown.contains('\u{202e}'));
     assert!(shown.len() < 40_000, "{} bytes", shown.len());
@@ -67,7 +67,7 @@ fn hostile_text_reaches_the_terminal_escaped_and_within_its_width() {
 #[test]
 fn colours_change_nothing_but_the_colours() {
     let (report, ledgers) = sample::run();
-    let coloured = run_summary(&report, &ledgers, &View { width: 80, colour: true, verbose: false });
+    let coloured = run_summary(&report, &ledgers, &View { width: 80, color: true, verbose: false });
     assert!(coloured.contains("\u{1b}["));
     let plain = anstream::adapter::strip_str(&coloured).to_string();
     assert_eq!(plain, run_summary(&report, &ledgers, &view(80)));
@@ -88,7 +88,7 @@ fn of_many_failures_the_first_are_in_full_and_the_others_are_named() {
     let (report, ledgers) = many_failures(30);
     let text = run_summary(&report, &ledgers, &view(80));
     assert_eq!(text.matches("FAIL  payment/success-lies@n=").count(), 30);
-    let in_full = text.matches("again  ").count();
+    let in_full = text.matches("replay  ").count();
     assert!((3..15).contains(&in_full), "{in_full}: {text}");
 }
 
@@ -109,7 +109,7 @@ fn a_cause_with_many_cases_hides_no_other() {
 }
 
 #[test]
-fn whatever_fails_a_run_fits_a_few_screens() {
+fn a_run_with_many_failures_fits_a_few_screens() {
     for count in [50, 500] {
         let (report, ledgers) = many_failures(count);
         let text = run_summary(&report, &ledgers, &view(80));
@@ -118,7 +118,7 @@ fn whatever_fails_a_run_fits_a_few_screens() {
     }
     let (report, ledgers) = many_failures(500);
     let text = run_summary(&report, &ledgers, &View { verbose: true, ..view(80) });
-    assert_eq!(text.matches("again  ").count(), 500, "everything is there for who asks for it");
+    assert_eq!(text.matches("replay  ").count(), 500, "everything is there for who asks for it");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn run() -> (Report, LedgerContents) {
 #[test]
 fn a_run_agrees_with_itself() {
     let (report, contents) = run();
-    assert_eq!(agree(&report, &contents), Ok(()));
+    assert_eq!(check_consistency(&report, &contents), Ok(()));
 }
 
 #[test]
@@ -35,11 +35,11 @@ fn an_interrupted_run_agrees_although_trials_are_missing() {
     let gone = report.cases.pop().unwrap();
     report.interrupted = true;
     contents.ledgers.remove(&gone.trials[0].ledger);
-    assert_eq!(agree(&report, &contents), Ok(()));
+    assert_eq!(check_consistency(&report, &contents), Ok(()));
 }
 
 #[test]
-fn whatever_was_changed_is_told() {
+fn every_change_to_a_saved_run_is_detected() {
     type Change = fn(&mut Report, &mut LedgerContents);
     let changes: [(&str, Change); 18] = [
         ("a case is left out", |report, _| drop(report.cases.remove(0))),
@@ -92,14 +92,14 @@ fn whatever_was_changed_is_told() {
                 contents.plans[0].json.replacen("\"trials\":1", "\"trials\":1,\"part\":[1,2]", 1);
         }),
     ];
-    let told: Vec<String> = changes
+    let messages: Vec<String> = changes
         .into_iter()
         .map(|(what, change)| {
             let (mut report, mut contents) = run();
             change(&mut report, &mut contents);
-            let disagreement = agree(&report, &contents).unwrap_err();
+            let disagreement = check_consistency(&report, &contents).unwrap_err();
             format!("{what}:\n  {disagreement}")
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(messages.join("\n"));
 }

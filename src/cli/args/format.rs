@@ -1,0 +1,12 @@
+//! The argument `--format`, which `run` and `report show` share.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use crate::report::Format;
+
+/// Reads the name of a format.
+pub(in crate::cli) fn format_parser() -> impl TypedValueParser<Value = Format> {
+    let values = Format::ALL.map(|format| PossibleValue::new(format.word()).help(format.about()));
+    // The parser accepts only these words.
+    PossibleValuesParser::new(values).map(|word| Format::from_word(&word).unwrap_or(Format::Terminal))
+}

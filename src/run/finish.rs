@@ -1,0 +1,92 @@
+//! What is done when the trials of a run have ended: the saved ledgers are scored again, the report is
+//! written, and `latest` is linked.
+
+use std::path::Path;
+
+use super::{RunError, RunFolder, confirm};
+use crate::report::{self, LARGEST_SUMMARY, Report, SavedRun, StoreError};
+
+/// Where the results of a run are shown besides its own folder.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FinishOptions<'a> {
+    /// A file that the Markdown summary is appended to, such as the summary of a GitHub step.
+    pub step_summary: Option<&'a Path>,
+    /// The folder whose link `latest` leads to the newest run, where the run is to be linked.
+    pub reports: Option<&'a Path>,
+}
+
+/// A run whose report is on disk.
+#[derive(Debug)]
+pub struct FinishedRun {
+    /// The report, with the verdicts that the saved ledgers prove, and the ledgers.
+    pub saved: SavedRun,
+    /// What the user should know, and what does not change the result.
+    pub warnings: Vec<String>,
+}
+
+/// Writes everything that a run leaves.
+///
+/// The saved ledgers are scored again, so that the report never says more than the ledgers prove. The journal
+/// stays until the report is on disk, so that a run that cannot be finished can be resumed.
+///
+/// # Errors
+/// When a file cannot be read or written.
+pub fn finish(
+    report: Report,
+    folder: &RunFolder,
+    options: &FinishOptions<'_>,
+) -> Result<FinishedRun, RunError> {
+    let failed = |error: StoreError| RunError::Store { error, folder: folder.path().to_owned() };
+    folder.sync()?;
+    let (mut saved, contents) = report::read_own_run(folder.path(), report).map_err(failed)?;
+    confirm(&mut saved);
+    let SavedRun { report, ledgers } = &saved;
+    report::publish(folder.path(), report, ledgers).map_err(failed)?;
+    let mut warnings = Vec::new();
+    if let Err(what) = report::check_consistency(report, &contents) {
+        warnings.push(format!(
+            "warning: ledger.jsonl was changed during the run: {what}\n  only the subject can have changed it"
+        ));
+    }
+    if !report.interrupted {
+        folder.complete();
+    }
+    if let Some(path) = options.step_summary {
+        let summary = report::summary_md(report, ledgers, LARGEST_SUMMARY);
+        report::append_summary(path, &summary).map_err(failed)?;
+    }
+    if let Some(reports) = options.reports.filter(|reports| folder.is_below(reports)) {
+        warnings.extend(link_latest(folder, reports));
+    }
+    Ok(FinishedRun { saved, warnings })
+}
+
+/// Links `latest` to the run. The run is complete without it, so a failure is only a warning.
+fn link_latest(folder: &RunFolder, reports: &Path) -> Option<String> {
+    let reports = reports.display();
+    match folder.link_latest() {
+        Ok(true) => None,
+        Ok(false) => Some(format!(
+            "note: {reports}/latest was not made by hapax and is not changed\n  \
+             rename it, and hapax links the newest run there"
+        )),
+        Err(error) => Some(format!("warning: cannot link {reports}/latest to this run: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_called_latest_that_hapax_did_not_make_is_left_alone_with_a_note() {
+        let reports = tempfile::tempdir().unwrap();
+        let folder = RunFolder::at(&reports.path().join("first")).unwrap();
+        assert_eq!(link_latest(&folder, reports.path()), None);
+        assert!(reports.path().join("latest").is_symlink());
+        std::fs::remove_file(reports.path().join("latest")).unwrap();
+        std::fs::create_dir(reports.path().join("latest")).unwrap();
+        let note = link_latest(&folder, reports.path()).unwrap();
+        assert!(note.starts_with("note: ") && note.contains("was not made by hapax"), "{note}");
+    }
+}
