@@ -210,7 +210,7 @@ async fn an_unknown_control_and_an_environment_without_steps_are_wrong_calls() {
     };
     assert_eq!(
         run(&["control", "niave"]),
-        (Some(2), "error: there is no control `niave`; did you mean `naive`?\n".to_owned())
+        (Some(2), "error: unknown control `niave`; did you mean `naive`?\n".to_owned())
     );
     let (code, said) = run(&["control", "naive"]);
     assert!(code == Some(2) && said.starts_with("error: HAPAX_STEPS is not set"), "{said}");

@@ -41,8 +41,8 @@ impl Folder {
     }
 }
 
-/// The scenario file itself, or a file on the disk that a scenario in `folder` refers to. A file outside of the
-/// folder, also one behind a link, can be any file of this machine: problems show none of its text.
+/// The scenario file itself, or a file on the disk that a scenario in `folder` refers to. A file outside of
+/// the folder, also one behind a link, can be any file of this machine: problems show none of its text.
 pub(super) fn disk_source(folder: &Path, name: String, path: &Path) -> Result<Source, String> {
     let text = read_text(path)?;
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

@@ -17,7 +17,8 @@ pub fn table_md(cases: &[Case]) -> String {
         counted(cases.len(), "case")
     );
     text.push_str(
-        "The last column has the expected outcome of each control. Where it differs between cases, it is followed by\n\
+        "The last column has the expected outcome of each control. Where it differs between cases, it is \
+         followed by\n\
          the number of cases. `hapax selftest` runs the controls and compares.\n",
     );
     for folder in scenarios.chunk_by(|one, other| folder_of(one) == folder_of(other)) {

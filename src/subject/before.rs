@@ -1,5 +1,5 @@
-//! The command that a user has run before each trial, to reset what outlives one. It is told the opaque name
-//! of the trial and nothing of its case.
+//! Runs the `before` command of a user before each trial, to reset state that outlives a trial. It gets the
+//! opaque name of the trial and nothing about its case.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,34 +10,34 @@ use super::supervisor::Order;
 use super::words::quoted;
 use super::{Hide, How, Limits, Settings};
 
-/// How long it may take.
-const TIME: Duration = Duration::from_secs(60);
-/// So many of its last lines are shown where it fails.
-const LINES: usize = 8;
-/// So many characters of each.
-const WIDTH: usize = 200;
+/// The time limit of the command.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+/// How many of its last lines are shown when it fails.
+const MAX_LINES: usize = 8;
+/// How many characters of each line are shown.
+const MAX_LINE_LENGTH: usize = 200;
 
-/// The trial before which it is run.
+/// The trial before which the command runs.
 #[derive(Debug, Clone)]
-pub struct Before {
+pub struct BeforeCommand {
     /// The name of the trial that the subject is given.
     pub trial: String,
     /// The directory of all callers of the trial.
     pub shared_dir: PathBuf,
-    /// Hides secrets in what it says.
+    /// Hides secrets in its output.
     pub hide: Hide,
 }
 
-impl Before {
-    /// Runs the command of these settings to its end, where there is one.
+impl BeforeCommand {
+    /// Runs the `before` command of the settings, if there is one.
     ///
     /// # Errors
-    /// Where it could not be started, failed, took too long, or left processes running: why, with its last
-    /// lines.
+    /// Where the command cannot be started, fails, takes too long, or leaves processes running: why, with its
+    /// last lines.
     pub async fn run(&self, settings: &Settings) -> Result<(), String> {
         let Some(program) = settings.before.clone() else { return Ok(()) };
         let shown = self.hide.text(&program.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
-        let limits = Limits { time: TIME, grace: settings.grace, ..Limits::default() };
+        let limits = Limits { time: TIME_LIMIT, grace: settings.grace, ..Limits::default() };
         let order = Order {
             program,
             directory: settings.directory.clone(),
@@ -47,20 +47,21 @@ impl Before {
             cancel: settings.cancel,
             limits,
         };
-        // Nobody strikes it, and it has no claim.
+        // It has no interrupts and no claim.
         let (_orders, mut ordered) = tokio::sync::mpsc::unbounded_channel();
         let supervised = Supervised::begin(&order, settings)?;
         let told = supervised.follow(limits, &self.shared_dir, None, &mut ordered).await;
         let how = match &told.how {
             How::Exited(0) if told.left == 0 => return Ok(()),
             How::Exited(0) => {
-                "left processes running, which were ended: let it wait for what it starts".to_owned()
+                "left processes running, which were killed; make it wait for the processes that it starts"
+                    .to_owned()
             }
             How::Exited(status) => format!("exited with {status}"),
             How::Signalled(signal) => format!("was ended by signal {signal}"),
-            How::TimeUp => format!("did not end within {} s", TIME.as_secs()),
+            How::TimeUp => format!("did not finish within {} s", TIME_LIMIT.as_secs()),
             How::OverLimit(what) | How::Unstartable(what) => what.clone(),
-            How::Answered(_) | How::NoAnswer(_) => "did not end".to_owned(),
+            How::Answered(_) | How::NoAnswer(_) => "did not finish".to_owned(),
         };
         Err(format!("`{shown}`: {how}{}", self.last_lines(&told)))
     }
@@ -73,10 +74,10 @@ impl Before {
             .lines()
             .rev()
             .filter(|line| !line.trim().is_empty())
-            .take(LINES)
-            .map(|line| line.trim_end().chars().take(WIDTH).collect())
+            .take(MAX_LINES)
+            .map(|line| line.trim_end().chars().take(MAX_LINE_LENGTH).collect())
             .collect();
         lines.reverse();
-        if lines.is_empty() { String::new() } else { format!("; it said: {}", lines.join(" | ")) }
+        if lines.is_empty() { String::new() } else { format!("; last output: {}", lines.join(" | ")) }
     }
 }

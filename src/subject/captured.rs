@@ -1,4 +1,4 @@
-//! What was captured of an output, and what is shown of it: secrets are hidden first, and then it is cut.
+//! Captured output, and the part of it that is shown: secrets are hidden before it is cut.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,24 +7,24 @@ use std::sync::Arc;
 use mock_services::ledger::Ledger;
 use serde::{Deserialize, Serialize};
 
-/// The beginning and the end of an output, with more of it at each side of the cut than is shown.
+/// The start and the end of an output, with more at each side of the cut than is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Captured {
-    /// The beginning; the whole output where there is no end.
+    /// The start; the whole output where `tail` is `None`.
     pub(super) head: String,
-    /// The end, where something between them was lost.
+    /// The end, where the middle was dropped.
     pub(super) tail: Option<String>,
-    /// So many bytes of the beginning and of the end are shown.
+    /// The number of bytes of the start and of the end that are shown.
     pub(super) half: usize,
-    /// How many bytes are not shown.
+    /// The number of bytes that are not shown.
     pub(super) cut: u64,
-    /// How many milliseconds after the start it last had something that looks like a claim.
+    /// When it last had a text that looks like a claim, in milliseconds after the start.
     #[serde(default)]
     pub(super) spoke: Option<u64>,
 }
 
 impl Captured {
-    /// The part that is shown, as it is.
+    /// The part that is shown, with secrets.
     pub(super) fn text(&self) -> String {
         self.with(&Hide::default())
     }
@@ -36,17 +36,17 @@ impl Captured {
         }
         let tail = self.tail.as_deref().unwrap_or(&self.head);
         let ends = hide.part(tail, tail.len().saturating_sub(self.half)..tail.len());
-        // On the same line: what stands behind it must not look like a line of its own.
+        // On the same line, so that the text after the cut does not look like a whole line.
         format!("{}[… {} bytes cut out …]{ends}", hide.part(&self.head, 0..self.half), self.cut)
     }
 }
 
-/// Hides secrets in what a subject says; by itself it hides nothing.
+/// Hides secrets in the output of a subject. The default hides nothing.
 #[derive(Clone, Default)]
 pub struct Hide(Option<Arc<Ledger>>);
 
 impl Hide {
-    /// Hides what this ledger hides, and what free text gives away.
+    /// Hides the secrets of this ledger, and what looks like a secret in free text.
     #[must_use]
     pub fn with(ledger: &Ledger) -> Self {
         Hide(Some(Arc::new(ledger.clone())))
@@ -57,7 +57,7 @@ impl Hide {
         self.part(text, 0..text.len())
     }
 
-    /// A part of the text without secrets: those that lie across its ends are hidden, too.
+    /// A part of the text without secrets, including those that cross its ends.
     pub(super) fn part(&self, text: &str, part: Range<usize>) -> String {
         if let Some(ledger) = &self.0 {
             return ledger.redacted_part(text, part);

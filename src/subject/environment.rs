@@ -4,26 +4,29 @@
 use std::io;
 use std::path::Path;
 
-use super::before::Before;
-use super::{Settings, Start, client_variables};
+use mock_services::catalog;
 
-/// What every program may see of the parent's environment; beside these all that begins with `LC_`.
-const PASSED: [&str; 9] = ["PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL", "TERM"];
-const PROXIES: [&str; 6] =
+use super::before::BeforeCommand;
+use super::{Settings, Start};
+
+/// The variables of the parent that every program gets; also those that start with `LC_`.
+const PASSED_VARIABLES: [&str; 9] =
+    ["PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL", "TERM"];
+const PROXY_VARIABLES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
-/// The services are here; everything else is for the recorder.
-const LOCAL: &str = "127.0.0.1,localhost,::1";
+/// The services are on this machine; all other requests go to the recorder.
+const NO_PROXY: &str = "127.0.0.1,localhost,::1";
 
 /// The longest value of a variable, in bytes: Linux does not start a program with one of 128 KiB.
 const MAX_VARIABLE_BYTES: usize = 100 * 1000;
-/// The variables that can be longer than that: the variable, the variable that names the file instead, and the
-/// file.
+/// The variables that can be longer than that: the variable, the variable that names the file instead, and
+/// the file.
 const LONG_VALUES: [(&str, &str, &str); 2] =
     [("HAPAX_TASK", "HAPAX_TASK_FILE", "task.txt"), ("HAPAX_STEPS", "HAPAX_STEPS_FILE", "steps.json")];
 
-/// The variables of the command that is run before a trial: no service, no task and no proxy is among them.
+/// The variables of the `before` command of a trial: without services, task and proxy.
 pub(super) fn before_environment(
-    before: &Before,
+    before: &BeforeCommand,
     settings: &Settings,
     parent: &[(String, String)],
 ) -> Vec<(String, String)> {
@@ -36,11 +39,13 @@ pub(super) fn before_environment(
 }
 
 fn is_passed(name: &str, settings: &Settings) -> bool {
-    PASSED.contains(&name) || name.starts_with("LC_") || settings.pass.iter().any(|passed| passed == name)
+    PASSED_VARIABLES.contains(&name)
+        || name.starts_with("LC_")
+        || settings.pass.iter().any(|passed| passed == name)
 }
 
-/// The variables, each name once, sorted. Later sources win: the parent's, what is passed on, what hapax
-/// sets, what the settings say.
+/// The variables, sorted and without repetitions. Later sources have priority: the parent, the variables that
+/// hapax sets, the settings.
 pub(super) fn environment(
     start: &Start,
     settings: &Settings,
@@ -48,9 +53,9 @@ pub(super) fn environment(
 ) -> Vec<(String, String)> {
     let mut all = std::collections::BTreeMap::new();
     all.extend(parent.iter().filter(|(name, _)| is_passed(name, settings)).cloned());
-    all.extend(PROXIES.map(|name| (name.to_owned(), start.proxy.clone())));
-    all.extend(["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), LOCAL.to_owned())));
-    all.extend(of_the_start(start));
+    all.extend(PROXY_VARIABLES.map(|name| (name.to_owned(), start.proxy.clone())));
+    all.extend(["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), NO_PROXY.to_owned())));
+    all.extend(start_variables(start));
     for service in &start.services {
         let stem = format!("HAPAX_{}", service.name.to_uppercase().replace('-', "_"));
         all.insert(format!("{stem}_URL"), service.url.clone());
@@ -63,26 +68,26 @@ pub(super) fn environment(
     }
     for (name, template) in &settings.env {
         let Some(value) = template.fill(&start.services) else { continue };
-        // Clients read either spelling, and the general one where there is no other: who sets one for HTTPS
-        // means all of these.
-        let alike = PROXIES
+        // Clients read either spelling, and `ALL_PROXY` as a fallback, so a setting for one applies to all of
+        // them.
+        let same = PROXY_VARIABLES
             .into_iter()
-            .filter(|other| other.eq_ignore_ascii_case(name) || leads_past(name, &value, other));
-        all.extend(alike.map(|other| (other.to_owned(), value.clone())));
+            .filter(|other| other.eq_ignore_ascii_case(name) || is_fallback(name, &value, other));
+        all.extend(same.map(|other| (other.to_owned(), value.clone())));
         all.insert(name.clone(), value);
     }
-    // The system ends a variable at the first zero byte, and refuses to start a program with one.
+    // A program cannot be started with a zero byte in a variable.
     all.into_iter().map(|(name, value)| (name, value.replace('\0', "\u{fffd}"))).collect()
 }
 
-/// Whether emptying one proxy would be in vain while the general one leads to the recorder.
-fn leads_past(name: &str, value: &str, other: &str) -> bool {
+/// Whether `other` is the fallback of a proxy variable that is set to an empty value.
+fn is_fallback(name: &str, value: &str, other: &str) -> bool {
     value.is_empty()
-        && PROXIES.iter().any(|proxy| proxy.eq_ignore_ascii_case(name))
+        && PROXY_VARIABLES.iter().any(|proxy| proxy.eq_ignore_ascii_case(name))
         && other.eq_ignore_ascii_case("all_proxy")
 }
 
-fn of_the_start(start: &Start) -> [(String, String); 7] {
+fn start_variables(start: &Start) -> [(String, String); 7] {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     [
         ("HAPAX_TASK", start.task.clone()),
@@ -111,6 +116,11 @@ pub(super) fn write_long_values_to_files(
         env.push((file_variable.to_owned(), path.to_string_lossy().into_owned()));
     }
     Ok(())
+}
+
+/// The variables that real clients of a service read, for its URL and its key.
+pub(crate) fn client_variables(service: &str, url: &str, key: &str) -> Vec<(String, String)> {
+    catalog::find(service).map(|service| service.client_variables(url, key).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

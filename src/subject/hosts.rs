@@ -1,15 +1,15 @@
-//! Which hosts outside of a trial a subject may reach: those that are allowed are forwarded, those that are
-//! ignored are refused without a finding, and every other one is refused with a finding. Pure.
+//! The hosts outside of a trial: requests to allowed hosts are forwarded, requests to ignored hosts are
+//! refused without a finding, and requests to all other hosts are refused with a finding. Pure.
 
 use mock_services::yaml::shown;
 use serde::Serialize;
 
 use crate::domain::{HostTreatment, real_hosts};
 
-/// The longest name of a host.
-const LONGEST: usize = 253;
+/// The longest host name.
+const MAX_HOST_LENGTH: usize = 253;
 
-/// The hosts outside of a trial that are treated in another way than the rest.
+/// The hosts outside of a trial that are allowed or ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Hosts {
     /// Forwarded.
@@ -37,58 +37,58 @@ impl Hosts {
 /// A host, or a pattern of hosts, with or without a port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HostPattern {
-    /// With small letters. A `*` stands for any characters, dots included.
+    /// In lower case. A `*` matches any characters, including dots.
     host: String,
-    /// Every port where there is none.
+    /// The port; `None` for every port.
     port: Option<u16>,
 }
 
-/// Why a text names no host that can be allowed or ignored.
+/// Why a text is not a host that can be allowed or ignored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}; {help}")]
 pub struct HostError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What would be right.
+    /// What to do about it.
     pub help: String,
 }
 
 impl HostPattern {
-    /// A host to be allowed: `HOST` or `HOST:PORT`.
+    /// An allowed host: `HOST` or `HOST:PORT`.
     ///
     /// # Errors
-    /// Where it is not one host.
+    /// When it is not exactly one host.
     pub fn allowed(text: &str) -> Result<Self, HostError> {
         let pattern = HostPattern::parse(text)?;
         if pattern.host.contains('*') {
-            let help = "name each host, so that nothing else leaves this machine: api.openai.com";
-            return Err(wrong(format!("`{}` allows more than one host", shown(text)), help));
+            let help = "list each host, so that no other host is reachable: api.openai.com";
+            return Err(host_error(format!("`{}` allows more than one host", shown(text)), help));
         }
         Ok(pattern)
     }
 
-    /// Hosts to be ignored: `HOST`, or a pattern such as `*.sentry.io`, with or without `:PORT`.
+    /// Ignored hosts: `HOST`, or a pattern such as `*.sentry.io`, with or without `:PORT`.
     ///
     /// # Errors
-    /// Where it is no pattern of hosts, or would hide what must be found.
+    /// When it is not a pattern of hosts, or matches the real host of a service.
     pub fn ignored(text: &str) -> Result<Self, HostError> {
         let pattern = HostPattern::parse(text)?;
         if pattern.host.rsplit('.').next().is_some_and(|last| last.contains('*')) {
-            let help = "name the end of the host: *.sentry.io";
-            return Err(wrong(format!("`{}` ignores hosts of every name", shown(text)), help));
+            let help = "write the end of the host name: *.sentry.io";
+            return Err(host_error(format!("`{}` matches every host", shown(text)), help));
         }
         if let Some((service, real)) = real_hosts().find(|(_, real)| pattern.covers(real.host)) {
             let real = real.host;
             let message = format!(
-                "`{}` would hide requests to {real}, for which the service `{service}` stands",
+                "`{}` would hide requests to {real}, the real host of the service `{service}`",
                 shown(text)
             );
-            return Err(wrong(message, "name the hosts that the agent does not need one by one"));
+            return Err(host_error(message, "list the hosts that the agent does not need one by one"));
         }
         Ok(pattern)
     }
 
-    /// Whether a request to this host and port is meant.
+    /// Whether it matches a request to this host and port.
     fn matches(&self, host: &str, port: u16) -> bool {
         self.port.is_none_or(|own| own == port) && self.covers(host)
     }
@@ -107,11 +107,11 @@ impl HostPattern {
     }
 
     fn parse(text: &str) -> Result<Self, HostError> {
-        let example = "write a host alone, or with a port: api.openai.com, localhost:11434";
+        let example = "write a host, or a host and a port: api.openai.com, localhost:11434";
         if text.contains("://") || text.contains('/') {
-            return Err(wrong(format!("`{}` is a URL, and a host is expected", shown(text)), example));
+            return Err(host_error(format!("expected a host, found the URL `{}`", shown(text)), example));
         }
-        // An IPv6 address has colons of its own: with a port it stands in brackets.
+        // An IPv6 address contains colons; with a port it is in brackets.
         let (host, port) = match text.rsplit_once(':') {
             Some((host, _)) if host.contains(':') && !host.ends_with(']') => (text, None),
             Some(_) if text.ends_with(']') => (text, None),
@@ -121,19 +121,24 @@ impl HostPattern {
         let port = match port.map(str::parse::<u16>) {
             None => None,
             Some(Ok(port)) if port > 0 => Some(port),
-            Some(_) => return Err(wrong(format!("`{}` has no port from 1 to 65535", shown(text)), example)),
+            Some(_) => {
+                return Err(host_error(
+                    format!("invalid port in `{}`: expected 1 to 65535", shown(text)),
+                    example,
+                ));
+            }
         };
         let host = host.trim_matches(['[', ']']).to_ascii_lowercase();
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.*".contains(&byte);
         let is_host = host.bytes().all(is_name) || host.parse::<std::net::Ipv6Addr>().is_ok();
-        if host.is_empty() || host.len() > LONGEST || !is_host {
-            return Err(wrong(format!("`{}` is no host", shown(text)), example));
+        if host.is_empty() || host.len() > MAX_HOST_LENGTH || !is_host {
+            return Err(host_error(format!("`{}` is not a host", shown(text)), example));
         }
         Ok(HostPattern { host, port })
     }
 }
 
-fn wrong(message: String, help: &str) -> HostError {
+fn host_error(message: String, help: &str) -> HostError {
     HostError { message, help: help.to_owned() }
 }
 

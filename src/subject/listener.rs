@@ -1,29 +1,28 @@
-//! Whose the socket is that takes connections at a port: of the program that hapax started, or of somebody
-//! else.
+//! Finds the process that listens at a port: the program that hapax started, or another process.
 
 use std::net::SocketAddr;
 
-/// Whose a listening socket is.
+/// The owner of a listening socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// It belongs to a process below the supervisor.
+    /// A process below the supervisor.
     Started,
-    /// It belongs to this process.
+    /// Another process, by number and name.
     Other(String),
-    /// The system does not say.
+    /// Unknown.
     Unknown,
 }
 
-/// Whether it can be told on this system whose a socket is.
-pub(super) const CAN_TELL: bool = cfg!(target_os = "linux");
+/// Whether the owner of a socket can be found on this system.
+pub(super) const CAN_FIND_OWNER: bool = cfg!(target_os = "linux");
 
-/// Whose socket takes the connections to this address.
+/// The owner of the socket that accepts connections to this address.
 #[cfg(target_os = "linux")]
 pub(super) fn owner(address: SocketAddr, supervisor: u32) -> Owner {
     linux::owner(address, supervisor)
 }
 
-/// Whose socket takes the connections to this address, which cannot be told here.
+/// The owner of the socket that accepts connections to this address; unknown on this system.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn owner(_address: SocketAddr, _supervisor: u32) -> Owner {
     Owner::Unknown
@@ -64,7 +63,7 @@ mod linux {
         table.lines().skip(1).filter_map(row).collect()
     }
 
-    /// An address is written as words of four bytes in the order of the machine.
+    /// Reads an address: words of four bytes in the byte order of the machine.
     fn read_address(text: &str) -> Option<IpAddr> {
         let word = |at: usize| u32::from_str_radix(text.get(at..at + 8)?, 16).ok().map(u32::to_ne_bytes);
         match text.len() {
@@ -80,7 +79,8 @@ mod linux {
         }
     }
 
-    /// Those that take the connections to an address: whoever named it comes before whoever named none.
+    /// The sockets that accept connections to an address: a specific address has priority over an unspecified
+    /// one.
     pub(super) fn answering(listeners: &[(IpAddr, u64)], address: IpAddr) -> Vec<u64> {
         let of = |is_one: &dyn Fn(&IpAddr) -> bool| -> Vec<u64> {
             listeners.iter().filter(|(listens, _)| is_one(listens)).map(|(_, inode)| *inode).collect()
@@ -136,7 +136,7 @@ mod linux {
         }
 
         #[test]
-        fn whoever_named_the_address_takes_its_connections() {
+        fn a_listener_on_the_specific_address_has_priority() {
             assert_eq!(answering(&[(ALL, 1), (LOCAL, 2)], LOCAL), [2]);
             assert_eq!(answering(&[(ALL, 1), (ALL_6, 3)], LOCAL), [1]);
             assert_eq!(answering(&[(ALL_6, 3)], LOCAL), [3]);
@@ -144,7 +144,7 @@ mod linux {
         }
 
         #[test]
-        fn a_socket_of_this_process_is_not_of_one_that_it_started() {
+        fn a_socket_of_this_process_belongs_to_another_process() {
             let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             let address = listener.local_addr().unwrap();
             let Owner::Other(who) = owner(address, std::process::id()) else {

@@ -1,21 +1,21 @@
-//! Where a caller hands over messages by SMTP. Plain data.
+//! The address of the mail server for a caller. Plain data.
 
 use std::net::SocketAddr;
 
 use crate::trust::Trust;
 
-/// The name with which a client logs in. Any name will do; the password is the service's key. SendGrid calls
-/// it so.
+/// The user name for the mail server, as in SendGrid. Any name is accepted; the password is the key of the
+/// service.
 pub(crate) const SMTP_USER: &str = "apikey";
 
-/// Where a caller hands over messages by SMTP.
+/// The address of the mail server for a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailAddress {
-    /// `smtp://USER:KEY@127.0.0.1:PORT`: in plain text until the client asks for TLS.
+    /// `smtp://USER:KEY@127.0.0.1:PORT`: in plain text, with STARTTLS.
     pub url: String,
-    /// `smtps://USER:KEY@127.0.0.1:PORT`: over TLS from the first byte.
+    /// `smtps://USER:KEY@127.0.0.1:PORT`: with implicit TLS.
     pub tls_url: Option<String>,
-    /// The files by which a client can verify the server.
+    /// The files that a client needs to verify the server.
     pub trust: Option<Trust>,
 }
 
@@ -25,7 +25,7 @@ impl MailAddress {
         MailAddress { url: url("smtp", plain), tls_url: tls.map(|address| url("smtps", address)), trust }
     }
 
-    /// The variables that name it.
+    /// The environment variables with the address.
     pub(crate) fn variables(&self) -> Vec<(String, String)> {
         let mut variables = vec![("HAPAX_SMTP_URL".to_owned(), self.url.clone())];
         variables.extend(self.tls_url.clone().map(|url| ("HAPAX_SMTPS_URL".to_owned(), url)));

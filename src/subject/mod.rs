@@ -1,10 +1,9 @@
-//! How a subject is started and heard: any program, an agent that is already running, or a control. It knows
-//! no case and no verdict.
+//! Starts subjects and reads their claims: any program, an agent that is already running, or a control. It
+//! knows no case and no verdict.
 
 mod before;
 mod captured;
 mod claim;
-mod clients;
 mod config;
 pub mod control;
 mod environment;
@@ -24,13 +23,13 @@ mod template;
 pub(crate) mod words;
 
 pub use crate::trust::Trust;
-pub use before::Before;
+pub use before::BeforeCommand;
 pub use captured::Hide;
-pub(crate) use clients::client_variables;
 pub use config::{Config, ConfigError};
+pub(crate) use environment::client_variables;
 pub use hosts::{HostError, HostPattern, Hosts};
 pub use mail::MailAddress;
-pub use recorder::{Escape, Noticed, OwnPort, Passed, Recorder};
+pub use recorder::{Escape, OwnPort, ProxyEvent, Recorder};
 pub use running::{Handle, Landing, Running};
 pub use settings::{Settings, Signal};
 pub use start::{BeforeStop, ClaimHeard, ClaimSource, Ended, How, Limits, ServiceAddress, Start};
@@ -38,14 +37,14 @@ pub use supervisor::supervise;
 pub use template::{Template, TemplateError};
 pub(crate) use words::split as split_command;
 
-/// An agent or a tool under test: what it is, and how it is treated.
+/// An agent or a tool under test.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// Its name, as the user knows it.
+    /// Its name.
     pub name: String,
     /// What it is.
     pub kind: SubjectKind,
-    /// How it is started and heard.
+    /// Its settings.
     pub settings: Settings,
 }
 
@@ -57,19 +56,19 @@ pub enum SubjectKind {
         /// The program and its arguments.
         program: Vec<String>,
     },
-    /// An agent that takes tasks over HTTP.
+    /// An agent that accepts tasks over HTTP.
     Http {
-        /// Where it takes them; `${port}` in it stands for a free port where hapax starts it.
+        /// The URL for tasks; `${port}` is replaced by a free port where hapax starts it.
         url: String,
-        /// What starts it, where it is not running already; `${port}` in it stands for the port.
+        /// The command that starts it, where it is not running already; `${port}` is replaced by the port.
         command: Option<Vec<String>>,
     },
-    /// One that hapax ships, by its name.
+    /// A control that hapax ships, by its name.
     Control(String),
 }
 
-/// All that a start gives to a subject: what the supervisor of a program is told, and the body for an agent
-/// over HTTP.
+/// Everything that a subject gets at its start: the order to the supervisor of a program, and the body for an
+/// agent over HTTP.
 #[cfg(test)]
 pub(crate) fn given(program: &[&str], settings: &Settings, start: &Start) -> [serde_json::Value; 2] {
     let program = program.iter().map(|word| (*word).to_owned()).collect();
@@ -96,19 +95,20 @@ impl Subject {
         Subject { name: name.to_owned(), kind: SubjectKind::Control(name.to_owned()), settings }
     }
 
-    /// Whether it goes on running when a trial has ended, so that what it does afterwards is still to be
-    /// watched.
+    /// Whether it keeps running after a trial, so that it must be watched longer.
     #[must_use]
     pub fn outlives_its_trial(&self) -> bool {
         matches!(self.kind, SubjectKind::Http { command: None, .. })
     }
 
-    /// Whether its trials must run one at a time: each start of it listens at the same port, or it could not
-    /// be told which of several starts answered.
+    /// Whether its trials must run one at a time: each start listens at the same port, or the process that
+    /// responds cannot be identified.
     #[must_use]
     pub fn runs_alone(&self) -> bool {
         match &self.kind {
-            SubjectKind::Http { url, command: Some(_) } => !url.contains(port::HOLE) || !listener::CAN_TELL,
+            SubjectKind::Http { url, command: Some(_) } => {
+                !url.contains(port::PLACEHOLDER) || !listener::CAN_FIND_OWNER
+            }
             _ => false,
         }
     }
@@ -116,7 +116,7 @@ impl Subject {
     /// Starts it once. A subject that cannot be started ends with [`How::Unstartable`].
     pub async fn start(&self, mut start: Start) -> Running {
         for path in [&mut start.state_dir, &mut start.shared_dir, &mut start.result] {
-            // It may run in another directory than hapax does.
+            // It can have another working directory than hapax.
             *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
         }
         let settings = self.settings.clone();

@@ -1,34 +1,34 @@
-//! Ports for agents over HTTP that hapax starts: a free one for each start, which no other start of this
-//! process has.
+//! Chooses free ports for agents over HTTP that hapax starts: no two starts of this process have the same.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::{Mutex, PoisonError};
 
-/// What stands for the port in a URL, a command or a variable.
-pub(super) const HOLE: &str = "${port}";
-/// Below the ports that the system gives to whoever names none, so that no service of a trial gets one of
-/// these before the agent does.
+/// The placeholder of the port in a URL, a command or a variable.
+pub(super) const PLACEHOLDER: &str = "${port}";
+/// The first port. The range is below the ephemeral ports of the system, so that no service of a trial gets
+/// one of these ports.
 const FIRST: u16 = 20_000;
+/// The number of ports in the range.
 const COUNT: u16 = 12_000;
-/// So many ports are tried.
-const TRIES: u16 = 200;
+/// How many ports are tried.
+const MAX_TRIES: u16 = 200;
 
 static TAKEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
 
-/// A port that was free when it was chosen; no other start gets it until this is dropped.
+/// A port that was free when it was chosen. No other start gets it until this is dropped.
 #[derive(Debug)]
 pub(super) struct FreePort(u16);
 
 impl FreePort {
-    /// Chooses one, or says why there is none.
+    /// Chooses a free port.
     pub(super) fn choose() -> Result<Self, String> {
         let mut random = [0; 2];
-        // Where there is no chance, the first that is free does as well.
+        // Without randomness, the first free port is used.
         let _ = getrandom::fill(&mut random);
         let first = u16::from_ne_bytes(random) % COUNT;
         let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = (0..TRIES)
+        let found = (0..MAX_TRIES)
             .map(|place| FIRST + (first + place) % COUNT)
             .find(|port| !taken.contains(port) && is_free(*port));
         let port = found.ok_or_else(|| format!("no port from {FIRST} to {} is free", FIRST + COUNT - 1))?;
@@ -47,16 +47,16 @@ impl Drop for FreePort {
     }
 }
 
-/// Whether a program can listen there, whichever address it names.
+/// Whether a program can listen at this port on any address.
 fn is_free(port: u16) -> bool {
     [Ipv4Addr::LOCALHOST, Ipv4Addr::UNSPECIFIED]
         .into_iter()
         .all(|address| TcpListener::bind((address, port)).is_ok())
 }
 
-/// A text with the port in its place.
+/// The text with the port in place of the placeholder.
 pub(super) fn filled(text: &str, port: u16) -> String {
-    text.replace(HOLE, &port.to_string())
+    text.replace(PLACEHOLDER, &port.to_string())
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_is_filled_in() {
+    fn the_placeholder_is_replaced_by_the_port() {
         assert_eq!(filled("http://127.0.0.1:${port}/task", 8080), "http://127.0.0.1:8080/task");
     }
 }

@@ -1,4 +1,4 @@
-//! How a subject is started and heard, as `hapax.yaml` and the command line say it. Plain data.
+//! The settings of a subject from `hapax.yaml` and the command line. Plain data.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,44 +9,44 @@ use super::template::Template;
 use super::{ClaimSource, Hosts, Limits};
 use crate::scenario::Promise;
 
-/// How a subject is started and heard.
+/// How a subject is started, and where its claim is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Settings {
-    /// Where it runs; where hapax does if there is none.
+    /// Its working directory; that of hapax by default.
     #[serde(serialize_with = "lossy")]
     pub directory: Option<PathBuf>,
-    /// Further variables of its environment. One that speaks of a service that a case does not have is left
-    /// out there.
+    /// Further environment variables. A variable that refers to a service is not set in cases without that
+    /// service.
     pub env: Vec<(String, Template)>,
-    /// Variables of hapax's own environment that are passed on to it.
+    /// Variables of the environment of hapax that are passed on.
     pub pass: Vec<String>,
-    /// How long one start of it may take, where it is to have more or less time than others.
+    /// The time limit of one start, if it differs from that of the case.
     pub time: Option<Duration>,
-    /// How long its client waits for a reply, where that is known: cases that wait for it get enough time.
+    /// The timeout of its client for a reply, if it is known: cases that wait for it get enough time.
     pub client_timeout: Option<Duration>,
-    /// Its own names for fields: ours, then its own.
+    /// The names of fields: in scenarios, and in its requests.
     pub fields: Vec<(String, String)>,
-    /// The operations that it is for; all of them where the list is empty.
+    /// The operations that it supports; all of them where the list is empty.
     pub can: Vec<String>,
-    /// What it promises about each effect, and is judged by.
+    /// What it promises about each effect.
     pub promise: Promise,
-    /// Where its claim is taken from.
+    /// The source of its claim.
     pub claim: ClaimSource,
-    /// Whether its standard input is an open pipe on which nothing ever comes. Otherwise it is at its end
-    /// from the start: many programs read all of it before they begin.
+    /// Whether its standard input is an open pipe without input. Otherwise it is empty: many programs read it
+    /// to the end before they start.
     pub open_input: bool,
-    /// The signal with which it is cancelled.
+    /// The signal that cancels it.
     pub cancel: Signal,
-    /// How long it has between SIGTERM and SIGKILL.
+    /// The time between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// How long an agent over HTTP is watched after its answer: it may go on in the background.
+    /// How long an agent over HTTP is watched after its response: it can continue in the background.
     pub watch: Duration,
-    /// The command that is run before each trial: the program and its arguments.
+    /// The command that runs before each trial: the program and its arguments.
     pub before: Option<Vec<String>>,
-    /// The hosts outside of a trial that it may reach, and those that are refused without a finding.
+    /// The hosts outside of the trial that it can reach, and those that are refused without a finding.
     pub hosts: Hosts,
-    /// The program hapax, which supervises subjects and holds the controls; the running one where there is
-    /// none. A program that uses hapax as a library has to name it.
+    /// The hapax executable, which supervises subjects and runs the controls; the current executable by
+    /// default. A program that uses hapax as a library must set it.
     #[serde(serialize_with = "lossy")]
     pub hapax: Option<PathBuf>,
 }
@@ -80,16 +80,15 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The variables that are passed on, with their values: some may be secret, and must not stand in a
-    /// ledger.
+    /// The variables that are passed on, with their values. They can be secret and must not be in a ledger.
     #[must_use]
     pub fn passed_values(&self) -> Vec<(String, String)> {
         let passed = self.pass.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
         passed.filter(|(_, value)| !value.is_empty()).collect()
     }
 
-    /// The variables that `env` sets to a text of its own. Templates are left out: the services' addresses
-    /// and keys are no secrets of the user.
+    /// The variables that `env` sets to a constant. Templates are not included: the addresses and keys of the
+    /// mock services are not secret.
     #[must_use]
     pub fn set_values(&self) -> Vec<(String, String)> {
         let set = self
@@ -99,18 +98,18 @@ impl Settings {
         set.filter(|(_, value)| !value.is_empty()).collect()
     }
 
-    /// Where the program hapax is, or why it cannot be told.
+    /// The path of the hapax executable.
     pub(super) fn hapax(&self) -> Result<PathBuf, String> {
         match &self.hapax {
             Some(hapax) => Ok(hapax.clone()),
             None => std::env::current_exe().map_err(|error| {
-                format!("cannot tell where the program hapax is: {error}; start it by its full path")
+                format!("cannot find the hapax executable: {error}; start it with its full path")
             }),
         }
     }
 }
 
-/// A signal with which a subject is cancelled.
+/// A signal that cancels a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signal {

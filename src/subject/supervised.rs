@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
 use super::captured::Captured;
-use super::claim::{self, Heard};
+use super::claim::{self, ClaimInputs};
 use super::environment::{environment, write_long_values_to_files};
 use super::running::{Landing, Ordered, Running};
 use super::supervisor::{Answer, Order, SupervisorOrder};
@@ -118,13 +118,18 @@ impl Supervised {
         let Told { how, stdout, stderr, left, cpu } =
             self.follow(start.limits, &start.result, start.before_time_up.as_ref(), &mut ordered).await;
         let hide = &start.hide;
-        let heard =
-            Heard { how: &how, result: &start.result, stdout: &stdout.text(), stderr: &stderr.text(), hide };
+        let heard = ClaimInputs {
+            how: &how,
+            result: &start.result,
+            stdout: &stdout.text(),
+            stderr: &stderr.text(),
+            hide,
+        };
         let (claim, reported) = if how == How::TimeUp {
             let written = std::fs::symlink_metadata(&start.result).and_then(|about| about.modified()).ok();
             let file = written.and_then(|written| written.duration_since(began).ok());
             let spoke = |captured: &Captured| captured.spoke.map(Duration::from_millis);
-            let times = claim::Times {
+            let times = claim::ClaimTimes {
                 file,
                 stdout: spoke(&stdout),
                 stderr: spoke(&stderr),

@@ -1,4 +1,4 @@
-//! Texts with holes for what is only known in a trial: `${payment.url}`. Pure.
+//! Texts with placeholders for values of a trial: `${payment.url}`. Pure.
 
 use mock_services::catalog::{self, examples};
 use mock_services::yaml::{listed, nearest, shown};
@@ -9,28 +9,28 @@ use super::ServiceAddress;
 /// The SMTP side of a service, in plain text and over TLS.
 const MAIL_SERVERS: [&str; 2] = ["smtp", "smtps"];
 
-/// The names that hapax ships, to tell a typing error from a service of the user's own.
+/// The names of shipped services, to distinguish a typing error from a service of the user.
 fn shipped() -> impl Iterator<Item = &'static str> + Clone {
     catalog::names().chain(MAIL_SERVERS)
 }
 
-/// A text with holes.
+/// A text with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Template(Vec<Piece>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 enum Piece {
     Text(String),
-    Hole {
+    Placeholder {
         service: String,
-        part: Part,
+        part: AddressPart,
     },
     /// The port of an agent over HTTP.
     Port,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-enum Part {
+enum AddressPart {
     Url,
     Host,
     Port,
@@ -40,42 +40,46 @@ enum Part {
     Ca,
 }
 
-impl Part {
-    /// What every service has.
-    const OF_A_SERVICE: [(&'static str, Part); 4] =
-        [("url", Part::Url), ("host", Part::Host), ("port", Part::Port), ("key", Part::Key)];
-    /// What a mail server has.
-    const OF_MAIL: [(&'static str, Part); 6] = [
-        ("url", Part::Url),
-        ("host", Part::Host),
-        ("port", Part::Port),
-        ("user", Part::User),
-        ("password", Part::Password),
-        ("ca", Part::Ca),
+impl AddressPart {
+    /// The parts of every service.
+    const SERVICE_PARTS: [(&'static str, AddressPart); 4] = [
+        ("url", AddressPart::Url),
+        ("host", AddressPart::Host),
+        ("port", AddressPart::Port),
+        ("key", AddressPart::Key),
+    ];
+    /// The parts of a mail server.
+    const MAIL_PARTS: [(&'static str, AddressPart); 6] = [
+        ("url", AddressPart::Url),
+        ("host", AddressPart::Host),
+        ("port", AddressPart::Port),
+        ("user", AddressPart::User),
+        ("password", AddressPart::Password),
+        ("ca", AddressPart::Ca),
     ];
 
-    fn of(service: &str) -> &'static [(&'static str, Part)] {
-        if is_mail(service) { &Part::OF_MAIL } else { &Part::OF_A_SERVICE }
+    fn of(service: &str) -> &'static [(&'static str, AddressPart)] {
+        if is_mail(service) { &AddressPart::MAIL_PARTS } else { &AddressPart::SERVICE_PARTS }
     }
 }
 
-/// Whether it is the SMTP side of a service.
+/// Whether the name is that of a mail server.
 fn is_mail(service: &str) -> bool {
     MAIL_SERVERS.contains(&service)
 }
 
-/// What is wrong with a template.
+/// The problem with a template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What would be right.
+    /// What to do about it.
     pub help: String,
 }
 
 impl Template {
-    /// The text, where it has no holes.
+    /// The text, if it has no placeholders.
     #[must_use]
     pub fn constant(&self) -> Option<&str> {
         match self.0.as_slice() {
@@ -84,10 +88,10 @@ impl Template {
         }
     }
 
-    /// Reads a text; `$${` stands for `${`.
+    /// Reads a text; `$${` is a literal `${`.
     ///
     /// # Errors
-    /// Where a hole is not closed, or names nothing that there is.
+    /// When a placeholder is not closed or unknown.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let (mut pieces, mut plain, mut rest) = (Vec::new(), String::new(), text);
         while let Some(at) = rest.find("${") {
@@ -102,16 +106,13 @@ impl Template {
                 let message = format!("`{}` is not closed", shown(&rest[at..]));
                 return Err(TemplateError {
                     message,
-                    help: format!(
-                        "write ${{{}.url}}, or $${{ for the characters themselves",
-                        examples::SERVICE
-                    ),
+                    help: format!("write ${{{}.url}}, or $${{ for a literal ${{", examples::SERVICE),
                 });
             };
             if !plain.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut plain)));
             }
-            pieces.push(hole(&rest[at + 2..at + 2 + length])?);
+            pieces.push(placeholder(&rest[at + 2..at + 2 + length])?);
             rest = &rest[at + 3 + length..];
         }
         plain.push_str(rest);
@@ -121,20 +122,20 @@ impl Template {
         Ok(Template(pieces))
     }
 
-    /// The text for these services; `None` where it speaks of one that is not among them.
+    /// The text for these services; `None` if it refers to another service.
     #[must_use]
     pub fn fill(&self, services: &[ServiceAddress]) -> Option<String> {
         self.0
             .iter()
             .map(|piece| match piece {
                 Piece::Text(text) => Some(text.clone()),
-                Piece::Hole { service, part } => filled(services, service, *part),
+                Piece::Placeholder { service, part } => value_of(services, service, *part),
                 Piece::Port => None,
             })
             .collect()
     }
 
-    /// The same text with this port for `${port}`.
+    /// The same text with `${port}` replaced by this port.
     #[must_use]
     pub(super) fn with_port(mut self, port: u16) -> Self {
         for piece in &mut self.0 {
@@ -146,15 +147,16 @@ impl Template {
     }
 }
 
-fn hole(name: &str) -> Result<Piece, TemplateError> {
-    let unknown =
-        |help: String| Err(TemplateError { message: format!("there is no `${{{}}}`", shown(name)), help });
+fn placeholder(name: &str) -> Result<Piece, TemplateError> {
+    let unknown = |help: String| {
+        Err(TemplateError { message: format!("unknown placeholder `${{{}}}`", shown(name)), help })
+    };
     if name == "port" {
         return Ok(Piece::Port);
     }
     let Some((service, part)) = name.split_once('.') else {
-        let parts = Part::OF_A_SERVICE.map(|(part, _)| format!("${{{}.{part}}}", examples::SERVICE));
-        return unknown(format!("name a service and a part of it: {}", parts.join(", ")));
+        let parts = AddressPart::SERVICE_PARTS.map(|(part, _)| format!("${{{}.{part}}}", examples::SERVICE));
+        return unknown(format!("write a service and a part: {}", parts.join(", ")));
     };
     let near = nearest(service, shipped()).filter(|near| *near != service);
     if let Some(near) = near {
@@ -162,15 +164,15 @@ fn hole(name: &str) -> Result<Piece, TemplateError> {
     }
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     if service.is_empty() || !service.bytes().all(is_name) {
-        return unknown(format!("name a service: {}, or one of your own", listed(shipped())));
+        return unknown(format!("expected {}, or a service of your own", listed(shipped())));
     }
-    match Part::of(service).iter().find(|(word, _)| *word == part) {
-        Some((_, part)) => Ok(Piece::Hole { service: service.to_owned(), part: *part }),
+    match AddressPart::of(service).iter().find(|(word, _)| *word == part) {
+        Some((_, part)) => Ok(Piece::Placeholder { service: service.to_owned(), part: *part }),
         None if is_mail(service) && part == "key" => {
             unknown(format!("the key is the password: `${{{service}.password}}`"))
         }
         None => {
-            let words = || Part::of(service).iter().map(|(word, _)| *word);
+            let words = || AddressPart::of(service).iter().map(|(word, _)| *word);
             let allowed = format!(
                 "{} has {}",
                 if is_mail(service) { "a mail server" } else { "a service" },
@@ -184,7 +186,7 @@ fn hole(name: &str) -> Result<Piece, TemplateError> {
     }
 }
 
-fn filled(services: &[ServiceAddress], name: &str, part: Part) -> Option<String> {
+fn value_of(services: &[ServiceAddress], name: &str, part: AddressPart) -> Option<String> {
     let mail = services.iter().find(|service| service.smtp.is_some());
     let service = if is_mail(name) { mail? } else { services.iter().find(|service| service.name == name)? };
     let smtp = service.smtp.as_ref();
@@ -197,12 +199,12 @@ fn filled(services: &[ServiceAddress], name: &str, part: Part) -> Option<String>
     let authority = authority.rsplit_once('@').map_or(authority, |(_, address)| address);
     let (host, port) = authority.rsplit_once(':')?;
     Some(match part {
-        Part::Url => url.to_owned(),
-        Part::Host => host.trim_matches(['[', ']']).to_owned(),
-        Part::Port => port.to_owned(),
-        Part::Key | Part::Password => service.key.clone(),
-        Part::User => super::mail::SMTP_USER.to_owned(),
-        Part::Ca => smtp?.trust.as_ref()?.ca.to_string_lossy().into_owned(),
+        AddressPart::Url => url.to_owned(),
+        AddressPart::Host => host.trim_matches(['[', ']']).to_owned(),
+        AddressPart::Port => port.to_owned(),
+        AddressPart::Key | AddressPart::Password => service.key.clone(),
+        AddressPart::User => super::mail::SMTP_USER.to_owned(),
+        AddressPart::Ca => smtp?.trust.as_ref()?.ca.to_string_lossy().into_owned(),
     })
 }
 

@@ -5,7 +5,7 @@ use mock_services::ledger::Ledger;
 
 use super::overtime::Overtime;
 use crate::domain::{ClaimEvent, EndEvent, HostRequests, InterruptEvent, StartEnd, StartEvent, SubjectEvent};
-use crate::subject::{Ended, Hide, How, Passed, Start};
+use crate::subject::{Ended, Hide, How, Start};
 
 /// Writes subject events into the ledger of a trial.
 #[derive(Debug, Clone)]
@@ -49,12 +49,8 @@ impl EventLog {
     }
 
     /// The requests to a host that is allowed or ignored.
-    pub(super) fn host_requests(&self, caller: u32, passed: &Passed) {
-        let Passed { host, port, treatment, requests, failed } = passed.clone();
-        self.write(
-            caller,
-            &SubjectEvent::HostRequests(HostRequests { host, port, treatment, requests, failed }),
-        );
+    pub(super) fn host_requests(&self, caller: u32, requests: HostRequests) {
+        self.write(caller, &SubjectEvent::HostRequests(requests));
     }
 
     /// The connections of a caller that were open at the end.

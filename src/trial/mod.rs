@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use crate::domain::{CapturedOutput, SubjectEvent};
 use crate::log;
 use crate::scenario::{Case, Terms};
-use crate::subject::{Before, Escape, Hide, Limits, Noticed, OwnPort, Recorder, Subject};
+use crate::subject::{BeforeCommand, Escape, Hide, Limits, OwnPort, ProxyEvent, Recorder, Subject};
 use callers::Caller;
 use dirs::Dirs;
 use event_log::EventLog;
@@ -147,7 +147,8 @@ async fn prepare(
     let mut dirs = Dirs::create(&setup.dir, Names::new(setup.seed), case.callers)
         .map_err(|error| format!("cannot make its directories: {error}"))?;
     let shared_dir = std::path::absolute(dirs.shared()).unwrap_or_else(|_| dirs.shared());
-    let before = Before { trial: Names::new(setup.seed).trial(), shared_dir, hide: Hide::with(ledger) };
+    let before =
+        BeforeCommand { trial: Names::new(setup.seed).trial(), shared_dir, hide: Hide::with(ledger) };
     before.run(&subject.settings).await.map_err(Unready::Before)?;
     let builder = services::builder(case, &terms(case, subject, setup.claims_optional), setup.seed);
     let services = builder
@@ -233,7 +234,7 @@ async fn act(
     output.sort_by_key(|output| (output.caller, output.start));
     striker.end();
     for (caller, recorder) in (1..).zip(&recorders) {
-        recorder.passed().iter().for_each(|passed| log.host_requests(caller, passed));
+        recorder.passed().into_iter().for_each(|passed| log.host_requests(caller, passed));
     }
     // With the recorders the last word of each is said.
     drop(recorders);
@@ -257,8 +258,8 @@ fn listen(mut recorders: Vec<Recorder>, log: &EventLog) -> (Vec<Recorder>, Vec<J
         Some(tokio::spawn(async move {
             while let Some(noticed) = noticed.recv().await {
                 let event = match noticed {
-                    Noticed::Escaped(Escape { host, port, .. }) => SubjectEvent::Escaped { host, port },
-                    Noticed::Proxied(Escape { host, port, .. }, service) => {
+                    ProxyEvent::Escaped(Escape { host, port, .. }) => SubjectEvent::Escaped { host, port },
+                    ProxyEvent::Proxied(Escape { host, port, .. }, service) => {
                         SubjectEvent::Proxied { host, port, service }
                     }
                 };

@@ -48,7 +48,7 @@ fn a_trial_is_void_where_it_fails_with_its_last_lines_and_without_secrets() {
         workspace("echo connecting >&2; echo 'cannot reset: password=hunter2hunter2 is wrong' >&2; exit 7");
     let called = workspace.call(&["run", "plain"]).expect(3);
     let why = verdict(&workspace.report(), "plain")["void_because"][0].as_str().unwrap().to_owned();
-    assert!(why.contains("`bash before.sh`: exited with 7; it said: connecting | cannot reset"), "{why}");
+    assert!(why.contains("`bash before.sh`: exited with 7; last output: connecting | cannot reset"), "{why}");
     assert!(!why.contains("hunter2") && called.stdout.contains("exited with 7"), "{why}\n{}", called.stdout);
     assert!(!workspace.path().join("store").exists());
     // The smoke trial finds it out before anything else is run.

@@ -122,5 +122,5 @@ fn an_agent_that_breaks_over_its_task_is_judged_by_what_it_did() {
     strict.write("scenarios/plain.yaml", &format!("{}  claim: [done]\n", charge("")));
     let called = strict.call(&["run", "scenarios/plain.yaml"]).expect(1);
     served.join().unwrap();
-    assert!(called.stdout.contains("it gave no answer"), "{}", called.stdout);
+    assert!(called.stdout.contains("no response"), "{}", called.stdout);
 }

@@ -4,7 +4,8 @@ use crate::scenario::{Case, Recovery, read_scenario};
 
 fn read(expect: &str, more: &str) -> Result<Vec<Case>, String> {
     let text = format!(
-        "about: A charge.\ntask: Charge cus_42.\nsteps:\n  - {{do: payment.charge, with: {{customer: cus_42, amount: 4999, order: o1}}}}\n\
+        "about: A charge.\ntask: Charge cus_42.\nsteps:\n  - {{do: payment.charge, with: {{customer: \
+         cus_42, amount: 4999, order: o1}}}}\n\
          expect:\n{expect}\n{more}"
     );
     read_scenario(&Source::new("scenarios/payment/test.yaml", text), "payment/test")

@@ -1,5 +1,6 @@
-//! An effect that is expected more than once needs a field that identifies it. Otherwise any mixture of effects
-//! adds up to the number: an agent that mails 25 people twice would pass where 50 people get one mail each.
+//! An effect that is expected more than once needs a field that identifies it. Otherwise any mixture of
+//! effects adds up to the number: an agent that mails 25 people twice would pass where 50 people get one mail
+//! each.
 
 use mock_services::service::{Fields, Operation, Value};
 use mock_services::yaml::{Key, Kind, Node, Span, listed, write_flow};

@@ -1,4 +1,5 @@
-//! Finds scenario files: in the binary, and in the files and folders that a user names. It opens none of them.
+//! Finds scenario files: in the binary, and in the files and folders that a user names. It opens none of
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -66,7 +67,8 @@ pub(super) fn on_disk(base: &Path, path: &Path) -> Result<Vec<FoundFile>, String
     Ok(paths.iter().map(|file| FoundFile { name: name(file), origin: Origin::Disk(file.clone()) }).collect())
 }
 
-/// All scenario files below a folder, sorted. Does not follow links to folders, because they can form a cycle.
+/// All scenario files below a folder, sorted. Does not follow links to folders, because they can form a
+/// cycle.
 fn walk(base: &Path, folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot read folder {}: {error}", folder.display());
     if depth > MAX_DEPTH {

@@ -107,8 +107,8 @@ pub fn load_in(base: &Path, filters: &[String]) -> Result<Loaded, LoadError> {
             found => named.extend(found),
         }
     }
-    // A user's file replaces the shipped one with the same name, and a file named on the command line replaces
-    // both.
+    // A user's file replaces the shipped one with the same name, and a file named on the command line
+    // replaces both.
     let mut files: BTreeMap<String, FoundFile> = BTreeMap::new();
     if filters.is_empty() || !words.is_empty() {
         let own = found_in(OWN);

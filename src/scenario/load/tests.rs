@@ -108,8 +108,10 @@ fn all_problems_of_all_files_are_reported_at_once() {
 
 #[test]
 fn a_scenario_can_use_a_service_file_beside_it() {
-    let desk = "service: desk\noperations: {open: {route: POST /t, fields: {who: body.who}, effect: {identity: [who]}, set: {state: new}}}\n";
-    let scenario = "about: a\ntask: t\nsteps: [{do: desk.open, with: {who: ann}}]\nservices: {desk: {file: ../desk.yaml}}\n\
+    let desk = "service: desk\noperations: {open: {route: POST /t, fields: {who: body.who}, effect: \
+        {identity: [who]}, set: {state: new}}}\n";
+    let scenario = "about: a\ntask: t\nsteps: [{do: desk.open, with: {who: ann}}]\nservices: {desk: {file: \
+        ../desk.yaml}}\n\
                     expect: {effects: [{effect: desk.open, where: {who: ann}, with: {state: new}}]}\n";
     let home = Home::with(&[("scenarios/desk.yaml", desk), ("scenarios/in/a.yaml", scenario)]);
     let loaded = home.load(&["in/a"]).unwrap();

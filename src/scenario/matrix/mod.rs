@@ -9,7 +9,8 @@ use self::words::words_of;
 
 /// The largest number of cases of one file.
 pub(super) const MAX_CASES: usize = 1000;
-/// The largest number of values in all cases of a file together: a small file must not expand into a large one.
+/// The largest number of values in all cases of a file together: a small file must not expand into a large
+/// one.
 pub(super) const MAX_VALUES: usize = 300_000;
 /// The largest number of names in a matrix.
 pub(super) const MAX_NAMES: usize = 20;
@@ -106,8 +107,8 @@ impl Matrix {
         found
     }
 
-    /// The tree with each `${name}` replaced by its value. The value keeps its position in the matrix, so that
-    /// problems point there. `None` when the budget of values is used up.
+    /// The tree with each `${name}` replaced by its value. The value keeps its position in the matrix, so
+    /// that problems point there. `None` when the budget of values is used up.
     pub(super) fn fill(&self, node: &Node, choice: &[usize], budget: &mut usize) -> Option<Node> {
         *budget = budget.checked_sub(1)?;
         let kind = match &node.kind {

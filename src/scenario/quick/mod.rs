@@ -24,8 +24,8 @@ pub struct Quick {
 }
 
 impl Quick {
-    /// A scenario in which the first attempt at each effect meets every standard combination of commit and reply.
-    /// Each of `expects` is `EFFECT[:FIELD=VALUE,...][*TIMES]`.
+    /// A scenario in which the first attempt at each effect meets every standard combination of commit and
+    /// reply. Each of `expects` is `EFFECT[:FIELD=VALUE,...][*TIMES]`.
     ///
     /// # Errors
     /// Every problem in the arguments, each with a hint.
@@ -119,7 +119,8 @@ fn scenario_text(task: &str, asked: &[ExpectedEffect], known: &Known) -> String 
     let _ = writeln!(out, "  commit: [now, never, {{ later: {{ requests: 2 }} }}]");
     let _ = writeln!(
         out,
-        "  reply: [ok, drop, reset, {{ hang: {{ release: 300ms }} }}, {{ status: 500 }}, {{ status: 503 }}, {{ status: 429 }}]"
+        "  reply: [ok, drop, reset, {{ hang: {{ release: 300ms }} }}, {{ status: 500 }}, {{ status: 503 }}, \
+         {{ status: 429 }}]"
     );
     let prepared: Vec<(&str, Preparation)> =
         services.iter().map(|service| (*service, preparation(service, asked))).collect();

@@ -1,5 +1,5 @@
-//! Checks that need all parts of a case: intents that overlap, faults and interrupts that can never happen, and
-//! expectations that no subject can meet.
+//! Checks that need all parts of a case: intents that overlap, faults and interrupts that can never happen,
+//! and expectations that no subject can meet.
 
 use std::time::Duration;
 
@@ -165,7 +165,8 @@ impl CaseParts<'_> {
             let last = ends.filter(|_| self.callers == 1).map(|interrupt| interrupt.when.attempt).min();
             if let Some(last) = last.filter(|last| *last < budget.at_least) {
                 let message = format!(
-                    "impossible to meet: at least {} attempts of {} are expected, but an interrupt ends the subject at \
+                    "impossible to meet: at least {} attempts of {} are expected, but an interrupt ends the \
+                     subject at \
                      attempt {last}",
                     budget.at_least, budget.operation,
                 );

@@ -1,5 +1,5 @@
-//! The building blocks of the schema. A matrix name can replace any value of a case, so most blocks also accept
-//! `${name}`.
+//! The building blocks of the schema. A matrix name can replace any value of a case, so most blocks also
+//! accept `${name}`.
 
 use std::ops::RangeInclusive;
 

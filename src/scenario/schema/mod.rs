@@ -1,6 +1,6 @@
-//! The JSON Schema of the scenario format, for editors. It is built from the tables of the reader (words, keys,
-//! limits), so that the two agree. Rules that need more than one value (which fields an operation has, which
-//! faults exclude each other) are left to `hapax lint`; `tests/agreement.rs` lists them.
+//! The JSON Schema of the scenario format, for editors. It is built from the tables of the reader (words,
+//! keys, limits), so that the two agree. Rules that need more than one value (which fields an operation has,
+//! which faults exclude each other) are left to `hapax lint`; `tests/agreement.rs` lists them.
 
 mod build;
 mod faults;

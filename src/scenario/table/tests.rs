@@ -11,7 +11,8 @@ fn cases(name: &str, about: &str) -> Vec<Case> {
          services: {{ tickets: {{ idempotency: \"${{keys}}\" }} }}\n\
          faults: [{{ on: tickets.open, reply: drop }}]\n\
          expect: {{ effects: [{{ effect: tickets.open, where: {{ customer: ann }} }}] }}\n\
-         controls:\n  naive: duplicated\n  keyed: [{{ when: {{ keys: none }}, is: duplicated }}, {{ is: pass }}]\n"
+         controls:\n  naive: duplicated\n  keyed: [{{ when: {{ keys: none }}, is: duplicated }}, {{ is: \
+         pass }}]\n"
     );
     read_scenario(&Source::new(format!("scenarios/{name}.yaml"), text), name).unwrap()
 }

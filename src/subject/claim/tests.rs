@@ -5,7 +5,7 @@ const DONE: &str = r#"{"outcome": "done", "message": "charged"}"#;
 
 fn from_output(source: &ClaimSource, stdout: &str, stderr: &str) -> ClaimHeard {
     let result = Path::new("/no/such/result");
-    find(source, &Heard { how: &How::Exited(0), result, stdout, stderr, hide: &Hide::default() })
+    find(source, &ClaimInputs { how: &How::Exited(0), result, stdout, stderr, hide: &Hide::default() })
 }
 
 fn in_answer_of(body: &str) -> ClaimHeard {
@@ -18,7 +18,13 @@ fn from_file(write: impl FnOnce(&Path)) -> ClaimHeard {
     write(&result);
     find(
         &ClaimSource::ResultOrLastLine,
-        &Heard { how: &How::Exited(0), result: &result, stdout: DONE, stderr: "", hide: &Hide::default() },
+        &ClaimInputs {
+            how: &How::Exited(0),
+            result: &result,
+            stdout: DONE,
+            stderr: "",
+            hide: &Hide::default(),
+        },
     )
 }
 
@@ -39,7 +45,7 @@ fn the_last_line_that_is_a_claim_counts() {
 }
 
 #[test]
-fn an_outcome_of_something_else_hides_no_claim() {
+fn an_outcome_of_another_program_does_not_hide_a_claim() {
     let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "");
     let charge = r#"{"id": "ch_1", "outcome": {"network_status": "approved_by_network"}}"#;
     assert_eq!(claim(&format!("{DONE}\n{charge}\n")).said, Some(ClaimedOutcome::Done));
@@ -51,7 +57,7 @@ fn an_outcome_of_something_else_hides_no_claim() {
 }
 
 #[test]
-fn a_claim_is_found_behind_a_progress_bar_in_color_and_in_utf_16() {
+fn a_claim_is_found_after_a_progress_bar_in_color_and_in_utf_16() {
     let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "").said;
     assert_eq!(claim(&format!("working 50 %\rworking 100 %\r{DONE}\r\nbye\r\n")), Some(ClaimedOutcome::Done));
     assert_eq!(claim(&format!("\u{1b}[32m{DONE}\u{1b}[0m\n")), Some(ClaimedOutcome::Done));
@@ -87,7 +93,7 @@ fn a_claim_that_was_printed_over_several_lines_counts() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_a_claim() {
+fn a_byte_order_mark_is_not_part_of_a_claim() {
     let claim = from_file(|path| std::fs::write(path, "\u{feff}{\"outcome\": \"unknown\"}").unwrap());
     assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::Unknown), Some(ClaimOrigin::ResultFile)));
     assert_eq!(
@@ -98,7 +104,7 @@ fn a_byte_order_mark_is_no_part_of_a_claim() {
 }
 
 #[test]
-fn nonsense_is_no_claim_and_says_what_is_wrong() {
+fn an_invalid_claim_has_a_problem() {
     let texts = [
         "{\"outcome\": \"Done\"}",
         "{\"outcome\": \"finished\"}",
@@ -109,7 +115,7 @@ fn nonsense_is_no_claim_and_says_what_is_wrong() {
         "",
         "\u{0}\u{1b}[31m",
     ];
-    let told: Vec<String> = texts
+    let problems: Vec<String> = texts
         .iter()
         .map(|text| {
             let claim = in_answer_of(text);
@@ -117,11 +123,11 @@ fn nonsense_is_no_claim_and_says_what_is_wrong() {
             claim.problem.unwrap()
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(problems.join("\n"));
 }
 
 #[test]
-fn a_result_file_wins_even_if_it_is_nonsense() {
+fn a_result_file_is_used_even_if_it_is_invalid() {
     let claim = from_file(|path| std::fs::write(path, r#"{"outcome": "not-done"}"#).unwrap());
     assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::NotDone), Some(ClaimOrigin::ResultFile)));
     let claim = from_file(|path| std::fs::write(path, "").unwrap());
@@ -131,9 +137,9 @@ fn a_result_file_wins_even_if_it_is_nonsense() {
 }
 
 #[test]
-fn a_result_file_that_is_no_plain_file_is_not_read() {
+fn a_result_file_that_is_not_a_regular_file_is_not_read() {
     let folder = from_file(|path| std::fs::create_dir(path).unwrap());
-    assert!(folder.problem.is_some_and(|problem| problem.contains("no plain file")));
+    assert!(folder.problem.is_some_and(|problem| problem.contains("not a regular file")));
     let link = from_file(|path| std::os::unix::fs::symlink("/dev/zero", path).unwrap());
     assert!(link.said.is_none() && link.problem.is_some());
     let large = from_file(|path| std::fs::File::create(path).unwrap().set_len(1 << 40).unwrap());
@@ -141,12 +147,18 @@ fn a_result_file_that_is_no_plain_file_is_not_read() {
 }
 
 #[test]
-fn an_exit_status_says_what_is_listed() {
+fn an_exit_status_is_the_claim_that_is_listed() {
     let source = ClaimSource::ExitStatus(vec![(0, ClaimedOutcome::Done), (3, ClaimedOutcome::Unknown)]);
     let claim = |how: How| {
         find(
             &source,
-            &Heard { how: &how, result: Path::new("/no"), stdout: DONE, stderr: "", hide: &Hide::default() },
+            &ClaimInputs {
+                how: &how,
+                result: Path::new("/no"),
+                stdout: DONE,
+                stderr: "",
+                hide: &Hide::default(),
+            },
         )
     };
     assert_eq!(claim(How::Exited(3)).said, Some(ClaimedOutcome::Unknown));
@@ -155,10 +167,10 @@ fn an_exit_status_says_what_is_listed() {
 }
 
 #[test]
-fn what_was_said_before_the_time_was_up_is_no_claim() {
+fn a_claim_before_the_time_limit_is_not_a_final_claim() {
     let claim = find(
         &ClaimSource::LastLine,
-        &Heard {
+        &ClaimInputs {
             how: &How::TimeUp,
             result: Path::new("/no"),
             stdout: DONE,
@@ -170,7 +182,7 @@ fn what_was_said_before_the_time_was_up_is_no_claim() {
 }
 
 #[test]
-fn of_patterns_the_last_to_occur_counts() {
+fn the_pattern_that_occurs_last_counts() {
     let patterns = [
         ("paid", ClaimedOutcome::Done),
         ("not paid", ClaimedOutcome::NotDone),
@@ -186,9 +198,11 @@ fn of_patterns_the_last_to_occur_counts() {
 }
 
 #[test]
-fn a_message_is_bounded() {
+fn a_long_message_is_cut() {
     let claim = in_answer_of(&format!("{{\"outcome\": \"done\", \"message\": \"{}\"}}", "é".repeat(5000)));
-    assert!(claim.said == Some(ClaimedOutcome::Done) && claim.message.len() <= MESSAGE + '…'.len_utf8());
+    assert!(
+        claim.said == Some(ClaimedOutcome::Done) && claim.message.len() <= MAX_MESSAGE_BYTES + '…'.len_utf8()
+    );
     assert_eq!(in_answer_of(r#"{"outcome": "done", "message": {"a": 1}}"#).message, r#"{"a":1}"#);
 }
 

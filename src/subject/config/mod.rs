@@ -1,5 +1,4 @@
-//! `hapax.yaml`: the subjects that a project has names for. Which file, and what it comes to; how it is read
-//! is for `config_read`.
+//! `hapax.yaml`: the subjects of a project. Finds the file and selects a subject; `read` reads it.
 
 mod read;
 mod values;
@@ -15,14 +14,14 @@ use crate::subject::Subject;
 /// The name of the file.
 const FILE: &str = "hapax.yaml";
 
-/// What a project says of its subjects.
+/// The configuration of a project.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The file.
     pub file: PathBuf,
     /// The subjects, in the order of the file.
     pub subjects: Vec<Subject>,
-    /// The name of the one that is meant where none is named.
+    /// The name of the default subject.
     pub default: Option<String>,
 }
 
@@ -34,46 +33,46 @@ pub enum ConfigError {
     File {
         /// Which file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
-    /// The file is wrong.
-    #[error("{file} is wrong:\n{problems}", file = file.display())]
+    /// The file has problems.
+    #[error("problems in {file}:\n{problems}", file = file.display())]
     Problems {
         /// Which file.
         file: PathBuf,
-        /// Everything that is wrong with it.
+        /// The problems.
         problems: Problems,
     },
-    /// There is no subject of that name.
-    #[error("there is no subject `{name}` in {file}: {help}", file = file.display())]
+    /// No subject has that name.
+    #[error("unknown subject `{name}` in {file}: {help}", file = file.display())]
     UnknownSubject {
         /// The name.
         name: String,
         /// The file.
         file: PathBuf,
-        /// What would be right.
+        /// What to do about it.
         help: String,
     },
-    /// None is named, and none is the one that is meant then.
-    #[error("no subject is named: {help}")]
+    /// No subject was selected, and there is no default.
+    #[error("no subject selected: {help}")]
     NoSubject {
-        /// What would be right.
+        /// What to do about it.
         help: String,
     },
 }
 
 impl Config {
-    /// Reads a file. All that is wrong with it is told at once.
+    /// Reads a file. Reports every problem at once.
     ///
     /// # Errors
-    /// Where it cannot be read, or is wrong.
+    /// Where the file cannot be read or has problems.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let failed = |error| ConfigError::File { path: path.to_owned(), error };
         let mut text = String::new();
         let file = std::fs::File::open(path).map_err(failed)?;
         file.take(MAX_BYTES as u64 + 1).read_to_string(&mut text).map_err(failed)?;
-        // Paths in the file are meant from where it stands.
+        // Paths in the file are relative to its folder.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let source = Source::new(path.display().to_string(), text);
         let (subjects, default) = read(&source, folder)
@@ -81,8 +80,7 @@ impl Config {
         Ok(Config { file: path.to_owned(), subjects, default })
     }
 
-    /// The file that holds for a directory: there, or in the nearest directory above it, up to the root of
-    /// its repository.
+    /// The file for a directory: in the directory or in the nearest parent, up to the root of the repository.
     #[must_use]
     pub fn find(directory: &Path) -> Option<PathBuf> {
         for folder in directory.ancestors() {
@@ -97,7 +95,7 @@ impl Config {
         None
     }
 
-    /// The subject of that name; where none is named, the default or the only one.
+    /// The subject with that name; without a name, the default or the only one.
     ///
     /// # Errors
     /// Where there is none.
@@ -107,7 +105,7 @@ impl Config {
             return match self.subjects.as_slice() {
                 [only] => Ok(only),
                 _ => Err(ConfigError::NoSubject {
-                    help: format!("name one with --subject: {}", listed(names())),
+                    help: format!("choose one with --subject: {}", listed(names())),
                 }),
             };
         };
@@ -116,7 +114,7 @@ impl Config {
             file: self.file.clone(),
             help: match nearest(name, names()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("it has {}", listed(names())),
+                None => format!("expected one of {}", listed(names())),
             },
         })
     }

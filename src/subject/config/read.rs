@@ -1,4 +1,4 @@
-//! Reading `hapax.yaml`: every problem is told with its place and the way out. It starts nothing.
+//! Reads `hapax.yaml`. Each problem has its position and a hint.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub(super) fn read(file: &Source, folder: &Path) -> Result<(Vec<Subject>, Option
 }
 
 fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>, Option<String>)> {
-    let mut map = reader.map(tree, "a file of subjects")?;
+    let mut map = reader.map(tree, "hapax.yaml")?;
     let (subjects, default) = (map.required("subjects"), map.optional("default"));
     let (allow, ignore) = (map.optional("allow"), map.optional("ignore"));
     map.finish();
@@ -33,8 +33,8 @@ fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>
     if entries.is_empty() {
         reader.report_with_help(
             tree.span,
-            "there is no subject here",
-            "name one: agent: {command: python agent.py}",
+            "`subjects` is empty",
+            "add one: agent: {command: python agent.py}",
         );
     }
     let names = || entries.iter().map(|(key, _)| key.name.as_str());
@@ -42,9 +42,9 @@ fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>
     if let Some((node, name)) = default.filter(|(_, name)| !names().any(|known| known == *name)) {
         let help = match nearest(name, names()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("`subjects` has {}", listed(names())),
+            None => format!("expected one of {}", listed(names())),
         };
-        reader.report_with_help(node.span, format!("there is no subject `{}`", shown(name)), help);
+        reader.report_with_help(node.span, format!("unknown subject `{}`", shown(name)), help);
     }
     let mut subjects: Vec<Subject> =
         entries.iter().filter_map(|(key, node)| read_subject(reader, key, node, folder)).collect();
@@ -69,7 +69,7 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
     let place = map.place();
     let before = reader.count();
     map.finish();
-    // One mistake, one problem: an unknown key may be the one that is missing.
+    // An unknown key may be a misspelled `command` or `http`; it is reported once.
     let is_known = reader.count() == before;
 
     let command_node = command;
@@ -82,7 +82,9 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
             url.zip(command).map(|(url, command)| SubjectKind::Http { url, command: Some(command) })
         }
         (None, None) if is_known => {
-            let help = "say what starts it (`command: python agent.py`) or where it runs (`http: http://127.0.0.1:8080/task`)";
+            let help = "add the command that starts it (`command: python agent.py`) or the URL at which it \
+                runs \
+                        (`http: http://127.0.0.1:8080/task`)";
             reader.report_with_help(
                 place,
                 format!("the subject `{}` has neither `command` nor `http`", shown(&key.name)),
@@ -93,32 +95,32 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
         (None, None) => None,
     };
     if let (Some(node), Some(SubjectKind::Http { url, command: None })) = (http, &kind)
-        && url.contains(port::HOLE)
+        && url.contains(port::PLACEHOLDER)
     {
-        let help = "say what starts the agent (`command`), or write the port at which it listens";
+        let help = "add the command that starts the agent (`command`), or write the port at which it listens";
         reader.report_with_help(
             node.span,
-            "only an agent that hapax starts gets a port: there is no `command`",
+            "`${port}` needs a `command`: hapax chooses a port only for an agent that it starts",
             help,
         );
     }
     if let Some(claim) = claim.filter(|_| http.is_some()) {
-        let help = "leave `claim` out; answer with {\"outcome\": \"done\", \"message\": \"...\"}";
-        reader.report_with_help(claim.span, "a subject over HTTP claims with its answer", help);
+        let help = "remove `claim`; respond with {\"outcome\": \"done\", \"message\": \"...\"}";
+        reader.report_with_help(claim.span, "a subject over HTTP makes its claim in its response", help);
     }
     if let Some(watch) = watch.filter(|_| http.is_none()) {
-        let help = "leave `watch` out; what a program leaves running is watched for a second anyway";
-        reader.report_with_help(watch.span, "only a subject over HTTP is watched after its answer", help);
+        let help = "remove `watch`; processes that a program leaves running are watched for a second anyway";
+        reader.report_with_help(watch.span, "`watch` is only for subjects over HTTP", help);
     }
     if let Some(stdin) = stdin.filter(|_| http.is_some() && command_node.is_none()) {
-        let help = "leave `stdin` out, or say what starts the agent (`command`)";
+        let help = "remove `stdin`, or add the command that starts the agent (`command`)";
         reader.report_with_help(
             stdin.span,
-            "an agent that runs already keeps the standard input that it has",
+            "`stdin` needs a `command`: hapax does not start this agent",
             help,
         );
     }
-    let usual = Settings::default();
+    let defaults = Settings::default();
     let settings = Settings {
         directory: Some(
             directory
@@ -137,12 +139,12 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
         claim: claim.and_then(|node| read_claim(reader, node)).unwrap_or_default(),
         open_input: stdin
             .and_then(|node| reader.one_of(node, &[("closed", false), ("open", true)]))
-            .unwrap_or(usual.open_input),
+            .unwrap_or(defaults.open_input),
         cancel: cancel
             .and_then(|node| reader.one_of(node, &Signal::ALL.map(|signal| (signal.name(), signal))))
-            .unwrap_or(usual.cancel),
-        grace: grace.and_then(|node| reader.duration(node)).unwrap_or(usual.grace),
-        watch: watch.and_then(|node| reader.duration(node)).unwrap_or(usual.watch),
+            .unwrap_or(defaults.cancel),
+        grace: grace.and_then(|node| reader.duration(node)).unwrap_or(defaults.grace),
+        watch: watch.and_then(|node| reader.duration(node)).unwrap_or(defaults.watch),
         before: prepare.and_then(|node| read_command(reader, node)),
         hosts: Hosts {
             allow: allow.map(|node| read_hosts(reader, node, HostPattern::allowed)).unwrap_or_default(),

@@ -95,8 +95,8 @@ subjects:
 }
 
 #[test]
-fn all_that_is_wrong_is_told_at_once_with_its_place_and_the_way_out() {
-    let told = loaded(
+fn every_problem_is_reported_with_its_position_and_a_hint() {
+    let message = loaded(
         r#"default: shp
 subjects:
   shop:
@@ -119,17 +119,17 @@ subjects:
 "#,
     )
     .unwrap_err();
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(message);
 }
 
 #[test]
-fn a_file_without_subjects_says_so() {
-    let told: Vec<String> =
+fn a_file_without_subjects_is_refused() {
+    let messages: Vec<String> =
         ["", "subjects: {}", "subjects: [a]", "a: [", "subjects: {a: {command: b}, a: {command: c}}"]
             .iter()
             .map(|text| loaded(text).unwrap_err())
             .collect();
-    insta::assert_snapshot!(told.join("\n\n"));
+    insta::assert_snapshot!(messages.join("\n\n"));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_subject_is_found_by_name_by_default_or_because_it_is_the_only_one() {
     assert_eq!(with_default.subject(None).unwrap().name, "bank");
     assert_eq!(
         two.subject(None).unwrap_err().to_string(),
-        "no subject is named: name one with --subject: `shop` or `bank`"
+        "no subject selected: choose one with --subject: `shop` or `bank`"
     );
     assert!(two.subject(Some("shpo")).unwrap_err().to_string().ends_with("did you mean `shop`?"));
 }

@@ -1,4 +1,4 @@
-//! The values of a subject in `hapax.yaml`, each read with its problems.
+//! Reads the values of a subject in `hapax.yaml`.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub(super) fn read_url(reader: &Reader, node: &Node) -> Option<String> {
         Err(help) => {
             reader.report_with_help(
                 node.span,
-                format!("`{}` is no URL that hapax can reach", shown(url)),
+                format!("`{}` is not a URL that hapax supports", shown(url)),
                 help,
             );
             None
@@ -51,7 +51,7 @@ pub(super) fn read_url(reader: &Reader, node: &Node) -> Option<String> {
 pub(super) fn read_env(reader: &Reader, node: &Node) -> Vec<(String, Template)> {
     let mut env = Vec::new();
     for (key, node) in reader.entries(node).unwrap_or_default() {
-        if let Some(why) = wrong_name(&key.name) {
+        if let Some(why) = name_problem(&key.name) {
             reader.report(key.span, why);
         }
         let Some(text) = reader.text(node) else { continue };
@@ -68,7 +68,7 @@ pub(super) fn read_passed(reader: &Reader, node: &Node) -> Vec<String> {
     let mut names = Vec::new();
     for node in reader.list(node).unwrap_or_default() {
         let Some(name) = reader.text(node) else { continue };
-        match wrong_name(name) {
+        match name_problem(name) {
             Some(why) => reader.report(node.span, why),
             None => names.push(name.to_owned()),
         }
@@ -93,32 +93,32 @@ pub(super) fn read_hosts(
     hosts
 }
 
-/// What is wrong with the name of a variable.
-fn wrong_name(name: &str) -> Option<String> {
+/// The problem with the name of a variable.
+fn name_problem(name: &str) -> Option<String> {
     if name.is_empty() || name.contains(['=', '\0']) {
-        return Some(format!("`{}` cannot be the name of a variable", shown(name)));
+        return Some(format!("`{}` is not a valid variable name", shown(name)));
     }
     name.starts_with("HAPAX_")
-        .then(|| format!("`{}` cannot be used: names that begin with HAPAX_ are hapax's own", shown(name)))
+        .then(|| format!("`{}` is reserved: hapax sets the variables that start with HAPAX_", shown(name)))
 }
 
-/// A duration in which something can be done.
+/// A duration that is not zero.
 pub(super) fn read_time(reader: &Reader, node: &Node) -> Option<Duration> {
     let time = reader.duration(node)?;
     if time.is_zero() {
-        reader.report(node.span, "in no time nothing can be done");
+        reader.report(node.span, "the duration must be greater than zero");
         return None;
     }
     Some(time)
 }
 
-/// Names of fields and the subject's own names for them.
+/// The names of fields in scenarios and in the requests of the subject.
 pub(super) fn read_fields(reader: &Reader, node: &Node) -> Vec<(String, String)> {
     let entries = reader.entries(node).unwrap_or_default().iter();
     entries.filter_map(|(key, node)| Some((key.name.clone(), reader.text(node)?.to_owned()))).collect()
 }
 
-/// Operations. Those of the services that hapax ships are known; other services declare their own.
+/// Operations. Those of shipped services are checked; other services declare their own.
 pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
     let shipped = shipped_operations();
     let mut operations = Vec::new();
@@ -136,7 +136,7 @@ pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
                 name.ends_with(".*") || shipped.iter().any(|known| known == name)
             }
             Some(_) => true,
-            // A service alone stands for all that it does.
+            // The name of a service stands for all its operations.
             None => is_shipped(&format!("{name}.")),
         };
         if is_known {
@@ -147,13 +147,13 @@ pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
             Some(near) => format!("did you mean `{near}`?"),
             None if is_name(name) => {
                 format!(
-                    "for all operations of a service of your own write `{name}.*`; otherwise name one: {}",
+                    "write `{name}.*` for all operations of your own service, or one operation: {}",
                     examples::OPERATION
                 )
             }
-            None => format!("name a service and what it does: {}", examples::OPERATION),
+            None => format!("write a service and an operation: {}", examples::OPERATION),
         };
-        reader.report_with_help(node.span, format!("there is no operation `{}`", shown(name)), help);
+        reader.report_with_help(node.span, format!("unknown operation `{}`", shown(name)), help);
     }
     operations
 }
@@ -169,7 +169,7 @@ fn shipped_operations() -> Vec<String> {
     operations.map(|operation| operation.name.to_string()).collect()
 }
 
-/// Where the claim is taken from.
+/// The source of the claim.
 pub(super) fn read_claim(reader: &Reader, node: &Node) -> Option<ClaimSource> {
     if !matches!(node.kind, Kind::Map(_)) {
         let words = [("result-file", ClaimSource::ResultFile), ("last-line", ClaimSource::LastLine)];
@@ -188,10 +188,10 @@ pub(super) fn read_claim(reader: &Reader, node: &Node) -> Option<ClaimSource> {
     map.finish();
     match (statuses, patterns) {
         (Some(statuses), None) => read_statuses(reader, statuses).map(ClaimSource::ExitStatus),
-        (None, Some(patterns)) => read_said(reader, patterns).map(ClaimSource::Patterns),
+        (None, Some(patterns)) => read_outcomes(reader, patterns).map(ClaimSource::Patterns),
         _ => {
             let help = "for example {exit-status: {0: done, 3: unknown}}";
-            reader.report_with_help(place, "`claim` takes either `exit-status` or `patterns`", help);
+            reader.report_with_help(place, "`claim` needs exactly one of `exit-status` and `patterns`", help);
             None
         }
     }
@@ -199,7 +199,7 @@ pub(super) fn read_claim(reader: &Reader, node: &Node) -> Option<ClaimSource> {
 
 fn read_statuses(reader: &Reader, node: &Node) -> Option<Vec<(i32, ClaimedOutcome)>> {
     let mut statuses = Vec::new();
-    for ((text, said), (key, _)) in read_said(reader, node)?.into_iter().zip(reader.entries(node)?) {
+    for ((text, said), (key, _)) in read_outcomes(reader, node)?.into_iter().zip(reader.entries(node)?) {
         match text.parse::<u8>() {
             Ok(status) => statuses.push((status.into(), said)),
             Err(_) => reader
@@ -209,14 +209,14 @@ fn read_statuses(reader: &Reader, node: &Node) -> Option<Vec<(i32, ClaimedOutcom
     Some(statuses)
 }
 
-/// Texts and what each says; where something is wrong, nothing.
-fn read_said(reader: &Reader, node: &Node) -> Option<Vec<(String, ClaimedOutcome)>> {
+/// Texts and their outcomes; `None` where there is a problem.
+fn read_outcomes(reader: &Reader, node: &Node) -> Option<Vec<(String, ClaimedOutcome)>> {
     let words = ClaimedOutcome::ALL.map(|said| (said.word(), said));
     let before = reader.count();
     let mut all = Vec::new();
     for (key, node) in reader.entries(node)? {
         if key.name.is_empty() {
-            reader.report(key.span, "an empty text is found everywhere");
+            reader.report(key.span, "the text is empty, so it would match every output");
         }
         all.extend(reader.one_of(node, &words).map(|said| (key.name.clone(), said)));
     }

@@ -1,59 +1,58 @@
-//! What an answer means to its caller: whether it was done, refused, put off, or whether nobody can tell. It
-//! sends nothing.
+//! Classifies replies of services: done, refused, retry later, or ambiguous. It sends nothing.
 
 use serde_json::Value;
 
-/// What an answer means.
+/// The meaning of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
-    /// A whole answer says that it is done.
+pub(super) enum ReplyClass {
+    /// A complete reply says that it is done.
     Done,
-    /// A true refusal: nothing happened, and the same again would be refused again.
+    /// Refused: nothing happened, and the same request would be refused again.
     Refused,
-    /// The condition on the version does not hold: nothing happened.
+    /// The expected version does not match: nothing happened.
     Outdated,
-    /// The key was used for something else.
+    /// The idempotency key was used for another request.
     KeyTaken,
     /// A request with this key is still running.
     InFlight,
-    /// Somebody else is at it: a lock, a roll-out.
+    /// Locked, or another operation is in progress.
     Busy,
-    /// Too many requests; nobody can tell whether this one counted.
+    /// Too many requests; whether this one was executed is unknown.
     Limited,
-    /// The service failed; nobody can tell how far it had come.
+    /// The service failed; whether the request was executed is unknown.
     Failed,
-    /// No answer, or one that is torn or cannot be read.
+    /// No reply, or one that is incomplete or invalid.
     Lost,
 }
 
-/// An answer and what a caller can take from it.
+/// A reply and its meaning.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Reply {
-    pub(super) class: Class,
-    /// The status; none where no head of an answer came.
+    pub(super) class: ReplyClass,
+    /// The status; `None` where no head of a reply was received.
     pub(super) status: Option<u16>,
-    /// For how many seconds the service asks to be left alone.
+    /// The value of `Retry-After`, in seconds.
     pub(super) retry_after: Option<u64>,
-    /// Whether the service says that it had answered this key before.
+    /// Whether the service replayed an earlier reply for this key.
     pub(super) replayed: bool,
-    /// Whether the service says that the same may be sent again.
-    pub(super) may_repeat: Option<bool>,
+    /// Whether the service says that the same request can be retried.
+    pub(super) is_safe_to_retry: Option<bool>,
     /// The body; `null` where there is none.
     pub(super) body: Value,
 }
 
 impl Reply {
-    /// Nothing came, or nothing whole.
+    /// No complete reply was received.
     pub(super) const fn lost() -> Self {
-        Reply::bare(Class::Lost, None)
+        Reply::bare(ReplyClass::Lost, None)
     }
 
-    /// An answer of which nothing is known but what it means.
-    pub(super) const fn bare(class: Class, status: Option<u16>) -> Self {
-        Reply { class, status, retry_after: None, replayed: false, may_repeat: None, body: Value::Null }
+    /// A reply with a class and nothing else.
+    pub(super) const fn bare(class: ReplyClass, status: Option<u16>) -> Self {
+        Reply { class, status, retry_after: None, replayed: false, is_safe_to_retry: None, body: Value::Null }
     }
 
-    /// Reads a whole answer.
+    /// Reads a complete reply.
     pub(super) fn read(status: u16, header: impl Fn(&str) -> Option<String>, body: &[u8]) -> Self {
         let parsed = if body.is_empty() { Some(Value::Null) } else { serde_json::from_slice(body).ok() };
         let flag = |name: &str| {
@@ -64,42 +63,45 @@ impl Reply {
             status: Some(status),
             retry_after: header("retry-after").and_then(|value| value.trim().parse().ok()),
             replayed: flag("idempotent-replayed").unwrap_or(false),
-            may_repeat: flag("stripe-should-retry").or_else(|| flag("x-should-retry")),
+            is_safe_to_retry: flag("stripe-should-retry").or_else(|| flag("x-should-retry")),
             body: parsed.unwrap_or_default(),
         }
     }
 
-    /// Whether nobody can tell from it what happened.
-    pub(super) const fn is_doubtful(&self) -> bool {
-        matches!(self.class, Class::Limited | Class::Failed | Class::Lost)
+    /// Whether it is unknown what happened.
+    pub(super) const fn is_ambiguous(&self) -> bool {
+        matches!(self.class, ReplyClass::Limited | ReplyClass::Failed | ReplyClass::Lost)
     }
 
     /// Whether the same request, sent again, would be refused again.
     pub(super) const fn is_final(&self) -> bool {
-        matches!(self.class, Class::Done | Class::Refused | Class::Outdated | Class::KeyTaken)
+        matches!(
+            self.class,
+            ReplyClass::Done | ReplyClass::Refused | ReplyClass::Outdated | ReplyClass::KeyTaken
+        )
     }
 }
 
-fn class(status: u16, body: Option<&Value>, is_empty: bool) -> Class {
+fn class(status: u16, body: Option<&Value>, is_empty: bool) -> ReplyClass {
     match status {
-        // A body that is due and does not come is as good as none at all.
-        200 | 201 if is_empty => Class::Lost,
-        200..=299 if body.is_none() => Class::Lost,
-        200..=299 => Class::Done,
-        400 | 422 if speaks_of_keys(body) => Class::KeyTaken,
-        409 if names(body, &["invalid_idempotent_request"]) => Class::KeyTaken,
-        409 if speaks_of_keys(body) => Class::InFlight,
-        409 | 423 => Class::Busy,
-        412 => Class::Outdated,
-        429 => Class::Limited,
-        408 | 425 => Class::Failed,
-        400..=499 => Class::Refused,
-        _ => Class::Failed,
+        // These statuses have a body; without it the reply is incomplete.
+        200 | 201 if is_empty => ReplyClass::Lost,
+        200..=299 if body.is_none() => ReplyClass::Lost,
+        200..=299 => ReplyClass::Done,
+        400 | 422 if is_key_error(body) => ReplyClass::KeyTaken,
+        409 if names(body, &["invalid_idempotent_request"]) => ReplyClass::KeyTaken,
+        409 if is_key_error(body) => ReplyClass::InFlight,
+        409 | 423 => ReplyClass::Busy,
+        412 => ReplyClass::Outdated,
+        429 => ReplyClass::Limited,
+        408 | 425 => ReplyClass::Failed,
+        400..=499 => ReplyClass::Refused,
+        _ => ReplyClass::Failed,
     }
 }
 
 /// Whether an error is about the idempotency key and not about the request.
-fn speaks_of_keys(body: Option<&Value>) -> bool {
+fn is_key_error(body: Option<&Value>) -> bool {
     let words = [
         "idempotency_error",
         "idempotency_key_in_use",
@@ -112,7 +114,7 @@ fn speaks_of_keys(body: Option<&Value>) -> bool {
         || (title.contains("Idempotency-Key") && !title.contains("missing") && !title.contains("invalid"))
 }
 
-/// Whether one of these words stands where errors have their names.
+/// Whether the error has one of these words as its type, code or name.
 fn names(body: Option<&Value>, words: &[&str]) -> bool {
     let Some(body) = body else { return false };
     let error = body.get("error").unwrap_or(body);
@@ -125,34 +127,41 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn of(status: u16, body: &Value) -> Class {
+    fn of(status: u16, body: &Value) -> ReplyClass {
         Reply::read(status, |_| None, body.to_string().as_bytes()).class
     }
 
     #[test]
-    fn a_whole_success_is_done_and_a_torn_one_is_lost() {
-        assert_eq!(of(200, &json!({"id": "ch_1"})), Class::Done);
-        assert_eq!(Reply::read(202, |_| None, b"").class, Class::Done);
-        assert_eq!(Reply::read(204, |_| None, b"").class, Class::Done);
-        assert_eq!(Reply::read(200, |_| None, b"").class, Class::Lost);
-        assert_eq!(Reply::read(200, |_| None, b"{\"id\": \"ch").class, Class::Lost);
+    fn a_complete_success_is_done_and_an_incomplete_one_is_lost() {
+        assert_eq!(of(200, &json!({"id": "ch_1"})), ReplyClass::Done);
+        assert_eq!(Reply::read(202, |_| None, b"").class, ReplyClass::Done);
+        assert_eq!(Reply::read(204, |_| None, b"").class, ReplyClass::Done);
+        assert_eq!(Reply::read(200, |_| None, b"").class, ReplyClass::Lost);
+        assert_eq!(Reply::read(200, |_| None, b"{\"id\": \"ch").class, ReplyClass::Lost);
     }
 
     #[test]
-    fn refusals_are_told_from_conflicts_and_failures() {
+    fn refusals_conflicts_and_failures_are_distinguished() {
         for status in [400, 401, 402, 403, 404, 405, 413, 422, 428] {
-            assert_eq!(of(status, &json!({"error": {"code": "card_declined"}})), Class::Refused, "{status}");
+            assert_eq!(
+                of(status, &json!({"error": {"code": "card_declined"}})),
+                ReplyClass::Refused,
+                "{status}"
+            );
         }
-        for (status, class) in
-            [(412, Class::Outdated), (409, Class::Busy), (429, Class::Limited), (500, Class::Failed)]
-        {
+        for (status, class) in [
+            (412, ReplyClass::Outdated),
+            (409, ReplyClass::Busy),
+            (429, ReplyClass::Limited),
+            (500, ReplyClass::Failed),
+        ] {
             assert_eq!(of(status, &json!({"error": "locked"})), class, "{status}");
         }
-        assert_eq!([of(408, &json!({})), of(504, &json!({})), of(302, &json!({}))], [Class::Failed; 3]);
+        assert_eq!([of(408, &json!({})), of(504, &json!({})), of(302, &json!({}))], [ReplyClass::Failed; 3]);
     }
 
     #[test]
-    fn every_profile_is_understood_when_it_speaks_of_a_key() {
+    fn the_key_errors_of_every_profile_are_recognized() {
         let in_flight = [
             json!({"error": {"code": "idempotency_key_in_use", "type": "idempotency_error"}}),
             json!({"title": "A request is outstanding for this Idempotency-Key"}),
@@ -160,7 +169,7 @@ mod tests {
             json!({"name": "concurrent_idempotent_requests"}),
         ];
         for body in &in_flight {
-            assert_eq!(of(409, body), Class::InFlight, "{body}");
+            assert_eq!(of(409, body), ReplyClass::InFlight, "{body}");
         }
         for (status, body) in [
             (400, json!({"error": {"type": "idempotency_error"}})),
@@ -168,14 +177,14 @@ mod tests {
             (422, json!({"code": "idempotency_conflict"})),
             (409, json!({"name": "invalid_idempotent_request"})),
         ] {
-            assert_eq!(of(status, &body), Class::KeyTaken, "{body}");
+            assert_eq!(of(status, &body), ReplyClass::KeyTaken, "{body}");
         }
-        assert_eq!(of(400, &json!({"title": "Idempotency-Key is missing"})), Class::Refused);
-        assert_eq!(of(400, &json!({"code": "idempotency_key_required"})), Class::Refused);
+        assert_eq!(of(400, &json!({"title": "Idempotency-Key is missing"})), ReplyClass::Refused);
+        assert_eq!(of(400, &json!({"code": "idempotency_key_required"})), ReplyClass::Refused);
     }
 
     #[test]
-    fn headers_say_how_long_to_wait_and_whether_it_was_said_before() {
+    fn headers_have_the_wait_and_whether_the_reply_was_replayed() {
         let header = |name: &str| match name {
             "retry-after" => Some(" 2 ".to_owned()),
             "idempotent-replayed" => Some("true".to_owned()),
@@ -183,7 +192,7 @@ mod tests {
             _ => None,
         };
         let reply = Reply::read(500, header, b"{}");
-        assert_eq!((reply.retry_after, reply.replayed, reply.may_repeat), (Some(2), true, Some(false)));
-        assert!(reply.is_doubtful() && !reply.is_final());
+        assert_eq!((reply.retry_after, reply.replayed, reply.is_safe_to_retry), (Some(2), true, Some(false)));
+        assert!(reply.is_ambiguous() && !reply.is_final());
     }
 }

@@ -1,4 +1,4 @@
-//! What a control says happened, and how it is written down.
+//! The claim of a control, and how it is written.
 
 use std::fs;
 use std::io::Write;
@@ -8,34 +8,33 @@ use serde_json::json;
 use super::{ControlError, Environment};
 use crate::scenario::ClaimedOutcome;
 
-/// What is said of a step or of the whole task.
+/// The claim about a step or about the whole task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Told {
-    pub(super) said: ClaimedOutcome,
+pub(super) struct StepClaim {
+    pub(super) outcome: ClaimedOutcome,
     pub(super) message: String,
 }
 
-impl Told {
+impl StepClaim {
     pub(super) fn done(message: impl Into<String>) -> Self {
-        Told { said: ClaimedOutcome::Done, message: message.into() }
+        StepClaim { outcome: ClaimedOutcome::Done, message: message.into() }
     }
 
     pub(super) fn not_done(message: impl Into<String>) -> Self {
-        Told { said: ClaimedOutcome::NotDone, message: message.into() }
+        StepClaim { outcome: ClaimedOutcome::NotDone, message: message.into() }
     }
 
     pub(super) fn unknown(message: impl Into<String>) -> Self {
-        Told { said: ClaimedOutcome::Unknown, message: message.into() }
+        StepClaim { outcome: ClaimedOutcome::Unknown, message: message.into() }
     }
 }
 
-/// Writes the claim into the file that is meant for it, or as the last line of the output. The file appears
-/// whole or not at all.
-pub(super) fn write(environment: &Environment, told: &Told) -> Result<(), ControlError> {
-    let line = json!({"outcome": told.said.word(), "message": told.message}).to_string();
+/// Writes the claim to the result file, or as the last line of the output. The file is written atomically.
+pub(super) fn write(environment: &Environment, claim: &StepClaim) -> Result<(), ControlError> {
+    let line = json!({"outcome": claim.outcome.word(), "message": claim.message}).to_string();
     let Some(path) = environment.result() else {
         return writeln!(std::io::stdout(), "{line}")
-            .map_err(|error| ControlError::Claim { path: "the output".into(), error });
+            .map_err(|error| ControlError::Claim { path: "standard output".into(), error });
     };
     let draft = path.with_extension("draft");
     let written = fs::write(&draft, line).and_then(|()| fs::rename(&draft, &path));

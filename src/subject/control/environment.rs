@@ -1,4 +1,4 @@
-//! What a subject is told in its environment. The only place of a control that reads variables.
+//! Reads the environment variables of a subject. No other part of a control reads variables.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub struct Environment {
     steps: Vec<Step>,
 }
 
-/// Why an environment is not that of a subject.
+/// Why the environment is not that of a subject.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
     /// There are no steps.
@@ -28,7 +28,7 @@ pub enum EnvironmentError {
     Steps(#[from] serde_json::Error),
 }
 
-/// Where a service is.
+/// The address of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Address {
     pub(super) url: String,
@@ -36,10 +36,10 @@ pub(super) struct Address {
 }
 
 impl Environment {
-    /// Reads variables, of which only those that begin with `HAPAX_` matter.
+    /// Reads variables; ignores those that do not start with `HAPAX_`.
     ///
     /// # Errors
-    /// When there are no steps, or when they cannot be read.
+    /// When the steps are missing or invalid.
     pub fn read(variables: impl IntoIterator<Item = (String, String)>) -> Result<Self, EnvironmentError> {
         let variables: BTreeMap<_, _> =
             variables.into_iter().filter(|(name, _)| name.starts_with("HAPAX_")).collect();
@@ -48,7 +48,7 @@ impl Environment {
         Ok(Environment { variables, steps })
     }
 
-    /// What is to be done.
+    /// The steps of the task.
     pub(super) fn steps(&self) -> &[Step] {
         &self.steps
     }
@@ -68,13 +68,13 @@ impl Environment {
         self.path("HAPAX_RESULT")
     }
 
-    /// The name of this caller, as letters and digits, so that it can be part of the name of a file.
+    /// The name of this caller, reduced to letters and digits, so that it can be part of a file name.
     pub(super) fn caller(&self) -> String {
         let name = self.text("HAPAX_CALLER").unwrap_or_default();
         name.chars().filter(char::is_ascii_alphanumeric).collect()
     }
 
-    /// Where a service is, if the trial has it.
+    /// The address of a service, if the trial has it.
     pub(super) fn service(&self, name: &str) -> Option<Address> {
         let stem = name.to_uppercase().replace('-', "_");
         let url = self.text(&format!("HAPAX_{stem}_URL"))?.trim_end_matches('/').to_owned();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_without_steps_is_none() {
+    fn an_environment_without_valid_steps_is_refused() {
         assert!(matches!(read(&[]), Err(EnvironmentError::NoSteps)));
         for steps in ["", "{}", "[{}]", "[{\"do\": 1}]", "[{\"do\": \"a.b\", \"with\": {\"x\": {}}}]"] {
             assert!(matches!(read(&[("HAPAX_STEPS", steps)]), Err(EnvironmentError::Steps(_))), "{steps}");
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_taken_as_they_are_named() {
+    fn addresses_are_read_from_the_variables() {
         let environment = read(&[
             ("HAPAX_STEPS", "[]"),
             ("HAPAX_PAYMENT_URL", "http://127.0.0.1:1/"),

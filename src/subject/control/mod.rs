@@ -1,6 +1,5 @@
-//! The controls: subjects that hapax ships, whose verdicts are known in advance. Each is a process of its
-//! own, started like any agent, and knows only what its environment tells it: no fault, no ledger, no verdict
-//! and no expectation.
+//! The controls: subjects that hapax ships, with known verdicts. Each runs as a process of its own, started
+//! like any agent, and knows only its environment: no fault, no ledger, no verdict and no expectation.
 
 mod answer;
 mod claim;
@@ -35,42 +34,45 @@ pub const NAMES: [&str; 11] = [
 /// Why a control did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// There is none of that name.
-    #[error("there is no control `{name}`; {help}")]
+    /// There is no control with that name.
+    #[error("unknown control `{name}`; {help}")]
     Unknown {
         /// The name.
         name: String,
-        /// What would be right.
+        /// What to do about it.
         help: String,
     },
     /// Its environment is not that of a subject.
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
     /// Its claim cannot be written.
-    #[error("cannot write the claim to {path}: {error}; HAPAX_RESULT must name a file in a folder that can be written", path = path.display())]
+    #[error(
+        "cannot write the claim to {path}: {error}; HAPAX_RESULT must be a file in a writable folder",
+        path = path.display()
+    )]
     Claim {
         /// The file.
         path: std::path::PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: std::io::Error,
     },
 }
 
-/// Runs the control of that name to its end: follows the steps and writes the claim.
+/// Runs the control with that name: executes the steps and writes the claim.
 ///
 /// # Errors
 /// When there is no such control, when the environment is not that of a subject, or when the claim cannot be
 /// written.
 pub fn run(name: &str, environment: &Environment) -> Result<(), ControlError> {
     let policy = policies::named(name).ok_or_else(|| unknown(name))?;
-    let told = policy(environment);
-    claim::write(environment, &told)
+    let claim = policy(environment);
+    claim::write(environment, &claim)
 }
 
-/// Says whether there is a control of that name.
+/// Checks that there is a control with that name.
 ///
 /// # Errors
-/// With what was probably meant, when there is none.
+/// When there is none, with a suggestion.
 pub fn check(name: &str) -> Result<(), ControlError> {
     if NAMES.contains(&name) { Ok(()) } else { Err(unknown(name)) }
 }
@@ -79,7 +81,7 @@ fn unknown(name: &str) -> ControlError {
     use mock_services::yaml::{listed, nearest, shown};
     let help = match nearest(name, NAMES) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("it is one of {}", listed(NAMES)),
+        None => format!("expected one of {}", listed(NAMES)),
     };
     ControlError::Unknown { name: shown(name), help }
 }
@@ -89,13 +91,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_has_a_policy_and_a_near_miss_is_told() {
+    fn every_name_has_a_policy_and_an_unknown_name_gives_a_suggestion() {
         for name in NAMES {
             assert!(policies::named(name).is_some(), "{name}");
         }
         assert_eq!(
             check("carefull").unwrap_err().to_string(),
-            "there is no control `carefull`; did you mean `careful`?"
+            "unknown control `carefull`; did you mean `careful`?"
         );
         assert!(check("zzzzzzzzzz").unwrap_err().to_string().contains("`naive`, `sdk-retry`"));
     }

@@ -1,5 +1,5 @@
-//! Who of several callers acts on an intent that all of them were given: the first to leave its name in the
-//! shared folder. The others wait until it says what came of it. It knows no service.
+//! Decides which of several callers executes a shared intent: the first that writes its name to the shared
+//! folder. The others wait for its outcome.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,37 +7,37 @@ use std::time::{Duration, Instant};
 
 use crate::scenario::ClaimedOutcome;
 
-/// How long the others wait. Longer than anything that a caller does takes; only one that was killed is
-/// waited for that long.
-const LONGEST: Duration = Duration::from_secs(45);
+/// How long the others wait. It is longer than any task of a caller takes, so only a killed caller is waited
+/// for that long.
+const MAX_WAIT: Duration = Duration::from_secs(45);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Who acts.
+/// Which caller executes an intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     Mine,
     Theirs,
 }
 
-/// The folder of all callers.
+/// The folder that all callers share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedFolder {
     folder: Option<PathBuf>,
     caller: String,
 }
 
-impl Shared {
-    /// The folder as this caller sees it; where there is none, the caller is alone.
+impl SharedFolder {
+    /// The folder as this caller uses it; without a folder, the caller is alone.
     pub(super) fn new(folder: Option<PathBuf>, caller: &str) -> Self {
-        Shared { folder, caller: caller.to_owned() }
+        SharedFolder { folder, caller: caller.to_owned() }
     }
 
-    /// Whose turn an intent is. A caller that was restarted keeps its turn.
+    /// Which caller executes an intent. A caller keeps its turn after a restart.
     pub(super) fn turn(&self, id: &str) -> Turn {
         let Some(folder) = &self.folder else { return Turn::Mine };
         let (lock, name) = (folder.join(format!("{id}.turn")), &self.caller);
         let draft = folder.join(format!("{id}.{name}.draft"));
-        // A link appears with its content or not at all, so that nobody ever reads half a name.
+        // A hard link is atomic, so no caller reads half a name.
         let linked = fs::write(&draft, name).and_then(|()| fs::hard_link(&draft, &lock));
         let _ = fs::remove_file(&draft);
         match (linked, fs::read_to_string(&lock)) {
@@ -49,23 +49,23 @@ impl Shared {
         }
     }
 
-    /// Tells the others what came of it.
-    pub(super) fn tell(&self, id: &str, said: ClaimedOutcome) {
+    /// Publishes the outcome of an intent to the other callers.
+    pub(super) fn publish(&self, id: &str, outcome: ClaimedOutcome) {
         let Some(folder) = &self.folder else { return };
         let draft = folder.join(format!("{id}.{}.draft", self.caller));
-        // Whoever is not told looks for itself in the end.
-        let _ = fs::write(&draft, said.word()).and_then(|()| fs::rename(&draft, told(folder, id)));
+        // Without it, the other callers verify it themselves.
+        let _ = fs::write(&draft, outcome.word()).and_then(|()| fs::rename(&draft, outcome_path(folder, id)));
     }
 
-    /// Waits for what came of it; nothing where the one whose turn it was never said.
+    /// Waits for the outcome of an intent; `None` when it was not published in time.
     pub(super) fn wait(&self, id: &str) -> Option<ClaimedOutcome> {
-        let path = told(self.folder.as_ref()?, id);
+        let path = outcome_path(self.folder.as_ref()?, id);
         let begun = Instant::now();
-        while begun.elapsed() < LONGEST {
-            if let Some(said) =
+        while begun.elapsed() < MAX_WAIT {
+            if let Some(outcome) =
                 fs::read_to_string(&path).ok().and_then(|word| ClaimedOutcome::from_word(&word))
             {
-                return Some(said);
+                return Some(outcome);
             }
             std::thread::sleep(PAUSE);
         }
@@ -73,8 +73,8 @@ impl Shared {
     }
 }
 
-fn told(folder: &Path, id: &str) -> PathBuf {
-    folder.join(format!("{id}.told"))
+fn outcome_path(folder: &Path, id: &str) -> PathBuf {
+    folder.join(format!("{id}.outcome"))
 }
 
 #[cfg(test)]
@@ -82,9 +82,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_of_many_gets_the_turn_and_keeps_it() {
+    fn one_of_many_callers_gets_the_turn_and_keeps_it() {
         let folder = tempfile::tempdir().unwrap();
-        let of = |caller: u32| Shared::new(Some(folder.path().to_owned()), &caller.to_string());
+        let of = |caller: u32| SharedFolder::new(Some(folder.path().to_owned()), &caller.to_string());
         let turns: Vec<Turn> = std::thread::scope(|scope| {
             let callers: Vec<_> = (1..=12).map(|caller| scope.spawn(move || of(caller).turn("a"))).collect();
             callers.into_iter().map(|caller| caller.join().unwrap()).collect()
@@ -93,16 +93,16 @@ mod tests {
         let holder = 1 + u32::try_from(turns.iter().position(|turn| *turn == Turn::Mine).unwrap()).unwrap();
         assert_eq!(of(holder).turn("a"), Turn::Mine, "after a restart");
         assert_eq!(of(holder).turn("b"), Turn::Mine);
-        assert_eq!(Shared::new(None, "1").turn("a"), Turn::Mine);
+        assert_eq!(SharedFolder::new(None, "1").turn("a"), Turn::Mine);
     }
 
     #[test]
-    fn those_who_wait_hear_what_came_of_it() {
+    fn callers_that_wait_get_the_outcome() {
         let folder = tempfile::tempdir().unwrap();
-        let of = |caller: u32| Shared::new(Some(folder.path().to_owned()), &caller.to_string());
+        let of = |caller: u32| SharedFolder::new(Some(folder.path().to_owned()), &caller.to_string());
         std::thread::scope(|scope| {
             let waiting = scope.spawn(move || of(2).wait("a"));
-            of(1).tell("a", ClaimedOutcome::Unknown);
+            of(1).publish("a", ClaimedOutcome::Unknown);
             assert_eq!(waiting.join().unwrap(), Some(ClaimedOutcome::Unknown));
         });
     }

@@ -1,4 +1,4 @@
-//! A small mail client: hands one message over and says what the server's answer means. It retries nothing.
+//! A small SMTP client: sends one message and classifies the reply. It retries nothing.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use super::answer::{Class, Reply};
+use super::answer::{Reply, ReplyClass};
 use super::wire::CLIENT_TIMEOUT;
 
 /// A message with its envelope.
@@ -17,33 +17,33 @@ pub(super) struct Mail {
     pub(super) message: String,
 }
 
-/// What went wrong before the message was handed over whole, or while its answer was awaited.
-enum Broken {
-    /// The server said no.
-    ClaimedOutcome(u16),
-    /// The line is gone.
-    Line,
+/// Why a message was not sent, or its reply not received.
+enum SmtpFailure {
+    /// The server replied with this code.
+    Rejected(u16),
+    /// The connection was closed.
+    Disconnected,
 }
 
-impl From<io::Error> for Broken {
+impl From<io::Error> for SmtpFailure {
     fn from(_: io::Error) -> Self {
-        Broken::Line
+        SmtpFailure::Disconnected
     }
 }
 
-/// Hands a message over.
-pub(super) fn hand_over(server: &str, key: &str, mail: &Mail) -> Reply {
-    match converse(server, key, mail) {
-        Ok(code) | Err(Broken::ClaimedOutcome(code)) => Reply::bare(class(code), Some(code)),
-        Err(Broken::Line) => Reply::lost(),
+/// Sends a message.
+pub(super) fn send(server: &str, key: &str, mail: &Mail) -> Reply {
+    match send_mail(server, key, mail) {
+        Ok(code) | Err(SmtpFailure::Rejected(code)) => Reply::bare(class(code), Some(code)),
+        Err(SmtpFailure::Disconnected) => Reply::lost(),
     }
 }
 
-fn converse(server: &str, key: &str, mail: &Mail) -> Result<u16, Broken> {
+fn send_mail(server: &str, key: &str, mail: &Mail) -> Result<u16, SmtpFailure> {
     let stream = TcpStream::connect(server)?;
     stream.set_read_timeout(Some(CLIENT_TIMEOUT))?;
     stream.set_write_timeout(Some(CLIENT_TIMEOUT))?;
-    let mut line = Line { reader: BufReader::new(stream.try_clone()?), writer: stream };
+    let mut line = SmtpConnection { reader: BufReader::new(stream.try_clone()?), writer: stream };
     line.expect(220)?;
     line.say("EHLO control.example", 250)?;
     line.say(&format!("AUTH PLAIN {}", BASE64.encode(format!("\0control\0{key}"))), 235)?;
@@ -52,40 +52,40 @@ fn converse(server: &str, key: &str, mail: &Mail) -> Result<u16, Broken> {
         line.say(&format!("RCPT TO:<{to}>"), 250)?;
     }
     line.say("DATA", 354)?;
-    // A line that begins with a dot would end the message.
+    // A line with a single dot would end the message.
     let message = mail.message.replace("\r\n.", "\r\n..");
     write!(line.writer, "{message}\r\n.\r\n")?;
     let code = line.answer()?;
-    // The message is answered for; whether the farewell is heard changes nothing.
+    // The message has been answered, so a failure here does not matter.
     let _ = line.writer.write_all(b"QUIT\r\n");
     Ok(code)
 }
 
-struct Line {
+struct SmtpConnection {
     reader: BufReader<TcpStream>,
     writer: TcpStream,
 }
 
-impl Line {
-    fn say(&mut self, text: &str, wanted: u16) -> Result<(), Broken> {
+impl SmtpConnection {
+    fn say(&mut self, text: &str, wanted: u16) -> Result<(), SmtpFailure> {
         write!(self.writer, "{text}\r\n")?;
         self.expect(wanted)
     }
 
-    fn expect(&mut self, wanted: u16) -> Result<(), Broken> {
+    fn expect(&mut self, wanted: u16) -> Result<(), SmtpFailure> {
         let code = self.answer()?;
-        if code == wanted { Ok(()) } else { Err(Broken::ClaimedOutcome(code)) }
+        if code == wanted { Ok(()) } else { Err(SmtpFailure::Rejected(code)) }
     }
 
-    /// The code of an answer, which may have several lines.
-    fn answer(&mut self) -> Result<u16, Broken> {
+    /// The code of a reply, which can have several lines.
+    fn answer(&mut self) -> Result<u16, SmtpFailure> {
         loop {
             let mut text = String::new();
             self.reader.read_line(&mut text)?;
             if !text.ends_with('\n') {
-                return Err(Broken::Line);
+                return Err(SmtpFailure::Disconnected);
             }
-            let code = text.get(..3).and_then(|code| code.parse().ok()).ok_or(Broken::Line)?;
+            let code = text.get(..3).and_then(|code| code.parse().ok()).ok_or(SmtpFailure::Disconnected)?;
             if text.as_bytes().get(3) != Some(&b'-') {
                 return Ok(code);
             }
@@ -93,13 +93,13 @@ impl Line {
     }
 }
 
-/// What the code of a mail server means.
-fn class(code: u16) -> Class {
+/// Classifies a reply code.
+fn class(code: u16) -> ReplyClass {
     match code {
-        200..=299 => Class::Done,
-        450 => Class::Limited,
-        500..=599 => Class::Refused,
-        _ => Class::Failed,
+        200..=299 => ReplyClass::Done,
+        450 => ReplyClass::Limited,
+        500..=599 => ReplyClass::Refused,
+        _ => ReplyClass::Failed,
     }
 }
 
@@ -108,10 +108,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_of_the_fives_is_a_refusal_and_one_of_the_fours_is_doubtful() {
+    fn a_5xx_code_is_a_refusal_and_a_4xx_code_is_ambiguous() {
         assert_eq!(
             [class(250), class(450), class(451), class(421), class(550)],
-            [Class::Done, Class::Limited, Class::Failed, Class::Failed, Class::Refused]
+            [
+                ReplyClass::Done,
+                ReplyClass::Limited,
+                ReplyClass::Failed,
+                ReplyClass::Failed,
+                ReplyClass::Refused
+            ]
         );
     }
 }

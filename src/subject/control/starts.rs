@@ -1,22 +1,20 @@
-//! How often a caller was started, which nobody tells it: like any agent, it leaves a note in its own
-//! directory at each start.
+//! Counts the starts of a caller. The environment does not have the number, so the caller keeps it in its own
+//! directory.
 
 use std::fs;
 use std::path::Path;
 
-/// The note: a number.
-const NOTE: &str = "starts";
+/// The file with the number.
+const COUNT_FILE: &str = "starts";
 
-/// Which start of this caller this is, from 1; the note of it is on the disk when this returns. Without a
-/// directory every start is the first.
+/// The number of this start, from 1. Stores it. Without a directory, every start is the first.
 pub(super) fn count(state_dir: Option<&Path>) -> u32 {
-    let Some(path) = state_dir.map(|folder| folder.join(NOTE)) else { return 1 };
+    let Some(path) = state_dir.map(|folder| folder.join(COUNT_FILE)) else { return 1 };
     let before: u32 =
         fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or_default();
     let this = before.saturating_add(1);
     let draft = path.with_extension("draft");
-    // Where it cannot be written, the next start takes itself for this one; what is worth keeping cannot be
-    // kept there either.
+    // Where it cannot be written, nothing else can be stored there either, so the number does not matter.
     let _ = fs::write(&draft, this.to_string()).and_then(|()| fs::rename(&draft, &path));
     this
 }

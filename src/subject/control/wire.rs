@@ -1,5 +1,5 @@
-//! Requests over HTTP, one connection each, without retries, redirects or proxies: each attempt is one that a
-//! policy chose to make.
+//! Sends requests over HTTP, one connection each, without retries, redirects or proxies: policies decide
+//! about every attempt.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use serde_json::Value;
 use ureq::http::Request;
 use ureq::{Agent, Body};
 
-use super::answer::{Class, Reply};
+use super::answer::{Reply, ReplyClass};
 use super::environment::Environment;
 use super::smtp::{self, Mail};
 
-/// How long a reply is waited for. Longer than any fault lasts and than callers wait for each other, so that
-/// no verdict depends on the speed of the machine; cases that wait for this timeout take as long.
+/// The timeout for a reply. It is longer than any fault and than callers wait for each other, so that no
+/// verdict depends on the speed of the machine.
 pub(in crate::subject) const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
-/// How much of an answer is read, in bytes.
-const LARGEST: u64 = 16 * 1024 * 1024;
+/// The largest body of a reply that is read, in bytes.
+const MAX_BODY_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A request.
+/// A request to a service.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Ask {
+pub(super) struct ToolRequest {
     pub(super) service: String,
     pub(super) method: &'static str,
     pub(super) path: String,
@@ -27,34 +27,34 @@ pub(super) struct Ask {
     pub(super) headers: Vec<(&'static str, String)>,
 }
 
-/// What a request carries.
+/// The content of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Content {
     Nothing,
     Form(Vec<(String, String)>),
     Json(Value),
-    /// A mail that is handed over by SMTP instead.
+    /// A mail that is sent over SMTP.
     Mail(Mail),
 }
 
-impl Ask {
-    /// A request of a service.
+impl ToolRequest {
+    /// A request to a service.
     pub(super) fn new(
         service: &str,
         method: &'static str,
         path: impl Into<String>,
         content: Content,
     ) -> Self {
-        Ask { service: service.to_owned(), method, path: path.into(), content, headers: Vec::new() }
+        ToolRequest { service: service.to_owned(), method, path: path.into(), content, headers: Vec::new() }
     }
 
-    /// The same with a header.
+    /// Adds a header.
     pub(super) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 
-    /// The same under an idempotency key.
+    /// Adds an idempotency key.
     pub(super) fn under(self, key: Option<&str>) -> Self {
         match key {
             Some(key) => self.header("Idempotency-Key", key),
@@ -63,7 +63,7 @@ impl Ask {
     }
 }
 
-/// The way to the services.
+/// The client for the services.
 pub(super) struct Wire<'a> {
     environment: &'a Environment,
     agent: Agent,
@@ -75,8 +75,7 @@ impl<'a> Wire<'a> {
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            // The proxy of the environment is there for what must not leave the machine; the services are on
-            // it.
+            // The services are on this machine; the proxy of the environment is for other hosts.
             .proxy(None)
             .max_idle_connections(0)
             .timeout_global(Some(CLIENT_TIMEOUT))
@@ -84,26 +83,32 @@ impl<'a> Wire<'a> {
         Wire { environment, agent: Agent::new_with_config(config) }
     }
 
-    /// Makes one attempt.
-    pub(super) fn send(&self, ask: &Ask) -> Reply {
-        if let Content::Mail(mail) = &ask.content {
-            let key = self.environment.service(&ask.service).map(|address| address.key).unwrap_or_default();
+    /// Sends one request.
+    pub(super) fn send(&self, tool_request: &ToolRequest) -> Reply {
+        if let Content::Mail(mail) = &tool_request.content {
+            let key = self
+                .environment
+                .service(&tool_request.service)
+                .map(|address| address.key)
+                .unwrap_or_default();
             return match self.environment.mail_server() {
-                Some(server) => smtp::hand_over(&server, &key, mail),
-                None => Reply::bare(Class::Refused, None),
+                Some(server) => smtp::send(&server, &key, mail),
+                None => Reply::bare(ReplyClass::Refused, None),
             };
         }
-        let Some(address) = self.environment.service(&ask.service) else {
-            return Reply::bare(Class::Refused, None);
+        let Some(address) = self.environment.service(&tool_request.service) else {
+            return Reply::bare(ReplyClass::Refused, None);
         };
-        let mut request = Request::builder().method(ask.method).uri(format!("{}{}", address.url, ask.path));
+        let mut request = Request::builder()
+            .method(tool_request.method)
+            .uri(format!("{}{}", address.url, tool_request.path));
         request = request
             .header("Authorization", format!("Bearer {}", address.key))
             .header("Accept", "application/json");
-        for (name, value) in &ask.headers {
+        for (name, value) in &tool_request.headers {
             request = request.header(*name, value.as_str());
         }
-        let (kind, body) = match &ask.content {
+        let (kind, body) = match &tool_request.content {
             Content::Nothing | Content::Mail(_) => (None, String::new()),
             Content::Form(pairs) => (Some("application/x-www-form-urlencoded"), form(pairs)),
             Content::Json(value) => (Some("application/json"), value.to_string()),
@@ -115,28 +120,28 @@ impl<'a> Wire<'a> {
             }
         };
         match answer {
-            Ok(Ok(answer)) => whole(answer),
+            Ok(Ok(answer)) => read_reply(answer),
             Ok(Err(_)) => Reply::lost(),
-            // A header or a path that cannot be written: nothing was sent.
-            Err(_) => Reply::bare(Class::Refused, None),
+            // An invalid header or path: nothing was sent.
+            Err(_) => Reply::bare(ReplyClass::Refused, None),
         }
     }
 
-    /// Reads.
+    /// Sends a GET request.
     pub(super) fn get(&self, service: &str, path: impl Into<String>) -> Reply {
-        self.send(&Ask::new(service, "GET", path, Content::Nothing))
+        self.send(&ToolRequest::new(service, "GET", path, Content::Nothing))
     }
 }
 
-fn whole(answer: ureq::http::Response<Body>) -> Reply {
+fn read_reply(answer: ureq::http::Response<Body>) -> Reply {
     let (head, mut body) = answer.into_parts();
     let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let declared = header("content-length").and_then(|length| length.parse::<usize>().ok());
-    match body.with_config().limit(LARGEST).read_to_vec() {
+    match body.with_config().limit(MAX_BODY_BYTES).read_to_vec() {
         Ok(bytes) if declared.is_none_or(|declared| declared == bytes.len()) => {
             Reply::read(head.status.as_u16(), header, &bytes)
         }
-        // The head alone proves nothing, but what it asks for is still heeded.
+        // An incomplete body proves nothing; the status is kept.
         Ok(_) | Err(_) => Reply { status: Some(head.status.as_u16()), ..Reply::lost() },
     }
 }
@@ -147,7 +152,7 @@ fn form(pairs: &[(String, String)]) -> String {
     pairs.join("&")
 }
 
-/// The text as it may stand in a path, a query or a form.
+/// The text, percent-encoded for a path, a query or a form.
 pub(super) fn escaped(text: &str) -> String {
     use std::fmt::Write;
     text.bytes().fold(String::with_capacity(text.len()), |mut out, byte| {
@@ -166,16 +171,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_is_written_so_that_it_can_be_read() {
+    fn a_form_is_percent_encoded() {
         let pairs =
             [("metadata[order]".to_owned(), "ord 1&2".to_owned()), ("amount".to_owned(), "4999".to_owned())];
         assert_eq!(form(&pairs), "metadata%5Border%5D=ord%201%262&amount=4999");
     }
 
     #[test]
-    fn a_key_is_a_header_and_no_key_is_none() {
-        let ask = Ask::new("payment", "POST", "/v1/charges", Content::Nothing);
-        assert_eq!(ask.clone().under(None), ask);
-        assert_eq!(ask.under(Some("k")).headers, [("Idempotency-Key", "k".to_owned())]);
+    fn a_key_is_sent_as_a_header() {
+        let tool_request = ToolRequest::new("payment", "POST", "/v1/charges", Content::Nothing);
+        assert_eq!(tool_request.clone().under(None), tool_request);
+        assert_eq!(tool_request.under(Some("k")).headers, [("Idempotency-Key", "k".to_owned())]);
     }
 }

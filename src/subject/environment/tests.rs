@@ -125,7 +125,7 @@ fn who_opens_one_proxy_opens_all_that_a_client_would_read_in_its_place() {
 
 #[test]
 fn the_command_before_a_trial_sees_the_trial_and_nothing_of_the_case() {
-    let before = Before {
+    let before = BeforeCommand {
         trial: "5d1c0f0e6a1b2c3d".to_owned(),
         shared_dir: "/trial/shared".into(),
         hide: crate::subject::Hide::default(),

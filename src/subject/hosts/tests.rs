@@ -51,6 +51,6 @@ fn what_would_turn_the_net_off_is_no_host() {
     for text in ["*", "*.*", "sentry.*", "*.com", "*.stripe.com", "api.github.com", "**.resend.com:443"] {
         assert!(HostPattern::ignored(text).is_err(), "{text}");
     }
-    let told = HostPattern::ignored("*.stripe.com").unwrap_err().to_string();
-    assert!(told.contains("api.stripe.com") && told.contains("`payment`"), "{told}");
+    let message = HostPattern::ignored("*.stripe.com").unwrap_err().to_string();
+    assert!(message.contains("api.stripe.com") && message.contains("`payment`"), "{message}");
 }

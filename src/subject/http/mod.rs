@@ -32,7 +32,8 @@ const IN_SOCKET: Duration = Duration::from_millis(500);
 
 /// Hands the task to the agent at that URL, which the command starts where there is one.
 pub(super) fn start(url: &str, command: Option<Vec<String>>, settings: Settings, start: Start) -> Running {
-    let port = match (url.contains(port::HOLE) && command.is_some()).then(FreePort::choose).transpose() {
+    let port = match (url.contains(port::PLACEHOLDER) && command.is_some()).then(FreePort::choose).transpose()
+    {
         Ok(port) => port,
         Err(why) => return Running::unstartable(&start, format!("cannot start the agent: {why}")),
     };

@@ -1,5 +1,5 @@
-//! Forwards what a subject sends to an allowed host: a tunnel for CONNECT, one request for each connection
-//! otherwise. What it forwards ends with the trial, because the recorder owns its task.
+//! Forwards requests to allowed hosts: a tunnel for CONNECT, otherwise one request for each connection. The
+//! connections close with the trial, because the recorder owns their task.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,30 +12,30 @@ use tokio::time::timeout;
 use super::{Escape, OwnPort};
 use crate::domain::is_loopback_address;
 
-/// How long it may take to find and to reach the host.
-const CONNECT: Duration = Duration::from_secs(10);
+/// The time limit for the lookup of a host and the connection to it.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Connects to an allowed host, or says why it cannot be reached.
+/// Connects to an allowed host; otherwise the reason.
 pub(super) async fn connect(wanted: &Escape, own: &[OwnPort]) -> Result<TcpStream, String> {
     let reaching = async {
         let found: Vec<SocketAddr> = lookup_host((wanted.host.as_str(), wanted.port)).await?.collect();
-        // A name for this machine must not lead to a service of the trial past its own address.
+        // A name of this machine must not bypass the address of a service of the trial.
         if found.iter().any(|address| {
             is_loopback_address(address.ip()) && own.iter().any(|own| own.port == address.port())
         }) {
             return Err(io::Error::other(
-                "it is a service of this trial, which the proxy does not forward to",
+                "the address is a service of this trial, and the proxy does not forward to it",
             ));
         }
         TcpStream::connect(found.as_slice()).await
     };
-    match timeout(CONNECT, reaching).await {
+    match timeout(CONNECT_TIMEOUT, reaching).await {
         Ok(reached) => reached.map_err(|error| error.to_string()),
-        Err(_) => Err(format!("it took more than {} s", CONNECT.as_secs())),
+        Err(_) => Err(format!("no connection within {} s", CONNECT_TIMEOUT.as_secs())),
     }
 }
 
-/// Hands over what was read so far, and then everything that either side sends, until both have ended.
+/// Sends what was read so far, then copies in both directions until both sides have closed.
 pub(super) async fn forward(
     mut client: TcpStream,
     mut host: TcpStream,
@@ -47,19 +47,19 @@ pub(super) async fn forward(
         client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
         host.write_all(body).await?;
     } else {
-        host.write_all(&for_the_host(read)).await?;
+        host.write_all(&request_for_host(read)).await?;
     }
     copy_bidirectional(&mut client, &mut host).await.map(|_| ())
 }
 
-/// Where the head of a request ends.
+/// The end of the head of a request.
 pub(super) fn head_end(read: &[u8]) -> Option<usize> {
     read.windows(4).position(|end| end == b"\r\n\r\n").map(|at| at + 4)
 }
 
-/// A request as its host expects it: with the path alone, without what is meant for a proxy, and as the last
-/// one on its connection, because the next can be for another host.
-fn for_the_host(read: &[u8]) -> Vec<u8> {
+/// The request for the host: with only the path, without proxy headers, and with `Connection: close`, because
+/// the next request can be for another host.
+fn request_for_host(read: &[u8]) -> Vec<u8> {
     let end = head_end(read).unwrap_or(read.len());
     let head = String::from_utf8_lossy(&read[..end]);
     let mut lines = head.trim_end_matches("\r\n").split("\r\n");
@@ -100,23 +100,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_handed_on_as_its_host_expects_it() {
-        let told = |read: &str| String::from_utf8(for_the_host(read.as_bytes())).unwrap();
+    fn a_request_is_rewritten_for_its_host() {
+        let forwarded = |read: &str| String::from_utf8(request_for_host(read.as_bytes())).unwrap();
         assert_eq!(
-            told(
+            forwarded(
                 "POST http://u:p@a.example:81/v1?x=1 HTTP/1.1\r\nHost: a.example:81\r\nProxy-Authorization: Basic x\r\nProxy-Connection: \
                  keep-alive\r\nConnection: keep-alive\r\nContent-Length: 4\r\n\r\nbody"
             ),
             "POST /v1?x=1 HTTP/1.1\r\nHost: a.example:81\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody"
         );
-        assert!(told("GET http://a.example HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("GET / HTTP/1.1\r\n"));
         assert!(
-            told("GET http://a.example?q=/ HTTP/1.1\r\nHost: a\r\n\r\n")
+            forwarded("GET http://a.example HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("GET / HTTP/1.1\r\n")
+        );
+        assert!(
+            forwarded("GET http://a.example?q=/ HTTP/1.1\r\nHost: a\r\n\r\n")
                 .starts_with("GET /?q=/ HTTP/1.1\r\n")
         );
-        assert!(told("GET /x HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("GET /x HTTP/1.1\r\n"));
+        assert!(forwarded("GET /x HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("GET /x HTTP/1.1\r\n"));
         let upgrade =
             "GET http://a/ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
-        assert_eq!(told(upgrade), upgrade.replace("http://a/ws", "/ws"));
+        assert_eq!(forwarded(upgrade), upgrade.replace("http://a/ws", "/ws"));
     }
 }

@@ -1,5 +1,5 @@
-//! The proxy that a subject is given for the world outside of its trial. It refuses everything but the hosts
-//! that are allowed, and remembers where the subject wanted to go.
+//! The proxy of a subject for hosts outside of its trial. It refuses all hosts that are not allowed, and
+//! records which hosts the subject requested.
 
 mod forward;
 
@@ -15,28 +15,28 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use self::forward::{connect, forward, head_end};
-use crate::domain::{HostTreatment, is_loopback};
+use crate::domain::{HostRequests, HostTreatment, is_loopback};
 use crate::subject::hosts::Hosts;
 
-/// How many different escapes are remembered; a subject that tries more has made its point.
-const MOST: usize = 100;
-/// The longest head of a request that is read.
-const HEAD: usize = 16 * 1024;
-/// How many connections are answered at once.
-const AT_ONCE: usize = 64;
-/// How many connections to allowed hosts are open at once.
-const FORWARDED: usize = 256;
-/// How long it may take to read a request, and to refuse it.
-const TIME: Duration = Duration::from_secs(10);
+/// The largest number of different hosts that are recorded.
+const MAX_RECORDED: usize = 100;
+/// The largest head of a request, in bytes.
+const MAX_HEAD_BYTES: usize = 16 * 1024;
+/// The largest number of connections that are answered at once.
+const MAX_CONNECTIONS: usize = 64;
+/// The largest number of open connections to allowed hosts.
+const MAX_FORWARDED: usize = 256;
+/// The time limit for reading a request, and for refusing it.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// Something that a subject wanted to reach, and that is no service of the trial.
+/// A request of a subject to a host that is not a service of the trial.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Escape {
     /// The host.
     pub host: String,
     /// The port.
     pub port: u16,
-    /// The method of the request; `CONNECT` for what is encrypted.
+    /// The method of the request; `CONNECT` for HTTPS.
     pub method: String,
 }
 
@@ -49,85 +49,69 @@ pub struct OwnPort {
     pub service: String,
 }
 
-/// What a recorder tells of as it happens, once for each host, port and method.
+/// An event of the recorder, once for each host, port and method.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Noticed {
+pub enum ProxyEvent {
     /// A request to a host that is neither allowed nor ignored.
     Escaped(Escape),
-    /// A request for a service of the trial, which the client was told to reach without a proxy.
+    /// A request for a service of the trial, which the client should reach without a proxy.
     Proxied(Escape, String),
 }
 
-/// Requests to a host that is allowed or ignored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Passed {
-    /// The host.
-    pub host: String,
-    /// The port.
-    pub port: u16,
-    /// What became of them.
-    pub treatment: HostTreatment,
-    /// How many there were.
-    pub requests: u64,
-    /// How many of them were to be forwarded, and the host could not be reached.
-    pub failed: u64,
-}
-
-/// A proxy that refuses everything but the hosts that are allowed. It is gone when this is dropped, and
-/// everything that it forwards ends.
+/// A proxy that refuses all hosts that are not allowed. Dropping it closes the proxy and all its connections.
 #[derive(Debug)]
 pub struct Recorder {
     url: String,
-    seen: Arc<Mutex<Seen>>,
-    events: Option<mpsc::Receiver<Noticed>>,
+    recorded: Arc<Mutex<RecordedRequests>>,
+    events: Option<mpsc::Receiver<ProxyEvent>>,
     task: JoinHandle<()>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct RecordedRequests {
     escapes: BTreeSet<Escape>,
     passed: BTreeMap<(String, u16, HostTreatment), (u64, u64)>,
 }
 
 impl Recorder {
-    /// Opens a port of its own. `own` are the ports of the services of the trial.
+    /// Opens a port. `own` are the ports of the services of the trial.
     ///
     /// # Errors
-    /// Where the system has no port to give.
+    /// When no port is available.
     pub async fn start(hosts: Hosts, own: Vec<OwnPort>) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let url = format!("http://{}", listener.local_addr()?);
-        let seen = Arc::new(Mutex::new(Seen::default()));
-        let (send, receive) = mpsc::channel(MOST);
-        let desk = Desk {
-            seen: Arc::clone(&seen),
+        let recorded = Arc::new(Mutex::new(RecordedRequests::default()));
+        let (send, receive) = mpsc::channel(MAX_RECORDED);
+        let context = ProxyContext {
+            recorded: Arc::clone(&recorded),
             events: send,
             hosts: Arc::new(hosts),
             own: own.into(),
-            forwarded: Arc::new(Semaphore::new(FORWARDED)),
+            forwarded: Arc::new(Semaphore::new(MAX_FORWARDED)),
         };
-        let task = tokio::spawn(serve(listener, desk));
-        Ok(Recorder { url, seen, events: Some(receive), task })
+        let task = tokio::spawn(serve(listener, context));
+        Ok(Recorder { url, recorded, events: Some(receive), task })
     }
 
-    /// Where it is reached.
+    /// Its URL.
     #[must_use]
     pub fn url(&self) -> String {
         self.url.clone()
     }
 
-    /// What was refused and is a finding so far, each once.
+    /// The requests so far that were refused with a finding, each once.
     #[must_use]
     pub fn escapes(&self) -> Vec<Escape> {
-        self.seen().escapes.iter().cloned().collect()
+        self.recorded().escapes.iter().cloned().collect()
     }
 
     /// The requests to hosts that are allowed or ignored so far, by host.
     #[must_use]
-    pub fn passed(&self) -> Vec<Passed> {
-        let passed = self.seen().passed.clone().into_iter();
+    pub fn passed(&self) -> Vec<HostRequests> {
+        let passed = self.recorded().passed.clone().into_iter();
         passed
-            .map(|((host, port, treatment), (requests, failed))| Passed {
+            .map(|((host, port, treatment), (requests, failed))| HostRequests {
                 host,
                 port,
                 treatment,
@@ -137,13 +121,13 @@ impl Recorder {
             .collect()
     }
 
-    /// What is noticed, before it is refused. It can be taken once.
-    pub fn events(&mut self) -> Option<mpsc::Receiver<Noticed>> {
+    /// The events, each before its request is refused. They can be taken once.
+    pub fn events(&mut self) -> Option<mpsc::Receiver<ProxyEvent>> {
         self.events.take()
     }
 
-    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn recorded(&self) -> std::sync::MutexGuard<'_, RecordedRequests> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -153,30 +137,30 @@ impl Drop for Recorder {
     }
 }
 
-/// What every connection shares.
+/// What all connections share.
 #[derive(Clone)]
-struct Desk {
-    seen: Arc<Mutex<Seen>>,
-    events: mpsc::Sender<Noticed>,
+struct ProxyContext {
+    recorded: Arc<Mutex<RecordedRequests>>,
+    events: mpsc::Sender<ProxyEvent>,
     hosts: Arc<Hosts>,
     own: Arc<[OwnPort]>,
     forwarded: Arc<Semaphore>,
 }
 
-impl Desk {
-    fn note(&self, escape: &Escape, noticed: Noticed) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.escapes.len() < MOST && seen.escapes.insert(escape.clone()) {
-            // There is room for as many as are remembered; and nobody need listen.
+impl ProxyContext {
+    fn note(&self, escape: &Escape, noticed: ProxyEvent) {
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        if recorded.escapes.len() < MAX_RECORDED && recorded.escapes.insert(escape.clone()) {
+            // The channel has room for all recorded requests, and a receiver is optional.
             let _ = self.events.try_send(noticed);
         }
     }
 
     fn count(&self, wanted: &Escape, treatment: HostTreatment, requests: u64, failed: u64) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = (wanted.host.clone(), wanted.port, treatment);
-        if seen.passed.len() < MOST || seen.passed.contains_key(&place) {
-            let counts = seen.passed.entry(place).or_default();
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (wanted.host.clone(), wanted.port, treatment);
+        if recorded.passed.len() < MAX_RECORDED || recorded.passed.contains_key(&key) {
+            let counts = recorded.passed.entry(key).or_default();
             *counts = (counts.0 + requests, counts.1 + failed);
         }
     }
@@ -188,29 +172,33 @@ impl Desk {
     }
 }
 
-async fn serve(listener: TcpListener, desk: Desk) {
-    let room = Arc::new(Semaphore::new(AT_ONCE));
+async fn serve(listener: TcpListener, context: ProxyContext) {
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = tokio::task::JoinSet::new();
     loop {
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
         let Ok((line, _)) = listener.accept().await else {
-            // Out of descriptors, most likely: others must end first.
+            // Probably out of file descriptors: other connections must close first.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
         while connections.try_join_next().is_some() {}
-        let desk = desk.clone();
+        let context = context.clone();
         connections.spawn(async move {
-            let _ = answer_one(line, &desk, place).await;
+            let _ = answer_one(line, &context, permit).await;
         });
     }
 }
 
-/// Answers one connection. `place` is given back when it is only forwarded any more.
-async fn answer_one(mut line: TcpStream, desk: &Desk, place: OwnedSemaphorePermit) -> io::Result<()> {
+/// Answers one connection. Releases `permit` as soon as it is only forwarded.
+async fn answer_one(
+    mut line: TcpStream,
+    context: &ProxyContext,
+    permit: OwnedSemaphorePermit,
+) -> io::Result<()> {
     let mut read = Vec::new();
-    timeout(TIME, async {
-        while head_end(&read).is_none() && read.len() < HEAD {
+    timeout(TIME_LIMIT, async {
+        while head_end(&read).is_none() && read.len() < MAX_HEAD_BYTES {
             if line.read_buf(&mut read).await? == 0 {
                 break;
             }
@@ -219,82 +207,83 @@ async fn answer_one(mut line: TcpStream, desk: &Desk, place: OwnedSemaphorePermi
     })
     .await??;
     let Some(wanted) = wanted(&String::from_utf8_lossy(&read)) else {
-        let text = "hapax: this is a proxy, and this is no request to one.\n";
-        return timeout(TIME, refuse(line, "400 Bad Request", text)).await?;
+        let text = "hapax: this is a proxy; the request is not a valid proxy request.\n";
+        return timeout(TIME_LIMIT, refuse(line, "400 Bad Request", text)).await?;
     };
-    let (status, text) = if let Some(service) = desk.own_service(&wanted) {
-        desk.note(&wanted, Noticed::Proxied(wanted.clone(), service.to_owned()));
+    let (status, text) = if let Some(service) = context.own_service(&wanted) {
+        context.note(&wanted, ProxyEvent::Proxied(wanted.clone(), service.to_owned()));
         let text = format!(
-            "hapax: {}:{} is the service `{service}` of this trial, which is reached without a proxy: NO_PROXY names it, and this client \
-             ignores NO_PROXY.\n",
+            "hapax: {}:{} is the service `{service}` of this trial, which must be reached without a proxy; \
+             this client ignores NO_PROXY.\n",
             wanted.host, wanted.port
         );
         ("403 Forbidden", text)
     } else {
-        match desk.hosts.treatment(&wanted.host, wanted.port) {
-            Some(HostTreatment::Allowed) => match let_out(&wanted, &read, desk).await {
-                Ok((host, _room)) => {
-                    drop(place);
+        match context.hosts.treatment(&wanted.host, wanted.port) {
+            Some(HostTreatment::Allowed) => match connect_allowed(&wanted, &read, context).await {
+                Ok((host, _permit)) => {
+                    drop(permit);
                     return forward(line, host, &wanted, &read).await;
                 }
                 Err(refused) => refused,
             },
             Some(HostTreatment::Ignored) => {
-                desk.count(&wanted, HostTreatment::Ignored, 1, 0);
+                context.count(&wanted, HostTreatment::Ignored, 1, 0);
                 (
                     "403 Forbidden",
-                    format!("hapax: {} is ignored in this trial, and was not reached.\n", wanted.host),
+                    format!(
+                        "hapax: requests to {} are ignored in this trial and not forwarded.\n",
+                        wanted.host
+                    ),
                 )
             }
             None => {
-                desk.note(&wanted, Noticed::Escaped(wanted.clone()));
+                context.note(&wanted, ProxyEvent::Escaped(wanted.clone()));
                 let text = format!(
-                    "hapax: {} was not reached. Only allowed hosts are reached in a trial: point the client at the address in \
-                     HAPAX_<SERVICE>_URL, or allow the host with --allow.\n",
+                    "hapax: {} is not allowed in this trial. Use the address in HAPAX_<SERVICE>_URL, or \
+                     allow \
+                     the host with --allow.\n",
                     wanted.host
                 );
                 ("403 Forbidden", text)
             }
         }
     };
-    timeout(TIME, refuse(line, status, &text)).await?
+    timeout(TIME_LIMIT, refuse(line, status, &text)).await?
 }
 
-/// A connection to an allowed host and room for it, or what the client is answered instead.
-async fn let_out(
+/// A connection to an allowed host and its permit, or the status and text of the refusal.
+async fn connect_allowed(
     wanted: &Escape,
     read: &[u8],
-    desk: &Desk,
+    context: &ProxyContext,
 ) -> Result<(TcpStream, OwnedSemaphorePermit), (&'static str, String)> {
     let host = &wanted.host;
-    desk.count(wanted, HostTreatment::Allowed, 1, 0);
-    let failed = || desk.count(wanted, HostTreatment::Allowed, 0, 1);
+    context.count(wanted, HostTreatment::Allowed, 1, 0);
+    let failed = || context.count(wanted, HostTreatment::Allowed, 0, 1);
     if head_end(read).is_none() {
         failed();
         return Err((
             "431 Request Header Fields Too Large",
-            format!("hapax: the head of a request to {host} is too long.\n"),
+            format!("hapax: the head of the request to {host} is too large.\n"),
         ));
     }
     if read.split(|byte| *byte == b' ').nth(1).is_some_and(|target| target.starts_with(b"https://")) {
         failed();
-        return Err((
-            "501 Not Implemented",
-            format!("hapax: {host} is reached over TLS with CONNECT only.\n"),
-        ));
+        return Err(("501 Not Implemented", format!("hapax: use CONNECT for TLS connections to {host}.\n")));
     }
-    let Ok(room) = Arc::clone(&desk.forwarded).try_acquire_owned() else {
+    let Ok(permit) = Arc::clone(&context.forwarded).try_acquire_owned() else {
         failed();
         return Err((
             "503 Service Unavailable",
-            format!("hapax: {FORWARDED} connections to allowed hosts are open already.\n"),
+            format!("hapax: the maximum of {MAX_FORWARDED} connections to allowed hosts is reached.\n"),
         ));
     };
-    match connect(wanted, &desk.own).await {
-        Ok(reached) => Ok((reached, room)),
+    match connect(wanted, &context.own).await {
+        Ok(reached) => Ok((reached, permit)),
         Err(why) => {
             failed();
-            Err(("502 Bad Gateway", format!("hapax: {host} is allowed, and could not be reached: {why}\n")))
+            Err(("502 Bad Gateway", format!("hapax: cannot connect to the allowed host {host}: {why}\n")))
         }
     }
 }
@@ -302,7 +291,7 @@ async fn let_out(
 async fn refuse(mut line: TcpStream, status: &str, text: &str) -> io::Result<()> {
     line.write_all(answer(status, text).as_bytes()).await?;
     line.shutdown().await?;
-    // What the client still sends is read: otherwise it might see a reset instead of the answer.
+    // Read the rest of the request; otherwise the client may see a reset instead of the response.
     let mut rest = [0; 4096];
     while line.read(&mut rest).await? > 0 {}
     Ok(())
@@ -311,11 +300,12 @@ async fn refuse(mut line: TcpStream, status: &str, text: &str) -> io::Result<()>
 fn answer(status: &str, text: &str) -> String {
     let length = text.len();
     format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{text}"
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: \
+         {length}\r\nConnection: close\r\n\r\n{text}"
     )
 }
 
-/// Where a request wanted to go, by its first line or else by its header `Host`.
+/// The target of a request, from its first line or its `Host` header.
 fn wanted(head: &str) -> Option<Escape> {
     let mut lines = head.lines();
     let mut words = lines.next()?.split_whitespace();

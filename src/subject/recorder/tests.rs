@@ -44,13 +44,14 @@ async fn every_request_is_refused_and_each_place_is_remembered_once() {
     for _ in 0..3 {
         let answer = sent(&recorder, "CONNECT api.stripe.com:443 HTTP/1.1\r\n\r\n").await;
         assert!(
-            answer.starts_with("HTTP/1.1 403 ") && answer.contains("api.stripe.com was not reached"),
+            answer.starts_with("HTTP/1.1 403 ")
+                && answer.contains("api.stripe.com is not allowed in this trial"),
             "{answer}"
         );
     }
     assert!(sent(&recorder, "hello\r\n\r\n").await.starts_with("HTTP/1.1 400 "));
     let expected = Escape { host: "api.stripe.com".to_owned(), port: 443, method: "CONNECT".to_owned() };
-    assert_eq!(events.try_recv().unwrap(), Noticed::Escaped(expected.clone()));
+    assert_eq!(events.try_recv().unwrap(), ProxyEvent::Escaped(expected.clone()));
     assert!(events.try_recv().is_err());
     assert_eq!(recorder.escapes(), [expected]);
 }
@@ -58,10 +59,10 @@ async fn every_request_is_refused_and_each_place_is_remembered_once() {
 #[tokio::test]
 async fn a_subject_that_tries_the_whole_world_fills_no_memory() {
     let recorder = Recorder::start(Hosts::default(), Vec::new()).await.unwrap();
-    for number in 0..MOST + 20 {
+    for number in 0..MAX_RECORDED + 20 {
         sent(&recorder, &format!("CONNECT host-{number}.example:443 HTTP/1.1\r\n\r\n")).await;
     }
-    assert_eq!(recorder.escapes().len(), MOST);
+    assert_eq!(recorder.escapes().len(), MAX_RECORDED);
 }
 
 /// A host that answers one connection: it gives what it was sent up to the end of the head, and sends this.
@@ -89,7 +90,7 @@ async fn a_request_to_an_allowed_host_is_forwarded_and_counted() {
     let request = format!("GET http://localhost:{port}/v1/models HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n");
     assert!(sent(&recorder, &request).await.starts_with("HTTP/1.1 204 "));
     assert!(heard.await.unwrap().starts_with("GET /v1/models HTTP/1.1\r\n"));
-    let passed = Passed {
+    let passed = HostRequests {
         host: "localhost".to_owned(),
         port,
         treatment: HostTreatment::Allowed,
@@ -128,7 +129,10 @@ async fn a_host_that_is_allowed_and_not_there_is_said_to_be_so() {
     let free = TcpListener::bind(("127.0.0.1", 0)).await.unwrap().local_addr().unwrap().port();
     let recorder = Recorder::start(allowing("localhost"), Vec::new()).await.unwrap();
     let answer = sent(&recorder, &format!("CONNECT localhost:{free} HTTP/1.1\r\n\r\n")).await;
-    assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains("could not be reached"), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 502 ") && answer.contains("cannot connect to the allowed host"),
+        "{answer}"
+    );
     assert_eq!((recorder.passed()[0].failed, recorder.escapes().len()), (1, 0));
 }
 
@@ -151,7 +155,7 @@ async fn an_ignored_host_is_refused_without_an_escape() {
 }
 
 #[tokio::test]
-async fn a_client_that_asks_for_a_service_of_the_trial_is_told_about_no_proxy() {
+async fn a_client_that_requests_a_service_of_the_trial_through_the_proxy_is_refused() {
     let own = vec![OwnPort { port: 4242, service: "payment".to_owned() }];
     // Allowing this machine does not lead to the services of the trial.
     let mut recorder = Recorder::start(allowing("127.0.0.1"), own).await.unwrap();
@@ -160,6 +164,6 @@ async fn a_client_that_asks_for_a_service_of_the_trial_is_told_about_no_proxy() 
             .await;
     assert!(answer.starts_with("HTTP/1.1 403 ") && answer.contains("NO_PROXY"), "{answer}");
     assert!(
-        matches!(recorder.events().unwrap().try_recv(), Ok(Noticed::Proxied(_, service)) if service == "payment")
+        matches!(recorder.events().unwrap().try_recv(), Ok(ProxyEvent::Proxied(_, service)) if service == "payment")
     );
 }

@@ -24,7 +24,7 @@ fn filled(text: &str) -> Option<String> {
 }
 
 #[test]
-fn holes_are_filled_with_parts_of_services() {
+fn placeholders_are_replaced_by_parts_of_services() {
     let cases = [
         ("${payment.url}/v1", "http://127.0.0.1:4001/v1"),
         ("${payment.host}:${payment.port}", "127.0.0.1:4001"),
@@ -47,7 +47,7 @@ fn a_service_that_a_case_does_not_have_leaves_the_variable_out() {
 }
 
 #[test]
-fn what_there_is_not_is_refused_with_what_was_meant() {
+fn an_unknown_placeholder_gives_a_suggestion() {
     let texts = [
         "${payment}",
         "${paymnt.url}",
@@ -57,19 +57,19 @@ fn what_there_is_not_is_refused_with_what_was_meant() {
         "${smtp.key}",
         "${.url}",
     ];
-    let told: Vec<String> = texts
+    let messages: Vec<String> = texts
         .iter()
         .map(|text| {
             let error = Template::parse(text).unwrap_err();
             format!("{}\n  {}", error.message, error.help)
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(messages.join("\n"));
 }
 
 proptest! {
     #[test]
-    fn a_text_without_holes_means_itself(text in "[^$]*") {
+    fn a_text_without_placeholders_is_constant(text in "[^$]*") {
         prop_assert_eq!(filled(&text), Some(text));
     }
 

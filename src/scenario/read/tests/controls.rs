@@ -3,7 +3,8 @@ use crate::scenario::{Case, ControlOutcome};
 
 #[test]
 fn the_first_entry_that_matches_decides_the_outcome_of_a_control() {
-    let more = "matrix: {keys: [stripe, none], reply: [drop, reset, hang]}\nservices: {payment: {idempotency: \"${keys}\"}}\n\
+    let more = "matrix: {keys: [stripe, none], reply: [drop, reset, hang]}\nservices: {payment: \
+        {idempotency: \"${keys}\"}}\n\
                 faults: [{on: payment.charge, reply: \"${reply}\"}]\ncontrols:\n  naive: duplicated\n  \
                 keyed: [{when: {keys: none, reply: [drop, hang]}, is: duplicated}, {is: pass}]\n";
     let keyed = |case: &Case| case.controls[1].is;

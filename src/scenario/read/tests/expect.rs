@@ -32,7 +32,11 @@ fn a_number_of_attempts_is_a_maximum_and_a_range_has_both_limits() {
 #[test]
 fn each_is_one_intent_for_every_value() {
     let of = |each: &str, field: &str| {
-        let terms = expecting(&format!("{{effects: [{{effect: payment.charge, where: {{order: before}}}}, {{effect: email.send, each: {each}, with: {{subject: Hi}}}}]}}")).terms;
+        let terms = expecting(&format!(
+            "{{effects: [{{effect: payment.charge, where: {{order: before}}}}, \
+            {{effect: email.send, each: {each}, with: {{subject: Hi}}}}]}}"
+        ))
+        .terms;
         assert_eq!(terms.lists, [IntentList { first: 1, count: terms.intents.len() - 1 }]);
         assert!(
             terms

@@ -6,7 +6,8 @@ use super::{cases, charge, problems_of};
 
 #[test]
 fn a_matrix_is_expanded_in_the_order_of_the_file() {
-    let more = "matrix: {keys: [stripe, none], reply: [drop, {status: 502}]}\nservices: {payment: {idempotency: \"${keys}\"}}\n\
+    let more = "matrix: {keys: [stripe, none], reply: [drop, {status: 502}]}\nservices: {payment: \
+        {idempotency: \"${keys}\"}}\n\
                 faults: [{on: payment.charge, reply: \"${reply}\"}]\n";
     let cases = cases(&charge(more));
     let ids: Vec<&str> = cases.iter().map(|case| case.id.as_str()).collect();
@@ -51,18 +52,24 @@ fn a_matrix_name_with_invalid_values_is_reported_once() {
 
 #[test]
 fn the_same_problem_in_many_cases_is_reported_once() {
-    let more = "matrix: {keys: [stripe, none]}\nservices: {payment: {idempotency: \"${keys}\"}}\nfaults: [{on: payment.charge, reply: dorp}]\n";
+    let more = "matrix: {keys: [stripe, none]}\nservices: {payment: {idempotency: \"${keys}\"}}\nfaults: \
+        [{on: payment.charge, reply: dorp}]\n";
     assert_eq!(problems_of(more).matches("error: ").count(), 1);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn ids_are_unique_and_typeable(first in proptest::collection::hash_set("[a-c ;$é]{0,3}", 1..6), second in proptest::collection::hash_set(-3i64..9, 1..6)) {
+    fn ids_are_unique_and_typeable(
+        first in proptest::collection::hash_set("[a-c ;$é]{0,3}", 1..6),
+        second in proptest::collection::hash_set(-3i64..9, 1..6),
+    ) {
         let texts: Vec<String> = first.iter().map(|value| format!("{value:?}")).collect();
-        let numbers: Vec<String> = second.iter().map(|value| format!("{{status: {value}}}, {value}")).collect();
+        let number = |value: &i64| format!("{{status: {value}}}, {value}");
+        let numbers: Vec<String> = second.iter().map(number).collect();
         let more = format!(
-            "matrix: {{a: [{}], b: [{}]}}\nservices: {{records: {{records: {{a: \"${{a}}\", b: \"${{b}}\"}}}}}}\n",
+            "matrix: {{a: [{}], b: [{}]}}\nservices: {{records: {{records: {{a: \"${{a}}\", b: \
+             \"${{b}}\"}}}}}}\n",
             texts.join(", "),
             numbers.join(", ")
         );

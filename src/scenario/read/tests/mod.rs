@@ -23,7 +23,8 @@ pub(super) fn cases(text: &str) -> Vec<Case> {
 /// A scenario with one expected charge, and these further keys.
 pub(super) fn charge(more: &str) -> String {
     format!(
-        "about: A charge.\ntask: Charge cus_42.\nsteps:\n  - {{do: payment.charge, with: {{customer: cus_42, amount: 4999, order: o1}}}}\n\
+        "about: A charge.\ntask: Charge cus_42.\nsteps:\n  - {{do: payment.charge, with: {{customer: \
+         cus_42, amount: 4999, order: o1}}}}\n\
          expect:\n  effects: [{{effect: payment.charge, where: {{order: o1}}}}]\n{more}"
     )
 }
@@ -79,10 +80,13 @@ fn a_scenario_without_a_matrix_is_one_case() {
 
 #[test]
 fn services_are_set_up_with_their_options() {
-    let text = "about: a\ntask: t\nexpect:\n  effects: []\n  records: {stock: 12, gone: null}\n  counters: {hits: 2}\n\
-        services:\n  payment: {idempotency: {profile: stripe, lifetime: {requests: 2}}, declines: [cus_13], customers: [cus_13]}\n  \
+    let text = "about: a\ntask: t\nexpect:\n  effects: []\n  records: {stock: 12, gone: null}\n  counters: \
+        {hits: 2}\n\
+        services:\n  payment: {idempotency: {profile: stripe, lifetime: {requests: 2}}, declines: [cus_13], \
+        customers: [cus_13]}\n  \
         email: {delivery: {later: settle}, addresses: {a@b.example: never, c@d.example: {bounced: 2s}}}\n  \
-        deploy: {environments: {production: {version: v1, locked_by: ann, free_after: {requests: 1}}}, rollout: {steps: 2, each: 1s}, asynchronous: settle}\n  \
+        deploy: {environments: {production: {version: v1, locked_by: ann, free_after: {requests: 1}}}, \
+        rollout: {steps: 2, each: 1s}, asynchronous: settle}\n  \
         records: {records: {stock: 10}, counters: {hits: 1}, require_if_match: true}\n  tickets:\n";
     let case = cases(text).remove(0);
     insta::assert_debug_snapshot!(
@@ -101,7 +105,8 @@ fn services_are_set_up_with_their_options() {
 
 #[test]
 fn a_service_that_is_only_used_has_default_options() {
-    let text = "about: a\ntask: t\nfaults: [{on: email.send, reply: drop, optional: true}]\nexpect: {effects: [{effect: tickets.open, with: {state: open}}], attempts: {deploy.deploy: 1}}\n";
+    let text = "about: a\ntask: t\nfaults: [{on: email.send, reply: drop, optional: true}]\nexpect: \
+        {effects: [{effect: tickets.open, with: {state: open}}], attempts: {deploy.deploy: 1}}\n";
     let case = cases(text).remove(0);
     assert_eq!(
         case.services.iter().map(|setup| setup.name.as_str()).collect::<Vec<_>>(),

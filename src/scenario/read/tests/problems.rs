@@ -233,7 +233,10 @@ fn a_scenario_name_that_needs_quotes_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn no_scenario_makes_the_reader_panic(key in "(steps|matrix|services|faults|callers|each|deliver|interrupts|turns|expect|controls|timeout)", inside in "[\\[\\]{}a-z0-9:.,$ \"-]{0,40}") {
+    fn no_scenario_makes_the_reader_panic(
+        key in "(steps|matrix|services|faults|callers|each|deliver|interrupts|turns|expect|controls|timeout)",
+        inside in "[\\[\\]{}a-z0-9:.,$ \"-]{0,40}",
+    ) {
         let _ = read(&charge(&format!("{key}: {inside}\n"))).map_err(|problems| problems.to_string());
     }
 }

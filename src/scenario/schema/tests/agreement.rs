@@ -75,8 +75,8 @@ fn only_the_reader_refuses_what_needs_more_than_one_value() {
     }
 }
 
-/// Puts every value into every place. Where the schema accepts a document that the reader refuses, each problem
-/// must be one that a schema cannot express.
+/// Puts every value into every place. Where the schema accepts a document that the reader refuses, each
+/// problem must be one that a schema cannot express.
 #[test]
 fn both_agree_on_every_value_in_every_place() {
     let validator = validator();

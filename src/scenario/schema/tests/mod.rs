@@ -64,7 +64,9 @@ fn every_shipped_scenario_names_the_schema_for_editors() {
 
 #[test]
 fn a_matrix_name_can_replace_any_value() {
-    let scenario = "{about: a, task: t, expect: {effects: '${e}', claim: '${c}'}, services: {payment: {idempotency: '${k}'}}, \
-                    faults: [{on: '${o}', attempt: '${n}', commit: '${m}', reply: '${r}'}], callers: '${count}', timeout: '${t}'}";
+    let scenario = "{about: a, task: t, expect: {effects: '${e}', claim: '${c}'}, services: {payment: \
+        {idempotency: '${k}'}}, \
+                    faults: [{on: '${o}', attempt: '${n}', commit: '${m}', reply: '${r}'}], callers: \
+                    '${count}', timeout: '${t}'}";
     assert!(validator().is_valid(&as_json("names", scenario)));
 }

@@ -1,57 +1,61 @@
-//! How an attempt is made, and how several are made one after another.
+//! Makes attempts and retries.
 
 use std::time::Duration;
 
 use super::PolicyContext;
 use crate::scenario::Step;
-use crate::subject::control::answer::{Class, Reply};
-use crate::subject::control::claim::Told;
-use crate::subject::control::tools::{self, Manner, Trouble};
-use crate::subject::control::wire::Ask;
+use crate::subject::control::answer::{Reply, ReplyClass};
+use crate::subject::control::claim::StepClaim;
+use crate::subject::control::tools::{self, ToolError, WriteMode};
+use crate::subject::control::wire::ToolRequest;
 
-/// Between two attempts.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Makes one attempt, with whatever has to be read for it read anew.
-pub(super) fn once(desk: &PolicyContext<'_>, step: &Step, key: Option<&str>) -> Reply {
-    let made = tools::facts(&desk.wire, step, Manner::Plain)
-        .and_then(|facts| tools::write(step, &facts, Manner::Plain));
-    sent(desk, made, key)
+/// Makes one attempt; reads the facts that it needs first.
+pub(super) fn attempt_once(context: &PolicyContext<'_>, step: &Step, key: Option<&str>) -> Reply {
+    let made = tools::facts(&context.wire, step, WriteMode::Plain)
+        .and_then(|facts| tools::write(step, &facts, WriteMode::Plain));
+    send_built(context, made, key)
 }
 
-/// Sends a request that could be made; one that could not be made is refused, or lost with what it needed.
-pub(super) fn sent(desk: &PolicyContext<'_>, made: Result<Ask, Trouble>, key: Option<&str>) -> Reply {
+/// Sends a request if it could be built. Otherwise the reply is lost (facts missing) or refused (impossible).
+pub(super) fn send_built(
+    context: &PolicyContext<'_>,
+    made: Result<ToolRequest, ToolError>,
+    key: Option<&str>,
+) -> Reply {
     match made {
-        Ok(ask) => desk.wire.send(&ask.under(key)),
-        Err(Trouble::Unanswered) => Reply::lost(),
-        Err(Trouble::Impossible(_)) => Reply::bare(Class::Refused, None),
+        Ok(request) => context.wire.send(&request.under(key)),
+        Err(ToolError::Unanswered) => Reply::lost(),
+        Err(ToolError::Impossible(_)) => Reply::bare(ReplyClass::Refused, None),
     }
 }
 
-/// Makes attempts until one is answered for good, and gives the last answer.
-pub(super) fn several(
-    desk: &PolicyContext<'_>,
+/// Makes up to `most` attempts, until a reply is final, and returns the last reply.
+pub(super) fn attempt_up_to(
+    context: &PolicyContext<'_>,
     step: &Step,
     most: u32,
     mut key: impl FnMut() -> String,
 ) -> Reply {
-    let mut reply = once(desk, step, Some(&key()));
+    let mut reply = attempt_once(context, step, Some(&key()));
     for _ in 1..most {
         if reply.is_final() {
             break;
         }
         std::thread::sleep(PAUSE);
-        reply = once(desk, step, Some(&key()));
+        reply = attempt_once(context, step, Some(&key()));
     }
     reply
 }
 
-/// Takes the last answer at its word.
-pub(super) fn believed(reply: &Reply) -> Told {
+/// The claim that the last reply suggests.
+pub(super) fn claim_from_reply(reply: &Reply) -> StepClaim {
     match (reply.class, reply.status) {
-        (Class::Done, _) => Told::done("answered"),
-        (Class::Refused, None) => Told::not_done("it cannot be done with what there is"),
-        (_, Some(status)) => Told::not_done(format!("the last answer was {status}")),
-        (_, None) => Told::not_done("there was no answer"),
+        (ReplyClass::Done, _) => StepClaim::done("answered"),
+        (ReplyClass::Refused, None) => StepClaim::not_done("the step cannot be executed"),
+        (_, Some(status)) => StepClaim::not_done(format!("the last reply was {status}")),
+        (_, None) => StepClaim::not_done("there was no reply"),
     }
 }

@@ -1,13 +1,13 @@
-//! `constant-key`: one key for everything, so that a second intent looks like a repetition of the first.
+//! `constant-key`: uses one key for everything, so that a second intent looks like a retry of the first.
 
 use super::PolicyContext;
-use super::attempt::{believed, several};
+use super::attempt::{attempt_up_to, claim_from_reply};
 use crate::scenario::Step;
-use crate::subject::control::claim::Told;
+use crate::subject::control::claim::StepClaim;
 
-const ATTEMPTS: u32 = 4;
+const MAX_ATTEMPTS: u32 = 4;
 const KEY: &str = "agent";
 
-pub(super) fn step(desk: &PolicyContext<'_>, step: &Step) -> Told {
-    believed(&several(desk, step, ATTEMPTS, || KEY.to_owned()))
+pub(super) fn step(context: &PolicyContext<'_>, step: &Step) -> StepClaim {
+    claim_from_reply(&attempt_up_to(context, step, MAX_ATTEMPTS, || KEY.to_owned()))
 }

@@ -1,13 +1,13 @@
-//! `keyed`: retries under a key that is derived from the intent.
+//! `keyed`: retries with a key that is derived from the intent.
 
 use super::PolicyContext;
-use super::attempt::{believed, several};
+use super::attempt::{attempt_up_to, claim_from_reply};
 use crate::scenario::Step;
-use crate::subject::control::claim::Told;
+use crate::subject::control::claim::StepClaim;
 use crate::subject::control::intent::derived_key;
 
-const ATTEMPTS: u32 = 4;
+const MAX_ATTEMPTS: u32 = 4;
 
-pub(super) fn step(desk: &PolicyContext<'_>, step: &Step) -> Told {
-    believed(&several(desk, step, ATTEMPTS, || derived_key(step)))
+pub(super) fn step(context: &PolicyContext<'_>, step: &Step) -> StepClaim {
+    claim_from_reply(&attempt_up_to(context, step, MAX_ATTEMPTS, || derived_key(step)))
 }

@@ -1,5 +1,5 @@
-//! The policies: each a way to go about steps when answers fail. One file for each; they share only how an
-//! attempt is made.
+//! The policies of the controls: how each executes steps when replies fail. They share only how an attempt is
+//! made.
 
 mod attempt;
 mod careful;
@@ -14,57 +14,57 @@ mod storm;
 mod timid;
 mod verify_first;
 
-use super::claim::Told;
+use super::claim::StepClaim;
 use super::environment::Environment;
 use super::intent::FreshKeys;
 use super::starts;
 use super::wire::Wire;
 use crate::scenario::{ClaimedOutcome, Step};
 
-/// What a control does with its environment.
-pub(super) type Policy = fn(&Environment) -> Told;
+/// Executes the steps of an environment and returns the claim.
+pub(super) type Policy = fn(&Environment) -> StepClaim;
 
-/// The policy of that name.
+/// The policy with that name.
 pub(super) fn named(name: &str) -> Option<Policy> {
     Some(match name {
-        "naive" => |environment| simple(environment, naive::step),
-        "sdk-retry" => |environment| simple(environment, sdk_retry::step),
-        "keyed" => |environment| simple(environment, keyed::step),
-        "verify-first" => |environment| simple(environment, verify_first::step),
+        "naive" => |environment| run_simple(environment, naive::step),
+        "sdk-retry" => |environment| run_simple(environment, sdk_retry::step),
+        "keyed" => |environment| run_simple(environment, keyed::step),
+        "verify-first" => |environment| run_simple(environment, verify_first::step),
         "careful" => careful::run,
-        "timid" => |environment| simple(environment, timid::step),
-        "constant-key" => |environment| simple(environment, constant_key::step),
-        "overclaimer" => |environment| simple(environment, overclaimer::step),
-        "onlooker" => |environment| simple(environment, onlooker::step),
-        "racer" => |environment| simple(environment, racer::step),
-        "storm" => |environment| simple(environment, storm::step),
+        "timid" => |environment| run_simple(environment, timid::step),
+        "constant-key" => |environment| run_simple(environment, constant_key::step),
+        "overclaimer" => |environment| run_simple(environment, overclaimer::step),
+        "onlooker" => |environment| run_simple(environment, onlooker::step),
+        "racer" => |environment| run_simple(environment, racer::step),
+        "storm" => |environment| run_simple(environment, storm::step),
         _ => return None,
     })
 }
 
-/// What a policy has at hand that remembers nothing but how often it was started.
+/// What a policy without a journal uses.
 struct PolicyContext<'a> {
     wire: Wire<'a>,
     keys: FreshKeys,
-    /// Whether it was started before.
+    /// Whether this is not the first start.
     restarted: bool,
 }
 
-/// Goes through the steps until one is not done.
-fn simple(environment: &Environment, step: fn(&PolicyContext<'_>, &Step) -> Told) -> Told {
+/// Executes the steps with a policy that has no journal.
+fn run_simple(environment: &Environment, step: fn(&PolicyContext<'_>, &Step) -> StepClaim) -> StepClaim {
     let start = starts::count(environment.state_dir().as_deref());
     let keys = FreshKeys::new(&environment.caller(), start);
-    let desk = PolicyContext { wire: Wire::new(environment), keys, restarted: start > 1 };
-    in_turn(environment.steps(), |next| step(&desk, next))
+    let context = PolicyContext { wire: Wire::new(environment), keys, restarted: start > 1 };
+    run_steps(environment.steps(), |next| step(&context, next))
 }
 
-/// One step after another; what comes behind a step that is not done is left alone.
-fn in_turn(steps: &[Step], mut act: impl FnMut(&Step) -> Told) -> Told {
+/// Executes one step after another, and stops at the first that is not done.
+fn run_steps(steps: &[Step], mut act: impl FnMut(&Step) -> StepClaim) -> StepClaim {
     for step in steps {
-        let told = act(step);
-        if told.said != ClaimedOutcome::Done {
-            return Told { message: format!("{}: {}", step.operation, told.message), ..told };
+        let claim = act(step);
+        if claim.outcome != ClaimedOutcome::Done {
+            return StepClaim { message: format!("{}: {}", step.operation, claim.message), ..claim };
         }
     }
-    Told::done("all steps are done")
+    StepClaim::done("all steps are done")
 }

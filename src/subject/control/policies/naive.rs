@@ -1,12 +1,12 @@
-//! `naive`: retries everything that was not answered for good, with a fresh key each time.
+//! `naive`: retries until a reply is final, with a fresh key each time.
 
 use super::PolicyContext;
-use super::attempt::{believed, several};
+use super::attempt::{attempt_up_to, claim_from_reply};
 use crate::scenario::Step;
-use crate::subject::control::claim::Told;
+use crate::subject::control::claim::StepClaim;
 
-const ATTEMPTS: u32 = 4;
+const MAX_ATTEMPTS: u32 = 4;
 
-pub(super) fn step(desk: &PolicyContext<'_>, step: &Step) -> Told {
-    believed(&several(desk, step, ATTEMPTS, || desk.keys.next()))
+pub(super) fn step(context: &PolicyContext<'_>, step: &Step) -> StepClaim {
+    claim_from_reply(&attempt_up_to(context, step, MAX_ATTEMPTS, || context.keys.next()))
 }

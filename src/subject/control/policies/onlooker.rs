@@ -1,15 +1,15 @@
-//! `onlooker`: looks whether it is done, never does it, and says what it saw.
+//! `onlooker`: reads whether it is done, never does it, and claims what it read.
 
 use super::PolicyContext;
 use crate::scenario::Step;
-use crate::subject::control::claim::Told;
-use crate::subject::control::tools::{self, Manner, Seen};
+use crate::subject::control::claim::StepClaim;
+use crate::subject::control::tools::{self, Observation, WriteMode};
 
-pub(super) fn step(desk: &PolicyContext<'_>, step: &Step) -> Told {
-    let seen =
-        tools::facts(&desk.wire, step, Manner::Plain).and_then(|facts| tools::look(&desk.wire, step, &facts));
-    match seen {
-        Ok(Seen::Done | Seen::Surplus(_)) => Told::done("it is there"),
-        _ => Told::not_done("it is not there"),
+pub(super) fn step(context: &PolicyContext<'_>, step: &Step) -> StepClaim {
+    let observation = tools::facts(&context.wire, step, WriteMode::Plain)
+        .and_then(|facts| tools::observe(&context.wire, step, &facts));
+    match observation {
+        Ok(Observation::Done | Observation::Surplus(_)) => StepClaim::done("the effect exists"),
+        _ => StepClaim::not_done("the effect does not exist"),
     }
 }

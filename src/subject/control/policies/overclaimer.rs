@@ -1,12 +1,12 @@
-//! `overclaimer`: one attempt, and always done.
+//! `overclaimer`: makes one attempt and always claims `done`.
 
 use super::PolicyContext;
-use super::attempt::once;
+use super::attempt::attempt_once;
 use crate::scenario::Step;
-use crate::subject::control::claim::Told;
+use crate::subject::control::claim::StepClaim;
 
-pub(super) fn step(desk: &PolicyContext<'_>, step: &Step) -> Told {
-    // Whatever the answer was.
-    let _ = once(desk, step, Some(&desk.keys.next()));
-    Told::done("taken care of")
+pub(super) fn step(context: &PolicyContext<'_>, step: &Step) -> StepClaim {
+    // The reply is ignored.
+    let _ = attempt_once(context, step, Some(&context.keys.next()));
+    StepClaim::done("done")
 }

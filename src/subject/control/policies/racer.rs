@@ -1,11 +1,10 @@
-//! `racer`: reads, changes and writes back without asking whether the version is still the one that it read.
-//! One attempt.
+//! `racer`: reads, changes and writes back without a condition on the version that it read. One attempt.
 
 use super::PolicyContext;
-use super::attempt::{believed, once};
+use super::attempt::{attempt_once, claim_from_reply};
 use crate::scenario::Step;
-use crate::subject::control::claim::Told;
+use crate::subject::control::claim::StepClaim;
 
-pub(super) fn step(desk: &PolicyContext<'_>, step: &Step) -> Told {
-    believed(&once(desk, step, Some(&desk.keys.next())))
+pub(super) fn step(context: &PolicyContext<'_>, step: &Step) -> StepClaim {
+    claim_from_reply(&attempt_once(context, step, Some(&context.keys.next())))
 }

@@ -1,18 +1,18 @@
-//! `sdk-retry`: a client library that retries within a call under one key, and an agent around it that makes
-//! the call again, under a key of its own, when it failed.
+//! `sdk-retry`: a client library that retries a call with one key, and an agent that repeats a failed call
+//! with another key.
 
 use super::PolicyContext;
-use super::attempt::{believed, several};
+use super::attempt::{attempt_up_to, claim_from_reply};
 use crate::scenario::Step;
-use crate::subject::control::claim::Told;
+use crate::subject::control::claim::StepClaim;
 
 const CALLS: u32 = 2;
-const ATTEMPTS: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 
-pub(super) fn step(desk: &PolicyContext<'_>, step: &Step) -> Told {
+pub(super) fn step(context: &PolicyContext<'_>, step: &Step) -> StepClaim {
     let call = || {
-        let key = desk.keys.next();
-        several(desk, step, ATTEMPTS, || key.clone())
+        let key = context.keys.next();
+        attempt_up_to(context, step, MAX_ATTEMPTS, || key.clone())
     };
     let mut reply = call();
     for _ in 1..CALLS {
@@ -21,5 +21,5 @@ pub(super) fn step(desk: &PolicyContext<'_>, step: &Step) -> Told {
         }
         reply = call();
     }
-    believed(&reply)
+    claim_from_reply(&reply)
 }

@@ -1,20 +1,20 @@
-//! `storm`: three retries around three retries, each layer ignorant of the other, with a fresh key each time.
+//! `storm`: two nested layers of three attempts each, with a fresh key each time.
 
 use super::PolicyContext;
-use super::attempt::{believed, several};
+use super::attempt::{attempt_up_to, claim_from_reply};
 use crate::scenario::Step;
-use crate::subject::control::claim::Told;
+use crate::subject::control::claim::StepClaim;
 
 const OUTER: u32 = 3;
 const INNER: u32 = 3;
 
-pub(super) fn step(desk: &PolicyContext<'_>, step: &Step) -> Told {
-    let mut reply = several(desk, step, INNER, || desk.keys.next());
+pub(super) fn step(context: &PolicyContext<'_>, step: &Step) -> StepClaim {
+    let mut reply = attempt_up_to(context, step, INNER, || context.keys.next());
     for _ in 1..OUTER {
         if reply.is_final() {
             break;
         }
-        reply = several(desk, step, INNER, || desk.keys.next());
+        reply = attempt_up_to(context, step, INNER, || context.keys.next());
     }
-    believed(&reply)
+    claim_from_reply(&reply)
 }

@@ -1,67 +1,69 @@
-//! `verify-first`: looks before it repeats anything, and after a restart before it does anything. It looks
-//! once, so what comes late or is shown late escapes it.
+//! `verify-first`: verifies before each retry, and after a restart before the first attempt. It verifies
+//! once, so it misses late commits and stale reads.
 
 use serde_json::Value;
 
 use super::PolicyContext;
-use super::attempt::{believed, sent};
+use super::attempt::{claim_from_reply, send_built};
 use crate::scenario::Step;
 use crate::subject::control::answer::Reply;
-use crate::subject::control::claim::Told;
-use crate::subject::control::tools::{self, Manner, Seen, Trouble};
+use crate::subject::control::claim::StepClaim;
+use crate::subject::control::tools::{self, Observation, ToolError, WriteMode};
 
-const ATTEMPTS: u32 = 4;
-/// How often a look is tried that is not answered.
-const LOOKS: u32 = 2;
+const MAX_ATTEMPTS: u32 = 4;
+/// How many times it reads when there is no reply.
+const OBSERVATIONS: u32 = 2;
 
-pub(super) fn step(desk: &PolicyContext<'_>, step: &Step) -> Told {
+pub(super) fn step(context: &PolicyContext<'_>, step: &Step) -> StepClaim {
     let mut facts = None;
-    if desk.restarted
-        && let Some(told) = found(desk, step, &mut facts)
+    if context.restarted
+        && let Some(claim) = found(context, step, &mut facts)
     {
-        return told;
+        return claim;
     }
-    let mut reply = attempt(desk, step, &mut facts);
-    for _ in 1..ATTEMPTS {
+    let mut reply = attempt(context, step, &mut facts);
+    for _ in 1..MAX_ATTEMPTS {
         if reply.is_final() {
             break;
         }
-        if let Some(told) = found(desk, step, &mut facts) {
-            return told;
+        if let Some(claim) = found(context, step, &mut facts) {
+            return claim;
         }
-        reply = attempt(desk, step, &mut facts);
+        reply = attempt(context, step, &mut facts);
     }
-    believed(&reply)
+    claim_from_reply(&reply)
 }
 
-fn attempt(desk: &PolicyContext<'_>, step: &Step, facts: &mut Option<Value>) -> Reply {
-    let made = known(desk, step, facts).and_then(|facts| tools::write(step, facts, Manner::Plain));
-    sent(desk, made, Some(&desk.keys.next()))
+fn attempt(context: &PolicyContext<'_>, step: &Step, facts: &mut Option<Value>) -> Reply {
+    let made = known(context, step, facts).and_then(|facts| tools::write(step, facts, WriteMode::Plain));
+    send_built(context, made, Some(&context.keys.next()))
 }
 
-/// What was read before the first attempt: a look compares with it.
+/// The facts that were read before the first attempt.
 fn known<'f>(
-    desk: &PolicyContext<'_>,
+    context: &PolicyContext<'_>,
     step: &Step,
     facts: &'f mut Option<Value>,
-) -> Result<&'f Value, Trouble> {
+) -> Result<&'f Value, ToolError> {
     match facts {
         Some(facts) => Ok(facts),
-        None => Ok(facts.insert(tools::facts(&desk.wire, step, Manner::Plain)?)),
+        None => Ok(facts.insert(tools::facts(&context.wire, step, WriteMode::Plain)?)),
     }
 }
 
-/// What there is to say without another attempt.
-fn found(desk: &PolicyContext<'_>, step: &Step, facts: &mut Option<Value>) -> Option<Told> {
-    for _ in 0..LOOKS {
-        match known(desk, step, facts).and_then(|facts| tools::look(&desk.wire, step, facts)) {
-            Ok(Seen::Done | Seen::Surplus(_) | Seen::Underway | Seen::Accepted) => {
-                return Some(Told::done("found"));
+/// The claim, where verification makes another attempt unnecessary.
+fn found(context: &PolicyContext<'_>, step: &Step, facts: &mut Option<Value>) -> Option<StepClaim> {
+    for _ in 0..OBSERVATIONS {
+        match known(context, step, facts).and_then(|facts| tools::observe(&context.wire, step, facts)) {
+            Ok(
+                Observation::Done | Observation::Surplus(_) | Observation::InProgress | Observation::Accepted,
+            ) => {
+                return Some(StepClaim::done("found"));
             }
-            Ok(Seen::Failed) => return Some(Told::not_done("it came to nothing")),
-            Ok(Seen::Partly(_) | Seen::Absent | Seen::Unclear) => return None,
-            Err(Trouble::Impossible(why)) => return Some(Told::not_done(why)),
-            Err(Trouble::Unanswered) => {}
+            Ok(Observation::Failed) => return Some(StepClaim::not_done("it failed permanently")),
+            Ok(Observation::Partly(_) | Observation::Absent | Observation::Unclear) => return None,
+            Err(ToolError::Impossible(why)) => return Some(StepClaim::not_done(why)),
+            Err(ToolError::Unanswered) => {}
         }
     }
     None

@@ -2,26 +2,26 @@
 
 use serde_json::{Value, json};
 
-use super::{Seen, Tool, Trouble, read, required, rows, text, word};
+use super::{Observation, Tool, ToolError, read, required, rows, text, word};
 use crate::scenario::Step;
-use crate::subject::control::wire::{Ask, Content, Wire, escaped};
+use crate::subject::control::wire::{Content, ToolRequest, Wire, escaped};
 
 pub(super) const TOOL: Tool = Tool {
     service: "deploy",
     facts: |_, _, _| Ok(Value::Null),
     write: |step, _, _| write(step),
-    look: |wire, step, _| look(wire, step),
+    observe: |wire, step, _| observe(wire, step),
 };
 
 /// Fields that have a member of their own; `metadata` takes the others.
 const MEMBERS: [&str; 7] = ["environment", "version", "ref", "repo", "service", "description", "holder"];
 
-fn write(step: &Step) -> Result<Ask, Trouble> {
+fn write(step: &Step) -> Result<ToolRequest, ToolError> {
     match step.operation.as_str() {
         "deploy.deploy" | "deploy.dry-run" => {}
-        "deploy.list" => return Ok(Ask::new("deploy", "GET", "/deployments", Content::Nothing)),
+        "deploy.list" => return Ok(ToolRequest::new("deploy", "GET", "/deployments", Content::Nothing)),
         "deploy.environment" => {
-            return Ok(Ask::new("deploy", "GET", environment_path(step)?, Content::Nothing));
+            return Ok(ToolRequest::new("deploy", "GET", environment_path(step)?, Content::Nothing));
         }
         _ => return Err(super::unknown(step)),
     }
@@ -32,7 +32,7 @@ fn write(step: &Step) -> Result<Ask, Trouble> {
         if let Some(description) = text(step, "description") {
             body["description"] = description.into();
         }
-        return Ok(Ask::new(
+        return Ok(ToolRequest::new(
             "deploy",
             "POST",
             format!("/repos/{}/deployments", place(&repo)),
@@ -52,25 +52,25 @@ fn write(step: &Step) -> Result<Ask, Trouble> {
     if metadata.as_object().is_some_and(|members| !members.is_empty()) {
         body["metadata"] = metadata;
     }
-    Ok(Ask::new("deploy", "POST", "/deployments", Content::Json(body)))
+    Ok(ToolRequest::new("deploy", "POST", "/deployments", Content::Json(body)))
 }
 
-fn look(wire: &Wire<'_>, step: &Step) -> Result<Seen, Trouble> {
+fn observe(wire: &Wire<'_>, step: &Step) -> Result<Observation, ToolError> {
     // A dry run and a read leave nothing that one could look for, and nothing that could be there twice.
     if step.operation != "deploy.deploy" {
-        return Ok(Seen::Done);
+        return Ok(Observation::Done);
     }
     let (environment, version) = (required(step, "environment")?, version(step)?);
     if let Some(repo) = text(step, "repo") {
         let query = format!("environment={}&ref={}", escaped(&environment), escaped(&version));
         let listed = read(wire, "deploy", &format!("/repos/{}/deployments?{query}", place(&repo)))?;
         let is_there = listed.is_some_and(|list| list.as_array().is_some_and(|rows| !rows.is_empty()));
-        return Ok(if is_there { Seen::Done } else { Seen::Absent });
+        return Ok(if is_there { Observation::Done } else { Observation::Absent });
     }
     let service = text(step, "service");
     let now = read(wire, "deploy", &environment_path(step)?)?;
-    if let Some(seen) = now.and_then(|now| standing(&now, &version, service.as_deref())) {
-        return Ok(seen);
+    if let Some(observation) = now.and_then(|now| standing(&now, &version, service.as_deref())) {
+        return Ok(observation);
     }
     let service = service.map(|service| format!("&service={}", escaped(&service))).unwrap_or_default();
     let path =
@@ -79,32 +79,32 @@ fn look(wire: &Wire<'_>, step: &Step) -> Result<Seen, Trouble> {
 }
 
 /// What the environment shows, where it shows this version.
-fn standing(environment: &Value, version: &str, service: Option<&str>) -> Option<Seen> {
+fn standing(environment: &Value, version: &str, service: Option<&str>) -> Option<Observation> {
     let own = service.and_then(|service| environment.pointer("/services")?.get(service));
     let track = own.unwrap_or(environment);
     match (word(track, "version") == version, word(track, "state")) {
         (false, _) => None,
-        (true, "live") => Some(Seen::Done),
-        (true, _) => Some(Seen::Underway),
+        (true, "live") => Some(Observation::Done),
+        (true, _) => Some(Observation::InProgress),
     }
 }
 
 /// What the deployments of this version show, the newest first.
-fn progress(deployments: &[Value]) -> Seen {
+fn progress(deployments: &[Value]) -> Observation {
     match deployments.first().map(|newest| word(newest, "state")) {
-        None => Seen::Absent,
-        Some("queued") => Seen::Accepted,
-        Some("rolling_out") => Seen::Underway,
+        None => Observation::Absent,
+        Some("queued") => Observation::Accepted,
+        Some("rolling_out") => Observation::InProgress,
         // Live, or already replaced by a later one.
-        Some(_) => Seen::Done,
+        Some(_) => Observation::Done,
     }
 }
 
-fn environment_path(step: &Step) -> Result<String, Trouble> {
+fn environment_path(step: &Step) -> Result<String, ToolError> {
     Ok(format!("/environments/{}", escaped(&required(step, "environment")?)))
 }
 
-fn version(step: &Step) -> Result<String, Trouble> {
+fn version(step: &Step) -> Result<String, ToolError> {
     text(step, "ref").map_or_else(|| required(step, "version"), Ok)
 }
 
@@ -126,10 +126,10 @@ mod tests {
     #[test]
     fn an_environment_tells_only_of_the_version_that_it_shows() {
         let environment = json!({"version": "v2", "state": "live", "services": {"web": {"version": "v3", "state": "rolling_out"}}});
-        assert_eq!(standing(&environment, "v2", None), Some(Seen::Done));
+        assert_eq!(standing(&environment, "v2", None), Some(Observation::Done));
         assert_eq!(standing(&environment, "v3", None), None);
-        assert_eq!(standing(&environment, "v3", Some("web")), Some(Seen::Underway));
-        assert_eq!(standing(&environment, "v2", Some("worker")), Some(Seen::Done));
+        assert_eq!(standing(&environment, "v3", Some("web")), Some(Observation::InProgress));
+        assert_eq!(standing(&environment, "v2", Some("worker")), Some(Observation::Done));
     }
 
     #[test]
@@ -137,7 +137,13 @@ mod tests {
         let of = |state: &str| progress(&[json!({ "state": state })]);
         assert_eq!(
             [of("queued"), of("rolling_out"), of("live"), of("superseded"), progress(&[])],
-            [Seen::Accepted, Seen::Underway, Seen::Done, Seen::Done, Seen::Absent]
+            [
+                Observation::Accepted,
+                Observation::InProgress,
+                Observation::Done,
+                Observation::Done,
+                Observation::Absent
+            ]
         );
     }
 }

@@ -1,32 +1,32 @@
-//! Mail over Resend's API, SendGrid's API or SMTP, as the step's `via` says. What became of it is read for
-//! each recipient.
+//! Mail over the Resend API, the SendGrid API or SMTP, depending on `via` of the step. The delivery status is read
+//! for each recipient.
 
 use serde_json::{Value, json};
 
-use super::{Seen, Tool, Trouble, members, only, read, required, rows, text, word};
+use super::{Observation, Tool, ToolError, members, only, read, required, rows, text, word};
 use crate::scenario::Step;
 use crate::subject::control::smtp::Mail;
-use crate::subject::control::wire::{Ask, Content, Wire, escaped};
+use crate::subject::control::wire::{Content, ToolRequest, Wire, escaped};
 
 pub(super) const TOOL: Tool = Tool {
     service: "email",
     facts: |_, _, _| Ok(Value::Null),
     write: |step, _, _| write(step),
-    look: |wire, step, _| look(wire, step),
+    observe: |wire, step, _| observe(wire, step),
 };
 
 const SENDER: &str = "shop@shop.example";
 const READ: &str = "/v3/messages?limit=1000";
 
-fn write(step: &Step) -> Result<Ask, Trouble> {
+fn write(step: &Step) -> Result<ToolRequest, ToolError> {
     match step.operation.as_str() {
         "email.send" => {}
-        "email.list" => return Ok(Ask::new("email", "GET", READ, Content::Nothing)),
+        "email.list" => return Ok(ToolRequest::new("email", "GET", READ, Content::Nothing)),
         _ => return Err(super::unknown(step)),
     }
     let to = members(step, "to");
     if to.is_empty() {
-        return Err(Trouble::Impossible("email.send needs the field `to`".to_owned()));
+        return Err(ToolError::Impossible("email.send needs the field `to`".to_owned()));
     }
     let subject = required(step, "subject")?;
     let from = text(step, "from").unwrap_or_else(|| SENDER.to_owned());
@@ -35,7 +35,7 @@ fn write(step: &Step) -> Result<Ask, Trouble> {
     match text(step, "via").as_deref() {
         Some("smtp") => {
             let message = message(&from, &to, &subject, &words, order.as_deref());
-            Ok(Ask::new("email", "DATA", "", Content::Mail(Mail { from, to, message })))
+            Ok(ToolRequest::new("email", "DATA", "", Content::Mail(Mail { from, to, message })))
         }
         Some("sendgrid") => {
             let each: Vec<Value> = to.iter().map(|to| json!({"to": [{"email": to}]})).collect();
@@ -44,18 +44,18 @@ fn write(step: &Step) -> Result<Ask, Trouble> {
             if let Some(order) = order {
                 body["custom_args"] = json!({ "order": order });
             }
-            Ok(Ask::new("email", "POST", "/v3/mail/send", Content::Json(body)))
+            Ok(ToolRequest::new("email", "POST", "/v3/mail/send", Content::Json(body)))
         }
         None | Some("resend") => {
             let mut body = json!({"from": from, "to": to, "subject": subject, "text": words});
             if let Some(order) = order {
                 body["tags"] = json!([{"name": "order", "value": order}]);
             }
-            Ok(Ask::new("email", "POST", "/emails", Content::Json(body)))
+            Ok(ToolRequest::new("email", "POST", "/emails", Content::Json(body)))
         }
-        Some(other) => Err(Trouble::Impossible(format!(
-            "mail cannot be sent via `{other}`; it is resend, sendgrid or smtp"
-        ))),
+        Some(other) => {
+            Err(ToolError::Impossible(format!("unknown `via: {other}`; expected resend, sendgrid or smtp")))
+        }
     }
 }
 
@@ -72,18 +72,18 @@ fn message(from: &str, to: &[String], subject: &str, words: &str, order: Option<
     )
 }
 
-/// What became of a mail for one recipient, the best first.
+/// The delivery status of a mail for one recipient, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
+enum DeliveryStatus {
     Delivered,
     Accepted,
     Bounced,
-    Unheard,
+    NotFound,
 }
 
-fn look(wire: &Wire<'_>, step: &Step) -> Result<Seen, Trouble> {
+fn observe(wire: &Wire<'_>, step: &Step) -> Result<Observation, ToolError> {
     if step.operation == "email.list" {
-        return Ok(Seen::Done);
+        return Ok(Observation::Done);
     }
     let mut path = READ.to_owned();
     if let Some(order) = text(step, "order") {
@@ -91,40 +91,43 @@ fn look(wire: &Wire<'_>, step: &Step) -> Result<Seen, Trouble> {
         path = format!("{path}&query={}", escaped(&format!("unique_args[\"order\"]=\"{order}\"")));
     }
     let records = rows(read(wire, "email", &path)?, "messages");
-    Ok(seen(step, &records))
+    Ok(observation(step, &records))
 }
 
-fn seen(step: &Step, records: &[Value]) -> Seen {
+fn observation(step: &Step, records: &[Value]) -> Observation {
     let subject = text(step, "subject").unwrap_or_default();
-    let fate = |to: &String| {
+    let status = |to: &String| {
         let its = |record: &&Value| {
             word(record, "subject") == subject && word(record, "to_email").eq_ignore_ascii_case(to)
         };
-        let fates = records.iter().filter(its).map(|record| match word(record, "status") {
-            "delivered" => Fate::Delivered,
-            "not_delivered" => Fate::Bounced,
-            _ => Fate::Accepted,
+        let statuses = records.iter().filter(its).map(|record| match word(record, "status") {
+            "delivered" => DeliveryStatus::Delivered,
+            "not_delivered" => DeliveryStatus::Bounced,
+            _ => DeliveryStatus::Accepted,
         });
-        fates.min().unwrap_or(Fate::Unheard)
+        statuses.min().unwrap_or(DeliveryStatus::NotFound)
     };
-    let fates: Vec<(String, Fate)> =
-        members(step, "to").into_iter().map(|to| (fate(&to), to)).map(|(fate, to)| (to, fate)).collect();
-    let all = |wanted: Fate| fates.iter().all(|(_, fate)| *fate == wanted);
-    if all(Fate::Delivered) {
-        return Seen::Done;
+    let statuses: Vec<(String, DeliveryStatus)> = members(step, "to")
+        .into_iter()
+        .map(|to| (status(&to), to))
+        .map(|(status, to)| (to, status))
+        .collect();
+    let all = |wanted: DeliveryStatus| statuses.iter().all(|(_, status)| *status == wanted);
+    if all(DeliveryStatus::Delivered) {
+        return Observation::Done;
     }
-    if all(Fate::Unheard) {
-        return Seen::Absent;
+    if all(DeliveryStatus::NotFound) {
+        return Observation::Absent;
     }
-    if all(Fate::Accepted) {
-        return Seen::Accepted;
+    if all(DeliveryStatus::Accepted) {
+        return Observation::Accepted;
     }
-    let rest: Vec<String> = fates
+    let rest: Vec<String> = statuses
         .iter()
-        .filter(|(_, fate)| matches!(fate, Fate::Accepted | Fate::Unheard))
+        .filter(|(_, status)| matches!(status, DeliveryStatus::Accepted | DeliveryStatus::NotFound))
         .map(|(to, _)| to.clone())
         .collect();
-    if rest.is_empty() { Seen::Failed } else { Seen::Partly(only(step, "to", rest)) }
+    if rest.is_empty() { Observation::Failed } else { Observation::Partly(only(step, "to", rest)) }
 }
 
 #[cfg(test)]
@@ -142,23 +145,29 @@ mod tests {
     }
 
     #[test]
-    fn a_mail_is_there_when_every_recipient_has_it() {
+    fn a_mail_is_done_when_every_recipient_has_it() {
         let (both, ann) = (step(&["ann@x.example", "Bob@x.example"]), record("ann@x.example", "delivered"));
-        assert_eq!(seen(&both, &[]), Seen::Absent);
-        assert_eq!(seen(&both, &[ann.clone(), record("bob@x.example", "delivered")]), Seen::Done);
+        assert_eq!(observation(&both, &[]), Observation::Absent);
         assert_eq!(
-            seen(&both, std::slice::from_ref(&ann)),
-            Seen::Partly(only(&both, "to", vec!["Bob@x.example".to_owned()]))
+            observation(&both, &[ann.clone(), record("bob@x.example", "delivered")]),
+            Observation::Done
         );
-        assert_eq!(seen(&both, &[ann.clone(), record("bob@x.example", "not_delivered")]), Seen::Failed);
+        assert_eq!(
+            observation(&both, std::slice::from_ref(&ann)),
+            Observation::Partly(only(&both, "to", vec!["Bob@x.example".to_owned()]))
+        );
+        assert_eq!(
+            observation(&both, &[ann.clone(), record("bob@x.example", "not_delivered")]),
+            Observation::Failed
+        );
         let processed = ["ann@x.example", "bob@x.example"].map(|to| record(to, "processed"));
-        assert_eq!(seen(&both, &processed), Seen::Accepted);
+        assert_eq!(observation(&both, &processed), Observation::Accepted);
         let other = json!({"to_email": "bob@x.example", "subject": "Other", "status": "delivered"});
-        assert!(matches!(seen(&both, &[ann, other]), Seen::Partly(_)));
+        assert!(matches!(observation(&both, &[ann, other]), Observation::Partly(_)));
     }
 
     #[test]
-    fn a_header_cannot_be_smuggled_into_a_message() {
+    fn a_subject_cannot_inject_a_header() {
         let text = message(
             "a@x.example",
             &["b@x.example".to_owned()],
@@ -172,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_of_sending_is_written_as_its_service_reads_it() {
+    fn each_api_has_its_own_request() {
         let mut mail = step(&["ann@x.example"]);
         assert_eq!(write(&mail).unwrap().path, "/emails");
         mail.with.set("via", "sendgrid");
@@ -180,6 +189,6 @@ mod tests {
         mail.with.set("via", "smtp");
         assert!(matches!(write(&mail).unwrap().content, Content::Mail(_)));
         mail.with.set("via", "pigeon");
-        assert!(matches!(write(&mail), Err(Trouble::Impossible(_))));
+        assert!(matches!(write(&mail), Err(ToolError::Impossible(_))));
     }
 }

@@ -1,5 +1,5 @@
-//! How each operation is asked for, and how one looks whether it has happened. A tool decides nothing: what
-//! to do with what is seen is the policy's affair.
+//! The requests for each operation, and the reads that verify it. A tool decides nothing: the policy decides what
+//! to do with an observation.
 
 mod deploy;
 mod email;
@@ -12,46 +12,46 @@ mod tickets;
 use mock_services::service::Value as Field;
 use serde_json::Value;
 
-use super::answer::Class;
-use super::wire::{Ask, Wire};
+use super::answer::ReplyClass;
+use super::wire::{ToolRequest, Wire};
 use crate::scenario::Step;
 
 /// How a write is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
-    /// As it comes.
+pub(super) enum WriteMode {
+    /// Without a condition.
     Plain,
-    /// Only on the version that was read before, where the service can be told so.
+    /// Only if the version is the one that was read, where the service supports it.
     Conditional,
 }
 
-/// What a look shows of an intent.
+/// The observed state of an intent.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Seen {
-    /// It is there.
+pub(super) enum Observation {
+    /// The effect exists.
     Done,
-    /// It is there more often than it should be; these steps would undo the surplus.
+    /// The effect exists too many times; these steps undo the surplus.
     Surplus(Vec<Step>),
-    /// It has begun and goes on by itself.
-    Underway,
-    /// The service has taken it on; it has not happened.
+    /// It has started and continues by itself.
+    InProgress,
+    /// The service has accepted it, but it has not happened.
     Accepted,
-    /// It came to nothing for good.
+    /// It has failed permanently.
     Failed,
-    /// Some of it is there; this is the rest.
+    /// A part of it exists; this is the rest.
     Partly(Box<Step>),
-    /// It is not there.
+    /// The effect does not exist.
     Absent,
-    /// What is read tells nothing about it.
+    /// The state that was read does not show it.
     Unclear,
 }
 
-/// Why something could not be read.
+/// Why a tool failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
-    /// The service did not say.
+pub(super) enum ToolError {
+    /// The service did not reply.
     Unanswered,
-    /// What is asked for cannot be done.
+    /// The step cannot be executed: why.
     Impossible(String),
 }
 
@@ -61,39 +61,39 @@ struct Tool {
     service: &'static str,
     /// What has to be read before a write can be made: the charge that is refunded, the version that is
     /// changed.
-    facts: fn(&Wire<'_>, &Step, Manner) -> Result<Value, Trouble>,
-    /// The request that does it.
-    write: fn(&Step, &Value, Manner) -> Result<Ask, Trouble>,
-    /// Looks whether it has happened.
-    look: fn(&Wire<'_>, &Step, &Value) -> Result<Seen, Trouble>,
+    facts: fn(&Wire<'_>, &Step, WriteMode) -> Result<Value, ToolError>,
+    /// The request for a step.
+    write: fn(&Step, &Value, WriteMode) -> Result<ToolRequest, ToolError>,
+    /// Reads whether a step has happened.
+    observe: fn(&Wire<'_>, &Step, &Value) -> Result<Observation, ToolError>,
 }
 
 /// The tools. A new one is added here.
 const TOOLS: [Tool; 5] = [payment::TOOL, email::TOOL, deploy::TOOL, records::TOOL, tickets::TOOL];
 
 /// What has to be read before a write can be made.
-pub(super) fn facts(wire: &Wire<'_>, step: &Step, manner: Manner) -> Result<Value, Trouble> {
-    (tool(step)?.facts)(wire, step, manner)
+pub(super) fn facts(wire: &Wire<'_>, step: &Step, mode: WriteMode) -> Result<Value, ToolError> {
+    (tool(step)?.facts)(wire, step, mode)
 }
 
-/// The request that does it.
-pub(super) fn write(step: &Step, facts: &Value, manner: Manner) -> Result<Ask, Trouble> {
-    (tool(step)?.write)(step, facts, manner)
+/// The request for a step.
+pub(super) fn write(step: &Step, facts: &Value, mode: WriteMode) -> Result<ToolRequest, ToolError> {
+    (tool(step)?.write)(step, facts, mode)
 }
 
-/// Looks whether it has happened.
-pub(super) fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
-    (tool(step)?.look)(wire, step, facts)
+/// Reads whether a step has happened.
+pub(super) fn observe(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Observation, ToolError> {
+    (tool(step)?.observe)(wire, step, facts)
 }
 
 /// The tool for the service of a step.
-fn tool(step: &Step) -> Result<&'static Tool, Trouble> {
+fn tool(step: &Step) -> Result<&'static Tool, ToolError> {
     let service = step.operation.split_once('.').map_or("", |(service, _)| service);
     TOOLS.iter().find(|tool| tool.service == service).ok_or_else(|| unknown(step))
 }
 
-fn unknown(step: &Step) -> Trouble {
-    Trouble::Impossible(format!("no control knows how to do {}", step.operation))
+fn unknown(step: &Step) -> ToolError {
+    ToolError::Impossible(format!("controls do not support {}", step.operation))
 }
 
 /// A field as text.
@@ -101,13 +101,13 @@ fn text(step: &Step, name: &str) -> Option<String> {
     step.with.get(name).map(ToString::to_string)
 }
 
-/// A field that must be there.
-fn required(step: &Step, name: &str) -> Result<String, Trouble> {
+/// A required field as text.
+fn required(step: &Step, name: &str) -> Result<String, ToolError> {
     text(step, name)
-        .ok_or_else(|| Trouble::Impossible(format!("{} needs the field `{name}`", step.operation)))
+        .ok_or_else(|| ToolError::Impossible(format!("{} needs the field `{name}`", step.operation)))
 }
 
-/// A field that names one or several.
+/// A field with one or several values.
 fn members(step: &Step, name: &str) -> Vec<String> {
     match step.with.get(name) {
         None => Vec::new(),
@@ -116,7 +116,7 @@ fn members(step: &Step, name: &str) -> Vec<String> {
     }
 }
 
-/// The same step for these members alone.
+/// The same step for only these members.
 fn only(step: &Step, name: &'static str, members: Vec<String>) -> Box<Step> {
     let mut rest = step.clone();
     rest.with.set(name, members);
@@ -133,13 +133,13 @@ fn json(field: &Field) -> Value {
     }
 }
 
-/// Reads; nothing where there is no such thing.
-fn read(wire: &Wire<'_>, service: &str, path: &str) -> Result<Option<Value>, Trouble> {
+/// Reads an object; `None` when it does not exist.
+fn read(wire: &Wire<'_>, service: &str, path: &str) -> Result<Option<Value>, ToolError> {
     let reply = wire.get(service, path);
     match (reply.class, reply.status) {
-        (Class::Done, _) => Ok(Some(reply.body)),
+        (ReplyClass::Done, _) => Ok(Some(reply.body)),
         (_, Some(404)) => Ok(None),
-        _ => Err(Trouble::Unanswered),
+        _ => Err(ToolError::Unanswered),
     }
 }
 
@@ -175,9 +175,9 @@ mod tests {
         let with = Fields::new().with("order", "ord_1").with("country", "de");
         let step = Step { operation: "shipping.buy".to_owned(), with };
         assert_eq!(shipping::TOOL.service, "shipping");
-        let ask = (shipping::TOOL.write)(&step, &Value::Null, Manner::Plain).unwrap();
-        assert_eq!((ask.method, ask.path.as_str()), ("POST", "/labels"));
+        let request = (shipping::TOOL.write)(&step, &Value::Null, WriteMode::Plain).unwrap();
+        assert_eq!((request.method, request.path.as_str()), ("POST", "/labels"));
         let expected = serde_json::json!({ "order": "ord_1", "country": "de" });
-        assert_eq!(ask.content, Content::Json(expected));
+        assert_eq!(request.content, Content::Json(expected));
     }
 }

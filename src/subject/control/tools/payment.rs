@@ -3,18 +3,18 @@
 use mock_services::service::Fields;
 use serde_json::{Value, json};
 
-use super::{Seen, Tool, Trouble, read, required, rows, text, word};
+use super::{Observation, Tool, ToolError, read, required, rows, text, word};
 use crate::scenario::Step;
-use crate::subject::control::wire::{Ask, Content, Wire, escaped};
+use crate::subject::control::wire::{Content, ToolRequest, Wire, escaped};
 
 pub(super) const TOOL: Tool = Tool {
     service: "payment",
     facts: |wire, step, _| facts(wire, step),
     write: |step, facts, _| write(step, facts),
-    look,
+    observe,
 };
 
-/// Fields that have a parameter of their own; all others are metadata.
+/// Fields with a parameter of their own; all others are metadata.
 const PARAMETERS: [&str; 12] = [
     "amount",
     "currency",
@@ -30,16 +30,16 @@ const PARAMETERS: [&str; 12] = [
     "status",
 ];
 
-fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
+fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, ToolError> {
     match step.operation.as_str() {
-        "payment.refund" | "payment.capture" => charge_meant(wire, step),
-        "payment.upgrade" | "payment.unsubscribe" => subscribed(wire, step),
+        "payment.refund" | "payment.capture" => find_charge(wire, step),
+        "payment.upgrade" | "payment.unsubscribe" => find_subscription(wire, step),
         _ => Ok(Value::Null),
     }
 }
 
-/// The charge that is to be given back, or taken after it was held.
-fn charge_meant(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
+/// The charge to refund or to capture.
+fn find_charge(wire: &Wire<'_>, step: &Step) -> Result<Value, ToolError> {
     for name in ["charge", "payment_intent"] {
         if let Some(id) = text(step, name) {
             return Ok(json!({ "of": name, "id": id }));
@@ -47,21 +47,21 @@ fn charge_meant(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
     }
     let order = required(step, "order")?;
     let found = charges(wire, step)?.into_iter().find(|charge| is_named(charge, "order", &order));
-    let charge = found.ok_or_else(|| Trouble::Impossible(format!("there is no charge for order {order}")))?;
+    let charge = found.ok_or_else(|| ToolError::Impossible(format!("no charge for order {order}")))?;
     Ok(json!({ "of": "charge", "id": word(&charge, "id") }))
 }
 
-/// The subscription that is to be changed, and its item.
-fn subscribed(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
+/// The subscription to change, and its item.
+fn find_subscription(wire: &Wire<'_>, step: &Step) -> Result<Value, ToolError> {
     let found = match text(step, "subscription") {
         Some(id) => read(wire, "payment", &format!("/v1/subscriptions/{}", escaped(&id)))?,
         None => subscriptions(wire, step, "")?.into_iter().next(),
     };
-    let found = found.ok_or_else(|| Trouble::Impossible("there is no subscription to change".to_owned()))?;
+    let found = found.ok_or_else(|| ToolError::Impossible("no subscription to change".to_owned()))?;
     Ok(json!({ "id": word(&found, "id"), "item": found.pointer("/items/data/0/id") }))
 }
 
-fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
+fn write(step: &Step, facts: &Value) -> Result<ToolRequest, ToolError> {
     let mut form: Vec<(String, String)> = Vec::new();
     let mut set =
         |name: &str, value: Option<String>| form.extend(value.map(|value| (name.to_owned(), value)));
@@ -86,7 +86,7 @@ fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
             };
             let path = format!("/v1/{place}/{}/capture", escaped(word(facts, "id")));
             let part = text(step, "amount").map(|part| (amount.to_owned(), part));
-            return Ok(Ask::new("payment", "POST", path, Content::Form(part.into_iter().collect())));
+            return Ok(ToolRequest::new("payment", "POST", path, Content::Form(part.into_iter().collect())));
         }
         "payment.refund" => {
             set(word(facts, "of"), Some(word(facts, "id").to_owned()));
@@ -108,16 +108,18 @@ fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
         }
         "payment.unsubscribe" => {
             let path = format!("/v1/subscriptions/{}", escaped(word(facts, "id")));
-            return Ok(Ask::new("payment", "DELETE", path, Content::Nothing));
+            return Ok(ToolRequest::new("payment", "DELETE", path, Content::Nothing));
         }
-        "payment.list" => return Ok(Ask::new("payment", "GET", charges_path(step), Content::Nothing)),
+        "payment.list" => {
+            return Ok(ToolRequest::new("payment", "GET", charges_path(step), Content::Nothing));
+        }
         _ => return Err(super::unknown(step)),
     };
     form.extend(metadata(step).map(|(name, value)| (format!("metadata[{name}]"), value)));
-    Ok(Ask::new("payment", "POST", path, Content::Form(form)))
+    Ok(ToolRequest::new("payment", "POST", path, Content::Form(form)))
 }
 
-fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
+fn observe(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Observation, ToolError> {
     let is_there = match step.operation.as_str() {
         "payment.charge" | "payment.hold" => return Ok(charged(&charges(wire, step)?, step)),
         "payment.refund" => {
@@ -150,20 +152,20 @@ fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
         "payment.list" => true,
         _ => return Err(super::unknown(step)),
     };
-    Ok(if is_there { Seen::Done } else { Seen::Absent })
+    Ok(if is_there { Observation::Done } else { Observation::Absent })
 }
 
 /// What the charges show, the newest first. Of several for one intent the oldest is the one that was due.
-fn charged(charges: &[Value], step: &Step) -> Seen {
+fn charged(charges: &[Value], step: &Step) -> Observation {
     let standing =
         |charge: &&Value| is_this_charge(charge, step) && charge.get("refunded") != Some(&Value::Bool(true));
     let mut surplus: Vec<&str> = charges.iter().filter(standing).map(|charge| word(charge, "id")).collect();
     match surplus.pop() {
         // One that was given back had been taken.
-        None if charges.iter().any(|charge| is_this_charge(charge, step)) => Seen::Done,
-        None => Seen::Absent,
-        Some(_) if surplus.is_empty() => Seen::Done,
-        Some(_) => Seen::Surplus(surplus.into_iter().map(given_back).collect()),
+        None if charges.iter().any(|charge| is_this_charge(charge, step)) => Observation::Done,
+        None => Observation::Absent,
+        Some(_) if surplus.is_empty() => Observation::Done,
+        Some(_) => Observation::Surplus(surplus.into_iter().map(given_back).collect()),
     }
 }
 
@@ -177,11 +179,11 @@ fn charges_path(step: &Step) -> String {
     format!("/v1/charges?limit=100{}", customer.unwrap_or_default())
 }
 
-fn charges(wire: &Wire<'_>, step: &Step) -> Result<Vec<Value>, Trouble> {
+fn charges(wire: &Wire<'_>, step: &Step) -> Result<Vec<Value>, ToolError> {
     Ok(rows(read(wire, "payment", &charges_path(step))?, "data"))
 }
 
-fn subscriptions(wire: &Wire<'_>, step: &Step, more: &str) -> Result<Vec<Value>, Trouble> {
+fn subscriptions(wire: &Wire<'_>, step: &Step, more: &str) -> Result<Vec<Value>, ToolError> {
     let path =
         format!("/v1/subscriptions?limit=100&customer={}{more}", escaped(&required(step, "customer")?));
     Ok(rows(read(wire, "payment", &path)?, "data"))
@@ -249,25 +251,25 @@ mod tests {
 
     #[test]
     fn a_charge_is_this_one_when_order_and_amount_are_its_own() {
-        assert_eq!(charged(&[charge("ch_1", "ord_1", 4999, false)], &step()), Seen::Done);
-        assert_eq!(charged(&[charge("ch_1", "ord_1", 4999, true)], &step()), Seen::Done);
+        assert_eq!(charged(&[charge("ch_1", "ord_1", 4999, false)], &step()), Observation::Done);
+        assert_eq!(charged(&[charge("ch_1", "ord_1", 4999, true)], &step()), Observation::Done);
         for other in [charge("ch_1", "ord_2", 4999, false), charge("ch_1", "ord_1", 5000, false)] {
-            assert_eq!(charged(&[other], &step()), Seen::Absent);
+            assert_eq!(charged(&[other], &step()), Observation::Absent);
         }
     }
 
     #[test]
     fn of_several_the_oldest_was_due_and_the_others_are_given_back() {
         let both = [charge("ch_2", "ord_1", 4999, false), charge("ch_1", "ord_1", 4999, false)];
-        assert_eq!(charged(&both, &step()), Seen::Surplus(vec![given_back("ch_2")]));
-        let mended = [charge("ch_2", "ord_1", 4999, true), charge("ch_1", "ord_1", 4999, false)];
-        assert_eq!(charged(&mended, &step()), Seen::Done);
+        assert_eq!(charged(&both, &step()), Observation::Surplus(vec![given_back("ch_2")]));
+        let compensate = [charge("ch_2", "ord_1", 4999, true), charge("ch_1", "ord_1", 4999, false)];
+        assert_eq!(charged(&compensate, &step()), Observation::Done);
     }
 
     #[test]
     fn what_has_no_parameter_of_its_own_becomes_metadata() {
-        let ask = write(&step(), &Value::Null).unwrap();
-        let Content::Form(form) = ask.content else { panic!("a form") };
+        let request = write(&step(), &Value::Null).unwrap();
+        let Content::Form(form) = request.content else { panic!("a form") };
         let form: Vec<String> = form.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(form, ["amount=4999", "currency=USD", "customer=cus_42", "metadata[order]=ord_1"]);
     }
@@ -280,7 +282,7 @@ mod tests {
         let waiting = json!({"id": "ch_1", "amount": 4999, "currency": "usd", "captured": false, "metadata": {"order": "ord_1"}});
         assert_eq!(
             [charged(std::slice::from_ref(&waiting), &held), charged(&[waiting], &step())],
-            [Seen::Done, Seen::Absent]
+            [Observation::Done, Observation::Absent]
         );
         let taken = Step {
             operation: "payment.capture".to_owned(),
@@ -290,9 +292,9 @@ mod tests {
             ("charge", "/v1/charges/x_1/capture", "amount"),
             ("payment_intent", "/v1/payment_intents/x_1/capture", "amount_to_capture"),
         ] {
-            let ask = write(&taken, &json!({"of": of, "id": "x_1"})).unwrap();
+            let request = write(&taken, &json!({"of": of, "id": "x_1"})).unwrap();
             assert_eq!(
-                (ask.path.as_str(), ask.content),
+                (request.path.as_str(), request.content),
                 (path, Content::Form(vec![(amount.to_owned(), "10".to_owned())]))
             );
         }
@@ -303,7 +305,7 @@ mod tests {
         let empty = Step { operation: "payment.charge".to_owned(), with: Fields::new() };
         assert_eq!(
             write(&empty, &Value::Null),
-            Err(Trouble::Impossible("payment.charge needs the field `amount`".to_owned()))
+            Err(ToolError::Impossible("payment.charge needs the field `amount`".to_owned()))
         );
     }
 }

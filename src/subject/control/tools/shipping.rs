@@ -2,25 +2,25 @@
 
 use serde_json::{Value, json};
 
-use super::{Seen, Tool, Trouble, read, required, rows, word};
+use super::{Observation, Tool, ToolError, read, required, rows, word};
 use crate::scenario::Step;
-use crate::subject::control::wire::{Ask, Content, Wire, escaped};
+use crate::subject::control::wire::{Content, ToolRequest, Wire, escaped};
 
 pub(super) const TOOL: Tool = Tool {
     service: "shipping",
     facts: |_, _, _| Ok(Value::Null),
     write: |step, _, _| write(step),
-    look: |wire, step, _| look(wire, step),
+    observe: |wire, step, _| observe(wire, step),
 };
 
-fn write(step: &Step) -> Result<Ask, Trouble> {
+fn write(step: &Step) -> Result<ToolRequest, ToolError> {
     let body = json!({ "order": required(step, "order")?, "country": required(step, "country")? });
-    Ok(Ask::new("shipping", "POST", "/labels", Content::Json(body)))
+    Ok(ToolRequest::new("shipping", "POST", "/labels", Content::Json(body)))
 }
 
-fn look(wire: &Wire<'_>, step: &Step) -> Result<Seen, Trouble> {
+fn observe(wire: &Wire<'_>, step: &Step) -> Result<Observation, ToolError> {
     let order = required(step, "order")?;
     let labels = rows(read(wire, "shipping", &format!("/labels?order={}", escaped(&order)))?, "labels");
     let is_there = labels.iter().any(|label| word(label, "order") == order);
-    Ok(if is_there { Seen::Done } else { Seen::Absent })
+    Ok(if is_there { Observation::Done } else { Observation::Absent })
 }

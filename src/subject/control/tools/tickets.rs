@@ -1,20 +1,20 @@
-//! The shipped service that a file declares: a help desk.
+//! Tickets: the shipped service that a YAML file declares.
 
 use serde_json::{Map, Value, json};
 
-use super::{Seen, Tool, Trouble, members, only, read, required, rows, text, word};
+use super::{Observation, Tool, ToolError, members, only, read, required, rows, text, word};
 use crate::scenario::Step;
-use crate::subject::control::wire::{Ask, Content, Wire, escaped};
+use crate::subject::control::wire::{Content, ToolRequest, Wire, escaped};
 
 pub(super) const TOOL: Tool = Tool {
     service: "tickets",
     facts: |wire, step, _| facts(wire, step),
     write: |step, facts, _| write(step, facts),
-    look,
+    observe,
 };
 
-/// The ticket that is answered or closed.
-fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
+/// The ticket to answer or close.
+fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, ToolError> {
     if !matches!(step.operation.as_str(), "tickets.answer" | "tickets.close") {
         return Ok(Value::Null);
     }
@@ -22,11 +22,11 @@ fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, Trouble> {
         return Ok(json!({ "id": id }));
     }
     let found = tickets(wire, step)?.into_iter().find(|ticket| is_this(ticket, step));
-    let found = found.ok_or_else(|| Trouble::Impossible("there is no ticket that fits".to_owned()))?;
+    let found = found.ok_or_else(|| ToolError::Impossible("no matching ticket".to_owned()))?;
     Ok(json!({ "id": word(&found, "id") }))
 }
 
-fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
+fn write(step: &Step, facts: &Value) -> Result<ToolRequest, ToolError> {
     let body = |names: &[&str]| {
         let given =
             names.iter().filter_map(|name| Some(((*name).to_owned(), super::json(step.with.get(name)?))));
@@ -35,21 +35,23 @@ fn write(step: &Step, facts: &Value) -> Result<Ask, Trouble> {
     let id = escaped(word(facts, "id"));
     Ok(match step.operation.as_str() {
         "tickets.open" => {
-            Ask::new("tickets", "POST", "/tickets", body(&["customer", "subject", "text", "order"]))
+            ToolRequest::new("tickets", "POST", "/tickets", body(&["customer", "subject", "text", "order"]))
         }
-        "tickets.answer" => Ask::new("tickets", "POST", format!("/tickets/{id}/answers"), body(&["text"])),
-        "tickets.close" => Ask::new("tickets", "POST", format!("/tickets/{id}/close"), body(&[])),
+        "tickets.answer" => {
+            ToolRequest::new("tickets", "POST", format!("/tickets/{id}/answers"), body(&["text"]))
+        }
+        "tickets.close" => ToolRequest::new("tickets", "POST", format!("/tickets/{id}/close"), body(&[])),
         "tickets.notify" => {
             let content =
                 json!({"subject": required(step, "subject")?, "recipients": members(step, recipients(step))});
-            Ask::new("tickets", "POST", "/notices", Content::Json(content))
+            ToolRequest::new("tickets", "POST", "/notices", Content::Json(content))
         }
-        "tickets.list" => Ask::new("tickets", "GET", "/tickets", Content::Nothing),
+        "tickets.list" => ToolRequest::new("tickets", "GET", "/tickets", Content::Nothing),
         _ => return Err(super::unknown(step)),
     })
 }
 
-fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
+fn observe(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Observation, ToolError> {
     let is_there = match step.operation.as_str() {
         "tickets.open" => tickets(wire, step)?.iter().any(|ticket| is_this(ticket, step)),
         "tickets.answer" => ticket(wire, facts)?
@@ -62,18 +64,18 @@ fn look(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Seen, Trouble> {
         "tickets.list" => true,
         _ => return Err(super::unknown(step)),
     };
-    Ok(if is_there { Seen::Done } else { Seen::Absent })
+    Ok(if is_there { Observation::Done } else { Observation::Absent })
 }
 
-fn notified(step: &Step, notices: &[Value]) -> Seen {
+fn notified(step: &Step, notices: &[Value]) -> Observation {
     let name = recipients(step);
     let all = members(step, name);
     let has = |recipient: &String| notices.iter().any(|notice| word(notice, "recipient") == recipient);
     let rest: Vec<String> = all.iter().filter(|recipient| !has(recipient)).cloned().collect();
     match rest.len() {
-        0 => Seen::Done,
-        missing if missing == all.len() => Seen::Absent,
-        _ => Seen::Partly(only(step, name, rest)),
+        0 => Observation::Done,
+        missing if missing == all.len() => Observation::Absent,
+        _ => Observation::Partly(only(step, name, rest)),
     }
 }
 
@@ -82,7 +84,7 @@ fn recipients(step: &Step) -> &'static str {
     if step.with.get("recipients").is_some() { "recipients" } else { "recipient" }
 }
 
-fn tickets(wire: &Wire<'_>, step: &Step) -> Result<Vec<Value>, Trouble> {
+fn tickets(wire: &Wire<'_>, step: &Step) -> Result<Vec<Value>, ToolError> {
     let filters: Vec<String> = ["customer", "order"]
         .iter()
         .filter_map(|name| Some(format!("{name}={}", escaped(&text(step, name)?))))
@@ -90,7 +92,7 @@ fn tickets(wire: &Wire<'_>, step: &Step) -> Result<Vec<Value>, Trouble> {
     Ok(rows(read(wire, "tickets", &format!("/tickets?{}", filters.join("&")))?, "data"))
 }
 
-fn ticket(wire: &Wire<'_>, facts: &Value) -> Result<Option<Value>, Trouble> {
+fn ticket(wire: &Wire<'_>, facts: &Value) -> Result<Option<Value>, ToolError> {
     read(wire, "tickets", &format!("/tickets/{}", escaped(word(facts, "id"))))
 }
 
@@ -111,11 +113,11 @@ mod tests {
         let with = Fields::new().with("recipients", everyone).with("subject", "Late");
         let step = Step { operation: "tickets.notify".to_owned(), with };
         let ann = json!({"recipient": "ann"});
-        assert_eq!(notified(&step, &[]), Seen::Absent);
+        assert_eq!(notified(&step, &[]), Observation::Absent);
         assert_eq!(
             notified(&step, std::slice::from_ref(&ann)),
-            Seen::Partly(only(&step, "recipients", vec!["bob".to_owned()]))
+            Observation::Partly(only(&step, "recipients", vec!["bob".to_owned()]))
         );
-        assert_eq!(notified(&step, &[ann, json!({"recipient": "bob"})]), Seen::Done);
+        assert_eq!(notified(&step, &[ann, json!({"recipient": "bob"})]), Observation::Done);
     }
 }

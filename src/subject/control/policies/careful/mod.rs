@@ -1,129 +1,128 @@
-//! `careful`: writes down what it means to do before it does it, goes under one key for one intent, lets one
-//! of many callers act, looks before it repeats and after it was told of success, waits out what is late or
-//! shown late, and says `unknown` when it is.
+//! `careful`: stores each intent before the first attempt, uses one key for one intent, lets one of many
+//! callers execute it, verifies before each retry and after success, waits for late commits and stale reads,
+//! and claims `unknown` when the outcome is unknown.
 
-mod pursue;
-mod watch;
+mod execute;
+mod observe;
 
 use std::io;
 
-use super::in_turn;
+use super::run_steps;
 use crate::scenario::{ClaimedOutcome, Step};
-use crate::subject::control::claim::Told;
+use crate::subject::control::claim::StepClaim;
 use crate::subject::control::environment::Environment;
-use crate::subject::control::intent::{identity, is_of_each_caller, task_identity};
-use crate::subject::control::journal::{Journal, Record};
-use crate::subject::control::shared::{Shared, Turn};
+use crate::subject::control::intent::{identity, is_per_caller, task_identity};
+use crate::subject::control::journal::{IntentRecord, Journal};
+use crate::subject::control::shared::{SharedFolder, Turn};
 use crate::subject::control::starts;
-use crate::subject::control::tools::Seen;
+use crate::subject::control::tools::Observation;
 use crate::subject::control::wire::Wire;
 
-/// What it has at hand.
+/// The state of one start.
 struct Careful<'a> {
     wire: Wire<'a>,
     journal: Journal,
-    shared: Shared,
+    shared: SharedFolder,
     caller: String,
     /// Whether this is not the first start.
     restarted: bool,
-    /// Whether the start before this one never came to its end.
-    broken_off: bool,
-    /// Whether this caller acts on what the callers of this task share. It is the same one for all steps: one
-    /// that first waited and then wrote would come to a service after everybody else.
+    /// Whether the start before this one did not finish.
+    was_interrupted: bool,
+    /// Whether this caller executes the shared intents of this task. The same caller executes all of them: a
+    /// caller that first waits and then writes would reach a service after all others.
     leads: bool,
     steps: &'a [Step],
 }
 
-pub(super) fn run(environment: &Environment) -> Told {
+pub(super) fn run(environment: &Environment) -> StepClaim {
     let (caller, journal) = (environment.caller(), Journal::new(environment.state_dir()));
     let start = starts::count(environment.state_dir().as_deref());
-    let shared = Shared::new(environment.shared_dir(), &caller);
+    let shared = SharedFolder::new(environment.shared_dir(), &caller);
     let careful = Careful {
         wire: Wire::new(environment),
         leads: shared.turn(&task_identity(environment.steps())) == Turn::Mine,
         shared,
         caller,
         restarted: start > 1,
-        broken_off: start > 1 && !journal.has_ended(start - 1),
+        was_interrupted: start > 1 && !journal.has_finished(start - 1),
         journal,
         steps: environment.steps(),
     };
-    let told = in_turn(environment.steps(), |step| careful.step(step));
+    let claim = run_steps(environment.steps(), |step| careful.step(step));
     careful.journal.end(start);
-    told
+    claim
 }
 
 impl Careful<'_> {
-    fn step(&self, step: &Step) -> Told {
+    fn step(&self, step: &Step) -> StepClaim {
         let mut record = match self.record(step) {
             Ok(record) => record,
-            // Nothing is attempted that could not be found again after a crash.
-            Err(error) => return Told::not_done(format!("cannot write down what is to be done: {error}")),
+            // Without a stored intent, a crash would leave no trace of an attempt.
+            Err(error) => return StepClaim::not_done(format!("cannot store the intent: {error}")),
         };
         if record.done {
-            return Told::done("it was done, and seen to be, before");
+            return StepClaim::done("it was done and verified before");
         }
-        let is_mine = is_of_each_caller(step) || (self.leads && self.shared.turn(&record.id) == Turn::Mine);
+        let is_mine = is_per_caller(step) || (self.leads && self.shared.turn(&record.id) == Turn::Mine);
         if !is_mine {
             return self.after_another(&mut record);
         }
-        let told = self.pursue(&mut record);
-        self.shared.tell(&record.id, told.said);
-        told
+        let claim = self.execute(&mut record);
+        self.shared.publish(&record.id, claim.outcome);
+        claim
     }
 
-    /// The record of the intent behind a step. What an earlier start began stays what it was, whatever the
-    /// words are now.
-    fn record(&self, step: &Step) -> io::Result<Record> {
+    /// The record of the intent of a step. An intent that an earlier start began stays the same, also with
+    /// another wording.
+    fn record(&self, step: &Step) -> io::Result<IntentRecord> {
         let id = identity(step, &self.caller);
         if self.restarted && !self.journal.knows(&id) {
             let others: Vec<String> = self.steps.iter().map(|other| identity(other, &self.caller)).collect();
-            if let Some(record) = self.journal.begun_before(step, &others, self.broken_off) {
+            if let Some(record) = self.journal.find_started(step, &others, self.was_interrupted) {
                 return Ok(record);
             }
         }
         self.journal.open(&id, step)
     }
 
-    /// Another caller acts on the intent: waits for it, unless there is nothing to wait for, and looks for
-    /// itself.
-    fn after_another(&self, record: &mut Record) -> Told {
-        if self.seen(record) == Ok(Seen::Done) {
-            return self.finished(record, "another caller did it");
+    /// Another caller executes the intent: waits for its outcome, unless it is done already, and verifies it.
+    fn after_another(&self, record: &mut IntentRecord) -> StepClaim {
+        if self.observation(record) == Ok(Observation::Done) {
+            return self.mark_done(record, "another caller did it");
         }
-        let said = self.shared.wait(&record.id);
-        match (self.watched(record, watch::LOOKS), said) {
-            (Ok(Seen::Done | Seen::Surplus(_) | Seen::Underway), _) => {
-                self.finished(record, "another caller did it")
+        let outcome = self.shared.wait(&record.id);
+        match (self.observe_repeatedly(record, observe::OBSERVATIONS), outcome) {
+            (Ok(Observation::Done | Observation::Surplus(_) | Observation::InProgress), _) => {
+                self.mark_done(record, "another caller did it")
             }
-            (Ok(Seen::Unclear) | Err(_), Some(ClaimedOutcome::Done)) => {
-                Told::done("another caller says that it is done")
+            (Ok(Observation::Unclear) | Err(_), Some(ClaimedOutcome::Done)) => {
+                StepClaim::done("another caller claims that it is done")
             }
-            (Ok(Seen::Absent | Seen::Failed), Some(ClaimedOutcome::NotDone)) => {
-                Told::not_done("another caller could not do it")
+            (Ok(Observation::Absent | Observation::Failed), Some(ClaimedOutcome::NotDone)) => {
+                StepClaim::not_done("another caller could not do it")
             }
-            _ => Told::unknown("another caller was at it, and what came of it cannot be seen"),
+            _ => StepClaim::unknown("another caller executed it, and the outcome cannot be verified"),
         }
     }
 
-    /// Undoes what happened too often, and notes that it is done.
-    fn mended(&self, record: &mut Record, surplus: &[Step]) -> Told {
-        match in_turn(surplus, |step| self.step(step)) {
-            told if told.said == ClaimedOutcome::Done => {
-                self.finished(record, "it happened too often, and the surplus was undone")
+    /// Undoes surplus effects, and stores that the intent is done.
+    fn compensate(&self, record: &mut IntentRecord, surplus: &[Step]) -> StepClaim {
+        match run_steps(surplus, |step| self.step(step)) {
+            claim if claim.outcome == ClaimedOutcome::Done => {
+                self.mark_done(record, "it happened more than once, and the surplus was undone")
             }
-            told => Told::unknown(format!(
-                "it happened too often, and the surplus was not undone: {}",
-                told.message
+            claim => StepClaim::unknown(format!(
+                "it happened more than once, and the surplus was not undone: {}",
+                claim.message
             )),
         }
     }
 
-    /// Notes that it is done.
-    fn finished(&self, record: &mut Record, message: &str) -> Told {
+    /// Stores that the intent is done.
+    fn mark_done(&self, record: &mut IntentRecord, message: &str) -> StepClaim {
         record.done = true;
-        // It is done whether or not the note of it can be written; a restart would look again.
+        // If it cannot be stored, a restart verifies it again.
         let _ = self.journal.save(record);
-        Told::done(message)
+        StepClaim::done(message)
     }
 }
