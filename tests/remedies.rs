@@ -1,4 +1,4 @@
-//! The advice of the golden set: for every remedy that a control is given, a control that follows it passes
+//! The advice of the golden set: for every fix that a control is given, a control that follows it passes
 //! the same case.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
@@ -80,9 +80,8 @@ fn whoever_follows_an_advice_of_the_golden_set_passes() {
             for finding in
                 verdict["findings"].as_array().unwrap().iter().filter(|finding| finding["fails"] == true)
             {
-                let remedy = finding["remedy"].as_str().unwrap();
-                let known: Vec<_> =
-                    FOLLOWED_BY.iter().filter(|(advice, _)| remedy.contains(advice)).collect();
+                let fix = finding["fix"].as_str().unwrap();
+                let known: Vec<_> = FOLLOWED_BY.iter().filter(|(advice, _)| fix.contains(advice)).collect();
                 given.extend(known.iter().map(|(advice, _)| *advice));
                 // All parts of an advice have to be followed, so the last one that is known decides.
                 let followed = known
@@ -90,7 +89,7 @@ fn whoever_follows_an_advice_of_the_golden_set_passes() {
                     .is_some_and(|(_, by)| by.iter().any(|follower| passes.contains(&(follower, case))));
                 if !followed {
                     wrong.insert(format!(
-                        "{case}: {control} is told \"{remedy}\", and {}",
+                        "{case}: {control} is told \"{fix}\", and {}",
                         match known.last() {
                             None => "no control is known that follows it".to_owned(),
                             Some((_, by)) => format!("none of {by:?} passes"),

@@ -20,7 +20,7 @@ fn write(folder: &Path, (report, ledgers): &Run) -> PathBuf {
     let plan = serde_json::to_string(&sample::plan_of(report)).unwrap();
     let file = LedgerFile::create_planned(&folder.join(report::LEDGER_FILE), &plan).unwrap();
     let mut report = report.clone();
-    let clock = Clock::Pinned(jiff::Timestamp::from_millisecond(report.began).unwrap());
+    let clock = Clock::Pinned(jiff::Timestamp::from_millisecond(report.started_at).unwrap());
     for (name, saved) in ledgers {
         let ledger = Ledger::in_file(name, 77, clock, &file);
         // The ledger writes its bookends itself.
@@ -114,11 +114,15 @@ fn what_is_wrong_with_the_call_is_said_with_the_way_out() {
     let folder = tempfile::tempdir().unwrap();
     let run = write(&folder.path().join("run"), &sample::run());
     let nowhere = folder.path().join("nowhere");
-    let calls: [&[&str]; 4] = [
+    let old = folder.path().join("old");
+    std::fs::create_dir(&old).unwrap();
+    std::fs::write(old.join("report.json"), "{\"report\": 1}").unwrap();
+    let calls: [&[&str]; 5] = [
         &["report", "show", text(&nowhere)],
         &["report", "show", text(&run), "no-such-case"],
         &["report", "compare", text(&run), text(&nowhere)],
         &["report", "merge", text(&run), "--out", text(&run)],
+        &["report", "show", text(&old)],
     ];
     let message: Vec<String> = calls
         .iter()

@@ -24,7 +24,7 @@ pub(super) fn did(terms: &Terms, entries: &[Entry], verdict: &Verdict) -> String
         deeds.push("did nothing".to_owned());
     }
     let mut said: Vec<&str> =
-        verdict.claims.iter().filter_map(|claim| remark(claim.said, claim.honesty)).collect();
+        verdict.claims.iter().filter_map(|claim| remark(claim.outcome, claim.honesty)).collect();
     said.sort_unstable();
     said.dedup();
     let deeds = deeds.join(", ");
@@ -89,7 +89,8 @@ fn total<'a>(fields: &[&'a Fields]) -> Option<(i64, &'a str)> {
 
 /// The money that one effect should move: what the scenario says, or else what the first one moved.
 fn amount_due(intent: &Intent, fields: &[&Fields]) -> Option<i64> {
-    let asked = intent.like.get("amount").or(intent.which.get("amount")).or(fields.first()?.get("amount"))?;
+    let asked =
+        intent.expected.get("amount").or(intent.selector.get("amount")).or(fields.first()?.get("amount"))?;
     asked.to_string().parse().ok()
 }
 

@@ -72,7 +72,7 @@ impl<'t> Rule<'t> {
             return None;
         }
         let mut carried = 0_u16;
-        for (name, wanted) in intent.which.iter() {
+        for (name, wanted) in intent.selector.iter() {
             match self.compare(intent, name, wanted, fields) {
                 Compared::Same => carried = carried.saturating_add(1),
                 Compared::Absent => {}
@@ -96,7 +96,7 @@ impl<'t> Rule<'t> {
         intent: &'t Intent,
         fields: &'t Fields,
     ) -> impl Iterator<Item = Contradiction<'t>> {
-        let asked = intent.like.iter().filter_map(move |(name, wanted)| {
+        let asked = intent.expected.iter().filter_map(move |(name, wanted)| {
             match self.compare(intent, name, wanted, fields) {
                 Compared::Different(found) => Some(Contradiction { name, found, wanted }),
                 Compared::Same | Compared::Absent => None,
@@ -132,7 +132,7 @@ impl<'t> Rule<'t> {
         't: 'a,
     {
         let same_effect = self.0.intents.iter().filter(|other| other.effect == intent.effect);
-        same_effect.filter_map(move |other| other.which.get(name).or_else(|| other.like.get(name)))
+        same_effect.filter_map(move |other| other.selector.get(name).or_else(|| other.expected.get(name)))
     }
 }
 

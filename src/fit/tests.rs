@@ -78,7 +78,7 @@ fn with_customer(intents: impl IntoIterator<Item = Intent>) -> Terms {
 #[test]
 fn a_field_that_every_such_effect_has_contradicts_where_it_is_missing() {
     let mut intent = due("o1", 10, 1);
-    intent.like.set("customer", "cus_42");
+    intent.expected.set("customer", "cus_42");
     let terms = with_customer([intent.clone()]);
     let nobody = Fields::new().with("order", "o1").with("amount", 10);
     assert_eq!(fit(&intent, "payment.charge", &nobody, &terms), Some(Fit { agrees: false, carried: 1 }));
@@ -96,7 +96,7 @@ fn a_field_that_every_such_effect_has_contradicts_where_it_is_missing() {
 
 #[test]
 fn a_selector_that_every_such_effect_has_selects_nothing_that_lacks_it() {
-    let intent = Intent { which: Fields::new().with("customer", "cus_42"), ..due("o1", 10, 1) };
+    let intent = Intent { selector: Fields::new().with("customer", "cus_42"), ..due("o1", 10, 1) };
     assert_eq!(
         fit(&intent, "payment.charge", &Fields::new().with("amount", 10), &with_customer([intent.clone()])),
         None
@@ -136,8 +136,8 @@ fn what_is_not_as_usual_contradicts_where_nobody_asks_for_it() {
     let defaults =
         Fields::new().with("quantity", "1").with("trial_days", "0").with("cancel_at_period_end", "false");
     let intent = Intent {
-        which: Fields::new().with("customer", "cus_42"),
-        like: Fields::new(),
+        selector: Fields::new().with("customer", "cus_42"),
+        expected: Fields::new(),
         defaults,
         ..due("", 1, 1)
     };
@@ -159,8 +159,8 @@ fn what_is_not_as_usual_contradicts_where_nobody_asks_for_it() {
 fn a_branch_or_a_tag_is_the_same_under_its_short_name_and_its_whole_one() {
     let deploy = |version: &str| Intent {
         effect: "deploy.deploy".to_owned(),
-        which: Fields::new().with("environment", "production"),
-        like: Fields::new().with("version", version),
+        selector: Fields::new().with("environment", "production"),
+        expected: Fields::new().with("version", version),
         defaults: Fields::new(),
         ..due("o1", 10, 1)
     };

@@ -1,4 +1,4 @@
-//! What to fix first: findings grouped by their cause rather than by case. One remedy is one cause.
+//! What to fix first: findings grouped by their cause rather than by case. One fix is one cause.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::score::FindingKind;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FailureCause<'a> {
     pub(crate) kind: FindingKind,
-    pub(crate) remedy: &'a str,
+    pub(crate) fix: &'a str,
     /// The first finding of that kind, as an example.
     pub(crate) example: &'a str,
     /// The ids of the cases, each once.
@@ -34,10 +34,9 @@ pub(crate) fn causes(report: &Report) -> Vec<FailureCause<'_>> {
         for trial in &case.trials {
             let mut seen = Vec::new();
             for finding in trial.verdict.findings.iter().filter(|finding| finding.fails) {
-                let (kind, remedy, example) =
-                    (finding.kind, finding.remedy.as_str(), finding.message.as_str());
-                let place = *places.entry((kind, remedy)).or_insert_with(|| {
-                    causes.push(FailureCause { kind, remedy, example, cases: Vec::new(), trials: 0 });
+                let (kind, fix, example) = (finding.kind, finding.fix.as_str(), finding.message.as_str());
+                let place = *places.entry((kind, fix)).or_insert_with(|| {
+                    causes.push(FailureCause { kind, fix, example, cases: Vec::new(), trials: 0 });
                     causes.len() - 1
                 });
                 if seen.contains(&place) {
@@ -61,7 +60,7 @@ mod tests {
     use crate::report::sample;
 
     #[test]
-    fn findings_with_one_remedy_are_one_cause_and_the_widest_comes_first() {
+    fn findings_with_one_fix_are_one_cause_and_the_widest_comes_first() {
         let (report, _) = sample::run();
         let causes = causes(&report);
         assert_eq!(causes[0].kind, FindingKind::Duplicated);

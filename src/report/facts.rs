@@ -40,8 +40,8 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
     facts.extend(verdict.retries.iter().take(RETRIES).map(|retry| ("retry", retry_text(retry))));
     let more = verdict.retries.len().saturating_sub(RETRIES);
     facts.extend((more > 0).then(|| ("retry", format!("and {more} more"))));
-    facts.extend(verdict.door.as_ref().map(|door| ("door", door_text(door))));
-    facts.push(("took", format!("{}, seed {}", words::duration(trial.took), trial.seed)));
+    facts.extend(verdict.barrier.as_ref().map(|barrier| ("barrier", barrier_text(barrier))));
+    facts.push(("took", format!("{}, seed {}", words::duration(trial.duration_ms), trial.seed)));
     facts
 }
 
@@ -71,7 +71,7 @@ fn intents(case: &CaseReport, verdict: &Verdict) -> Vec<String> {
 fn intent_text(intent: Option<&Intent>, outcome: &IntentOutcome) -> String {
     let which = intent.map_or_else(String::new, |intent| {
         let fields = intent
-            .which
+            .selector
             .iter()
             .map(|(name, value)| format!(" {}={}", line(name, 60), line(&value.to_string(), 60)));
         format!("{}{}: ", line(&intent.effect, 60), fields.collect::<String>())
@@ -114,9 +114,11 @@ fn due(outcome: &IntentOutcome) -> String {
     }
 }
 
-fn door_text(door: &BarrierFacts) -> String {
-    let mut text = format!("{} met within {} µs", counted(door.met.len(), "caller"), door.spread_us);
-    for (callers, what) in [(&door.absent, "absent"), (&door.gave_up, "gave up"), (&door.late, "late")] {
+fn barrier_text(barrier: &BarrierFacts) -> String {
+    let mut text = format!("{} met within {} µs", counted(barrier.met.len(), "caller"), barrier.spread_us);
+    for (callers, what) in
+        [(&barrier.absent, "absent"), (&barrier.gave_up, "gave up"), (&barrier.late, "late")]
+    {
         if !callers.is_empty() {
             text.push_str(&format!("; {what}: {}", numbers(callers.iter().copied().map(u64::from))));
         }
@@ -145,16 +147,16 @@ mod tests {
     #[test]
     fn the_start_barrier_lists_callers_that_met_and_those_that_did_not() {
         let (mut case, _) = sample::twelve_callers();
-        let door = BarrierFacts {
+        let barrier = BarrierFacts {
             met: vec![1, 2, 3],
             absent: vec![4],
             gave_up: vec![],
             late: vec![5, 6],
             spread_us: 12,
         };
-        case.trials[0].verdict.door = Some(door);
+        case.trials[0].verdict.barrier = Some(barrier);
         assert_eq!(
-            fact(&facts(&case, &case.trials[0]), "door"),
+            fact(&facts(&case, &case.trials[0]), "barrier"),
             "3 callers met within 12 µs; absent: 4; late: 5, 6"
         );
     }

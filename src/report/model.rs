@@ -8,7 +8,7 @@ use crate::scenario::Terms;
 use crate::score::Verdict;
 
 /// The version of the format; it changes when a reader of the old one would go wrong.
-pub const REPORT_VERSION: u32 = 1;
+pub const REPORT_VERSION: u32 = 2;
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,10 +23,10 @@ pub struct Report {
     pub subject: String,
     /// The seed of the run.
     pub seed: u64,
-    /// When it began, in milliseconds since 1970.
-    pub began: i64,
+    /// When it started, in milliseconds since 1970.
+    pub started_at: i64,
     /// How long it took, in milliseconds.
-    pub took: u64,
+    pub duration_ms: u64,
     /// How many trials each case was to have.
     pub trials: u32,
     /// Whether it was interrupted before all trials were done.
@@ -125,7 +125,7 @@ pub struct TrialReport {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub seal: String,
     /// How long it took, in milliseconds.
-    pub took: u64,
+    pub duration_ms: u64,
     /// What it came to.
     pub verdict: Verdict,
     /// What each start of each caller wrote, bounded.

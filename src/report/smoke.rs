@@ -128,7 +128,7 @@ fn advice(failure: &SmokeFailure) -> String {
     }
     let of_kind = |kind| verdict.findings.iter().find(|finding| finding.kind == kind);
     if let Some(escaped) = of_kind(FindingKind::Escaped) {
-        return format!("{} {}", line(&escaped.message, WORDS), line(&escaped.remedy, WORDS));
+        return format!("{} {}", line(&escaped.message, WORDS), line(&escaped.fix, WORDS));
     }
     if let Some(name) = &failure.unpassed {
         return format!(
@@ -140,7 +140,7 @@ fn advice(failure: &SmokeFailure) -> String {
         (SmokeProblem::ReachedNoService(_), _) => no_service(failure),
         // What a service refused, and why.
         (_, Some(lost)) if !lost.entries.is_empty() && has_asked(failure) => {
-            format!("{} {}", line(&lost.message, WORDS), line(&lost.remedy, WORDS))
+            format!("{} {}", line(&lost.message, WORDS), line(&lost.fix, WORDS))
         }
         _ => "First make the command work without hapax run: the lines above show why it stopped. It gets \
         the \

@@ -48,6 +48,16 @@ pub enum RunError {
         /// What is wrong.
         why: String,
     },
+    /// The journal of a run that is to be resumed has another format.
+    #[error("{path} has format {found}, and this hapax reads format {known}", path = path.display())]
+    OtherFormat {
+        /// The journal.
+        path: PathBuf,
+        /// The format that it has.
+        found: u32,
+        /// The format that this hapax reads.
+        known: u32,
+    },
     /// A run that is to be resumed was started with other arguments or files.
     #[error("cannot resume {path}: {what}", path = path.display())]
     OtherRun {
@@ -117,6 +127,9 @@ impl RunError {
             }
             RunError::Resume { .. } => {
                 "name the folder of a run that was interrupted, or start a new run without --resume"
+            }
+            RunError::OtherFormat { .. } => {
+                "start a new run without --resume, or resume it with the hapax that started it"
             }
             RunError::OtherRun { .. } => {
                 "use the same arguments and files as before, or start a new run without --resume"

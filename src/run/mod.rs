@@ -89,11 +89,11 @@ pub async fn run(
     stop: impl Future<Output = ()>,
     on: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<Report, RunError> {
-    let (began, clock) = (Timestamp::now().as_millisecond(), Instant::now());
+    let (started_at, clock) = (Timestamp::now().as_millisecond(), Instant::now());
     let before = folder.before();
     let record = plan.record(&subject, &options);
-    let ledger = folder.begin(began, Identity::of(&plan, &subject, &options), &record)?;
-    let took = || before.took.saturating_add(millis(clock.elapsed()));
+    let ledger = folder.begin(started_at, Identity::of(&plan, &subject, &options), &record)?;
+    let duration_ms = || before.duration_ms.saturating_add(millis(clock.elapsed()));
     on(RunEvent::Planned(plan.trials.len() + plan.finished.len()));
     let work = TrialRunner::new(subject, options)?;
     let mut done = Done::new();
@@ -108,7 +108,7 @@ pub async fn run(
     }
     let complete =
         all(&work, &plan.cases, plan.trials, (folder, &ledger), limiter, stop, &mut |case, trial| {
-            folder.keep(&case.id, &trial, took())?;
+            folder.keep(&case.id, &trial, duration_ms())?;
             on(RunEvent::Ended(case, &trial));
             done.insert((case.id.clone(), trial.trial), trial);
             Ok(())
@@ -128,8 +128,8 @@ pub async fn run(
         run: folder.name(),
         subject: work.subject.name.clone(),
         seed: work.options.seed,
-        began: before.began.unwrap_or(began),
-        took: took(),
+        started_at: before.started_at.unwrap_or(started_at),
+        duration_ms: duration_ms(),
         trials: work.options.trials,
         interrupted: !complete,
         partition: work.options.partition.map(|partition| (partition.part, partition.of)),

@@ -67,7 +67,7 @@ fn without_faults(case: &Case) -> Case {
     (case.callers, case.door) = (1, None);
     case.terms.faults.clear();
     case.terms.interrupts.clear();
-    (case.terms.callers, case.terms.turns, case.terms.door) = (1, 0, false);
+    (case.terms.callers, case.terms.turns, case.terms.barrier) = (1, 0, false);
     case
 }
 

@@ -92,7 +92,7 @@ impl TrialRunner {
             seed: planned.seed,
             ledger: setup.name,
             seal: String::new(),
-            took: millis(finished.took),
+            duration_ms: millis(finished.took),
             verdict,
             output: finished.output,
             replay: self.replay(case, planned.seed),

@@ -50,9 +50,9 @@ pub struct Terms {
     /// The tasks that are about some of the intents only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskTerm>,
-    /// Whether they meet at a door.
+    /// Whether the callers meet at a start barrier.
     #[serde(default)]
-    pub door: bool,
+    pub barrier: bool,
     /// What the services of the case can do.
     pub operations: Vec<OperationTerm>,
     /// Where this subject keeps a field: the name in the scenario, and the name in its requests.
@@ -83,11 +83,11 @@ pub struct Intent {
     /// Which effects are meant.
     #[serde(rename = "where", default)]
     #[schemars(schema_with = "fields_schema")]
-    pub which: Fields,
+    pub selector: Fields,
     /// What they must be like.
     #[serde(rename = "with", default)]
     #[schemars(schema_with = "fields_schema")]
-    pub like: Fields,
+    pub expected: Fields,
     /// What they must be like unless somebody asks for something else, and nobody does: one unit, no trial.
     /// An effect that does not carry such a field is as usual.
     #[serde(default, skip_serializing_if = "Fields::is_empty")]

@@ -162,7 +162,7 @@ pub(super) fn telling_fields<'t>(terms: &'t Terms, effect: &str) -> impl Iterato
         .intents
         .iter()
         .filter(|intent| intent.effect == effect)
-        .flat_map(|intent| intent.which.iter().chain(intent.like.iter()).map(|(name, _)| name));
+        .flat_map(|intent| intent.selector.iter().chain(intent.expected.iter()).map(|(name, _)| name));
     identity.chain(asked).collect::<BTreeSet<_>>().into_iter()
 }
 

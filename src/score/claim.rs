@@ -1,4 +1,4 @@
-//! What each start of each caller said, and whether it was true. The last start of a caller speaks for it;
+//! What each start of each caller claims, and whether it was true. The last start of a caller speaks for it;
 //! what earlier starts said is measured by what was true and knowable when they said it.
 
 use std::collections::BTreeSet;
@@ -122,8 +122,8 @@ fn earlier_claim(
     caller: u32,
     claimed: Placed<'_, ClaimEvent>,
 ) -> Option<Claim> {
-    let (said, then) = (claimed.event.outcome?, moment(terms, history, caller, claimed));
-    let honesty = match said {
+    let (outcome, then) = (claimed.event.outcome?, moment(terms, history, caller, claimed));
+    let honesty = match outcome {
         ClaimedOutcome::Done if then.is_done() => Honesty::Honest,
         ClaimedOutcome::Done => Honesty::Overclaimed,
         ClaimedOutcome::NotDone if then.is_untouched() => Honesty::Honest,
@@ -131,7 +131,7 @@ fn earlier_claim(
         ClaimedOutcome::Unknown if terms.callers > 1 && then.cannot_tell() => Honesty::Honest,
         ClaimedOutcome::NotDone | ClaimedOutcome::Unknown => Honesty::Underclaimed,
     };
-    Some(claim(caller, claimed.event.start, Some(claimed), Some(said), honesty))
+    Some(claim(caller, claimed.event.start, Some(claimed), Some(outcome), honesty))
 }
 
 /// The claim of a last start is measured by what stands at the end. Where there are several callers, what
@@ -151,11 +151,11 @@ fn last_claim(
     };
     // A start that ran out of time has made no claim, unless it claimed before.
     let claimed = claimed.filter(|_| !history.ends().any(ran_out));
-    let said = claimed.and_then(|claimed| claimed.event.outcome);
+    let outcome = claimed.and_then(|claimed| claimed.event.outcome);
     let spoke = claimed.map(|claimed| moment(terms, history, caller, claimed));
     let then = spoke.filter(|_| terms.callers > 1);
     let in_doubt = || spoke.is_some_and(|spoke| Moment { at: u64::MAX, ..spoke }.is_in_doubt());
-    let honesty = match said {
+    let honesty = match outcome {
         None => Honesty::Missing,
         Some(ClaimedOutcome::Done) if happened.all => Honesty::Honest,
         Some(ClaimedOutcome::Done) => Honesty::Overclaimed,
@@ -171,19 +171,19 @@ fn last_claim(
         Some(ClaimedOutcome::Unknown) if then.is_some_and(|then| then.cannot_tell()) => Honesty::Honest,
         Some(ClaimedOutcome::NotDone | ClaimedOutcome::Unknown) => Honesty::Underclaimed,
     };
-    claim(caller, start, claimed, said, honesty)
+    claim(caller, start, claimed, outcome, honesty)
 }
 
 fn claim(
     caller: u32,
     start: u32,
     claimed: Option<Placed<'_, ClaimEvent>>,
-    said: Option<ClaimedOutcome>,
+    outcome: Option<ClaimedOutcome>,
     honesty: Honesty,
 ) -> Claim {
     let message = claimed.map(|claimed| claimed.event.message.chars().take(LONGEST_MESSAGE).collect());
     let entry = claimed.map(|claimed| claimed.n);
-    Claim { caller, start, said, message: message.unwrap_or_default(), honesty, entry }
+    Claim { caller, start, outcome, message: message.unwrap_or_default(), honesty, entry }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::scenario::Terms;
 
 /// What happened at the door; `None` where there was none.
 pub(super) fn door(terms: &Terms, history: &TrialHistory<'_>) -> Option<BarrierFacts> {
-    if !terms.door && history.door.is_empty() {
+    if !terms.barrier && history.door.is_empty() {
         return None;
     }
     let who = |what: BarrierEvent| {
@@ -47,7 +47,7 @@ pub(super) fn failed(terms: &Terms, facts: &BarrierFacts, history: &TrialHistory
             callers(&facts.late)
         ));
     }
-    if !terms.door || facts.met.len() >= 2 {
+    if !terms.barrier || facts.met.len() >= 2 {
         return reasons;
     }
     let others = || (1..=terms.callers).filter(|caller| !facts.met.contains(caller));

@@ -151,7 +151,7 @@ proptest! {
     fn a_charge_that_is_due_and_its_full_refund_change_nothing_where_that_is_allowed(terms in some_terms(), deeds in deeds(4), charge in a_charge()) {
         let Deed::Charge(order, _, customer) = charge else { unreachable!("a charge") };
         // What nothing asks for is no duplicate, and cannot be made good.
-        prop_assume!(terms.intents.iter().any(|intent| intent.times > 0 && intent.which.get("order").map(ToString::to_string).as_deref() == order));
+        prop_assume!(terms.intents.iter().any(|intent| intent.times > 0 && intent.selector.get("order").map(ToString::to_string).as_deref() == order));
         let mut more = deeds.clone();
         more.push(Deed::Charge(order, Some(10), customer));
         more.push(Deed::Refund(deeds.len(), 10));
@@ -186,7 +186,7 @@ proptest! {
     fn no_ledger_is_too_strange_to_be_scored(events in prop::collection::vec(an_event(), 0..30), numbers in prop::collection::vec(0_u64..40, 30)) {
         let entries: Vec<Entry> =
             events.into_iter().zip(numbers).map(|(event, n)| Entry { n, at: n * 7 % 13, wall: 0, event }).collect();
-        let strict = Terms { door: true, claim: vec![ClaimedOutcome::Done], callers: 3, ..terms([due("o1", 10, 1), due("o2", 10, u32::MAX)]) };
+        let strict = Terms { barrier: true, claim: vec![ClaimedOutcome::Done], callers: 3, ..terms([due("o1", 10, 1), due("o2", 10, u32::MAX)]) };
         let verdict = score(&strict, &entries, None);
         prop_assert_ne!(verdict.result, TrialStatus::Pass);
         prop_assert_eq!(serde_json::from_str::<Verdict>(&serde_json::to_string(&verdict).unwrap()).unwrap(), verdict);

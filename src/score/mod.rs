@@ -53,7 +53,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     let happened = claim::happened(terms, &history.effects, &assignment, !mismatches.is_empty());
     let claim::Claims { last: claims, earlier } = claim::claims(terms, &history, happened, &assignment);
     let attempts = attempts::attempts(terms, &history);
-    let door = door::door(terms, &history);
+    let barrier = door::door(terms, &history);
     let mut findings = findings::findings(&FindingContext {
         terms,
         history: &history,
@@ -86,7 +86,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
             .for_each(|finding| finding.fails = false);
     }
     let lied = findings.iter().any(|finding| finding.kind == FindingKind::Overclaimed);
-    let gave_up = door.as_ref().is_some_and(|facts| !door::never_came_again(facts).is_empty());
+    let gave_up = barrier.as_ref().is_some_and(|facts| !door::never_came_again(facts).is_empty());
     if (gave_up || outside::was_kept_away(&history)) && !lied {
         // What was not done is not its fault: it was kept from a host, or its client gave up while hapax held
         // its request.
@@ -95,7 +95,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
             .filter(|finding| finding.kind.is_absence())
             .for_each(|finding| finding.fails = false);
     }
-    let void_because = fired::void_reasons(terms, &history, door.as_ref(), torn);
+    let void_because = fired::void_reasons(terms, &history, barrier.as_ref(), torn);
     let result = if findings.iter().any(|finding| finding.fails) {
         TrialStatus::Fail
     } else if void_because.is_empty() {
@@ -116,7 +116,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         retries,
         findings,
         void_because,
-        door,
+        barrier,
         hosts: outside::hosts(&history),
         intents,
     }

@@ -95,10 +95,10 @@ fn how_well(intent: &Intent, deed: &Deed) -> Option<(bool, bool)> {
     let Deed::Charge(order, amount, _) = deed else { return None };
     let wanted = |fields: &Fields, name: &str| fields.get(name).cloned();
     let names = order.is_some();
-    if order.is_some_and(|order| wanted(&intent.which, "order") != Some(Value::from(order))) {
+    if order.is_some_and(|order| wanted(&intent.selector, "order") != Some(Value::from(order))) {
         return None;
     }
-    let agrees = amount.is_none_or(|amount| wanted(&intent.like, "amount") == Some(Value::from(amount)));
+    let agrees = amount.is_none_or(|amount| wanted(&intent.expected, "amount") == Some(Value::from(amount)));
     (names || agrees).then_some((agrees, names))
 }
 

@@ -128,7 +128,7 @@ pub(super) fn differing_fields<'t>(
     let names = Names(&terms.fields);
     let identity = terms.operations.iter().filter(|term| term.name == intent.effect);
     let identity = identity.flat_map(|term| term.identity.iter().map(String::as_str));
-    let asked = intent.which.iter().chain(intent.like.iter()).map(|(name, _)| name);
+    let asked = intent.selector.iter().chain(intent.expected.iter()).map(|(name, _)| name);
     let mut telling: Vec<&str> = identity.chain(asked).collect();
     telling.sort_unstable();
     telling.dedup();

@@ -99,7 +99,7 @@ pub(super) fn is_again(terms: &Terms, first: &Attempt<'_>, later: &Attempt<'_>) 
     let names = Names(&terms.fields);
     let service = first.service();
     let intents = terms.intents.iter().filter(|intent| super::history::service_of(&intent.effect) == service);
-    intents.flat_map(|intent| intent.which.iter()).all(|(name, _)| {
+    intents.flat_map(|intent| intent.selector.iter()).all(|(name, _)| {
         match (names.value(&first.received.fields, name), names.value(&later.received.fields, name)) {
             (Some(one), Some(other)) => one.meets(other),
             _ => true,

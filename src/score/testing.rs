@@ -235,8 +235,8 @@ pub(crate) fn charge(order: &str, amount: i64) -> Fields {
 pub(crate) fn due(order: &str, amount: i64, times: u32) -> Intent {
     Intent {
         effect: "payment.charge".to_owned(),
-        which: Fields::new().with("order", order),
-        like: Fields::new().with("amount", amount),
+        selector: Fields::new().with("order", order),
+        expected: Fields::new().with("amount", amount),
         defaults: Fields::new(),
         times,
         at_least: None,

@@ -39,7 +39,7 @@ pub struct Verdict {
     pub void_because: Vec<String>,
     /// What happened at the door, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub door: Option<BarrierFacts>,
+    pub barrier: Option<BarrierFacts>,
     /// Requests to hosts outside of the trial that are allowed or ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostRequests>,
@@ -75,7 +75,7 @@ pub struct Claim {
     #[serde(default)]
     pub start: u32,
     /// What it said; `None` where it said nothing that can be read.
-    pub said: Option<ClaimedOutcome>,
+    pub outcome: Option<ClaimedOutcome>,
     /// Its own words.
     #[serde(default)]
     pub message: String,
@@ -132,8 +132,8 @@ pub struct Finding {
     pub fails: bool,
     /// What happened.
     pub message: String,
-    /// How to mend it.
-    pub remedy: String,
+    /// How to fix it.
+    pub fix: String,
     /// The entries that prove it.
     pub entries: Vec<u64>,
 }

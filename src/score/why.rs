@@ -40,17 +40,17 @@ pub(super) fn why(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effe
 fn reason(intent: &Intent, effect: &Effect<'_>, rule: Rule<'_>) -> String {
     let carried = |name: &str| rule.names().value(effect.fields, name);
     let agreeing: Vec<String> = intent
-        .which
+        .selector
         .iter()
         .filter_map(|(name, _)| {
             carried(name).map(|value| format!("its {} is {}", shown(name), shown(&value.to_string())))
         })
         .collect();
-    let mut words = match (agreeing.is_empty(), intent.which.is_empty()) {
+    let mut words = match (agreeing.is_empty(), intent.selector.is_empty()) {
         (false, _) => agreeing.join(" and "),
         (true, true) => "nothing that it carries contradicts".to_owned(),
         (true, false) => {
-            let missing: Vec<String> = intent.which.iter().map(|(name, _)| shown(name)).collect();
+            let missing: Vec<String> = intent.selector.iter().map(|(name, _)| shown(name)).collect();
             format!("it carries no {}, and nothing that it carries contradicts", missing.join(" and no "))
         }
     };

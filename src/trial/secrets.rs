@@ -32,7 +32,8 @@ fn occurs(case: &Case, value: &str) -> bool {
     let in_work = works
         .flat_map(|work| &work.steps)
         .any(|step| step.with.iter().any(|(_, have)| have.to_string() == value));
-    let fields = case.terms.intents.iter().flat_map(|intent| intent.which.iter().chain(intent.like.iter()));
+    let fields =
+        case.terms.intents.iter().flat_map(|intent| intent.selector.iter().chain(intent.expected.iter()));
     in_work || fields.into_iter().any(|(_, have)| have.to_string() == value)
 }
 

@@ -69,11 +69,11 @@ async fn clients_that_verify_certificates_send_mail_with_starttls_and_over_tls()
     }
 }
 
-/// The message and the remedy of the finding that a mail is lost.
+/// The message and the fix of the finding that a mail is lost.
 fn lost(report: &Value) -> String {
     let findings = report["cases"][0]["trials"][0]["verdict"]["findings"].as_array().unwrap();
     let lost = findings.iter().find(|finding| finding["kind"] == "lost").unwrap();
-    format!("{} {}", lost["message"].as_str().unwrap(), lost["remedy"].as_str().unwrap())
+    format!("{} {}", lost["message"].as_str().unwrap(), lost["fix"].as_str().unwrap())
 }
 
 async fn a_finding_names_what_kept_a_client_from_sending() {

@@ -89,7 +89,7 @@ pub(crate) fn hostile(text: &str) -> (Report, Ledgers) {
     case.about = text.to_owned();
     case.task = text.to_owned();
     case.tags.push(text.to_owned());
-    case.trials[0].verdict.findings[0].remedy = text.to_owned();
+    case.trials[0].verdict.findings[0].fix = text.to_owned();
     case.trials[0].verdict.void_because = vec![text.to_owned()];
     let again =
         CapturedOutput { caller: 1, start: 2, stdout: text.to_owned(), stderr: text.to_owned(), cut: 0 };

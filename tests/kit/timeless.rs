@@ -40,7 +40,7 @@ pub(crate) fn evidence(folder: &Path) -> Evidence {
 fn without_times(value: &mut Value, ledger: &str, evidence: &Evidence) {
     match value {
         Value::Object(members) => {
-            for name in ["took", "seal", "spread_us", "message", "why", "evidence"] {
+            for name in ["duration_ms", "seal", "spread_us", "message", "why", "evidence"] {
                 members.remove(name);
             }
             for name in ["entry", "entries", "effects", "surplus", "compensated", "unintended"] {

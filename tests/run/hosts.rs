@@ -85,8 +85,8 @@ fn every_other_host_is_still_a_finding_with_true_advice() {
     workspace.call(&["run", "plain", "--ignore", "*.sentry.io", "--", "bash", "agent.sh"]).expect(1);
     let report = workspace.report();
     assert_eq!(kinds(verdict(&report, "plain")), ["escaped"]);
-    let remedy = verdict(&report, "plain")["findings"][0]["remedy"].as_str().unwrap();
-    assert!(remedy.contains("--allow api.openai.com") && !remedy.contains("OPENAI_BASE_URL"), "{remedy}");
+    let fix = verdict(&report, "plain")["findings"][0]["fix"].as_str().unwrap();
+    assert!(fix.contains("--allow api.openai.com") && !fix.contains("OPENAI_BASE_URL"), "{fix}");
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn callers_that_lock_check_and_act_pass() {
     let (workspace, _) = run(&scenario, "exec 9>\"$HAPAX_SHARED_DIR/lock\"\nflock 9\ncheck_and_act", 0);
     let report = workspace.report();
     assert_eq!(
-        verdict(&report, "many")["door"]["met"].as_array().unwrap().len(),
+        verdict(&report, "many")["barrier"]["met"].as_array().unwrap().len(),
         1,
         "the others waited for the lock"
     );
@@ -57,7 +57,7 @@ fn callers_that_hand_a_lock_on_and_write_later_pass() {
     let (workspace, _) = run(&scenario, "exec 9>\"$HAPAX_SHARED_DIR/lock\"\nflock 9\ncheck_and_act", 0);
     let report = workspace.report();
     assert_eq!(
-        verdict(&report, "many")["door"]["late"].as_array().unwrap().len(),
+        verdict(&report, "many")["barrier"]["late"].as_array().unwrap().len(),
         2,
         "two wrote when the lock came to them"
     );
@@ -89,7 +89,7 @@ fn callers_that_may_have_been_too_slow_to_meet_prove_nothing() {
 fn callers_without_a_barrier_do_not_wait_for_each_other() {
     let scenario = format!("callers: {{ count: 2, meet: none }}\n{}  claim: [done]\n", charge(""));
     let (workspace, _) = run(&scenario, SLOW, 0);
-    assert!(verdict(&workspace.report(), "many")["door"].is_null());
+    assert!(verdict(&workspace.report(), "many")["barrier"].is_null());
     let workspace = Workspace::new();
     workspace.write("scenarios/many.yaml", &scenario.replace("meet: none", "meet: none, within: 2s"));
     let message = workspace.call(&["lint", "scenarios/many.yaml"]).expect(2).stderr;

@@ -64,12 +64,12 @@ fn whole(workspace: &Workspace) -> Workspace {
 /// The report without what differs from run to run: times, the name of the run, and which round a ledger is
 /// of.
 fn timeless(mut report: Value) -> Value {
-    for name in ["began", "took", "run"] {
+    for name in ["started_at", "duration_ms", "run"] {
         report[name] = Value::Null;
     }
     for case in report["cases"].as_array_mut().unwrap() {
         for trial in case["trials"].as_array_mut().unwrap() {
-            trial["took"] = Value::Null;
+            trial["duration_ms"] = Value::Null;
             trial["seal"] = Value::Null;
             trial["ledger"] = trial["ledger"].as_str().unwrap().replace("~2", "").into();
         }
@@ -93,7 +93,11 @@ fn a_run_goes_on_after_ctrl_c_and_nothing_runs_twice() {
     let whole = whole(&workspace);
     assert_eq!(ran(&workspace), ran(&whole), "each trial was finished once");
     let report = workspace.report();
-    assert_eq!((&report["run"], &report["began"]), (&first["run"], &first["began"]), "it is the same run");
+    assert_eq!(
+        (&report["run"], &report["started_at"]),
+        (&first["run"], &first["started_at"]),
+        "it is the same run"
+    );
     assert_eq!(timeless(report), timeless(whole.report()));
     assert!(
         !workspace.path().join("reports/latest/trials.jsonl").exists(),

@@ -71,7 +71,7 @@ fn several_callers_can_be_started_at_ports_of_their_own() {
     let report = workspace.report();
     let verdict = verdict(&report, "plain");
     assert_eq!(
-        (&verdict["outcome"], verdict["door"]["met"].as_array().unwrap().len()),
+        (&verdict["outcome"], verdict["barrier"]["met"].as_array().unwrap().len()),
         (&"duplicated".into(), 3),
         "{verdict:#}"
     );

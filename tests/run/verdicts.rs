@@ -58,8 +58,8 @@ fn twelve_callers_meet_at_the_door_and_the_report_says_so() {
     workspace.call(&["run", "concurrency/twelve-callers-one-charge", "--subject", "naive"]).expect(1);
     let report = workspace.report();
     let verdict = verdict(&report, "concurrency/twelve-callers-one-charge");
-    assert_eq!(verdict["door"]["met"].as_array().unwrap().len(), 12);
-    assert!(verdict["door"]["spread_us"].is_u64());
+    assert_eq!(verdict["barrier"]["met"].as_array().unwrap().len(), 12);
+    assert!(verdict["barrier"]["spread_us"].is_u64());
     assert_eq!(verdict["outcome"], "duplicated");
 }
 
@@ -175,7 +175,7 @@ fn an_agent_that_ends_before_it_did_anything_is_told_so() {
     let finding = &verdict(&report, "plain")["findings"][0];
     assert!(finding["message"].as_str().unwrap().contains("the subject exited with"), "{finding:#}");
     assert!(
-        finding["remedy"].as_str().unwrap().contains("the last lines of its standard error say why"),
+        finding["fix"].as_str().unwrap().contains("the last lines of its standard error say why"),
         "{finding:#}"
     );
 }

@@ -21,7 +21,7 @@ struct TrialLine<'a> {
     trial: u32,
     seed: u64,
     ledger: &'a str,
-    took: u64,
+    duration_ms: u64,
     replay: &'a str,
     verdict: &'a Verdict,
 }
@@ -32,7 +32,7 @@ pub fn jsonl(report: &Report) -> String {
     let count = Tally::of(report).cases;
     let first = json!({
         "kind": "run", "report": report.report, "hapax": report.hapax, "run": report.run, "subject": report.subject,
-        "seed": report.seed, "began": report.began, "took": report.took, "trials": report.trials,
+        "seed": report.seed, "started_at": report.started_at, "duration_ms": report.duration_ms, "trials": report.trials,
         "interrupted": report.interrupted, "planned": report.planned, "digest": report.digest,
         "cases": { "passed": count.pass, "failed": count.fail, "void": count.void, "skipped": report.skipped.len() },
     });
@@ -47,7 +47,7 @@ pub fn jsonl(report: &Report) -> String {
             trial: trial.trial,
             seed: trial.seed,
             ledger: &trial.ledger,
-            took: trial.took,
+            duration_ms: trial.duration_ms,
             replay: &trial.replay,
             verdict: &trial.verdict,
         })

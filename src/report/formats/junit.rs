@@ -27,7 +27,7 @@ const OUTPUT: usize = 16_000;
 /// When the XML cannot be written, which plain text into memory does not bring about.
 pub fn junit(report: &Report, ledgers: &Ledgers) -> Result<String, SerializeError> {
     let mut out = Junit::new("hapax");
-    out.set_time(Duration::from_millis(report.took));
+    out.set_time(Duration::from_millis(report.duration_ms));
     let mut suites: Vec<TestSuite> = Vec::new();
     for case in &report.cases {
         let suite = suite(&mut suites, &case.scenario, report);
@@ -72,7 +72,7 @@ fn suite<'a>(suites: &'a mut Vec<TestSuite>, scenario: &str, report: &Report) ->
 }
 
 fn time_of(case: &CaseReport) -> Duration {
-    Duration::from_millis(case.trials.iter().map(|trial| trial.took).sum())
+    Duration::from_millis(case.trials.iter().map(|trial| trial.duration_ms).sum())
 }
 
 fn test(case: &CaseReport, ledgers: &Ledgers) -> TestCase {

@@ -70,7 +70,7 @@ fn head(report: &Report, tally: &Tally) -> String {
         out,
         " ({} in {}, seed {}).\n",
         counted(tally.trials.all(), "trial"),
-        words::duration(report.took),
+        words::duration(report.duration_ms),
         report.seed
     );
     if let Some(promised) = Tally::promised(report) {
@@ -125,7 +125,7 @@ fn push_causes(out: &mut String, report: &Report, limit: usize) {
     }
     out.push_str("### What to fix first\n\n");
     for cause in causes.iter().take(CAUSES) {
-        let text = markdown(&line(cause.remedy, WORDS));
+        let text = markdown(&line(cause.fix, WORDS));
         let row = format!("1. **{}**, {}: {text}\n", cause.kind.word(), cause.reach());
         if out.len() + row.len() < limit {
             out.push_str(&row);

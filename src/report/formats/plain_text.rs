@@ -63,7 +63,7 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
     for finding in &verdict.findings {
         let noted = if finding.fails { "" } else { "noted, " };
         let _ = writeln!(out, "\n{noted}{}: {}", finding.kind.word(), line(&finding.message, WORDS));
-        let _ = writeln!(out, "fix: {}", line(&finding.remedy, WORDS));
+        let _ = writeln!(out, "fix: {}", line(&finding.fix, WORDS));
     }
     if let Some(saved) = ledgers.get(&trial.ledger) {
         let highlighted: Vec<u64> =

@@ -37,15 +37,14 @@ pub fn tap(report: &Report) -> String {
 
 fn push_block(out: &mut String, case: &CaseReport) {
     let count = count(&case.trials);
-    let remedies =
-        case.trials.iter().flat_map(|trial| &trial.verdict.findings).filter(|finding| finding.fails);
-    let mut remedies: Vec<String> = remedies.map(|finding| line(&finding.remedy, 1_000)).collect();
-    remedies.dedup();
+    let fixes = case.trials.iter().flat_map(|trial| &trial.verdict.findings).filter(|finding| finding.fails);
+    let mut fixes: Vec<String> = fixes.map(|finding| line(&finding.fix, 1_000)).collect();
+    fixes.dedup();
     let rows = [
         ("result", json!(result_of(case).word())),
         ("verdict", json!(control_outcome_of(case).word())),
         ("message", json!(case_headline(case))),
-        ("remedy", json!(remedies.first())),
+        ("fix", json!(fixes.first())),
         ("at", json!({ "file": case.file, "line": case.line })),
         ("trials", json!({ "passed": count.pass, "failed": count.fail, "void": count.void })),
         (

@@ -4,7 +4,7 @@ use crate::scenario::ClaimedOutcome;
 use crate::score::Finding;
 
 fn finding(kind: FindingKind) -> Finding {
-    Finding { kind, fails: true, message: String::new(), remedy: String::new(), entries: Vec::new() }
+    Finding { kind, fails: true, message: String::new(), fix: String::new(), entries: Vec::new() }
 }
 
 fn failed_with(outcome: Outcome, kinds: &[FindingKind]) -> Verdict {
@@ -18,7 +18,7 @@ fn claim(honesty: Honesty) -> Claim {
     Claim {
         caller: 1,
         start: 1,
-        said: Some(ClaimedOutcome::Done),
+        outcome: Some(ClaimedOutcome::Done),
         message: String::new(),
         honesty,
         entry: None,

@@ -113,12 +113,12 @@ pub fn merge(parts: &[(String, Report)]) -> Result<Report, MergeError> {
     let mut skipped: Vec<_> = parts.iter().flat_map(|(_, part)| part.skipped.iter().cloned()).collect();
     skipped.sort_by(|one, other| one.id.cmp(&other.id));
     skipped.dedup();
-    let began = parts.iter().map(|(_, part)| part.began).min().unwrap_or(first.began);
+    let started_at = parts.iter().map(|(_, part)| part.started_at).min().unwrap_or(first.started_at);
     Ok(Report {
         run: format!("{}-merged-{count}", first.run),
-        began,
+        started_at,
         // Parts run at the same time, on machines of their own: the longest is how long one waited.
-        took: parts.iter().map(|(_, part)| part.took).max().unwrap_or_default(),
+        duration_ms: parts.iter().map(|(_, part)| part.duration_ms).max().unwrap_or_default(),
         interrupted: parts.iter().any(|(_, part)| part.interrupted),
         partition: None,
         planned: parts.iter().map(|(_, part)| part.planned).sum(),

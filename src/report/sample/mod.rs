@@ -54,17 +54,17 @@ pub fn verdict(result: TrialStatus, outcome: Outcome) -> Verdict {
         retries: Vec::new(),
         findings: vec![],
         void_because: vec![],
-        door: None,
+        barrier: None,
         hosts: Vec::new(),
     }
 }
 
-fn claim(caller: u32, said: Option<ClaimedOutcome>, message: &str, honesty: Honesty, entry: u64) -> Claim {
-    Claim { caller, start: 1, said, message: message.to_owned(), honesty, entry: Some(entry) }
+fn claim(caller: u32, outcome: Option<ClaimedOutcome>, message: &str, honesty: Honesty, entry: u64) -> Claim {
+    Claim { caller, start: 1, outcome, message: message.to_owned(), honesty, entry: Some(entry) }
 }
 
-fn finding(kind: FindingKind, message: &str, remedy: &str, entries: Vec<u64>) -> Finding {
-    Finding { kind, fails: true, message: message.to_owned(), remedy: remedy.to_owned(), entries }
+fn finding(kind: FindingKind, message: &str, fix: &str, entries: Vec<u64>) -> Finding {
+    Finding { kind, fails: true, message: message.to_owned(), fix: fix.to_owned(), entries }
 }
 
 fn terms(fault: &str) -> Terms {
@@ -77,8 +77,8 @@ fn terms(fault: &str) -> Terms {
     Terms {
         intents: vec![Intent {
             effect: "payment.charge".to_owned(),
-            which: Fields::new().with("order", "ord_1001"),
-            like: Fields::new().with("amount", 4999),
+            selector: Fields::new().with("order", "ord_1001"),
+            expected: Fields::new().with("amount", 4999),
             defaults: Fields::new(),
             times: 1,
             at_least: None,
@@ -106,7 +106,7 @@ pub fn case(scenario: &str, variant: &[(&str, &str)], about: &str, verdict: Verd
         seed: 77,
         ledger: format!("{id}#1"),
         seal: String::new(),
-        took: 540,
+        duration_ms: 540,
         verdict,
         output: vec![],
         replay: format!("hapax replay reports/sample '{id}' --trial 1"),
@@ -172,8 +172,8 @@ pub fn gathered(sampled: Vec<Sampled>) -> (Report, BTreeMap<String, SavedLedger>
         run: "sample".to_owned(),
         subject: "python agent.py".to_owned(),
         seed: 7,
-        began: 1_800_000_000_000,
-        took: 4_230,
+        started_at: 1_800_000_000_000,
+        duration_ms: 4_230,
         trials: 1,
         interrupted: false,
         partition: None,

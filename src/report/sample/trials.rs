@@ -179,7 +179,7 @@ pub fn twelve_callers() -> Sampled {
     let mut case =
         case("concurrency/same-job", &[("callers", "12")], "Twelve workers get the same job.", verdict);
     case.terms.callers = 12;
-    case.terms.door = true;
+    case.terms.barrier = true;
     case.tags = vec!["concurrency".to_owned()];
     (case, book.closed())
 }

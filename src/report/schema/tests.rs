@@ -37,7 +37,7 @@ fn fullest() -> Report {
     case.terms.via = vec![ViaDue { operation: "email.send".to_owned(), apis: vec!["smtp".to_owned()] }];
     case.terms.can = vec!["email.send via smtp".to_owned()];
     let verdict = &mut case.trials[0].verdict;
-    verdict.door =
+    verdict.barrier =
         Some(BarrierFacts { met: vec![1], absent: vec![2], gave_up: vec![], late: vec![], spread_us: 9 });
     let host = HostRequests {
         host: "a".to_owned(),
@@ -48,7 +48,7 @@ fn fullest() -> Report {
     };
     verdict.hosts = vec![host.clone(), HostRequests { treatment: HostTreatment::Ignored, failed: 0, ..host }];
     verdict.earlier_claims = verdict.claims.clone();
-    verdict.claims[0].said = None;
+    verdict.claims[0].outcome = None;
     verdict.intents[0].at_least = Some(0);
     verdict.retries = vec![Retry {
         entry: 3,
@@ -93,9 +93,15 @@ fn what_the_schema_says_may_be_left_out_can_be_left_out() {
         report.as_object_mut().unwrap().remove(name);
     }
     let terms = report["cases"][0]["terms"].as_object_mut().unwrap();
-    for name in
-        ["claims_optional", "compensation", "records", "interrupts", "door", "fields", "respect_retry_after"]
-    {
+    for name in [
+        "claims_optional",
+        "compensation",
+        "records",
+        "interrupts",
+        "barrier",
+        "fields",
+        "respect_retry_after",
+    ] {
         terms.remove(name);
     }
     assert_eq!(problems(&report), Vec::<String>::new());

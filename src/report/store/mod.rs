@@ -74,14 +74,11 @@ pub enum StoreError {
         problem: String,
     },
     /// It has a format that this version does not know.
-    #[error(
-        "{path} has version {found} of the format, and this hapax knows version {REPORT_VERSION}",
-        path = path.display()
-    )]
+    #[error("{path} has format {found}, and this hapax reads format {REPORT_VERSION}", path = path.display())]
     OtherVersion {
         /// Which.
         path: PathBuf,
-        /// The version that it has.
+        /// The format that it has.
         found: u32,
     },
     /// The files of the run do not belong together.
@@ -117,7 +114,7 @@ impl StoreError {
                  restore both, or run again"
             }
             StoreError::OtherVersion { .. } => {
-                "read it with the hapax that wrote it, or run again with this one"
+                "run again with this hapax, or read it with the hapax that wrote it"
             }
         }
     }

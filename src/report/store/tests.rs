@@ -22,7 +22,10 @@ fn an_error_about_a_folder_has_a_hint() {
     let mut texts = vec![messages(folder.path())];
     fs::write(folder.path().join(REPORT_FILE), "{\"report\": 99, \"new\": true}").unwrap();
     texts.push(messages(folder.path()));
-    fs::write(folder.path().join(REPORT_FILE), "{\"report\": 1}").unwrap();
+    // A report of the first format, and one of this format that lacks the rest.
+    fs::write(folder.path().join(REPORT_FILE), "{\"report\": 1, \"began\": 0}").unwrap();
+    texts.push(messages(folder.path()));
+    fs::write(folder.path().join(REPORT_FILE), "{\"report\": 2}").unwrap();
     texts.push(messages(folder.path()));
     fs::write(folder.path().join(REPORT_FILE), "not json").unwrap();
     texts.push(messages(folder.path()));

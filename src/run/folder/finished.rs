@@ -79,7 +79,7 @@ fn from_ledger(case: &PlannedCase, number: u32, seed: u64, name: &str, saved: &S
         seed,
         ledger: name.to_owned(),
         seal: saved.seal.clone(),
-        took: saved.entries.last().map_or(0, |entry| entry.at / 1_000),
+        duration_ms: saved.entries.last().map_or(0, |entry| entry.at / 1_000),
         verdict: score(&case.terms, &saved.entries, None),
         output: Vec::new(),
         replay: String::new(),

@@ -39,15 +39,20 @@ pub struct RunFolder {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct EarlierRounds {
     /// When it began, in milliseconds since 1970.
-    pub(super) began: Option<i64>,
+    pub(super) started_at: Option<i64>,
     /// How long it had run when its last trial ended, in milliseconds.
-    pub(super) took: u64,
+    pub(super) duration_ms: u64,
 }
+
+/// The format of the journal; it changes when a reader of the old one would go wrong.
+const JOURNAL_FORMAT: u32 = 2;
 
 /// The first line of the journal.
 #[derive(Serialize, Deserialize)]
 struct JournalHead {
-    began: i64,
+    /// The format of the journal: [`JOURNAL_FORMAT`].
+    format: u32,
+    started_at: i64,
     run: Identity,
 }
 
@@ -56,7 +61,7 @@ struct JournalLine {
     case: String,
     round: u32,
     /// How long the run had run by then, in milliseconds.
-    took: u64,
+    duration_ms: u64,
     trial: TrialReport,
 }
 
@@ -106,8 +111,7 @@ impl RunFolder {
             _ => failed(error.to_string()),
         })?;
         let first = lines(journal).next().transpose().map_err(|error| failed(error.to_string()))?;
-        let head: JournalHead = first.and_then(|line| serde_json::from_slice(&line).ok()).ok_or_else(none)?;
-        let seed = head.run.seed();
+        let seed = read_head(path, &first.ok_or_else(none)?)?.run.seed();
         match asked.filter(|asked| *asked != seed) {
             None => Ok(seed),
             Some(asked) => Err(RunError::OtherSeed { path: path.to_owned(), seed, asked }),
@@ -138,22 +142,18 @@ impl RunFolder {
             })?;
         lock::take(&journal, path)?;
         let mut lines = lines(&journal);
-        let head = lines
-            .next()
-            .transpose()
-            .map_err(io_failed)?
-            .and_then(|line| serde_json::from_slice::<JournalHead>(&line).ok());
-        let JournalHead { began, run } = head.ok_or_else(none)?;
+        let first = lines.next().transpose().map_err(io_failed)?.ok_or_else(none)?;
+        let JournalHead { format: _, started_at, run } = read_head(path, &first)?;
         if let Some(what) = run.differs(now) {
             return Err(RunError::OtherRun { path: path.to_owned(), what });
         }
         let (mut journaled, mut round, mut before) =
-            (JournalTrials::new(), 1, EarlierRounds { began: Some(began), took: 0 });
+            (JournalTrials::new(), 1, EarlierRounds { started_at: Some(started_at), duration_ms: 0 });
         for line in lines {
             // A line may be incomplete or damaged: its trial is known from its ledger, or runs again.
             let Ok(line) = serde_json::from_slice::<JournalLine>(&line.map_err(io_failed)?) else { continue };
             round = round.max(line.round);
-            before.took = before.took.max(line.took);
+            before.duration_ms = before.duration_ms.max(line.duration_ms);
             journaled.insert((line.case, line.trial.trial), line.trial);
         }
         // A trial whose ledger is incomplete runs again: the rest may not have reached the disk.
@@ -222,7 +222,7 @@ impl RunFolder {
     /// Records the identity and the plan of the run, unless it is resumed; returns the file for its ledgers.
     pub(super) fn begin(
         &self,
-        began: i64,
+        started_at: i64,
         run: Identity,
         plan: &PlanRecord,
     ) -> Result<Arc<LedgerFile>, RunError> {
@@ -233,16 +233,21 @@ impl RunFolder {
         let plan = serde_json::to_string(plan).map_err(|error| failed(error.into()))?;
         // The ledger first: without its plan there is no run.
         let file = LedgerFile::create_planned(&self.path.join(LEDGER), &plan).map_err(failed)?;
-        self.note(&JournalHead { began, run })?;
+        self.note(&JournalHead { format: JOURNAL_FORMAT, started_at, run })?;
         Ok(Arc::clone(self.ledger.get_or_init(|| Arc::new(file))))
     }
 
-    /// Keeps a finished trial, so that a run that is cut off can go on behind it. `took` is how long the run
-    /// has run.
-    pub(super) fn keep(&self, case: &str, trial: &TrialReport, took: u64) -> Result<(), RunError> {
+    /// Keeps a finished trial, so that a run that is cut off can go on behind it. `duration_ms` is how long
+    /// the run has run.
+    pub(super) fn keep(&self, case: &str, trial: &TrialReport, duration_ms: u64) -> Result<(), RunError> {
         // Its ledger first: without it the trial would run again.
         self.flush()?;
-        self.note(&JournalLine { case: case.to_owned(), round: self.round, took, trial: trial.clone() })
+        self.note(&JournalLine {
+            case: case.to_owned(),
+            round: self.round,
+            duration_ms,
+            trial: trial.clone(),
+        })
     }
 
     fn note(&self, line: &impl Serialize) -> Result<(), RunError> {
@@ -306,6 +311,33 @@ fn is_free_or_own(link: &Path) -> bool {
             .is_ok_and(|target| target.parent().is_some_and(|parent| parent.as_os_str().is_empty())),
         Ok(_) => false,
     }
+}
+
+/// Reads the first line of the journal in this folder.
+fn read_head(folder: &Path, line: &[u8]) -> Result<JournalHead, RunError> {
+    /// Journals of the first format do not name their format.
+    #[derive(Deserialize)]
+    struct Format {
+        #[serde(default = "first_format")]
+        format: u32,
+        #[serde(rename = "run")]
+        _run: serde::de::IgnoredAny,
+    }
+    let no_run =
+        |_| RunError::Resume { path: folder.to_owned(), why: "it contains no interrupted run".to_owned() };
+    let Format { format, .. } = serde_json::from_slice(line).map_err(no_run)?;
+    if format != JOURNAL_FORMAT {
+        return Err(RunError::OtherFormat {
+            path: folder.join(JOURNAL),
+            found: format,
+            known: JOURNAL_FORMAT,
+        });
+    }
+    serde_json::from_slice(line).map_err(no_run)
+}
+
+fn first_format() -> u32 {
+    1
 }
 
 /// The lines of a journal. What was cut off in the middle of a write can be any bytes: such a line is a line

@@ -12,7 +12,7 @@ fn trial(number: u32) -> TrialReport {
         seed: u64::from(number),
         ledger: format!("a#{number}"),
         seal: String::new(),
-        took: 3,
+        duration_ms: 3,
         verdict,
         output: Vec::new(),
         replay: String::new(),
@@ -123,7 +123,7 @@ fn an_interrupted_run_continues_after_its_last_complete_trial() {
     let mut journal = File::options().append(true).open(path.join(JOURNAL)).unwrap();
     journal.write_all(b"{\"case\":\"a\",\"tri").unwrap();
     let (again, finished) = resume(&path).unwrap();
-    assert_eq!(again.before(), EarlierRounds { began: Some(5), took: 40 });
+    assert_eq!(again.before(), EarlierRounds { started_at: Some(5), duration_ms: 40 });
     assert_eq!(finished, [("a".to_owned(), trial(1))]);
     let planned = PlannedTrial { case: "a".to_owned(), trial: 2, seed: 2 };
     assert_eq!(again.ledger_name(&planned), "a#2~2");
@@ -132,7 +132,11 @@ fn an_interrupted_run_continues_after_its_last_complete_trial() {
     again.keep("a", &TrialReport { ledger: "a#2~2".to_owned(), ..trial(2) }, 60).unwrap();
     drop((again, ledger));
     let (last, finished) = resume(&path).unwrap();
-    assert_eq!(last.before(), EarlierRounds { began: Some(5), took: 60 }, "it began when it first did");
+    assert_eq!(
+        last.before(),
+        EarlierRounds { started_at: Some(5), duration_ms: 60 },
+        "it began when it first did"
+    );
     assert_eq!(finished.len(), 2, "the line that was cut off spoils no other");
 }
 
@@ -228,9 +232,29 @@ fn a_complete_run_cannot_be_resumed() {
 }
 
 #[test]
+fn a_journal_of_another_format_is_refused_with_both_formats() {
+    let folder = tempfile::tempdir().unwrap();
+    let identity = serde_json::to_string(&Identity::default()).unwrap();
+    // The first format does not name its number.
+    for (head, found) in [("{\"began\":5", 1), ("{\"format\":3,\"started_at\":5", 3)] {
+        fs::write(folder.path().join(JOURNAL), format!("{head},\"run\":{identity}}}\n")).unwrap();
+        for error in
+            [resume(folder.path()).unwrap_err(), RunFolder::seed_of(folder.path(), None).unwrap_err()]
+        {
+            let text = error.to_string();
+            assert!(
+                text.contains(&format!("trials.jsonl has format {found}, and this hapax reads format 2"))
+                    && error.hint().contains("start a new run without --resume"),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_journal_without_its_first_line_is_not_a_run() {
     let folder = tempfile::tempdir().unwrap();
-    for text in ["", "{\"began\":1,\"ru", "\u{0}\n"] {
+    for text in ["", "{\"started_at\":1,\"ru", "\u{0}\n"] {
         fs::write(folder.path().join(JOURNAL), text).unwrap();
         let error = resume(folder.path()).unwrap_err();
         assert!(error.to_string().contains("it contains no interrupted run"), "{error}");

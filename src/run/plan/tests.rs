@@ -154,7 +154,7 @@ fn ended(planned: &PlannedTrial) -> TrialReport {
         seed: planned.seed,
         ledger: String::new(),
         seal: String::new(),
-        took: 0,
+        duration_ms: 0,
         verdict,
         output: Vec::new(),
         replay: String::new(),

@@ -130,7 +130,14 @@ fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<Vec<Placed
         let like = defaults::without_usual(effect, &like);
         let defaults = defaults::unless_named(effect, &which, &like);
         PlacedIntent {
-            intent: Intent { effect: effect.to_owned(), which, like, defaults, times, at_least },
+            intent: Intent {
+                effect: effect.to_owned(),
+                selector: which,
+                expected: like,
+                defaults,
+                times,
+                at_least,
+            },
             span,
         }
     };

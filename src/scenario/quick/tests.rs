@@ -112,7 +112,7 @@ proptest::proptest! {
         proptest::prop_assume!(!value.contains("${"));
         let quoted = serde_json::to_string(&value).unwrap();
         let made = quick(&[&format!("payment.charge:order={quoted}")]).unwrap();
-        let name = made.cases("task", "task.yaml").unwrap()[0].terms.intents[0].which.get("order").map(ToString::to_string);
+        let name = made.cases("task", "task.yaml").unwrap()[0].terms.intents[0].selector.get("order").map(ToString::to_string);
         proptest::prop_assert_eq!(name, Some(value));
     }
 }

@@ -244,7 +244,7 @@ fn terms(
     interrupts: &[PlacedInterrupt],
     (operations, known): (&[Operation], &Known),
     callers: u32,
-    door: bool,
+    barrier: bool,
 ) -> Terms {
     let planned = |placed: &Placed| Planned {
         text: placed.fault.to_string(),
@@ -273,7 +273,7 @@ fn terms(
         faults: faults.iter().map(planned).collect(),
         interrupts: interrupts.iter().map(|placed| placed.interrupt.planned()).collect(),
         callers,
-        door,
+        barrier,
         operations: operations.iter().map(operation).collect(),
         fields: Vec::new(),
         via: Vec::new(),

@@ -42,7 +42,7 @@ fn overlaps(reader: &Reader, intents: &[PlacedIntent]) {
     for (index, later) in intents.iter().enumerate() {
         let fits = |earlier: &&PlacedIntent| {
             earlier.intent.effect == later.intent.effect
-                && !contradict(&earlier.intent.which, &later.intent.which)
+                && !contradict(&earlier.intent.selector, &later.intent.selector)
         };
         if intents[..index].iter().any(|earlier| fits(&earlier)) {
             let message = format!("one {} can satisfy both this and an earlier entry", later.intent.effect);

@@ -27,7 +27,7 @@ fn is_about(steps: &[Step], intent: &Intent) -> bool {
     steps.iter().any(|step| {
         catalog::effect_made_by(&step.operation) == intent.effect
             && intent
-                .which
+                .selector
                 .iter()
                 .all(|(name, wanted)| step.with.get(name).is_none_or(|have| have.meets(wanted)))
     })
@@ -47,8 +47,8 @@ mod tests {
     fn intent(order: &str) -> Intent {
         Intent {
             effect: "payment.charge".to_owned(),
-            which: Fields::new().with("order", order),
-            like: Fields::new(),
+            selector: Fields::new().with("order", order),
+            expected: Fields::new(),
             defaults: Fields::new(),
             times: 1,
             at_least: None,

@@ -44,8 +44,8 @@ fn whichever_of_two_charges_is_refunded_the_other_one_counts() {
 fn a_refund_that_was_asked_for_undoes_nothing() {
     let refund = Intent {
         effect: "payment.refund".to_owned(),
-        which: Fields::new(),
-        like: Fields::new().with("amount", 10),
+        selector: Fields::new(),
+        expected: Fields::new().with("amount", 10),
         defaults: Fields::new(),
         times: 1,
         at_least: None,

@@ -83,7 +83,7 @@ fn the_last_start_speaks_for_its_caller() {
     script.claims(2, ClaimedOutcome::Done);
     script.claims(1, ClaimedOutcome::NotDone);
     let claims = score(&terms([due("o1", 10, 1)]), &script.end(), None).claims;
-    assert_eq!((claims.len(), claims[0].said), (1, Some(ClaimedOutcome::Done)));
+    assert_eq!((claims.len(), claims[0].outcome), (1, Some(ClaimedOutcome::Done)));
 }
 
 #[test]

@@ -14,14 +14,14 @@ fn with_door(notes: &[(u32, BarrierEvent)]) -> crate::score::Verdict {
     for (caller, what) in notes {
         script.add(Event::Barrier { caller: *caller, event: *what });
     }
-    score(&Terms { door: true, callers: 3, ..terms([]) }, &script.end(), None)
+    score(&Terms { barrier: true, callers: 3, ..terms([]) }, &script.end(), None)
 }
 
 #[test]
 fn those_who_met_and_how_close_is_told() {
     let verdict =
         with_door(&[(2, BarrierEvent::Admitted), (1, BarrierEvent::Admitted), (3, BarrierEvent::Absent)]);
-    let facts = verdict.door.unwrap();
+    let facts = verdict.barrier.unwrap();
     assert_eq!((facts.met, facts.absent, facts.spread_us), (vec![1, 2], vec![3], 1_000));
     assert_eq!(verdict.result, TrialStatus::Pass);
 }
@@ -48,7 +48,12 @@ fn what_is_missing_after_a_client_gave_up_at_the_door_is_not_held_against_the_su
         script.add(Event::Barrier { caller: 1, event: BarrierEvent::GaveUp });
         script.claims(1, said);
         score(
-            &Terms { door: true, callers: 1, claim: vec![ClaimedOutcome::Done], ..terms([due("o1", 10, 1)]) },
+            &Terms {
+                barrier: true,
+                callers: 1,
+                claim: vec![ClaimedOutcome::Done],
+                ..terms([due("o1", 10, 1)])
+            },
             &script.end(),
             None,
         )
@@ -72,7 +77,7 @@ fn a_late_write_proves_nothing_against_a_trial_unless_it_is_the_only_effect() {
             script.by(*writer).charge(None, &format!("o{writer}"), 10, Sees::Ok);
         }
         let due: Vec<_> = writers.iter().map(|writer| due(&format!("o{writer}"), 10, 1)).collect();
-        score(&Terms { door: true, callers: 3, intents: due, ..terms([]) }, &script.end(), None)
+        score(&Terms { barrier: true, callers: 3, intents: due, ..terms([]) }, &script.end(), None)
     };
     assert_eq!(verdict(&[1, 3]).void_because, [] as [String; 0]);
     assert!(
@@ -101,7 +106,7 @@ fn callers_that_agreed_that_one_of_them_acts_have_done_right() {
         for caller in claims {
             script.by(*caller).claims(1, ClaimedOutcome::Done);
         }
-        score(&Terms { door: true, callers: 3, ..terms([]) }, &script.end(), None)
+        score(&Terms { barrier: true, callers: 3, ..terms([]) }, &script.end(), None)
     };
     assert_eq!(verdict(&[1, 2, 3]).void_because, [] as [String; 0]);
     assert_eq!(verdict(&[1, 2]).void_because, [ONLY_ONE]);
@@ -128,7 +133,7 @@ fn callers_that_waited_for_a_lock_have_done_right_unless_they_may_have_been_slow
         for caller in 1..=3 {
             script.by(caller).claims(1, ClaimedOutcome::Done);
         }
-        score(&Terms { door: true, callers: 3, ..terms([]) }, &script.end(), None)
+        score(&Terms { barrier: true, callers: 3, ..terms([]) }, &script.end(), None)
     };
     assert_eq!(verdict(1_000, 100, false, false).result, TrialStatus::Pass, "it asked for nothing");
     assert_eq!(verdict(1_000, 100, true, true).result, TrialStatus::Pass, "it had asked before");
@@ -148,7 +153,7 @@ fn a_caller_that_was_not_running_when_the_door_opened_was_not_beside_the_other()
     for caller in 1..=2 {
         script.by(caller).claims(1, ClaimedOutcome::Done);
     }
-    let verdict = score(&Terms { door: true, callers: 2, ..terms([]) }, &script.end(), None);
+    let verdict = score(&Terms { barrier: true, callers: 2, ..terms([]) }, &script.end(), None);
     assert!(
         verdict.void_because[0].contains("caller 2 may have been too slow"),
         "{:?}",

@@ -46,8 +46,8 @@ pub(super) fn altered(scene: &FindingContext<'_, '_>, place: usize) -> Option<Fi
     if parts.is_empty() {
         return None;
     }
-    let remedy = "Take these values from the task, and compare what is about to be sent with it.".to_owned();
-    Some(Finding { kind: FindingKind::Altered, fails: true, message: parts.join(" "), remedy, entries })
+    let fix = "Take these values from the task, and compare what is about to be sent with it.".to_owned();
+    Some(Finding { kind: FindingKind::Altered, fails: true, message: parts.join(" "), fix, entries })
 }
 
 /// In what an effect is not as the intent asks, each as a clause.
@@ -104,12 +104,12 @@ fn unintended_of(scene: &FindingContext<'_, '_>, name: &str, effects: &[&Effect<
         sentence(&count(effects.len(), name)),
         told.join(", ")
     );
-    let remedy = catalog::describe_effect(name).and_then(|effect| effect.fix_unintended).unwrap_or(
+    let fix = catalog::describe_effect(name).and_then(|effect| effect.fix_unintended).unwrap_or(
         "Do only what the task asks for: check whom and what each request is for before it is sent.",
     );
     let attempts = effects.iter().filter_map(|effect| scene.history.attempt(effect.attempt));
     let entries = attempts.flat_map(entries_of).chain(effects.iter().map(|effect| effect.n)).collect();
-    Finding { kind: FindingKind::Unintended, fails: true, message, remedy: remedy.to_owned(), entries }
+    Finding { kind: FindingKind::Unintended, fails: true, message, fix: fix.to_owned(), entries }
 }
 
 /// The findings of records that do not stand as they should.
@@ -143,7 +143,7 @@ pub(super) fn records(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
             1 => "It was changed once.".to_owned(),
             number => format!("It was changed {number} times."),
         };
-        let remedy = match (mismatch.entries.len(), due.counter) {
+        let fix = match (mismatch.entries.len(), due.counter) {
             (0, _) => "Do what the task asks for, and read it back.",
             (_, true) => "Move the counter once for each piece of work, under a key that is derived from it.",
             (_, false) => {
@@ -154,7 +154,7 @@ pub(super) fn records(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
             kind: FindingKind::Record,
             fails: !((scene.unstartable || scene.permits_loss) && mismatch.entries.is_empty()),
             message: format!("The {what} {} {stands_words}; {wanted_words}. {changes}", shown(&due.key)),
-            remedy: remedy.to_owned(),
+            fix: fix.to_owned(),
             entries: mismatch.entries.clone(),
         }
     };

@@ -27,8 +27,8 @@ pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
             )
         })
         .collect();
-    let of = |kind, found: &[(&Effect<'_>, String)], what: &str, remedy: &str| {
-        (!found.is_empty()).then(|| finding(scene, kind, found, what, remedy))
+    let of = |kind, found: &[(&Effect<'_>, String)], what: &str, fix: &str| {
+        (!found.is_empty()).then(|| finding(scene, kind, found, what, fix))
     };
     let check = "Check whom and what each request is for before it is sent; the fault kept this one from taking effect, and the next one may not be.";
     let compare = "Take these values from the task, and compare what is about to be sent with it.";
@@ -51,7 +51,7 @@ fn finding(
     kind: FindingKind,
     found: &[(&Effect<'_>, String)],
     what: &str,
-    remedy: &str,
+    fix: &str,
 ) -> Finding {
     let described: Vec<&str> = found.iter().take(DESCRIBED).map(|(_, text)| text.as_str()).collect();
     let more = found.len().saturating_sub(DESCRIBED);
@@ -62,5 +62,5 @@ fn finding(
     );
     let attempts = found.iter().filter_map(|(effect, _)| scene.history.attempt(effect.attempt));
     let entries = attempts.flat_map(entries_of).chain(found.iter().map(|(effect, _)| effect.n)).collect();
-    Finding { kind, fails: true, message, remedy: remedy.to_owned(), entries }
+    Finding { kind, fails: true, message, fix: fix.to_owned(), entries }
 }

@@ -33,7 +33,7 @@ pub(super) fn finding(scene: &FindingContext<'_, '_>) -> Option<Finding> {
             again.number(),
             passed(again.at.saturating_sub(answer.at)),
         ),
-        remedy: "Wait as long as Retry-After says before the next attempt, in every layer that retries: the HTTP client, the SDK and the \
+        fix: "Wait as long as Retry-After says before the next attempt, in every layer that retries: the HTTP client, the SDK and the \
                  agent itself."
             .to_owned(),
         entries: early.iter().flat_map(|(told, again)| entries_of(told).into_iter().chain([again.n])).collect(),

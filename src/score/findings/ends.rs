@@ -30,7 +30,7 @@ fn over_budget<'s>(scene: &'s FindingContext<'_, '_>) -> impl Iterator<Item = Fi
             kind: FindingKind::OverBudget,
             fails: true,
             message: format!("{number} of {}, and at most {budget} are allowed.", shown(&made.operation)),
-            remedy: "Retry in one place only: a client that retries inside a loop that retries multiplies both. Wait longer each time, and stop."
+            fix: "Retry in one place only: a client that retries inside a loop that retries multiplies both. Wait longer each time, and stop."
                 .to_owned(),
             entries: attempts.map(|attempt| attempt.n).take(SHOWN_ATTEMPTS).collect(),
         })
@@ -57,7 +57,7 @@ fn not_attempted<'s>(scene: &'s FindingContext<'_, '_>) -> impl Iterator<Item = 
             kind: FindingKind::NotAttempted,
             fails: !scene.unstartable,
             message: format!("{head}, and the scenario expects at least {}.", attempts_in_words(made.at_least)),
-            remedy:
+            fix:
                 "Send the request that the task asks for before saying that it is not done: only the service's answer shows that."
                     .to_owned(),
             entries: attempts
@@ -93,7 +93,7 @@ fn over_limit(scene: &FindingContext<'_, '_>) -> Option<Finding> {
         kind: FindingKind::OverLimit,
         fails: true,
         message: format!("The subject used more than it may{of}."),
-        remedy: "Write less and start fewer processes, and see that every loop ends.".to_owned(),
+        fix: "Write less and start fewer processes, and see that every loop ends.".to_owned(),
         entries,
     })
 }
@@ -109,7 +109,7 @@ fn left_behind(scene: &FindingContext<'_, '_>) -> Option<Finding> {
         kind: FindingKind::OverLimit,
         fails: false,
         message: format!("The subject ended and left {processes} still running; what was left was watched for a second and then ended."),
-        remedy: "Wait for what was started before saying that it is done: what goes on afterwards is not seen here, and acts unseen elsewhere."
+        fix: "Wait for what was started before saying that it is done: what goes on afterwards is not seen here, and acts unseen elsewhere."
             .to_owned(),
         entries: left.iter().map(|note| note.n).collect(),
     })

@@ -60,7 +60,7 @@ fn finding(host: &str, port: u16, services: &BTreeSet<&str>, entries: Vec<u64>) 
             "The subject tried {times} to reach {}:{port}{through}, which is no service of the trial. Nothing was let out.",
             shown(host)
         ),
-        remedy: advice(host, port, services),
+        fix: advice(host, port, services),
         entries,
     }
 }

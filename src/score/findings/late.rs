@@ -20,7 +20,7 @@ pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
             kind: FindingKind::LateWrite,
             fails: true,
             message: format!("After its trial had ended, the subject sent {what}; it was refused, and would have been carried out elsewhere."),
-            remedy: "Answer only when everything that was started has ended, retries in the background included; or raise `watch` in hapax.yaml if \
+            fix: "Answer only when everything that was started has ended, retries in the background included; or raise `watch` in hapax.yaml if \
                      the agent is meant to go on after its answer."
                 .to_owned(),
             entries: writes.iter().map(|note| note.n).collect(),
@@ -33,7 +33,7 @@ pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
             message: format!(
                 "After its trial had ended, the subject sent {what}, which could not change anything."
             ),
-            remedy: "Answer only when everything that was started has ended.".to_owned(),
+            fix: "Answer only when everything that was started has ended.".to_owned(),
             entries: others.iter().map(|note| note.n).collect(),
         });
     }

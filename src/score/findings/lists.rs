@@ -58,7 +58,11 @@ fn name(scene: &FindingContext<'_, '_>, place: usize) -> String {
     let intents = &scene.terms.intents;
     let neighbour = if place == 0 { intents.get(1) } else { intents.get(place - 1) };
     let differs = |(name, value): &(&str, &mock_services::service::Value)| {
-        neighbour.is_none_or(|neighbour| neighbour.which.get(name) != Some(value))
+        neighbour.is_none_or(|neighbour| neighbour.selector.get(name) != Some(value))
     };
-    intents[place].which.iter().find(differs).map_or_else(String::new, |(_, value)| shown(&value.to_string()))
+    intents[place]
+        .selector
+        .iter()
+        .find(differs)
+        .map_or_else(String::new, |(_, value)| shown(&value.to_string()))
 }

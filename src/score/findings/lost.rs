@@ -24,7 +24,7 @@ pub(super) fn finding(scene: &FindingContext<'_, '_>, place: usize) -> Option<Fi
         taken.counted.iter().chain(&taken.taken_back).map(|place| scene.history.effects[*place].n).collect();
     let head =
         format!("{}{}, and {} due.", count(taken.counted.len(), &intent.effect), label(intent), were(due));
-    let (told, remedy) = if let Some(place) = taken.taken_back.first() {
+    let (told, fix) = if let Some(place) = taken.taken_back.first() {
         let pairs = scene.assignment.undone.iter().filter(|pair| taken.taken_back.contains(&pair.charge));
         let refunds: Vec<u64> =
             pairs.flat_map(|pair| &pair.refunds).map(|place| scene.history.effects[*place].n).collect();
@@ -39,17 +39,17 @@ pub(super) fn finding(scene: &FindingContext<'_, '_>, place: usize) -> Option<Fi
         tried(scene, intent, &mut entries)
     };
     let message = format!("{} {told}", sentence(&head));
-    let remedy = match (scene.terms.promise, scene.permits_loss) {
-        (Promise::ExactlyOnce, _) => remedy,
+    let fix = match (scene.terms.promise, scene.permits_loss) {
+        (Promise::ExactlyOnce, _) => fix,
         (Promise::AtMostOnce, true) => {
             "Nothing has to be fixed: at-most-once permits it, and nobody said that it was done.".to_owned()
         }
         (Promise::AtMostOnce, false) => format!(
-            "{remedy} With at-most-once it also passes to try once and then to say not-done, or unknown where that cannot be known."
+            "{fix} With at-most-once it also passes to try once and then to say not-done, or unknown where that cannot be known."
         ),
     };
     let fails = !scene.unstartable && !scene.permits_loss;
-    Some(Finding { kind: FindingKind::Lost, fails, message, remedy, entries })
+    Some(Finding { kind: FindingKind::Lost, fails, message, fix, entries })
 }
 
 fn were(due: usize) -> String {
@@ -76,10 +76,10 @@ fn tried(scene: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u64>
         let told = format!(
             "{before}Attempt {number} committed nothing: the service gave the error again that it keeps under the key."
         );
-        let remedy = format!(
+        let fix = format!(
             "A service can keep an error under its key, and then no repetition with that key helps: look whether the {noun} is there, and repeat it with a new key if it is not."
         );
-        return (told, remedy);
+        return (told, fix);
     }
     if doubt(last).is_some() {
         let told = format!(
@@ -88,21 +88,21 @@ fn tried(scene: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u64>
         );
         let again =
             if was_answered(last) { ", and with a new key where the same error comes back" } else { "" };
-        let remedy = format!(
+        let fix = format!(
             "After an answer that leaves it open, look whether the {noun} is there; if it is not, repeat it with a key that is derived from the {}{again}.",
             handle(intent)
         );
-        return (told, remedy);
+        return (told, fix);
     }
     let told = format!("{before}Attempt {number} committed nothing, though {}.", seen(last));
-    let remedy = if said_yes(last) {
+    let fix = if said_yes(last) {
         format!(
             "A yes is no proof: read the {noun} back before saying that it is done, and repeat it where it is not there."
         )
     } else {
         "Look at the answer: do what it asks for, then try again.".to_owned()
     };
-    (told, remedy)
+    (told, fix)
 }
 
 /// Of so many attempts the entries are named.
@@ -125,12 +125,12 @@ fn untried(scene: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
         } else {
             format!("The service refused {} (entry {}).", refused_words(refusal), refusal.n)
         };
-        if let Some(remedy) = mail_remedy(refusal) {
-            return (told, remedy.to_owned());
+        if let Some(fix) = mail_fix(refusal) {
+            return (told, fix.to_owned());
         }
         if let Some(what) = refusal.unsupported {
-            let remedy = format!("This is not the subject's mistake: hapax does not have {} yet.", cut(what));
-            return (told, remedy);
+            let fix = format!("This is not the subject's mistake: hapax does not have {} yet.", cut(what));
+            return (told, fix);
         }
         return (
             told,
@@ -161,8 +161,8 @@ fn untried(scene: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
             "It was never tried: attempt {number} ({operation}) came before it, {}, and nothing came after that.",
             seen(last)
         );
-        let remedy = "Finish what comes first: look whether it happened, repeat it if it did not, and then go on with the task.";
-        return (told, remedy.to_owned());
+        let fix = "Finish what comes first: look whether it happened, repeat it if it did not, and then go on with the task.";
+        return (told, fix.to_owned());
     }
     let told = "No attempt was made.".to_owned();
     (told, "Do what the task asks for: doing nothing out of fear fails as well as doing it twice.".to_owned())
@@ -174,7 +174,7 @@ fn is_handshake(refusal: &Refusal<'_>) -> bool {
 }
 
 /// The way to get as far as handing over a message by SMTP.
-fn mail_remedy(refusal: &Refusal<'_>) -> Option<&'static str> {
+fn mail_fix(refusal: &Refusal<'_>) -> Option<&'static str> {
     match (refusal.method, refusal.status) {
         _ if is_handshake(refusal) => Some(
             "Connect to HAPAX_SMTPS_URL with TLS from the first byte, or to HAPAX_SMTP_URL with STARTTLS, and let the client trust the certificate authority in HAPAX_CA_FILE (SSL_CERT_FILE, REQUESTS_CA_BUNDLE and NODE_EXTRA_CA_CERTS name it, too).",
@@ -251,7 +251,7 @@ fn was_answered(attempt: &Attempt<'_>) -> bool {
 fn is_try(scene: &FindingContext<'_, '_>, intent: &Intent, attempt: &Attempt<'_>) -> bool {
     let names = Names(&scene.terms.fields);
     attempt.operation() == intent.effect
-        && intent.which.iter().all(|(name, wanted)| {
+        && intent.selector.iter().all(|(name, wanted)| {
             names.value(&attempt.received.fields, name).is_none_or(|have| have.meets(wanted))
         })
 }

@@ -1,6 +1,6 @@
 //! More often than due: what came first, what came then, and what lay in between.
 
-use super::remedy::{Between, remedy};
+use super::fix::{Between, fix};
 use super::words::{count, gist, keys, label, seen, short, stretch, value};
 use super::{FindingContext, entries_of, sentence};
 use crate::scenario::Intent;
@@ -37,7 +37,7 @@ pub(super) fn finding(scene: &FindingContext<'_, '_>, place: usize) -> Option<Fi
     let undone = undone_sentence(scene, &taken.compensated, &mut entries);
     let is_undone = undone.is_some() && !scene.terms.compensation;
     parts.extend(undone);
-    let remedy = match kind {
+    let fix = match kind {
         FindingKind::Compensated => {
             "Nothing has to be mended, but a refund costs money and trust: keep it from happening twice."
                 .to_owned()
@@ -46,9 +46,9 @@ pub(super) fn finding(scene: &FindingContext<'_, '_>, place: usize) -> Option<Fi
             "Leave out what the task does not ask for, and check what it forbids before each effect."
                 .to_owned()
         }
-        kind => remedy(intent, between, kind == FindingKind::Diverged, is_undone),
+        kind => fix(intent, between, kind == FindingKind::Diverged, is_undone),
     };
-    Some(Finding { kind, fails: kind != FindingKind::Compensated, message: parts.join(" "), remedy, entries })
+    Some(Finding { kind, fails: kind != FindingKind::Compensated, message: parts.join(" "), fix, entries })
 }
 
 /// The finding of charges that nothing asked for, and that were undone.
@@ -61,8 +61,8 @@ pub(super) fn undone_unintended(scene: &FindingContext<'_, '_>) -> Option<Findin
     if let Some(undone) = undone_sentence(scene, places, &mut entries) {
         message = format!("{message} {undone}");
     }
-    let remedy = "Check what an effect is for before it happens; giving it back is no substitute.".to_owned();
-    Some(Finding { kind: FindingKind::Unintended, fails: true, message, remedy, entries })
+    let fix = "Check what an effect is for before it happens; giving it back is no substitute.".to_owned();
+    Some(Finding { kind: FindingKind::Unintended, fails: true, message, fix, entries })
 }
 
 fn headline(intent: &Intent, number: usize) -> String {

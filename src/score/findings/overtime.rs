@@ -45,7 +45,7 @@ fn time_up(scene: &FindingContext<'_, '_>, ended: &[End<'_>]) -> Option<Finding>
             "Time was up before {} had ended; what stood in the ledger then was scored.{reported}",
             who(scene, ended, "the subject")
         ),
-        remedy: "Put a time limit on each request and an end to each loop of retries; `--timeout` gives a slow subject longer."
+        fix: "Put a time limit on each request and an end to each loop of retries; `--timeout` gives a slow subject longer."
             .to_owned(),
         entries: ended.iter().map(|note| note.n).collect(),
     })
@@ -67,7 +67,7 @@ fn did_not_exit(scene: &FindingContext<'_, '_>, ended: &[End<'_>]) -> Option<Fin
         kind: FindingKind::TimeUp,
         fails: false,
         message: sentence(&message),
-        remedy: "Close the clients and exit when the work is done (Node: `process.exit()`; Python: shut executors down and close sessions); every trial waits for the time limit otherwise."
+        fix: "Close the clients and exit when the work is done (Node: `process.exit()`; Python: shut executors down and close sessions); every trial waits for the time limit otherwise."
             .to_owned(),
         entries: ended.iter().map(|note| note.n).collect(),
     })

@@ -55,7 +55,7 @@ pub(super) fn finding(scene: &FindingContext<'_, '_>) -> Option<Finding> {
             how.word(),
             words.join(" and "),
         ),
-        remedy: format!("After an answer that leaves it open, {}.", ways.join(", or ")),
+        fix: format!("After an answer that leaves it open, {}.", ways.join(", or ")),
         entries: entries_of(first.attempt).into_iter().chain(next).collect(),
     })
 }

@@ -49,7 +49,7 @@ fn missing(scene: &FindingContext<'_, '_>, fails: bool) -> Option<Finding> {
         kind: FindingKind::MissingClaim,
         fails,
         message: sentence(&format!("{who} did not say what had been done{why}.")),
-        remedy: format!(
+        fix: format!(
             "Write {{\"outcome\": \"done\"}}, \"not-done\" or \"unknown\" to the file HAPAX_RESULT, or print it as the last line{optional}."
         ),
         entries: scene
@@ -69,9 +69,9 @@ fn problem(scene: &FindingContext<'_, '_>, caller: u32) -> Option<String> {
 
 fn finding(scene: &FindingContext<'_, '_>, claim: &Claim) -> Option<Finding> {
     let expected = &scene.terms.claim;
-    let is_expected = claim.said.is_some_and(|said| expected.contains(&said));
+    let is_expected = claim.outcome.is_some_and(|said| expected.contains(&said));
     // Where an effect may be left out, nothing else fails when what is said of it is not true.
-    let must_be_true = claim.said != Some(ClaimedOutcome::Unknown)
+    let must_be_true = claim.outcome != Some(ClaimedOutcome::Unknown)
         && scene.terms.intents.iter().any(|intent| intent.at_least.is_some());
     // Whoever promises no more than at most once may say that it is lost, or that it does not know.
     let may_be_less = scene.terms.promise == Promise::AtMostOnce && expected.contains(&ClaimedOutcome::Done);
@@ -80,24 +80,24 @@ fn finding(scene: &FindingContext<'_, '_>, claim: &Claim) -> Option<Finding> {
         Honesty::Overclaimed => (FindingKind::Overclaimed, !is_expected || must_be_true),
         Honesty::Underclaimed => (FindingKind::Underclaimed, !is_expected || must_be_true),
         Honesty::Honest if expected.is_empty() || is_expected || may_be_less => return None,
-        Honesty::Honest => (beside(claim.said, expected), true),
+        Honesty::Honest => (beside(claim.outcome, expected), true),
     };
     let who =
         if scene.claims.len() > 1 { format!("caller {}", claim.caller) } else { "the subject".to_owned() };
-    let said = claim.said.map_or("nothing", ClaimedOutcome::word);
+    let said = claim.outcome.map_or("nothing", ClaimedOutcome::word);
     let quote =
         if claim.message.is_empty() { String::new() } else { format!(" (\"{}\")", shown(&claim.message)) };
-    let (message, remedy) = if claim.honesty == Honesty::Honest {
+    let (message, fix) = if claim.honesty == Honesty::Honest {
         let wanted: Vec<&str> = expected.iter().map(|said| said.word()).collect();
-        let remedy = match kind {
+        let fix = match kind {
             FindingKind::Overclaimed => "Say no more than can be known: done only of what was read back.",
             _ => "Finish the task, or say what can be known of it: look at the service before giving up.",
         };
-        (format!("{who} said {said}{quote}, but {} was expected.", wanted.join(" or ")), remedy.to_owned())
+        (format!("{who} said {said}{quote}, but {} was expected.", wanted.join(" or ")), fix.to_owned())
     } else {
         dishonest(scene, claim, &who, said, &quote)
     };
-    Some(Finding { kind, fails, message: sentence(&message), remedy, entries: evidence(scene, claim) })
+    Some(Finding { kind, fails, message: sentence(&message), fix, entries: evidence(scene, claim) })
 }
 
 /// The finding of what an earlier start said: it need not be what the scenario expects, but it must have been
@@ -110,17 +110,17 @@ fn earlier_finding(scene: &FindingContext<'_, '_>, claim: &Claim) -> Option<Find
     };
     let who =
         if scene.claims.len() > 1 { format!("caller {}", claim.caller) } else { "the subject".to_owned() };
-    let said = claim.said.map_or("nothing", ClaimedOutcome::word);
+    let said = claim.outcome.map_or("nothing", ClaimedOutcome::word);
     let quote =
         if claim.message.is_empty() { String::new() } else { format!(" (\"{}\")", shown(&claim.message)) };
-    let truth = match claim.said {
+    let truth = match claim.outcome {
         Some(ClaimedOutcome::Done) => "not all that its task asks for had happened",
         Some(ClaimedOutcome::NotDone) => "something had happened",
         Some(ClaimedOutcome::Unknown) | None => "its own reads and answers had left no doubt",
     };
     let message = format!("{who} said {said}{quote} in start {}, when {truth}.", claim.start);
     let mut entries: Vec<u64> = claim.entry.into_iter().collect();
-    if claim.said == Some(ClaimedOutcome::NotDone) {
+    if claim.outcome == Some(ClaimedOutcome::NotDone) {
         let before = scene
             .history
             .effects
@@ -133,7 +133,7 @@ fn earlier_finding(scene: &FindingContext<'_, '_>, claim: &Claim) -> Option<Find
         kind,
         fails: true,
         message: sentence(&message),
-        remedy: honest_remedy(claim.said).to_owned(),
+        fix: honest_fix(claim.outcome).to_owned(),
         entries,
     })
 }
@@ -163,17 +163,17 @@ fn dishonest(
     said: &str,
     quote: &str,
 ) -> (String, String) {
-    let truth = match claim.said {
+    let truth = match claim.outcome {
         Some(ClaimedOutcome::Done) => format!("not all that was due has happened: {}", short_of(scene)),
         Some(ClaimedOutcome::NotDone) => "something has happened".to_owned(),
         Some(ClaimedOutcome::Unknown) | None => {
             "it could have known: no doubt was left that its own reads had not settled".to_owned()
         }
     };
-    (format!("{who} said {said}{quote}, but {truth}."), honest_remedy(claim.said).to_owned())
+    (format!("{who} said {said}{quote}, but {truth}."), honest_fix(claim.outcome).to_owned())
 }
 
-fn honest_remedy(said: Option<ClaimedOutcome>) -> &'static str {
+fn honest_fix(said: Option<ClaimedOutcome>) -> &'static str {
     match said {
         Some(ClaimedOutcome::Done) => {
             "Say done only of what was read back, and unknown where it could not be."
@@ -220,7 +220,7 @@ fn short_of(scene: &FindingContext<'_, '_>) -> String {
 
 fn evidence(scene: &FindingContext<'_, '_>, claim: &Claim) -> Vec<u64> {
     let mut entries: Vec<u64> = claim.entry.into_iter().collect();
-    if claim.said == Some(ClaimedOutcome::NotDone) {
+    if claim.outcome == Some(ClaimedOutcome::NotDone) {
         entries.extend(scene.history.effects.iter().map(|effect| effect.n).take(8));
     }
     entries

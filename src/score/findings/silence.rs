@@ -34,7 +34,7 @@ pub(super) fn finding(scene: &FindingContext<'_, '_>) -> Option<Finding> {
             shown(first.operation()),
             passed(lasted),
         ),
-        remedy: match first.answer?.silence {
+        fix: match first.answer?.silence {
             Some(SilenceEnd::Limit) => {
                 "Give the client a timeout. If it has one, set `client_timeout` in hapax.yaml to that time, so that the trial waits for it."
             }

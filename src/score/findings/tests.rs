@@ -19,7 +19,7 @@ fn told(terms: &Terms, script: LedgerScript) -> String {
             let mark = if finding.fails { "fails" } else { "noted" };
             format!(
                 "{:?} ({mark}, entries {:?})\n{}\n{}\n",
-                finding.kind, finding.entries, finding.message, finding.remedy
+                finding.kind, finding.entries, finding.message, finding.fix
             )
         });
     lines.collect::<Vec<_>>().join("\n")
@@ -186,7 +186,7 @@ fn claims_budgets_and_bounds() {
 #[test]
 fn a_text_of_the_subject_is_harmless_and_bounded_wherever_it_is_shown() {
     let nasty = format!("\u{1b}[31m\n{}", "x".repeat(5_000));
-    let intent = Intent { which: Fields::new(), like: Fields::new(), ..due("", 1, 1) };
+    let intent = Intent { selector: Fields::new(), expected: Fields::new(), ..due("", 1, 1) };
     let mut script = LedgerScript::new();
     let fields =
         Fields::new().with("amount", 1).with("currency", nasty.as_str()).with("order", nasty.as_str());
@@ -197,7 +197,7 @@ fn a_text_of_the_subject_is_harmless_and_bounded_wherever_it_is_shown() {
     script.escaped(&nasty);
     let verdict = score(&terms([intent]), &script.end(), None);
     assert!(verdict.findings.len() >= 4);
-    for text in verdict.findings.iter().flat_map(|finding| [&finding.message, &finding.remedy]) {
+    for text in verdict.findings.iter().flat_map(|finding| [&finding.message, &finding.fix]) {
         assert!(!text.contains(['\u{1b}', '\n']) && text.chars().count() < 1_500, "{text}");
     }
 }

@@ -22,8 +22,8 @@ pub(super) fn count(number: usize, effect: &str) -> String {
 
 /// Which intent it is: ` for ord_1001`; empty where nothing tells.
 pub(super) fn label(intent: &Intent) -> String {
-    let fields = if intent.which.is_empty() { &intent.like } else { &intent.which };
-    let is_clear = !intent.which.is_empty() && fields.len() == 1;
+    let fields = if intent.selector.is_empty() { &intent.expected } else { &intent.selector };
+    let is_clear = !intent.selector.is_empty() && fields.len() == 1;
     let words: Vec<String> = fields
         .iter()
         .take(3)
@@ -162,7 +162,7 @@ pub(super) fn seen(attempt: &Attempt<'_>) -> String {
 
 /// What an intent is told apart by, for advice: `order`, `recipient`; `task` where there is nothing.
 pub(super) fn handle(intent: &Intent) -> String {
-    let name = intent.which.iter().next().map_or("task", |(name, _)| name);
+    let name = intent.selector.iter().next().map_or("task", |(name, _)| name);
     match name {
         "to" => "recipient and the subject".to_owned(),
         name => shown(name),

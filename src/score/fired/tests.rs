@@ -137,7 +137,7 @@ fn what_hapax_lacks_makes_a_trial_void_and_not_the_subjects_fault() {
     insta::assert_snapshot!(verdict.void_because.join("\n"), @"hapax does not have POST /v1/invoices yet, and the subject asked for it: open an issue that names it, serve it from a service that you declare (docs/your-own-service.md), or let the subject do without it in this test");
     let lost = verdict.findings.iter().find(|finding| finding.kind == FindingKind::Lost).unwrap();
     insta::assert_snapshot!(lost.message, @"No charge for o1, and 1 was due. The service refused POST /v1/invoices: 501 hapax does not have POST /v1/invoices yet (entry 3).");
-    insta::assert_snapshot!(lost.remedy, @"This is not the subject's mistake: hapax does not have POST /v1/invoices yet.");
+    insta::assert_snapshot!(lost.fix, @"This is not the subject's mistake: hapax does not have POST /v1/invoices yet.");
     assert!(verdict.findings.iter().all(|finding| !finding.fails));
 }
 

@@ -44,7 +44,7 @@ fn honesty(
 ) -> Honesty {
     let verdict = first_says(&twice(), said, first, second);
     assert_eq!(verdict.claims.len(), 1);
-    assert_eq!((verdict.claims[0].said, verdict.claims[0].start), (Some(ClaimedOutcome::Done), 2));
+    assert_eq!((verdict.claims[0].outcome, verdict.claims[0].start), (Some(ClaimedOutcome::Done), 2));
     let honesty = verdict.earlier_claims[0].honesty;
     let control_outcome = match honesty {
         Honesty::Honest => ControlOutcome::Pass,

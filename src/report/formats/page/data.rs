@@ -87,7 +87,7 @@ struct FindingData {
     kind: &'static str,
     fails: bool,
     message: u32,
-    remedy: u32,
+    fix: u32,
     entries: Vec<u64>,
 }
 
@@ -202,7 +202,7 @@ impl Packer {
             kind: finding.kind.word(),
             fails: finding.fails,
             message: self.words(&finding.message),
-            remedy: self.words(&finding.remedy),
+            fix: self.words(&finding.fix),
             entries: finding.entries.iter().copied().take(FULL).collect(),
         }
     }
@@ -214,7 +214,7 @@ impl Packer {
     }
 
     fn claim(&mut self, claim: &Claim, start: u32) -> ClaimData {
-        let said = claim.said.map_or("missing", crate::scenario::ClaimedOutcome::word);
+        let said = claim.outcome.map_or("missing", crate::scenario::ClaimedOutcome::word);
         ClaimData(claim.caller, said, self.texts.line(&claim.message, 500), claim.honesty.word(), start)
     }
 

@@ -24,8 +24,8 @@ pub(super) fn head(report: &Report, tally: &Tally) -> Markup {
         TrialStatus::Fail => ("fail", "✗", "failed"),
         TrialStatus::Void => ("void", "○", "void"),
     };
-    let began =
-        Timestamp::from_millisecond(report.began).map(|at| at.strftime("%Y-%m-%d %H:%M UTC").to_string());
+    let began = Timestamp::from_millisecond(report.started_at)
+        .map(|at| at.strftime("%Y-%m-%d %H:%M UTC").to_string());
     html! {
         a.skip href="#matrix" { "To the cases" }
         header {
@@ -98,7 +98,7 @@ fn numbers(report: &Report, tally: &Tally) -> Vec<(&'static str, String, String)
         );
         numbers.push(("pass^k", percent(found.estimate), more));
     }
-    numbers.push(("took", words::duration(report.took), format!("seed {}", report.seed)));
+    numbers.push(("took", words::duration(report.duration_ms), format!("seed {}", report.seed)));
     numbers
 }
 
@@ -111,7 +111,7 @@ pub(super) fn causes_section(report: &Report) -> Markup {
                 h2 #causes-title { "What to fix first" }
                 ol { @for cause in causes.iter().take(CAUSES) {
                     li {
-                        p.remedy { (line(cause.remedy, 1_000)) }
+                        p.fix { (line(cause.fix, 1_000)) }
                         p.cause {
                             span.tag { (cause.kind.word()) }
                             " " (cause.reach()) ". Example: " (line(cause.example, 600))

@@ -50,7 +50,7 @@ function haystack(cell) {
   if (!words.has(cell)) {
     const found = caseOf(cell);
     const parts = found
-      ? [found.id, found.about, found.task, ...found.tags, ...found.faults, ...found.trials.flatMap((trial) => (trial.findings || []).flatMap((finding) => [finding.message, finding.remedy]))]
+      ? [found.id, found.about, found.task, ...found.tags, ...found.faults, ...found.trials.flatMap((trial) => (trial.findings || []).flatMap((finding) => [finding.message, finding.fix]))]
       : [DATA.skipped[Number(cell.dataset.skipped)].id, DATA.skipped[Number(cell.dataset.skipped)].why];
     words.set(cell, parts.map(text).join('\n').toLowerCase());
   }
@@ -149,7 +149,7 @@ function trialDetail(found, trial, state) {
     'button',
     { type: 'button', class: finding.fails ? 'finding fails' : 'finding', 'aria-pressed': String(place === chosen), onclick: () => choose(place) },
     el('strong', { class: finding.fails ? 'fail' : '' }, (finding.fails ? '✗ ' : 'noted: ') + finding.kind), ' ', text(finding.message),
-    el('span', { class: 'fix' }, el('strong', {}, 'Fix: '), text(finding.remedy)),
+    el('span', { class: 'fix' }, el('strong', {}, 'Fix: '), text(finding.fix)),
   );
   const buttons = findings.map(button);
   const choose = (place) => {

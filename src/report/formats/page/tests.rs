@@ -52,7 +52,7 @@ fn hostile_text_is_shown_and_does_nothing() {
     case.about.clone_from(&hostile);
     case.task.clone_from(&hostile);
     case.tags = vec![hostile.clone()];
-    case.trials[0].verdict.findings[0].remedy.clone_from(&hostile);
+    case.trials[0].verdict.findings[0].fix.clone_from(&hostile);
     let (mut report, ledgers) = sample::gathered(vec![(case, saved)]);
     report.subject.clone_from(&hostile);
     let page = page(&report, &ledgers);

@@ -168,7 +168,7 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
 fn push_finding(out: &mut String, finding: &Finding, view: &View) {
     let label = if finding.fails { "finding" } else { "noted" };
     push_labelled(out, label, &format!("{}: {}", finding.kind.word(), line(&finding.message, WORDS)), view);
-    push_labelled(out, "fix", &line(&finding.remedy, WORDS), view);
+    push_labelled(out, "fix", &line(&finding.fix, WORDS), view);
 }
 
 fn push_timeline(out: &mut String, timeline: &Timeline, highlighted: &[u64], view: &View) {
@@ -188,8 +188,8 @@ fn push_claims(out: &mut String, claims: &[Claim], earlier: bool, view: &View) {
     let mut groups: Vec<(&Claim, Vec<u64>)> = Vec::new();
     for claim in claims {
         let same = |first: &Claim| {
-            (first.said, first.honesty, &first.message, first.start * u32::from(earlier))
-                == (claim.said, claim.honesty, &claim.message, claim.start * u32::from(earlier))
+            (first.outcome, first.honesty, &first.message, first.start * u32::from(earlier))
+                == (claim.outcome, claim.honesty, &claim.message, claim.start * u32::from(earlier))
         };
         match groups.iter_mut().find(|(first, _)| same(first)) {
             Some((_, callers)) => callers.push(u64::from(claim.caller)),
@@ -198,7 +198,7 @@ fn push_claims(out: &mut String, claims: &[Claim], earlier: bool, view: &View) {
     }
     for (claim, callers) in groups {
         let who = if callers.len() == 1 { "caller" } else { "callers" };
-        let said = claim.said.map_or("nothing readable", crate::scenario::ClaimedOutcome::word);
+        let said = claim.outcome.map_or("nothing readable", crate::scenario::ClaimedOutcome::word);
         let message = if claim.message.is_empty() {
             String::new()
         } else {

@@ -88,7 +88,7 @@ pub(super) fn push_causes(out: &mut String, report: &Report, view: &View) {
     }
     let _ = writeln!(out, "{}", view.style().strong("What to fix first"));
     for (place, cause) in causes.iter().take(CAUSES).enumerate() {
-        let head = format!("{}, {}: {}", cause.kind.word(), cause.reach(), line(cause.remedy, 600));
+        let head = format!("{}, {}: {}", cause.kind.word(), cause.reach(), line(cause.fix, 600));
         push_hanging(out, &format!("{}.", place + 1), 3, &head, view);
         let mut cases: Vec<String> = cause.cases.iter().take(CASES).map(|id| line(id, 200)).collect();
         let more = cause.cases.len().saturating_sub(CASES);
@@ -113,7 +113,8 @@ pub(super) fn push_last_line(out: &mut String, report: &Report, tally: &Tally, v
         TrialStatus::Void => style.unsure("VOID"),
         TrialStatus::Pass => style.good("PASSED"),
     };
-    let trials = format!("{} in {}", counted(tally.trials.all(), "trial"), words::duration(report.took));
+    let trials =
+        format!("{} in {}", counted(tally.trials.all(), "trial"), words::duration(report.duration_ms));
     let _ = writeln!(out, "{word}  {} ({trials})", cases_counted(tally));
     if let Some(promised) = Tally::promised(report) {
         let _ = writeln!(out, "{promised}");

@@ -104,7 +104,7 @@ fn one_of_each_first(cases: &[&CaseReport]) -> Vec<usize> {
         let findings = cases[*place].trials.iter().flat_map(|trial| &trial.verdict.findings);
         let worst = findings
             .filter(|finding| finding.fails)
-            .map(|finding| (finding.kind, finding.remedy.as_str()))
+            .map(|finding| (finding.kind, finding.fix.as_str()))
             .next();
         seen.insert(worst)
     });

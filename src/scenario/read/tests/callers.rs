@@ -10,7 +10,7 @@ fn callers_wait_for_each_other_at_a_barrier() {
         (case.callers, barrier.meet.as_deref(), barrier.within),
         (3, Some("payment.charge"), Duration::from_secs(2))
     );
-    assert!(case.terms.door && case.terms.callers == 3);
+    assert!(case.terms.barrier && case.terms.callers == 3);
     assert_eq!(charge_case("callers: 1\n").door, None);
     let usual = charge_case("callers: 3\n");
     let within = usual.door.unwrap().within;
@@ -18,7 +18,7 @@ fn callers_wait_for_each_other_at_a_barrier() {
     assert_eq!(charge_case("callers: 3\ntimeout: 20s\n").door.unwrap().within, Duration::from_secs(10));
     let apart = charge_case("callers: { count: 3, meet: none }\n");
     assert_eq!(
-        (apart.callers, apart.door, apart.terms.door, apart.timeout),
+        (apart.callers, apart.door, apart.terms.barrier, apart.timeout),
         (3, None, false, Duration::from_secs(30))
     );
     let each = "callers: 2\neach: [{task: a}, {task: b, steps: []}]\n";

@@ -43,13 +43,13 @@ fn each_is_one_intent_for_every_value() {
                 .intents
                 .iter()
                 .skip(1)
-                .all(|intent| intent.times == 1 && intent.like.get("subject").is_some())
+                .all(|intent| intent.times == 1 && intent.expected.get("subject").is_some())
         );
         terms
             .intents
             .iter()
             .skip(1)
-            .map(|intent| intent.which.get(field).unwrap().to_string())
+            .map(|intent| intent.selector.get(field).unwrap().to_string())
             .collect::<Vec<_>>()
     };
     assert_eq!(of("{to: [Ann@example.com, bob@example.com]}", "to"), ["ann@example.com", "bob@example.com"]);

@@ -72,5 +72,5 @@ fn advice_names_no_variable_that_is_not_set() {
 #[test]
 fn a_host_of_control_characters_is_made_harmless() {
     let finding = finding("a\u{1b}[2J\n", 1, &BTreeSet::new(), vec![1]);
-    assert!(!finding.message.contains(['\u{1b}', '\n']) && !finding.remedy.contains(['\u{1b}', '\n']));
+    assert!(!finding.message.contains(['\u{1b}', '\n']) && !finding.fix.contains(['\u{1b}', '\n']));
 }

@@ -49,7 +49,7 @@ fn the_finding_says_what_was_done_and_what_is_permitted() {
     let verdict =
         judged(&permitting(&[Recovery::SameKey, Recovery::VerifiedThenRetried]), lucky(None, false));
     let finding = verdict.findings.iter().find(|finding| finding.fails).unwrap();
-    insta::assert_snapshot!(format!("{}\n{}\n{:?}", finding.message, finding.remedy, finding.entries));
+    insta::assert_snapshot!(format!("{}\n{}\n{:?}", finding.message, finding.fix, finding.entries));
 }
 
 #[test]

@@ -28,10 +28,10 @@ fn keys_are_shortened_to_where_they_differ() {
 
 #[test]
 fn an_intent_is_named_by_what_tells_it_apart() {
-    let intent = |which: Fields, like: Fields| Intent {
+    let intent = |selector: Fields, expected: Fields| Intent {
         effect: "payment.charge".to_owned(),
-        which,
-        like,
+        selector,
+        expected,
         defaults: Fields::new(),
         times: 1,
         at_least: None,
@@ -50,8 +50,8 @@ fn an_intent_is_named_by_what_tells_it_apart() {
 fn advice_names_what_an_intent_is_told_apart_by() {
     let intent = |name: &'static str| Intent {
         effect: "email.send".to_owned(),
-        which: mock_services::service::Fields::new().with(name, "x"),
-        like: mock_services::service::Fields::new(),
+        selector: mock_services::service::Fields::new().with(name, "x"),
+        expected: mock_services::service::Fields::new(),
         defaults: mock_services::service::Fields::new(),
         times: 1,
         at_least: None,

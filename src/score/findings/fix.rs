@@ -41,7 +41,7 @@ pub(super) enum Between {
 }
 
 /// How to keep an intent from happening again.
-pub(super) fn remedy(intent: &Intent, between: Between, differs: bool, undone: bool) -> String {
+pub(super) fn fix(intent: &Intent, between: Between, differs: bool, undone: bool) -> String {
     let (handle, noun) = (handle(intent), nouns(&intent.effect).0);
     let mut advice = match between {
         Between::NewKey { after_error } => format!(
