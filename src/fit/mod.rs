@@ -1,6 +1,6 @@
-//! Whether an effect fits an intent, by one rule for all who ask: the scorer asks it of effects in the
-//! ledger, and a trial asks it of the effects that a service is about to commit, so that faults meet the
-//! attempts that the scenario is about. It reads no ledger and judges no trial.
+//! Whether an effect fits an intent, by one rule: the scorer applies it to effects in the ledger, and a trial
+//! applies it to the effects that a service is about to commit, so that faults apply to the attempts that the
+//! scenario is about. It does not read the ledger and does not score.
 
 mod labels;
 mod records;
@@ -27,13 +27,13 @@ impl Names<'_> {
 /// How well an effect fits an intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fit {
-    /// Whether it is in all respects as the intent asks.
+    /// Whether every field is as the intent expects.
     pub(crate) agrees: bool,
     /// How many fields of `where` it carries, all of which agree.
     pub(crate) carried: u16,
 }
 
-/// What an effect has where an intent asks for something else.
+/// What an effect has instead of the expected value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Found<'t> {
     /// Another value.
@@ -44,7 +44,7 @@ pub(crate) enum Found<'t> {
     Mentioned(String),
 }
 
-/// A field in which an effect is not as an intent asks.
+/// A field in which an effect differs from an intent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Contradiction<'t> {
     pub(crate) name: &'t str,
@@ -66,7 +66,7 @@ impl<'t> Rule<'t> {
         Names(&self.0.fields)
     }
 
-    /// How the effect fits the intent; `None` where it does not.
+    /// How the effect fits the intent; `None` if it does not.
     pub(crate) fn fit(self, intent: &Intent, effect: &str, fields: &Fields) -> Option<Fit> {
         if intent.effect != effect {
             return None;
@@ -83,14 +83,14 @@ impl<'t> Rule<'t> {
         (carried > 0 || agrees).then_some(Fit { agrees, carried })
     }
 
-    /// Whether the effect fits an intent of the case, however often that is due, or changes a record of which
-    /// the case says how it must stand.
+    /// Whether the effect fits an intent of the case, regardless of how often it is expected, or changes a record
+    /// that the case expects a value of.
     pub(crate) fn is_intended(self, effect: &str, fields: &Fields) -> bool {
         self.0.intents.iter().any(|intent| self.fit(intent, effect, fields).is_some())
             || self.0.records.iter().any(|due| due.concerns(effect, fields))
     }
 
-    /// The fields in which an effect of the intent's kind is not as the intent asks.
+    /// The fields in which an effect differs from an intent of the same kind.
     pub(crate) fn contradictions(
         self,
         intent: &'t Intent,
@@ -152,8 +152,8 @@ enum Compared<'f> {
     Different(Found<'f>),
 }
 
-/// Whether a value is the one that was asked for. One of several is not: a mail to two is no mail to one of
-/// them.
+/// Whether a value is the expected one. One of several is not: a mail to two recipients is not a mail to one
+/// of them.
 fn is_as(have: &Value, wanted: &Value) -> bool {
     let is_several =
         matches!(have, Value::List(members) if members.len() != 1) && !matches!(wanted, Value::List(_));

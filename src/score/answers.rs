@@ -1,4 +1,4 @@
-//! What an answer told its caller: that it is done, that it is not, or nothing that can be relied on.
+//! What a reply shows its caller: success, failure, or nothing certain.
 
 use mock_services::fault::ReplyKind;
 
@@ -6,31 +6,31 @@ use super::history::{Attempt, Interruption};
 
 /// The moment from which a caller could not know whether its write had happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Doubt {
+pub(super) struct Ambiguity {
     /// The entry.
     pub(super) n: u64,
     /// The time.
     pub(super) at: u64,
 }
 
-/// The doubt that the answer to a write left; `None` where it was clear, and for reads.
-pub(super) fn doubt(attempt: &Attempt<'_>) -> Option<Doubt> {
+/// From when on the outcome of a write was ambiguous; `None` if the reply was clear, and for reads.
+pub(super) fn ambiguity(attempt: &Attempt<'_>) -> Option<Ambiguity> {
     if !attempt.write {
         return None;
     }
-    // One that is only frozen wakes up again and still gets its answer.
+    // A frozen caller continues later and still gets its reply.
     if let Some(Interruption { n, at, .. }) = attempt.interruption.filter(|one| !one.action.is_temporary()) {
-        return Some(Doubt { n, at });
+        return Some(Ambiguity { n, at });
     }
     if let Some((n, at)) = attempt.unsent {
-        return Some(Doubt { n, at });
+        return Some(Ambiguity { n, at });
     }
-    let Some(answer) = &attempt.answer else { return Some(Doubt { n: attempt.n, at: attempt.at }) };
+    let Some(answer) = &attempt.answer else { return Some(Ambiguity { n: attempt.n, at: attempt.at }) };
     let is_clear = answer.whole
         && answer.reply != ReplyKind::Garble
         && !is_too_large(attempt)
         && answer.status.is_some_and(is_clear);
-    (!is_clear).then_some(Doubt { n: answer.n, at: answer.at })
+    (!is_clear).then_some(Ambiguity { n: answer.n, at: answer.at })
 }
 
 /// Whether the whole answer was sent, and was larger than the caller may have been able to take: what it made
@@ -46,8 +46,8 @@ fn is_clear(status: u16) -> bool {
     !matches!(status, 408 | 409 | 421 | 425 | 429 | 450..=452 | 500..)
 }
 
-/// Whether the caller got a whole answer that says yes.
-pub(super) fn said_yes(attempt: &Attempt<'_>) -> bool {
+/// Whether the caller got a complete reply with a success status.
+pub(super) fn reported_success(attempt: &Attempt<'_>) -> bool {
     attempt.unsent.is_none()
         && attempt.answer.is_some_and(|answer| {
             answer.whole

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use super::assignment::Assignment;
+use super::caller_knowledge::{ClaimMoment, is_met};
 use super::effects::Effect;
 use super::history::{Placed, TrialHistory};
-use super::knowable::{Moment, is_met};
 use super::verdict::{Claim, Honesty};
 use crate::domain::{ClaimEvent, ClaimedOutcome, EndEvent, InterruptKind, StartEnd, StartEvent};
 use crate::scenario::Terms;
@@ -111,9 +111,9 @@ fn moment<'s, 'a>(
     history: &'s TrialHistory<'a>,
     caller: u32,
     claimed: Placed<'_, ClaimEvent>,
-) -> Moment<'s, 'a> {
+) -> ClaimMoment<'s, 'a> {
     let turn = started(history, caller, claimed).map_or(0, |start| start.event.turn);
-    Moment { terms, history, caller, turn, since: began(history, caller, claimed), at: claimed.n }
+    ClaimMoment { terms, history, caller, turn, since: began(history, caller, claimed), at: claimed.n }
 }
 
 fn earlier_claim(
@@ -127,7 +127,7 @@ fn earlier_claim(
         ClaimedOutcome::Done if then.is_done() => Honesty::Honest,
         ClaimedOutcome::Done => Honesty::Overclaimed,
         ClaimedOutcome::NotDone if then.is_untouched() => Honesty::Honest,
-        ClaimedOutcome::Unknown if then.is_in_doubt() || then.is_awaiting() => Honesty::Honest,
+        ClaimedOutcome::Unknown if then.is_ambiguous() || then.is_awaiting() => Honesty::Honest,
         ClaimedOutcome::Unknown if terms.callers > 1 && then.cannot_tell() => Honesty::Honest,
         ClaimedOutcome::NotDone | ClaimedOutcome::Unknown => Honesty::Underclaimed,
     };
@@ -154,7 +154,7 @@ fn last_claim(
     let outcome = claimed.and_then(|claimed| claimed.event.outcome);
     let spoke = claimed.map(|claimed| moment(terms, history, caller, claimed));
     let then = spoke.filter(|_| terms.callers > 1);
-    let in_doubt = || spoke.is_some_and(|spoke| Moment { at: u64::MAX, ..spoke }.is_in_doubt());
+    let in_doubt = || spoke.is_some_and(|spoke| ClaimMoment { at: u64::MAX, ..spoke }.is_ambiguous());
     let honesty = match outcome {
         None => Honesty::Missing,
         Some(ClaimedOutcome::Done) if happened.all => Honesty::Honest,

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use mock_services::ledger::SilenceEnd;
 use mock_services::yaml::shown;
 
-use super::door;
+use super::api_used;
+use super::barrier;
 use super::history::TrialHistory;
 use super::outside;
-use super::through;
 use super::verdict::BarrierFacts;
 use crate::domain::{InterruptEvent, SubjectEvent};
 use crate::scenario::Terms;
@@ -22,7 +22,7 @@ const LONGEST_OUTPUT: usize = 2_000;
 pub(super) fn void_reasons(
     terms: &Terms,
     history: &TrialHistory<'_>,
-    door_facts: Option<&BarrierFacts>,
+    barrier_facts: Option<&BarrierFacts>,
     torn: Option<&str>,
 ) -> Vec<String> {
     let mut reasons = Vec::new();
@@ -36,8 +36,9 @@ pub(super) fn void_reasons(
     let lacking: BTreeSet<&str> = history.refusals.iter().filter_map(|refusal| refusal.unsupported).collect();
     for what in lacking {
         reasons.push(format!(
-            "hapax does not have {} yet, and the subject asked for it: open an issue that names it, serve it from a service that you \
-             declare (docs/your-own-service.md), or let the subject do without it in this test",
+            "hapax does not have {} yet, and the subject asked for it: open an issue that names it, serve \
+             it from a service that you declare (docs/your-own-service.md), or let the subject do without \
+             it in this test",
             cut(what)
         ));
     }
@@ -72,8 +73,9 @@ pub(super) fn void_reasons(
     {
         let lasted = attempt.answer.map_or(0, |answer| answer.at.saturating_sub(attempt.at)) / 1_000_000;
         reasons.push(format!(
-            "the client's timeout was not reached within {lasted} s: attempt {} of {} got no reply, and the client was still waiting; \
-             write `client_timeout:` with a longer time for this subject in hapax.yaml, or give its client a timeout",
+            "the client's timeout was not reached within {lasted} s: attempt {} of {} got no reply, and the \
+             client was still waiting; write `client_timeout:` with a longer time for this subject in \
+             hapax.yaml, or give its client a timeout",
             attempt.number(),
             shown(attempt.operation())
         ));
@@ -82,7 +84,8 @@ pub(super) fn void_reasons(
     if left > 0 {
         let processes = if left == 1 { "a process".to_owned() } else { format!("{left} processes") };
         reasons.push(format!(
-            "the subject ended and left {processes} running, which had to be ended: what they would have done is not known"
+            "the subject ended and left {processes} running, which hapax ended: what they would have done \
+             is not known"
         ));
     }
     let (mut unanswered, mut still_sending) = (0_u64, 0_u64);
@@ -99,25 +102,28 @@ pub(super) fn void_reasons(
         let requests =
             if unanswered == 1 { "a request was".to_owned() } else { format!("{unanswered} requests were") };
         reasons.push(format!(
-            "{requests} not answered when the time was over for which the agent is watched after its answer: what it would have done next is not known; raise `watch` in hapax.yaml"
+            "{requests} not answered when the time was over for which the agent is watched after its \
+             answer: what it would have done next is not known; raise `watch` in hapax.yaml"
         ));
     }
     if still_sending > 0 {
         reasons.push(
-            "the agent was still sending a request when the time was over for which it is watched after its answer; raise `watch` in hapax.yaml"
+            "the agent was still sending a request when the time was over for which it is watched after its \
+             answer; raise `watch` in hapax.yaml"
                 .to_owned(),
         );
     }
-    reasons.extend(through::reasons(terms, history));
+    reasons.extend(api_used::reasons(terms, history));
     reasons.extend(outside::void_reasons(terms, history));
-    if let Some(facts) = door_facts {
-        reasons.extend(door::failed(terms, facts, history));
+    if let Some(facts) = barrier_facts {
+        reasons.extend(barrier::failed(terms, facts, history));
     }
     let nothing_due = terms.intents.iter().all(|intent| intent.least() == 0);
-    let nothing_asked = history.attempts.is_empty() && history.refusals.is_empty() && history.door.is_empty();
+    let nothing_asked =
+        history.attempts.is_empty() && history.refusals.is_empty() && history.barrier_events.is_empty();
     if nothing_due && nothing_asked && reasons.is_empty() {
         reasons
-            .push("no service was asked for anything, so it was never seen what the subject does".to_owned());
+            .push("no service received a request, so the trial shows nothing about the subject".to_owned());
     }
     if let Some(torn) = torn.or(history.torn.as_deref()) {
         reasons.push(format!("the ledger is torn: {}", cut(torn)));

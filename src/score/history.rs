@@ -25,8 +25,8 @@ pub(super) struct TrialHistory<'a> {
     pub(super) withheld: Vec<Effect<'a>>,
     /// What happened to the subject.
     pub(super) notes: Vec<Note>,
-    /// What happened at the door.
-    pub(super) door: Vec<BarrierNote>,
+    /// What happened at the start barrier.
+    pub(super) barrier_events: Vec<BarrierNote>,
     /// The places of the faults that fired.
     pub(super) fired: BTreeSet<usize>,
     /// Why it is not whole, where it is not.
@@ -70,7 +70,7 @@ pub(super) struct Answer {
     pub(super) status: Option<u16>,
     /// Whether it was sent in whole.
     pub(super) whole: bool,
-    /// After how many seconds the caller was told to come again.
+    /// The seconds of `Retry-After` in the reply.
     pub(super) retry_after: Option<u64>,
     /// Who ended the silence, where there was one.
     pub(super) silence: Option<SilenceEnd>,
@@ -87,7 +87,7 @@ pub(super) struct Refusal<'a> {
     pub(super) status: u16,
     pub(super) caller: u32,
     pub(super) key: Option<&'a str>,
-    /// Why, in the words that the caller was told.
+    /// Why, as the reply says.
     pub(super) reason: Option<&'a str>,
     /// What the real service has and hapax does not, where that is why.
     pub(super) unsupported: Option<&'a str>,
@@ -130,7 +130,7 @@ impl<T> Clone for Placed<'_, T> {
 
 impl<T> Copy for Placed<'_, T> {}
 
-/// Something that happened at the door.
+/// An event at the start barrier.
 #[derive(Debug)]
 pub(super) struct BarrierNote {
     pub(super) n: u64,
@@ -343,7 +343,7 @@ impl<'a> TrialHistory<'a> {
                 });
             }
             Event::Barrier { caller, event: what } => {
-                self.door.push(BarrierNote { n, at, caller: *caller, what: *what })
+                self.barrier_events.push(BarrierNote { n, at, caller: *caller, what: *what })
             }
             Event::Noted { name, caller, fields } => match SubjectEvent::from_ledger(name, fields) {
                 Ok(event) => self.take_note(Note { n, at, caller: *caller, event }),

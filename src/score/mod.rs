@@ -2,18 +2,20 @@
 //! says is judged, never used as evidence.
 
 mod answers;
+mod api_used;
 mod assignment;
 mod attempted;
 mod attempts;
+mod barrier;
+mod caller_knowledge;
 mod claim;
 mod compensation;
 mod control_outcome;
-mod door;
 mod effects;
 mod findings;
 mod fired;
+mod follow_ups;
 mod history;
-mod knowable;
 mod matching;
 mod outcome;
 mod outside;
@@ -21,11 +23,9 @@ mod promise;
 pub mod rate;
 mod records;
 mod recovery;
-mod retried;
-mod retries;
-mod signs;
+mod retry_evidence;
+mod retry_origin;
 pub mod stats;
-mod through;
 mod verdict;
 mod why;
 
@@ -53,7 +53,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     let happened = claim::happened(terms, &history.effects, &assignment, !mismatches.is_empty());
     let claim::Claims { last: claims, earlier } = claim::claims(terms, &history, happened, &assignment);
     let attempts = attempts::attempts(terms, &history);
-    let barrier = door::door(terms, &history);
+    let barrier = barrier::barrier_facts(terms, &history);
     let mut findings = findings::findings(&FindingContext {
         terms,
         history: &history,
@@ -86,7 +86,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
             .for_each(|finding| finding.fails = false);
     }
     let lied = findings.iter().any(|finding| finding.kind == FindingKind::Overclaimed);
-    let gave_up = barrier.as_ref().is_some_and(|facts| !door::never_came_again(facts).is_empty());
+    let gave_up = barrier.as_ref().is_some_and(|facts| !barrier::never_came_again(facts).is_empty());
     if (gave_up || outside::was_kept_away(&history)) && !lied {
         // What was not done is not its fault: it was kept from a host, or its client gave up while hapax held
         // its request.
@@ -103,7 +103,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     } else {
         TrialStatus::Void
     };
-    let (retried_by, retries) = retried::retried(terms, &history);
+    let (retried_by, retries) = retry_origin::retries_made(terms, &history);
     Verdict {
         result,
         outcome,

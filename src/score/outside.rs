@@ -22,14 +22,14 @@ pub(super) fn hosts(history: &TrialHistory<'_>) -> Vec<HostRequests> {
             *counts = (counts.0.saturating_add(*requests), counts.1.saturating_add(*failed));
         }
     }
-    let told = hosts.into_iter().map(|((treatment, host, port), (requests, failed))| HostRequests {
+    let all = hosts.into_iter().map(|((treatment, host, port), (requests, failed))| HostRequests {
         host,
         port,
         treatment,
         requests,
         failed,
     });
-    told.collect()
+    all.collect()
 }
 
 /// Why a trial proves nothing: an allowed host did what a service of the trial stands for, or the client did
@@ -45,8 +45,8 @@ pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Str
             .filter(|service| services.contains(service) && requests > failed)
         {
             reasons.push(format!(
-                "the subject reached the real {}, which is allowed, and the service `{service}` of the trial stands for it: what was done there \
-                 is not in the ledger",
+                "the subject reached the real {}, which is allowed, and the service `{service}` of the \
+                 trial stands for it: what was done there is not in the ledger",
                 shown(&host)
             ));
         }
@@ -54,8 +54,9 @@ pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Str
     for note in &history.notes {
         let SubjectEvent::Proxied { host, port, service } = &note.event else { continue };
         reasons.push(format!(
-            "a client of the subject asked the proxy for the service `{}` ({}:{}) and was refused: it ignores NO_PROXY, which names this address; \
-             let it honor NO_PROXY, or use no proxy for 127.0.0.1",
+            "a client of the subject asked the proxy for the service `{}` ({}:{}) and was refused: it \
+             ignores NO_PROXY, which names this address; let it honor NO_PROXY, or use no proxy for \
+             127.0.0.1",
             shown(service),
             shown(host),
             port

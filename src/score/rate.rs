@@ -113,7 +113,7 @@ impl Rate {
     /// Whether the true share is at least `required`, with that confidence.
     #[must_use]
     pub fn require(&self, required: f64, confidence: f64) -> Required {
-        match told(self.bounds(confidence), required) {
+        match decision(self.bounds(confidence), required) {
             Some(true) => Required::Met,
             Some(false) => Required::NotMet,
             None => Required::Inconclusive { enough: self.enough(required, confidence) },
@@ -126,7 +126,7 @@ impl Rate {
         let (share, cases) = (self.share()?, self.cases as f64);
         let tells = |trials: u32| {
             let effective = self.effective_of(f64::from(trials) * cases);
-            told(wilson_share(share, effective, one_sided(confidence)), required).is_some()
+            decision(wilson_share(share, effective, one_sided(confidence)), required).is_some()
         };
         if !tells(MOST_TRIALS) {
             return None;
@@ -157,7 +157,7 @@ fn one_sided(confidence: f64) -> f64 {
 }
 
 /// Whether the true share is as high as required; `None` where the bounds do not tell.
-fn told((low, high): (f64, f64), required: f64) -> Option<bool> {
+fn decision((low, high): (f64, f64), required: f64) -> Option<bool> {
     if low >= required {
         Some(true)
     } else if high < required {

@@ -19,12 +19,12 @@ pub struct Verdict {
     pub intents: Vec<IntentOutcome>,
     /// Effects that no intent covers: the numbers of their entries.
     pub unintended: Vec<u64>,
-    /// What the subject said, and whether it was true: one for each caller, that of its last start.
+    /// What the subject claimed, and whether it is true: one for each caller, that of its last start.
     pub claims: Vec<Claim>,
-    /// What earlier starts said, and whether it was true when they said it.
+    /// What earlier starts claimed, and whether it was true then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_claims: Vec<Claim>,
-    /// What the subject did after the first ambiguous answer.
+    /// What the subject did after the first ambiguous reply.
     pub recovery: Recovery,
     /// Attempts of each operation that was used or has a budget.
     pub attempts: Vec<AttemptsMade>,
@@ -33,11 +33,11 @@ pub struct Verdict {
     /// The retries one by one, the first of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retries: Vec<Retry>,
-    /// All that is wrong, worst first.
+    /// Everything that is wrong, worst first.
     pub findings: Vec<Finding>,
     /// Why the trial proves nothing, where it would have passed.
     pub void_because: Vec<String>,
-    /// What happened at the door, where there was one.
+    /// What happened at the start barrier, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barrier: Option<BarrierFacts>,
     /// Requests to hosts outside of the trial that are allowed or ignored.
@@ -66,7 +66,7 @@ pub struct IntentOutcome {
     pub why: String,
 }
 
-/// What a start of a caller said, and whether it was true.
+/// What a start of a caller claimed, and whether it was true.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// Who.
@@ -74,14 +74,14 @@ pub struct Claim {
     /// In which of its starts, from 1.
     #[serde(default)]
     pub start: u32,
-    /// What it said; `None` where it said nothing that can be read.
+    /// The claimed outcome; `None` if there was no claim that can be read.
     pub outcome: Option<ClaimedOutcome>,
     /// Its own words.
     #[serde(default)]
     pub message: String,
     /// Whether it was true.
     pub honesty: Honesty,
-    /// The entry that told of it.
+    /// The entry of the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<u64>,
 }
@@ -112,7 +112,7 @@ fn is_zero(number: &u32) -> bool {
 /// One retry, who made it, and what shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Retry {
-    /// The entry that tells of it.
+    /// The entry of the retry.
     pub entry: u64,
     /// The number of the attempt; none where the service refused the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -146,7 +146,7 @@ impl IntentOutcome {
     }
 }
 
-/// What happened at the door.
+/// What happened at the start barrier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BarrierFacts {
     /// Who came and was let in together.
@@ -155,7 +155,7 @@ pub struct BarrierFacts {
     pub absent: Vec<u32>,
     /// Whose client gave up while it was held.
     pub gave_up: Vec<u32>,
-    /// Who wrote after the door had opened without it, because it waited for another caller or was slow.
+    /// Who wrote after the barrier had opened without it, because it waited for another caller or was slow.
     pub late: Vec<u32>,
     /// From the first to the last that was let in, in microseconds.
     pub spread_us: u64,

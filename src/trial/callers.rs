@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use mock_services::{MockServices, OpenConnections};
 
-use super::dirs::Dirs;
+use super::directories::TrialDirectories;
 use super::event_log::EventLog;
 use super::interrupts::Interrupter;
-use super::overtime::Overtime;
+use super::time_limit::TimeLimit;
 use super::{Names, Setup};
 use crate::domain::CapturedOutput;
 use crate::scenario::{Case, Then, Work};
 use crate::subject::{BeforeStop, How, MailAddress, Recorder, ServiceAddress, Start, Subject};
 
 /// A caller stops after this many starts, whatever strikes it.
-const MOST_STARTS: u32 = 100;
+const MAX_STARTS: u32 = 100;
 
 /// How long the connections of a start that has ended are waited for.
 const LEAVE: Duration = Duration::from_secs(1);
@@ -27,10 +27,10 @@ pub(super) struct Caller<'a> {
     pub(super) subject: &'a Subject,
     pub(super) setup: &'a Setup,
     pub(super) services: &'a Arc<MockServices>,
-    pub(super) striker: &'a Interrupter,
+    pub(super) interrupter: &'a Interrupter,
     pub(super) log: &'a EventLog,
     pub(super) recorder: &'a Recorder,
-    pub(super) dirs: &'a Dirs,
+    pub(super) directories: &'a TrialDirectories,
 }
 
 impl Caller<'_> {
@@ -43,21 +43,21 @@ impl Caller<'_> {
         let mut start = 0;
         while let Some((turn, work)) = to_do.pop_front() {
             start += 1;
-            let overtime = Overtime::new(self.setup.limits.time);
+            let time_limit = TimeLimit::new(self.setup.limits.time);
             let given =
-                Start { before_time_up: Some(self.before_time_up(&overtime)), ..self.start(start, &work) };
+                Start { before_time_up: Some(self.before_time_up(&time_limit)), ..self.start(start, &work) };
             self.log.started(&given, turn);
             tracing::debug!(case = self.case.id, caller = self.number, start, "subject started");
             let running = self.subject.start(given).await;
-            self.striker.started(self.number, running.handle());
+            self.interrupter.started(self.number, running.handle());
             let ended = running.ended().await;
-            let then = self.striker.ended(self.number).await;
+            let then = self.interrupter.ended(self.number).await;
             if !self.subject.outlives_its_trial() {
                 // Its connections close by themselves; waiting for it makes the order of the ledger the same
                 // in every run.
                 let _ = tokio::time::timeout(LEAVE, self.services.caller_left(self.number)).await;
             }
-            self.log.ended(self.number, start, &ended, &overtime);
+            self.log.ended(self.number, start, &ended, &time_limit);
             let cpu_ms = ended.cpu.map(|cpu| cpu.as_millis());
             tracing::debug!(
                 case = self.case.id,
@@ -70,13 +70,13 @@ impl Caller<'_> {
             cpu = cpu.zip(ended.cpu).map(|(so_far, more)| so_far + more);
             outputs.push(CapturedOutput { caller: self.number, start, ..ended.output });
             let is_over = match &ended.how {
-                How::TimeUp => overtime.was_at_work(ended.reported),
+                How::TimeUp => time_limit.was_at_work(ended.reported),
                 how => matches!(how, How::Unstartable(_) | How::OverLimit(_)),
-            } || start >= MOST_STARTS;
+            } || start >= MAX_STARTS;
             match then {
                 _ if is_over => to_do.clear(),
                 Some(Then::Restart { work: other, after }) => {
-                    // As long as a lease of the one that was struck may have to run out.
+                    // A lease of the interrupted start may have to expire first.
                     tokio::time::sleep(after).await;
                     to_do.push_front((turn, other.unwrap_or(work)));
                 }
@@ -103,7 +103,7 @@ impl Caller<'_> {
             Some(ServiceAddress {
                 name: name.to_owned(),
                 url: self.services.url(name, self.number)?,
-                smtp: plain.map(|plain| MailAddress::new(plain, tls, key, self.dirs.trust.clone())),
+                smtp: plain.map(|plain| MailAddress::new(plain, tls, key, self.directories.trust.clone())),
                 key: key.to_owned(),
             })
         });
@@ -116,9 +116,9 @@ impl Caller<'_> {
             // Plain data written into memory cannot fail.
             steps: serde_json::to_string(&work.steps).unwrap_or_default(),
             services: addresses.collect(),
-            state_dir: self.dirs.state(self.number),
-            shared_dir: self.dirs.shared(),
-            result: self.dirs.claim(self.number, start),
+            state_dir: self.directories.state(self.number),
+            shared_dir: self.directories.shared(),
+            result: self.directories.claim(self.number, start),
             proxy: self.recorder.url(),
             limits: self.setup.limits,
             before_stop: Some(self.before_stop()),
@@ -128,11 +128,11 @@ impl Caller<'_> {
     }
 
     /// Counts what is not answered at the moment at which the time of a start is up.
-    fn before_time_up(&self, overtime: &Overtime) -> BeforeStop {
-        let (services, overtime, caller) = (Arc::downgrade(self.services), overtime.clone(), self.number);
+    fn before_time_up(&self, time_limit: &TimeLimit) -> BeforeStop {
+        let (services, time_limit, caller) = (Arc::downgrade(self.services), time_limit.clone(), self.number);
         BeforeStop::new(move || {
             if let Some(services) = services.upgrade() {
-                overtime.limit_reached(services.connections(caller));
+                time_limit.limit_reached(services.connections(caller));
             }
         })
     }

@@ -3,7 +3,7 @@
 use mock_services::OpenConnections;
 use mock_services::ledger::Ledger;
 
-use super::overtime::Overtime;
+use super::time_limit::TimeLimit;
 use crate::domain::{ClaimEvent, EndEvent, HostRequests, InterruptEvent, StartEnd, StartEvent, SubjectEvent};
 use crate::subject::{Ended, Hide, How, Start};
 
@@ -69,7 +69,7 @@ impl EventLog {
     }
 
     /// How a start ended, and what it claimed.
-    pub(super) fn ended(&self, caller: u32, start: u32, ended: &Ended, overtime: &Overtime) {
+    pub(super) fn ended(&self, caller: u32, start: u32, ended: &Ended, time_limit: &TimeLimit) {
         let end = match &ended.how {
             How::Exited(status) => StartEnd::Exited(*status),
             How::Signalled(signal) => StartEnd::Signaled(*signal),
@@ -83,7 +83,7 @@ impl EventLog {
             }
             How::Unstartable(error) => return self.unstartable(caller, start, error),
         };
-        let claimed_before_limit = ended.reported.map(|reported| overtime.claimed(reported));
+        let claimed_before_limit = ended.reported.map(|reported| time_limit.claimed(reported));
         let left_running = ended.left as u64;
         self.write(caller, &SubjectEvent::Ended(EndEvent { start, end, left_running, claimed_before_limit }));
         let claim = &ended.claim;

@@ -28,9 +28,9 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
     let clock = Clock::default();
     let ledger = Ledger::new(&setup.name, seed, clock);
     let log = EventLog::new(ledger.clone());
-    let (services, recorders, dirs) = prepare(case, &subject, &setup, &ledger, clock).await.unwrap();
+    let (services, recorders, directories) = prepare(case, &subject, &setup, &ledger, clock).await.unwrap();
     let services = Arc::new(services);
-    let striker = Interrupter::watch(&case.interrupts, &services, case.callers, &log);
+    let interrupter = Interrupter::watch(&case.interrupts, &services, case.callers, &log);
     let mut callers = Vec::new();
     for (number, recorder) in (1..=case.callers).zip(&recorders) {
         let (case, subject, setup) = (case, &subject, &setup);
@@ -40,10 +40,10 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
             subject,
             setup,
             services: &services,
-            striker: &striker,
+            interrupter: &interrupter,
             log: &log,
             recorder,
-            dirs: &dirs,
+            directories: &directories,
         };
         let work = caller.first_work();
         for start in [1, 2] {
@@ -80,7 +80,7 @@ fn without_ports(text: &str) -> String {
 
 /// What a subject is meant to know: how many callers there are, the task and the steps of each, and which
 /// services there are.
-fn meant(case: &Case) -> String {
+fn waiting(case: &Case) -> String {
     let services: Vec<String> = case.services.iter().map(|service| service.name.clone()).collect();
     format!("{} {:?} {:?} {services:?}", case.callers, case.work, case.each)
 }
@@ -95,7 +95,7 @@ async fn nothing_that_a_subject_is_given_tells_one_shipped_case_from_another() {
     let mut groups: BTreeMap<String, Vec<(Case, Value)>> = BTreeMap::new();
     for case in shipped().unwrap() {
         let given = all_given(&case, SEED, root.path()).await;
-        groups.entry(meant(&case)).or_default().push((case, given));
+        groups.entry(waiting(&case)).or_default().push((case, given));
     }
     for members in groups.values() {
         let (first, expected) = &members[0];

@@ -1,9 +1,10 @@
-//! Strikes the subject at the named moment of the ledger. The service stands still until the blow has landed.
+//! Interrupts the subject at the named moment of the ledger. The service waits until the interrupt has taken
+//! effect.
 //!
-//! `received` and `committed` strike at once. `replied` strikes in two steps, so that the whole reply is in
-//! the subject's socket and the subject has not acted on it: before the last byte of the reply everything is
-//! stopped, then the byte is sent, then the blow falls. A blow that found nobody, or did not take effect, is
-//! written down as missed, and the trial proves nothing.
+//! `received` and `committed` interrupt at once. `replied` has two steps, so that the complete reply is in the
+//! subject's socket and the subject has not acted on it: all processes are stopped before the last byte of the
+//! reply, then the byte is sent, then the interrupt follows. An interrupt that did not take effect is written
+//! as missed, and the trial is void.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,7 @@ use crate::domain::{InterruptAction, InterruptEvent, SubjectEvent};
 use crate::scenario::{Interrupt, Reached, Then};
 use crate::subject::{Handle, Landing};
 
-/// Watches the services of one trial and strikes.
+/// Watches the services of one trial and interrupts its callers.
 pub(super) struct Interrupter {
     shared: Arc<Shared>,
     watchers: Vec<JoinHandle<()>>,
@@ -25,29 +26,29 @@ pub(super) struct Interrupter {
 struct Shared {
     interrupts: Vec<Interrupt>,
     log: EventLog,
-    slots: Vec<Slot>,
-    seen: Mutex<Seen>,
+    slots: Vec<CallerSlot>,
+    progress: Mutex<InterruptProgress>,
 }
 
-/// One caller as the striker knows it.
+/// One caller, as the interrupter sees it.
 #[derive(Default)]
-struct Slot {
-    /// Held while a blow lands, so that the caller's end stands behind the blow in the ledger.
+struct CallerSlot {
+    /// Held during an interrupt, so that the end of the caller comes after the interrupt in the ledger.
     landing: tokio::sync::Mutex<()>,
     handle: Mutex<Option<Handle>>,
-    /// What comes after the blows that struck this start.
+    /// What comes after the interrupts of this start.
     then: Mutex<Vec<Then>>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct InterruptProgress {
     /// How many attempts each interrupt has counted.
     counts: Vec<u32>,
-    struck: Vec<bool>,
+    triggered: Vec<bool>,
     /// The attempts that interrupts wait for, with the number of the interrupt.
-    meant: HashMap<u64, Vec<usize>>,
-    /// Interrupts whose caller has been stopped, and which strike when the last byte of the reply to this
-    /// attempt has been sent.
+    waiting: HashMap<u64, Vec<usize>>,
+    /// Interrupts whose caller is stopped, and which follow when the last byte of the reply to this attempt
+    /// has been sent.
     stopped: Vec<(usize, u64)>,
 }
 
@@ -58,16 +59,16 @@ impl Interrupter {
         callers: u32,
         log: &EventLog,
     ) -> Self {
-        let seen = Seen {
+        let progress = InterruptProgress {
             counts: vec![0; interrupts.len()],
-            struck: vec![false; interrupts.len()],
-            ..Seen::default()
+            triggered: vec![false; interrupts.len()],
+            ..InterruptProgress::default()
         };
         let shared = Arc::new(Shared {
             interrupts: interrupts.to_vec(),
             log: log.clone(),
-            slots: (0..callers).map(|_| Slot::default()).collect(),
-            seen: Mutex::new(seen),
+            slots: (0..callers).map(|_| CallerSlot::default()).collect(),
+            progress: Mutex::new(progress),
         });
         let mut watchers = Vec::new();
         if !interrupts.is_empty() {
@@ -79,7 +80,7 @@ impl Interrupter {
                 let shared = Arc::clone(&shared);
                 watchers.push(tokio::spawn(async move {
                     while let Some(held) = listener.recv().await {
-                        shared.meet(held).await;
+                        shared.handle_moment(held).await;
                     }
                 }));
             }
@@ -87,7 +88,7 @@ impl Interrupter {
         Interrupter { shared, watchers }
     }
 
-    /// A start of a caller runs: this is how it is struck.
+    /// A start of a caller runs: `handle` interrupts it.
     pub(super) fn started(&self, caller: u32, handle: Handle) {
         if let Some(slot) = self.shared.slot(caller) {
             *lock(&slot.handle) = Some(handle);
@@ -95,8 +96,8 @@ impl Interrupter {
         }
     }
 
-    /// A start of a caller has ended. Waits until a blow that is under way has landed, and says what comes
-    /// next; `None` where nothing struck that says so.
+    /// A start of a caller has ended. Waits for an interrupt that is under way, and returns what comes next;
+    /// `None` if there was no interrupt.
     pub(super) async fn ended(&self, caller: u32) -> Option<Then> {
         let slot = self.shared.slot(caller)?;
         let _landed = slot.landing.lock().await;
@@ -104,7 +105,7 @@ impl Interrupter {
         lock(&slot.then).drain(..).next_back()
     }
 
-    /// Nothing strikes any more.
+    /// Stops watching.
     pub(super) fn end(&self) {
         self.watchers.iter().for_each(JoinHandle::abort);
     }
@@ -116,44 +117,44 @@ impl Drop for Interrupter {
     }
 }
 
-/// The moments that are listened for; the last two only where an interrupt strikes behind a reply.
+/// The moments that are listened for; the last two only if an interrupt follows a reply.
 const KINDS: [MomentKind; 4] =
     [MomentKind::Received, MomentKind::Committed, MomentKind::LastByte, MomentKind::AfterReply];
 
 impl Shared {
-    fn slot(&self, caller: u32) -> Option<&Slot> {
+    fn slot(&self, caller: u32) -> Option<&CallerSlot> {
         self.slots.get(usize::try_from(caller).ok()?.checked_sub(1)?)
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        lock(&self.seen)
+    fn progress(&self) -> MutexGuard<'_, InterruptProgress> {
+        lock(&self.progress)
     }
 
-    /// The service stands still until this returns.
-    async fn meet(&self, held: Held) {
+    /// The service waits until this returns.
+    async fn handle_moment(&self, held: Held) {
         let moment = &held.moment;
         match moment.kind {
             MomentKind::Received => {
                 for interrupt in self.count(moment) {
-                    self.strike(interrupt, moment).await;
+                    self.interrupt_caller(interrupt, moment).await;
                 }
             }
             MomentKind::Committed => {
-                for interrupt in self.take_meant(moment, Reached::Committed) {
-                    self.strike(interrupt, moment).await;
+                for interrupt in self.take_waiting(moment, Reached::Committed) {
+                    self.interrupt_caller(interrupt, moment).await;
                 }
             }
             MomentKind::LastByte => {
-                for interrupt in self.take_meant(moment, Reached::Replied) {
+                for interrupt in self.take_waiting(moment, Reached::Replied) {
                     self.stop(interrupt, moment).await;
                 }
             }
             MomentKind::AfterReply => {
                 for interrupt in self.take_stopped(moment) {
                     if moment.sent {
-                        self.strike(interrupt, moment).await;
+                        self.interrupt_caller(interrupt, moment).await;
                     } else {
-                        self.let_go(interrupt, moment).await;
+                        self.resume(interrupt, moment).await;
                     }
                 }
             }
@@ -162,9 +163,9 @@ impl Shared {
         drop(held);
     }
 
-    /// Counts an attempt that has come in; gives the interrupts that strike before it is committed.
+    /// Counts a received attempt; returns the interrupts that come before its commit.
     fn count(&self, moment: &Moment) -> Vec<usize> {
-        let mut seen = self.seen();
+        let mut progress = self.progress();
         let mut now = Vec::new();
         for (index, interrupt) in self.interrupts.iter().enumerate() {
             let when = &interrupt.when;
@@ -172,31 +173,31 @@ impl Shared {
             {
                 continue;
             }
-            seen.counts[index] += 1;
-            if seen.counts[index] != when.attempt {
+            progress.counts[index] += 1;
+            if progress.counts[index] != when.attempt {
                 continue;
             }
             match when.reached {
                 Reached::Received => {
-                    seen.struck[index] = true;
+                    progress.triggered[index] = true;
                     now.push(index);
                 }
                 Reached::Committed | Reached::Replied => {
-                    seen.meant.entry(moment.attempt).or_default().push(index)
+                    progress.waiting.entry(moment.attempt).or_default().push(index)
                 }
             }
         }
         now
     }
 
-    fn take_meant(&self, moment: &Moment, reached: Reached) -> Vec<usize> {
-        let mut seen = self.seen();
-        let candidates = seen.meant.get(&moment.attempt).cloned().unwrap_or_default();
+    fn take_waiting(&self, moment: &Moment, reached: Reached) -> Vec<usize> {
+        let mut progress = self.progress();
+        let candidates = progress.waiting.get(&moment.attempt).cloned().unwrap_or_default();
         let mut due = Vec::new();
         for index in candidates {
-            // A request that was delivered twice commits twice, and is struck once.
+            // A request that was delivered twice commits twice, and is interrupted once.
             if self.interrupts[index].when.reached == reached
-                && !std::mem::replace(&mut seen.struck[index], true)
+                && !std::mem::replace(&mut progress.triggered[index], true)
             {
                 due.push(index);
             }
@@ -205,10 +206,10 @@ impl Shared {
     }
 
     fn take_stopped(&self, moment: &Moment) -> Vec<usize> {
-        let mut seen = self.seen();
+        let mut progress = self.progress();
         let (due, kept) =
-            seen.stopped.drain(..).partition::<Vec<_>, _>(|(_, attempt)| *attempt == moment.attempt);
-        seen.stopped = kept;
+            progress.stopped.drain(..).partition::<Vec<_>, _>(|(_, attempt)| *attempt == moment.attempt);
+        progress.stopped = kept;
         due.into_iter().map(|(interrupt, _)| interrupt).collect()
     }
 
@@ -219,16 +220,16 @@ impl Shared {
         let handle = lock(&slot.handle).clone();
         let landing = match handle {
             Some(handle) => handle.hold().await,
-            None => nobody(),
+            None => already_ended(),
         };
         match landing {
-            Landing::Landed => self.seen().stopped.push((interrupt, moment.attempt)),
+            Landing::Landed => self.progress().stopped.push((interrupt, moment.attempt)),
             Landing::Missed(why) => self.missed(interrupt, moment, &why),
         }
     }
 
-    /// The reply did not reach the caller that was stopped for it: it goes on as if nothing had been.
-    async fn let_go(&self, interrupt: usize, moment: &Moment) {
+    /// The reply did not reach the caller that was stopped for it: the caller continues.
+    async fn resume(&self, interrupt: usize, moment: &Moment) {
         let handle = self.slot(moment.caller).and_then(|slot| lock(&slot.handle).clone());
         if let Some(handle) = handle {
             handle.thaw().await;
@@ -240,14 +241,14 @@ impl Shared {
         );
     }
 
-    async fn strike(&self, interrupt: usize, moment: &Moment) {
+    async fn interrupt_caller(&self, interrupt: usize, moment: &Moment) {
         let (Some(planned), Some(slot)) = (self.interrupts.get(interrupt), self.slot(moment.caller)) else {
             return;
         };
         let _landing = slot.landing.lock().await;
-        // Nobody is left to be struck when the request outlived its sender.
+        // The caller may have ended before its request.
         let Some(handle) = lock(&slot.handle).clone() else {
-            let Landing::Missed(why) = nobody() else { return };
+            let Landing::Missed(why) = already_ended() else { return };
             return self.missed(interrupt, moment, &why);
         };
         let landing = match planned.blow {
@@ -285,8 +286,8 @@ fn interrupt_event(place: usize, planned: &Interrupt, moment: &Moment) -> Interr
     InterruptEvent { interrupt, action: planned.blow.kind(), attempt: moment.attempt }
 }
 
-/// What becomes of a blow when its caller has ended.
-fn nobody() -> Landing {
+/// The result of an interrupt whose caller has ended.
+fn already_ended() -> Landing {
     Landing::Missed("the caller had ended by itself before the interrupt could take effect".to_owned())
 }
 

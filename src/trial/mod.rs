@@ -1,14 +1,14 @@
-//! One case, one subject, one ledger: services up, callers started, interrupts struck, claims heard,
-//! everything settled. It gives the ledger and judges nothing.
+//! One case, one subject, one ledger: starts the services and the callers, interrupts the callers, reads
+//! their claims and waits until everything is settled. It returns the ledger, and does not score it.
 
 mod callers;
-mod dirs;
+mod directories;
 mod event_log;
 mod interrupts;
 mod names;
-mod overtime;
 mod secrets;
 mod services;
+mod time_limit;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::log;
 use crate::scenario::{Case, Terms};
 use crate::subject::{BeforeCommand, Escape, Hide, Limits, OwnPort, ProxyEvent, Recorder, Subject};
 use callers::Caller;
-use dirs::Dirs;
+use directories::TrialDirectories;
 use event_log::EventLog;
 use interrupts::Interrupter;
 pub(crate) use names::Names;
@@ -107,12 +107,14 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
     secrets::hide(&ledger, case, subject);
     let log = EventLog::new(ledger.clone());
     let (output, cpu, late) = match prepare(case, subject, setup, &ledger, clock).await {
-        Ok((services, recorders, dirs)) => act(case, subject, setup, log, services, recorders, &dirs).await,
+        Ok((services, recorders, directories)) => {
+            run_callers(case, subject, setup, log, services, recorders, &directories).await
+        }
         Err(why) => {
             tracing::warn!(case = case.id, "trial cannot start");
             match why {
-                Unready::Before(why) => log.unprepared(&why),
-                Unready::Other(why) => log.unstartable(1, 1, &why),
+                PrepareError::Before(why) => log.unprepared(&why),
+                PrepareError::Other(why) => log.unstartable(1, 1, &why),
             }
             (Vec::new(), None, None)
         }
@@ -124,16 +126,16 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
 
 /// Why a trial cannot begin.
 #[derive(Debug)]
-enum Unready {
+enum PrepareError {
     /// The command that is run before each trial failed.
     Before(String),
     /// Anything else.
     Other(String),
 }
 
-impl From<String> for Unready {
+impl From<String> for PrepareError {
     fn from(why: String) -> Self {
-        Unready::Other(why)
+        PrepareError::Other(why)
     }
 }
 
@@ -143,13 +145,13 @@ async fn prepare(
     setup: &Setup,
     ledger: &Ledger,
     clock: Clock,
-) -> Result<(MockServices, Vec<Recorder>, Dirs), Unready> {
-    let mut dirs = Dirs::create(&setup.dir, Names::new(setup.seed), case.callers)
+) -> Result<(MockServices, Vec<Recorder>, TrialDirectories), PrepareError> {
+    let mut directories = TrialDirectories::create(&setup.dir, Names::new(setup.seed), case.callers)
         .map_err(|error| format!("cannot make its directories: {error}"))?;
-    let shared_dir = std::path::absolute(dirs.shared()).unwrap_or_else(|_| dirs.shared());
+    let shared_dir = std::path::absolute(directories.shared()).unwrap_or_else(|_| directories.shared());
     let before =
         BeforeCommand { trial: Names::new(setup.seed).trial(), shared_dir, hide: Hide::with(ledger) };
-    before.run(&subject.settings).await.map_err(Unready::Before)?;
+    before.run(&subject.settings).await.map_err(PrepareError::Before)?;
     let builder = services::builder(case, &terms(case, subject, setup.claims_optional), setup.seed);
     let services = builder
         .longest_silence(setup.longest_silence)
@@ -166,7 +168,7 @@ async fn prepare(
         "services started"
     );
     if services.names().any(|name| services.smtp_address(name, 1).is_some()) {
-        dirs.trust = dirs
+        directories.trust = directories
             .write_trust()
             .map_err(|error| format!("cannot write the certificates of the mail server: {error}"))?;
     }
@@ -176,7 +178,7 @@ async fn prepare(
         let recorder = Recorder::start(subject.settings.hosts.clone(), own.clone()).await;
         recorders.push(recorder.map_err(|error| format!("the recorder did not start: {error}"))?);
     }
-    Ok((services, recorders, dirs))
+    Ok((services, recorders, directories))
 }
 
 /// The ports of the services, for all callers.
@@ -198,18 +200,18 @@ fn own_ports(services: &MockServices, callers: u32) -> Vec<OwnPort> {
     own
 }
 
-async fn act(
+async fn run_callers(
     case: &Case,
     subject: &Subject,
     setup: &Setup,
     log: EventLog,
     services: MockServices,
     recorders: Vec<Recorder>,
-    dirs: &Dirs,
+    directories: &TrialDirectories,
 ) -> (Vec<CapturedOutput>, Option<Duration>, Option<LatePorts>) {
     let services = Arc::new(services);
     let (recorders, listening) = listen(recorders, &log);
-    let striker = Interrupter::watch(&case.interrupts, &services, case.callers, &log);
+    let interrupter = Interrupter::watch(&case.interrupts, &services, case.callers, &log);
     // Process ids are handed out in the order of the starts: it must not be that of the callers' numbers,
     // which faults name.
     let mut in_order: Vec<(u32, &Recorder)> = (1..=case.callers).zip(&recorders).collect();
@@ -221,10 +223,10 @@ async fn act(
             subject,
             setup,
             services: &services,
-            striker: &striker,
+            interrupter: &interrupter,
             log: &log,
             recorder,
-            dirs,
+            directories,
         };
         caller.run()
     });
@@ -232,11 +234,11 @@ async fn act(
         join_all(callers).await.into_iter().unzip();
     let mut output: Vec<CapturedOutput> = outputs.into_iter().flatten().collect();
     output.sort_by_key(|output| (output.caller, output.start));
-    striker.end();
+    interrupter.end();
     for (caller, recorder) in (1..).zip(&recorders) {
         recorder.passed().into_iter().for_each(|passed| log.host_requests(caller, passed));
     }
-    // With the recorders the last word of each is said.
+    // Dropping the recorders ends their events.
     drop(recorders);
     join_all(listening).await;
     let settling = Instant::now();
@@ -251,7 +253,7 @@ async fn act(
     (output, spent.into_iter().sum(), late)
 }
 
-/// Writes down, as they happen, the attempts to reach something else than the services.
+/// Writes requests to other hosts than the services into the ledger, as they happen.
 fn listen(mut recorders: Vec<Recorder>, log: &EventLog) -> (Vec<Recorder>, Vec<JoinHandle<()>>) {
     let listening = (1..).zip(&mut recorders).filter_map(|(caller, recorder)| {
         let (mut noticed, log) = (recorder.events()?, log.clone());

@@ -71,7 +71,7 @@ fn what_a_subject_leaves_behind_makes_its_trial_void() {
     let report = workspace.report();
     let finding = &verdict(&report, "plain")["findings"][0];
     assert!(
-        finding["message"].as_str().unwrap().contains("left a process that was still running"),
+        finding["message"].as_str().unwrap().contains("left a process running; hapax waited"),
         "{finding:#}"
     );
     assert_eq!(finding["fails"], false);

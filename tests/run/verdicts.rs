@@ -148,7 +148,7 @@ fn what_an_earlier_start_says_must_be_true_when_it_says_it() {
         "{verdict:#}"
     );
     let message = verdict["findings"][0]["message"].as_str().unwrap();
-    assert!(message.contains("said done in start 1"), "{message}");
+    assert!(message.contains("claimed done in start 1"), "{message}");
     workspace.call(&["run", "scenarios/twice.yaml", "--subject", "careful"]).expect(0);
 }
 

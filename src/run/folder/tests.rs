@@ -167,7 +167,7 @@ fn a_finished_trial_counts_although_its_line_in_the_journal_is_gone() {
     assert_eq!((case.as_str(), found.trial, found.seed, found.ledger.as_str()), ("a", 1, 1, "a#1"));
     assert_eq!(
         found.verdict.void_because,
-        ["no service was asked for anything, so it was never seen what the subject does"]
+        ["no service received a request, so the trial shows nothing about the subject"]
     );
 }
 

@@ -8,7 +8,7 @@ fn leaves_doubt(sees: Sees) -> bool {
     script.charge(None, "o1", 10, sees);
     let entries = script.end();
     let history = TrialHistory::new(&terms([]), &entries);
-    doubt(&history.attempts[0]).is_some()
+    ambiguity(&history.attempts[0]).is_some()
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn an_interrupt_leaves_a_doubt_after_any_answer_and_a_freeze_does_not() {
         script.event(&SubjectEvent::Interrupted(InterruptEvent { interrupt: 0, action, attempt }));
         let entries = script.end();
         assert_eq!(
-            doubt(&TrialHistory::new(&terms([]), &entries).attempts[0]).is_some(),
+            ambiguity(&TrialHistory::new(&terms([]), &entries).attempts[0]).is_some(),
             expected,
             "{action}"
         );

@@ -13,7 +13,7 @@ use crate::score::history::service_of;
 use crate::score::verdict::{Finding, FindingKind};
 
 /// So many hosts have a finding of their own.
-const MOST_HOSTS: usize = 8;
+const MAX_HOSTS: usize = 8;
 
 /// Domains of language models, and the variable that has the key of each.
 const MODELS: [(&str, &str); 5] = [
@@ -25,18 +25,18 @@ const MODELS: [(&str, &str); 5] = [
 ];
 
 /// The findings of all that tried to leave, one for each host.
-pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
+pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let mut hosts: BTreeMap<(String, u16), Vec<u64>> = BTreeMap::new();
-    for note in &scene.history.notes {
+    for note in &context.history.notes {
         if let SubjectEvent::Escaped { host, port } = &note.event {
             hosts.entry((host.to_ascii_lowercase(), *port)).or_default().push(note.n);
         }
     }
-    let services = services(scene.terms);
-    let more = hosts.len().saturating_sub(MOST_HOSTS);
+    let services = services(context.terms);
+    let more = hosts.len().saturating_sub(MAX_HOSTS);
     let mut found: Vec<Finding> = hosts
         .into_iter()
-        .take(MOST_HOSTS)
+        .take(MAX_HOSTS)
         .map(|((host, port), entries)| finding(&host, port, &services, entries))
         .collect();
     if let Some(last) = found.last_mut().filter(|_| more > 0) {
@@ -57,7 +57,8 @@ fn finding(host: &str, port: u16, services: &BTreeSet<&str>, entries: Vec<u64>) 
         kind: FindingKind::Escaped,
         fails: true,
         message: format!(
-            "The subject tried {times} to reach {}:{port}{through}, which is no service of the trial. Nothing was let out.",
+            "The subject tried {times} to reach {}:{port}{through}, which is not a service of the trial. \
+             hapax blocked it.",
             shown(host)
         ),
         fix: advice(host, port, services),
@@ -73,8 +74,8 @@ fn advice(host: &str, port: u16, services: &BTreeSet<&str>) -> String {
     if is_loopback(host) {
         let place = format!("{name}:{port}");
         return format!(
-            "NO_PROXY names this address, and the client ignores it: let the client honor NO_PROXY, or let the proxy forward with `allow: \
-             [\"{place}\"]` in hapax.yaml or `--allow {place}`."
+            "NO_PROXY names this address, and the client ignores it: let the client honor NO_PROXY, or let \
+             the proxy forward with `allow: [\"{place}\"]` in hapax.yaml or `--allow {place}`."
         );
     }
     if let Some((service, real)) = real_host(host) {
@@ -82,14 +83,16 @@ fn advice(host: &str, port: u16, services: &BTreeSet<&str>) -> String {
             return real.setting.to_owned();
         }
         return format!(
-            "This case has no service `{service}`, so nothing stands for {name}: leave the request out where the task does not ask for it, \
-             or let it reach the real {name} with `allow: [{name}]` in hapax.yaml or `--allow {name}`."
+            "This case has no service `{service}`, so nothing stands for {name}: leave the request out \
+             where the task does not ask for it, or let it reach the real {name} with `allow: [{name}]` in \
+             hapax.yaml or `--allow {name}`."
         );
     }
     if let Some((_, key)) = MODELS.iter().find(|(domain, _)| is(domain) && !services.contains("model")) {
         return format!(
-            "hapax has no service that stands for a language model: let the subject reach the real one with `allow: [{name}]` in hapax.yaml or \
-             `--allow {name}`, and pass its key on with `pass: [{key}]` or `--env {key}`."
+            "hapax has no service that stands for a language model: let the subject reach the real one with \
+             `allow: [{name}]` in hapax.yaml or `--allow {name}`, and pass its key on with `pass: [{key}]` \
+             or `--env {key}`."
         );
     }
     let takes_mail = |name: &&str| catalog::find(name).is_some_and(ServiceDescription::takes_smtp);
@@ -109,8 +112,9 @@ fn advice(host: &str, port: u16, services: &BTreeSet<&str>) -> String {
         )
     };
     format!(
-        "If the subject needs this host, let it through with `allow: [{name}]` in hapax.yaml or `--allow {name}`; if it does not (telemetry, for \
-         example), refuse it without a finding with `ignore: [{name}]` or `--ignore {name}`.{addresses}"
+        "If the subject needs this host, let it through with `allow: [{name}]` in hapax.yaml or `--allow \
+         {name}`; if it does not (telemetry, for example), refuse it without a finding with `ignore: \
+         [{name}]` or `--ignore {name}`.{addresses}"
     )
 }
 

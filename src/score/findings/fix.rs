@@ -1,28 +1,28 @@
-//! The way to mend a repetition, by what lay between the first time and the second.
+//! The fix for a duplicate, by what happened between the first effect and the second.
 
 use super::words::{handle, nouns};
 use crate::scenario::Intent;
 
-/// What lay between an effect and its repetition.
+/// What happened between an effect and its duplicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Between {
-    /// The same caller, another key, no look.
+    /// The same caller, another key, no read.
     NewKey {
-        /// Whether the first attempt was answered with an error, which a service can keep under its key.
+        /// Whether the reply to the first attempt was an error, which a service can store under its key.
         after_error: bool,
     },
-    /// The same caller, no key, no look.
+    /// The same caller, no key, no read.
     NoKey {
         /// As above.
         after_error: bool,
     },
-    /// The same caller and key, no look: the service does not honour keys.
+    /// The same caller and key, no read: the service ignores keys.
     SameKey,
-    /// A look at an older state.
+    /// A stale read.
     StaleRead,
-    /// A look before the commit came.
+    /// A read before the commit.
     InFlight,
-    /// A look that showed it.
+    /// A read that showed the effect.
     Ignored,
     /// The end of a start in the middle of the work.
     Crash,
@@ -30,77 +30,89 @@ pub(super) enum Between {
     NewStart,
     /// Different callers.
     Callers,
-    /// The network delivered it twice, and it had no key.
+    /// The network delivered the request twice, and it had no key.
     Network,
-    /// The network delivered it twice, with a key that the service does not honour.
+    /// The network delivered the request twice, with a key that the service ignores.
     NetworkDespiteKey,
-    /// One attempt did it more than once.
+    /// One attempt caused the effect more than once.
     OneAttempt,
-    /// Nothing is known of it.
+    /// Nothing is known.
     Unknown,
 }
 
 /// How to keep an intent from happening again.
 pub(super) fn fix(intent: &Intent, between: Between, differs: bool, undone: bool) -> String {
-    let (handle, noun) = (handle(intent), nouns(&intent.effect).0);
+    let (handle, (noun, plural)) = (handle(intent), nouns(&intent.effect));
     let mut advice = match between {
         Between::NewKey { after_error } => format!(
-            "Derive the key from the {handle}, not from the attempt; where the service takes no key{}, look whether the {noun} is there, and once more after a while, before you repeat it.",
+            "Derive the key from the {handle}, not from the attempt. If the service takes no key{}, check \
+             whether the {noun} exists, and check again after a while, before you retry.",
             kept(after_error)
         ),
         Between::NoKey { after_error } => format!(
-            "Send an Idempotency-Key that is derived from the {handle}; where the service takes none{}, look whether the {noun} is there, and once more after a while, before you repeat it.",
+            "Send an Idempotency-Key that is derived from the {handle}. If the service takes none{}, check \
+             whether the {noun} exists, and check again after a while, before you retry.",
             kept(after_error)
         ),
         Between::SameKey => {
             format!(
-                "This service does not honour the key: look whether the {noun} is there, and once more after a while, before you repeat it."
+                "This service ignores the key: check whether the {noun} exists, and check again after a \
+                 while, before you retry."
             )
         }
         Between::StaleRead => format!(
-            "One read that shows nothing proves nothing: wait and read again, and repeat only with a key that is derived from the {handle}."
+            "A single read can be stale: wait and read again, and retry only with a key that is derived \
+             from the {handle}."
         ),
         Between::InFlight => {
-            let ways = "repeat with the key of the first attempt, or wait it out before you repeat.";
-            format!("What a read does not show may still be in flight: {ways}")
+            let ways = "retry with the key of the first attempt, or wait until it can no longer commit.";
+            format!("A write that a read does not show may still be in flight: {ways}")
         }
         Between::Ignored => {
-            format!("Look at what the read shows: where the {noun} is there, do not repeat it.")
+            format!("Use the result of the read: if the {noun} exists, do not retry.")
         }
         Between::Crash => format!(
-            "Write the {handle} and its key down before the effect, and after a new start look there and at the service before you go on."
+            "Store the {handle} and its key before the request. After a restart, check that record and the \
+             service before you continue."
         ),
         Between::NewStart => {
             format!(
-                "Keep a record of what is done, by {handle}, and look at it before the same task is done again."
+                "Store what is done, by {handle}, and check that record before you do the same task again."
             )
         }
         Between::Callers => format!(
-            "Let all callers derive the same key from the {handle}, or let one claim the {handle} in a place that all of them share before any acts."
+            "Derive the idempotency key from the {handle}, so that every caller sends the same key; or let \
+             one caller lock the {handle} in shared storage before any of them acts."
         ),
         Between::Network => format!(
-            "Send an Idempotency-Key that is derived from the {handle}, so that a request that arrives twice counts once; where the service takes none, count afterwards how often the {noun} is there, and take back what is surplus."
+            "Send an Idempotency-Key that is derived from the {handle}, so that a request that arrives \
+             twice takes effect once. If the service takes none, count afterwards how many {plural} exist, \
+             and undo the surplus."
         ),
         Between::NetworkDespiteKey => format!(
-            "This service does not honour the key, so nothing that is sent prevents this: count afterwards how often the {noun} is there, and take back what is surplus."
+            "This service ignores the key, so the request cannot prevent this: count afterwards how many \
+             {plural} exist, and undo the surplus."
         ),
-        Between::OneAttempt => "Remove what is in the request more than once before it is sent.".to_owned(),
+        Between::OneAttempt => "Remove duplicates from the request before you send it.".to_owned(),
         Between::Unknown => {
-            format!("Make sure that each {handle} is acted on once, whoever asks and however often.")
+            format!("Make sure that each {handle} is processed only once.")
         }
     };
     if differs {
-        advice.push_str(" Fix what is to be done before the first attempt, and repeat exactly that.");
+        advice.push_str(
+            " Decide all values before the first attempt, and send the same values in every retry.",
+        );
     }
     if undone {
         advice.push_str(
-            " This scenario does not accept that it was undone: `expect.allow: [compensation]` would.",
+            " The surplus was undone, but this scenario accepts that only with `expect.allow: \
+             [compensation]`.",
         );
     }
     advice
 }
 
-/// A key does not help where the service keeps the error under it.
+/// A key does not help if the service stores the error under it.
 fn kept(after_error: bool) -> &'static str {
-    if after_error { ", or gives the same error again under it" } else { "" }
+    if after_error { ", or returns the same error again for it" } else { "" }
 }

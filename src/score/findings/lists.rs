@@ -1,24 +1,27 @@
-//! Findings of intents that stand in one list (`each`): what is wrong with many of them in the same way is
-//! one finding.
+//! Findings of intents in one list (`each`): the same problem in many of them is one finding.
 
 use mock_services::yaml::shown;
 
-use super::{FindingContext, asked, lost, often};
+use super::{FindingContext, duplicates, lost, unexpected};
 use crate::score::verdict::Finding;
 
-/// So many further members of a list are named.
+/// At most this many further members of a list are named.
 const NAMED: usize = 3;
 
 /// The findings of all intents, in their order; within a list one for each kind.
-pub(super) fn of_intents(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
+pub(super) fn of_intents(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let (mut found, mut groups): (Vec<Finding>, Vec<Group>) = (Vec::new(), Vec::new());
-    for place in 0..scene.terms.intents.len() {
-        let list = scene
+    for place in 0..context.terms.intents.len() {
+        let list = context
             .terms
             .lists
             .iter()
             .position(|list| (list.first..list.first.saturating_add(list.count)).contains(&place));
-        let all = [often::finding(scene, place), lost::finding(scene, place), asked::altered(scene, place)];
+        let all = [
+            duplicates::finding(context, place),
+            lost::finding(context, place),
+            unexpected::altered(context, place),
+        ];
         for finding in all.into_iter().flatten() {
             let alike = |group: &&mut Group| {
                 let first = &found[group.finding];
@@ -34,12 +37,12 @@ pub(super) fn of_intents(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
         }
     }
     for group in groups.iter().filter(|group| !group.others.is_empty()) {
-        let (of, more) = (scene.terms.lists[group.list].count, group.others.len());
-        let names: Vec<String> = group.others.iter().take(NAMED).map(|place| name(scene, *place)).collect();
+        let (of, more) = (context.terms.lists[group.list].count, group.others.len());
+        let names: Vec<String> = group.others.iter().take(NAMED).map(|place| name(context, *place)).collect();
         let rest = if more > NAMED { format!(" and {} others", more - NAMED) } else { String::new() };
-        let told =
+        let text =
             format!(" The same is true of {more} more of the {of} in this list: {}{rest}.", names.join(", "));
-        found[group.finding].message.push_str(&told);
+        found[group.finding].message.push_str(&text);
     }
     found
 }
@@ -54,8 +57,8 @@ struct Group {
 }
 
 /// The value that tells a member from the others: the one in which it differs from its neighbour in the list.
-fn name(scene: &FindingContext<'_, '_>, place: usize) -> String {
-    let intents = &scene.terms.intents;
+fn name(context: &FindingContext<'_, '_>, place: usize) -> String {
+    let intents = &context.terms.intents;
     let neighbour = if place == 0 { intents.get(1) } else { intents.get(place - 1) };
     let differs = |(name, value): &(&str, &mock_services::service::Value)| {
         neighbour.is_none_or(|neighbour| neighbour.selector.get(name) != Some(value))

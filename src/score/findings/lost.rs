@@ -1,4 +1,4 @@
-//! Less often than due: what was tried, and what became of it.
+//! Effects that happened less often than expected: what was attempted, and what happened to it.
 
 use mock_services::yaml::shown;
 
@@ -6,117 +6,132 @@ use super::words::{count, handle, label, nouns, seen};
 use super::{FindingContext, entries_of, sentence};
 use crate::domain::{EndEvent, StartEnd};
 use crate::scenario::{Intent, Promise};
-use crate::score::answers::{doubt, said_yes};
+use crate::score::answers::{ambiguity, reported_success};
 use crate::score::effects::Names;
 use crate::score::fired::cut;
 use crate::score::history::{Attempt, Placed, Refusal};
 use crate::score::verdict::{Finding, FindingKind};
 
-/// The finding of an intent that happened less often than due. It stands beside one of a repetition where all
-/// that was done was also undone.
-pub(super) fn finding(scene: &FindingContext<'_, '_>, place: usize) -> Option<Finding> {
-    let (intent, taken) = (&scene.terms.intents[place], &scene.assignment.intents[place]);
+/// The finding of an intent that happened less often than expected. There is a finding of a duplicate too if
+/// all effects were undone.
+pub(super) fn finding(context: &FindingContext<'_, '_>, place: usize) -> Option<Finding> {
+    let (intent, taken) = (&context.terms.intents[place], &context.assignment.intents[place]);
     let due = usize::try_from(intent.least()).unwrap_or(usize::MAX);
     if taken.counted.len() >= due {
         return None;
     }
-    let mut entries: Vec<u64> =
-        taken.counted.iter().chain(&taken.taken_back).map(|place| scene.history.effects[*place].n).collect();
-    let head =
-        format!("{}{}, and {} due.", count(taken.counted.len(), &intent.effect), label(intent), were(due));
-    let (told, fix) = if let Some(place) = taken.taken_back.first() {
-        let pairs = scene.assignment.undone.iter().filter(|pair| taken.taken_back.contains(&pair.charge));
+    let mut entries: Vec<u64> = taken
+        .counted
+        .iter()
+        .chain(&taken.taken_back)
+        .map(|place| context.history.effects[*place].n)
+        .collect();
+    let head = format!(
+        "{}{}, but {} expected.",
+        count(taken.counted.len(), &intent.effect),
+        label(intent),
+        are(due)
+    );
+    let (text, fix) = if let Some(place) = taken.taken_back.first() {
+        let pairs = context.assignment.undone.iter().filter(|pair| taken.taken_back.contains(&pair.charge));
         let refunds: Vec<u64> =
-            pairs.flat_map(|pair| &pair.refunds).map(|place| scene.history.effects[*place].n).collect();
+            pairs.flat_map(|pair| &pair.refunds).map(|place| context.history.effects[*place].n).collect();
         entries.extend(&refunds);
         let refund = refunds.first().copied().unwrap_or_default();
-        let told = format!(
+        let text = format!(
             "It was made (entry {}) and refunded in full (entry {refund}).",
-            scene.history.effects[*place].n
+            context.history.effects[*place].n
         );
-        (told, "Give back only what is surplus: count what is there before the refund, and leave as much as was due.".to_owned())
+        (
+            text,
+            "Refund only the surplus: count what exists before the refund, and keep as much as the task \
+             asks for."
+                .to_owned(),
+        )
     } else {
-        tried(scene, intent, &mut entries)
+        tried(context, intent, &mut entries)
     };
-    let message = format!("{} {told}", sentence(&head));
-    let fix = match (scene.terms.promise, scene.permits_loss) {
+    let message = format!("{} {text}", sentence(&head));
+    let fix = match (context.terms.promise, context.permits_loss) {
         (Promise::ExactlyOnce, _) => fix,
         (Promise::AtMostOnce, true) => {
-            "Nothing has to be fixed: at-most-once permits it, and nobody said that it was done.".to_owned()
+            "Nothing must be fixed: at-most-once permits it, and no caller claimed done.".to_owned()
         }
         (Promise::AtMostOnce, false) => format!(
-            "{fix} With at-most-once it also passes to try once and then to say not-done, or unknown where that cannot be known."
+            "{fix} With at-most-once it also passes to try once and then claim not-done, or unknown if the \
+             outcome cannot be known."
         ),
     };
-    let fails = !scene.unstartable && !scene.permits_loss;
+    let fails = !context.unstartable && !context.permits_loss;
     Some(Finding { kind: FindingKind::Lost, fails, message, fix, entries })
 }
 
-fn were(due: usize) -> String {
-    if due == 1 { "1 was".to_owned() } else { format!("{due} were") }
+fn are(due: usize) -> String {
+    if due == 1 { "1 is".to_owned() } else { format!("{due} are") }
 }
 
-/// What was tried for an intent, and the way to mend it.
-fn tried(scene: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (String, String) {
+/// What was attempted for an intent, and the fix.
+fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (String, String) {
     let noun = nouns(&intent.effect).0;
-    let attempts: Vec<&Attempt<'_>> = scene
+    let attempts: Vec<&Attempt<'_>> = context
         .history
         .attempts
         .iter()
-        .filter(|attempt| attempt.effects.is_empty() && is_try(scene, intent, attempt))
+        .filter(|attempt| attempt.effects.is_empty() && is_try(context, intent, attempt))
         .collect();
-    let Some(last) = attempts.last() else { return untried(scene, intent, entries) };
-    entries.extend(attempts.iter().rev().take(TOLD).flat_map(|attempt| entries_of(attempt)));
+    let Some(last) = attempts.last() else { return untried(context, intent, entries) };
+    entries.extend(attempts.iter().rev().take(MAX_DESCRIBED).flat_map(|attempt| entries_of(attempt)));
     let before = match attempts.len() {
         1 => String::new(),
-        number => format!("{number} attempts left nothing behind. "),
+        number => format!("{number} attempts committed nothing. "),
     };
     let number = last.number();
-    if last.received.replay && !said_yes(last) {
-        let told = format!(
-            "{before}Attempt {number} committed nothing: the service gave the error again that it keeps under the key."
+    if last.received.replay && !reported_success(last) {
+        let text = format!(
+            "{before}Attempt {number} committed nothing: the service returned the error that it stores \
+             under the key."
         );
         let fix = format!(
-            "A service can keep an error under its key, and then no repetition with that key helps: look whether the {noun} is there, and repeat it with a new key if it is not."
+            "A service can store an error under a key, and then a retry with that key cannot succeed: check \
+             whether the {noun} exists, and if it does not, retry with a new key."
         );
-        return (told, fix);
+        return (text, fix);
     }
-    if doubt(last).is_some() {
-        let told = format!(
-            "{before}Attempt {number} committed nothing, and {}; it was not tried again.",
-            seen(last)
-        );
-        let again =
-            if was_answered(last) { ", and with a new key where the same error comes back" } else { "" };
+    if ambiguity(last).is_some() {
+        let text =
+            format!("{before}Attempt {number} committed nothing, and {}; it was not retried.", seen(last));
+        let again = if was_answered(last) { ", and with a new key if the same error comes back" } else { "" };
         let fix = format!(
-            "After an answer that leaves it open, look whether the {noun} is there; if it is not, repeat it with a key that is derived from the {}{again}.",
+            "After an ambiguous reply, check whether the {noun} exists; if it does not, retry with a key \
+             that is derived from the {}{again}.",
             handle(intent)
         );
-        return (told, fix);
+        return (text, fix);
     }
-    let told = format!("{before}Attempt {number} committed nothing, though {}.", seen(last));
-    let fix = if said_yes(last) {
+    let text = format!("{before}Attempt {number} committed nothing, although {}.", seen(last));
+    let fix = if reported_success(last) {
         format!(
-            "A yes is no proof: read the {noun} back before saying that it is done, and repeat it where it is not there."
+            "A success status does not prove that the effect happened: read the {noun} back before you \
+             claim done, and retry if it does not exist."
         )
     } else {
-        "Look at the answer: do what it asks for, then try again.".to_owned()
+        "Read the reply, do what it asks for, and then retry.".to_owned()
     };
-    (told, fix)
+    (text, fix)
 }
 
-/// Of so many attempts the entries are named.
-const TOLD: usize = 4;
+/// The entries of at most this many attempts are listed.
+const MAX_DESCRIBED: usize = 4;
 
-fn untried(scene: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (String, String) {
+fn untried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (String, String) {
     let service = crate::score::history::service_of(&intent.effect);
-    let refused = scene.history.refusals.iter().rev().find(|refusal| match refusal.operation {
+    let refused = context.history.refusals.iter().rev().find(|refusal| match refusal.operation {
         Some(operation) => operation == intent.effect,
         None => refusal.service == service,
     });
     if let Some(refusal) = refused {
         entries.push(refusal.n);
-        let told = if is_handshake(refusal) {
+        let text = if is_handshake(refusal) {
             format!(
                 "The TLS handshake failed: {} (entry {}).",
                 cut(refusal.reason.unwrap_or_default()),
@@ -126,58 +141,60 @@ fn untried(scene: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
             format!("The service refused {} (entry {}).", refused_words(refusal), refusal.n)
         };
         if let Some(fix) = mail_fix(refusal) {
-            return (told, fix.to_owned());
+            return (text, fix.to_owned());
         }
         if let Some(what) = refusal.unsupported {
-            let fix = format!("This is not the subject's mistake: hapax does not have {} yet.", cut(what));
-            return (told, fix);
+            let fix = format!("The subject is not at fault: hapax does not have {} yet.", cut(what));
+            return (text, fix);
         }
-        return (
-            told,
-            "Look at what the service says is wrong with the request, and send one that it accepts."
-                .to_owned(),
-        );
+        return (text, "Read why the service refused the request, and send one that it accepts.".to_owned());
     }
-    if scene.unstartable {
+    if context.unstartable {
         return (
             "The subject was not started.".to_owned(),
-            "See why the trial is void, and make that command work by itself first.".to_owned(),
+            "See why the trial is void, and make that command work on its own first.".to_owned(),
         );
     }
-    if let Some(crash) = crash(scene) {
+    if let Some(crash) = crash(context) {
         entries.push(crash.n);
         return (
-            crashed(scene, crash),
-            "The subject stopped by itself; the last lines of its standard error say why. Mend that first."
+            crashed(context, crash),
+            "The subject stopped by itself; the last lines of its standard error say why. Fix that first."
                 .to_owned(),
         );
     }
-    // What went wrong before it is what has to be mended.
-    let writes = scene.history.attempts.iter().filter(|attempt| attempt.write);
-    if let Some(last) = writes.max_by_key(|attempt| attempt.n).filter(|last| !said_yes(last)) {
+    // The fix is that of the step before, which failed.
+    let writes = context.history.attempts.iter().filter(|attempt| attempt.write);
+    if let Some(last) = writes.max_by_key(|attempt| attempt.n).filter(|last| !reported_success(last)) {
         entries.extend(entries_of(last));
         let (number, operation) = (last.number(), shown(last.operation()));
-        let told = format!(
-            "It was never tried: attempt {number} ({operation}) came before it, {}, and nothing came after that.",
+        let text = format!(
+            "It was never attempted: the last write was attempt {number} ({operation}), and {}.",
             seen(last)
         );
-        let fix = "Finish what comes first: look whether it happened, repeat it if it did not, and then go on with the task.";
-        return (told, fix.to_owned());
+        let fix = "Finish the earlier step: check whether it happened, retry it if it did not, and then \
+                   continue with the task.";
+        return (text, fix.to_owned());
     }
-    let told = "No attempt was made.".to_owned();
-    (told, "Do what the task asks for: doing nothing out of fear fails as well as doing it twice.".to_owned())
+    let text = "No attempt was made.".to_owned();
+    (
+        text,
+        "Do what the task asks for: it requires this effect, and the subject did not attempt it.".to_owned(),
+    )
 }
 
-/// Whether it tells of a connection to the mail server that could not be secured.
+/// Whether the TLS handshake with the mail server failed.
 fn is_handshake(refusal: &Refusal<'_>) -> bool {
     refusal.status == 0 && matches!(refusal.method, "TLS" | "STARTTLS")
 }
 
-/// The way to get as far as handing over a message by SMTP.
+/// The fix for a refusal before a message was accepted by SMTP.
 fn mail_fix(refusal: &Refusal<'_>) -> Option<&'static str> {
     match (refusal.method, refusal.status) {
         _ if is_handshake(refusal) => Some(
-            "Connect to HAPAX_SMTPS_URL with TLS from the first byte, or to HAPAX_SMTP_URL with STARTTLS, and let the client trust the certificate authority in HAPAX_CA_FILE (SSL_CERT_FILE, REQUESTS_CA_BUNDLE and NODE_EXTRA_CA_CERTS name it, too).",
+            "Connect to HAPAX_SMTPS_URL with TLS from the first byte, or to HAPAX_SMTP_URL with STARTTLS, \
+             and let the client trust the certificate authority in HAPAX_CA_FILE (SSL_CERT_FILE, \
+             REQUESTS_CA_BUNDLE and NODE_EXTRA_CA_CERTS name it, too).",
         ),
         ("MAIL", 530) => Some(
             "Log in before the message is handed over: HAPAX_SMTP_URL contains the user and the password.",
@@ -204,17 +221,18 @@ fn refused_words(refusal: &Refusal<'_>) -> String {
 }
 
 /// The end of a start that exited with another status than 0, or by a signal that hapax did not send.
-fn crash<'s>(scene: &'s FindingContext<'_, '_>) -> Option<Placed<'s, EndEvent>> {
-    let is_interrupted =
-        |caller: Option<u32>| scene.history.interruptions().any(|interruption| interruption.caller == caller);
-    scene.history.ends().find(|end| match end.event.end {
+fn crash<'s>(context: &'s FindingContext<'_, '_>) -> Option<Placed<'s, EndEvent>> {
+    let is_interrupted = |caller: Option<u32>| {
+        context.history.interruptions().any(|interruption| interruption.caller == caller)
+    };
+    context.history.ends().find(|end| match end.event.end {
         StartEnd::Exited(status) => status != 0,
         StartEnd::Signaled(_) => !is_interrupted(end.caller),
         StartEnd::Answered(_) | StartEnd::NoAnswer | StartEnd::TimeUp | StartEnd::OverLimit => false,
     })
 }
 
-fn crashed(scene: &FindingContext<'_, '_>, crash: Placed<'_, EndEvent>) -> String {
+fn crashed(context: &FindingContext<'_, '_>, crash: Placed<'_, EndEvent>) -> String {
     let how = match crash.event.end {
         StartEnd::Exited(status) => format!("exited with {status}"),
         StartEnd::Signaled(signal) => format!("was ended by signal {signal}"),
@@ -222,7 +240,7 @@ fn crashed(scene: &FindingContext<'_, '_>, crash: Placed<'_, EndEvent>) -> Strin
             "ended".to_owned()
         }
     };
-    let before = scene
+    let before = context
         .history
         .attempts
         .iter()
@@ -230,26 +248,26 @@ fn crashed(scene: &FindingContext<'_, '_>, crash: Placed<'_, EndEvent>) -> Strin
     match before.max_by_key(|attempt| attempt.n) {
         Some(last) => {
             format!(
-                "It was never tried: the subject {how} after attempt {} ({}).",
+                "It was never attempted: the subject {how} after attempt {} ({}).",
                 last.number(),
                 shown(last.operation())
             )
         }
-        None if scene.history.refusals.is_empty() => {
-            format!("No service was asked for anything: the subject {how}.")
+        None if context.history.refusals.is_empty() => {
+            format!("No service received a request: the subject {how}.")
         }
-        None => format!("It was never tried: the subject {how}."),
+        None => format!("It was never attempted: the subject {how}."),
     }
 }
 
-/// Whether the caller got a whole answer, whatever it said.
+/// Whether the caller got a complete reply, of any status.
 fn was_answered(attempt: &Attempt<'_>) -> bool {
     attempt.answer.is_some_and(|answer| answer.whole && answer.status.is_some())
 }
 
-/// Whether an attempt was one at this intent: what it asked for contradicts nothing.
-fn is_try(scene: &FindingContext<'_, '_>, intent: &Intent, attempt: &Attempt<'_>) -> bool {
-    let names = Names(&scene.terms.fields);
+/// Whether an attempt was for this intent: none of its fields contradicts the intent.
+fn is_try(context: &FindingContext<'_, '_>, intent: &Intent, attempt: &Attempt<'_>) -> bool {
+    let names = Names(&context.terms.fields);
     attempt.operation() == intent.effect
         && intent.selector.iter().all(|(name, wanted)| {
             names.value(&attempt.received.fields, name).is_none_or(|have| have.meets(wanted))

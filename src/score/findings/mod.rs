@@ -1,20 +1,20 @@
-//! Findings: what the ledger shows to be wrong, with the entries that prove it and the way to mend it. Each
-//! file knows one kind of thing and only puts into words what was judged before.
+//! Findings: what the ledger shows to be wrong, with the entries that prove it and the fix. Each
+//! file describes one kind of finding; the verdict is already decided.
 
-mod asked;
 mod attempted;
-mod early;
-mod ends;
+mod claims;
+mod duplicates;
+mod early_retry;
 pub(super) mod escaped;
 mod fix;
-mod late;
+mod late_requests;
+mod limits;
 mod lists;
 mod lost;
-mod often;
-mod overtime;
 mod recovered;
-mod said;
-mod silence;
+mod time_limit;
+mod timeout_not_reached;
+mod unexpected;
 mod words;
 
 pub(super) use words::stretch;
@@ -27,9 +27,9 @@ use super::verdict::{AttemptsMade, Claim, Finding, IntentOutcome};
 use crate::scenario::Terms;
 
 /// No finding names more entries than this.
-const MOST_ENTRIES: usize = 32;
+const MAX_ENTRIES: usize = 32;
 
-/// All that was judged, for those who put it into words.
+/// The results of scoring that findings describe.
 pub(super) struct FindingContext<'s, 'a> {
     pub(super) terms: &'s Terms,
     pub(super) history: &'s TrialHistory<'a>,
@@ -48,29 +48,29 @@ pub(super) struct FindingContext<'s, 'a> {
 }
 
 /// All findings, worst first.
-pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
-    let mut found = lists::of_intents(scene);
-    found.extend(asked::unintended(scene));
-    found.extend(often::undone_unintended(scene));
-    found.extend(attempted::findings(scene));
-    found.extend(asked::records(scene));
-    found.extend(said::findings(scene));
-    found.extend(ends::findings(scene));
-    found.extend(escaped::findings(scene));
-    found.extend(late::findings(scene));
-    found.extend(early::finding(scene));
-    found.extend(recovered::finding(scene));
-    found.extend(silence::finding(scene));
+pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
+    let mut found = lists::of_intents(context);
+    found.extend(unexpected::unintended(context));
+    found.extend(duplicates::undone_unintended(context));
+    found.extend(attempted::findings(context));
+    found.extend(unexpected::records(context));
+    found.extend(claims::findings(context));
+    found.extend(limits::findings(context));
+    found.extend(escaped::findings(context));
+    found.extend(late_requests::findings(context));
+    found.extend(early_retry::finding(context));
+    found.extend(recovered::finding(context));
+    found.extend(timeout_not_reached::finding(context));
     for finding in &mut found {
         finding.entries.sort_unstable();
         finding.entries.dedup();
-        finding.entries.truncate(MOST_ENTRIES);
+        finding.entries.truncate(MAX_ENTRIES);
     }
     found.sort_by_key(|finding| (!finding.fails, finding.kind));
     found
 }
 
-/// The entries that tell of an attempt: that it came, how it was answered, what struck.
+/// The entries of an attempt: the request, the reply, the interrupt.
 fn entries_of(attempt: &Attempt<'_>) -> Vec<u64> {
     let answer = attempt.answer.map(|answer| answer.n);
     let interruption = attempt.interruption.map(|interruption| interruption.n);
@@ -78,7 +78,7 @@ fn entries_of(attempt: &Attempt<'_>) -> Vec<u64> {
     [Some(attempt.n), answer, interruption, unsent].into_iter().flatten().collect()
 }
 
-/// The first letter made large: sentences begin so.
+/// The text with its first letter in upper case.
 fn sentence(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())

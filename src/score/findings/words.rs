@@ -133,34 +133,34 @@ pub(super) fn seen(attempt: &Attempt<'_>) -> String {
     if let Some(interruption) = attempt.interruption {
         let action = match interruption.action {
             InterruptKind::Kill => "killed",
-            InterruptKind::Stop => "told to stop",
+            InterruptKind::Stop => "terminated",
             InterruptKind::Cancel => "canceled",
             InterruptKind::Freeze => "frozen",
         };
         return format!("the subject was {action}");
     }
     if attempt.unsent.is_some() {
-        return "the caller had left before it was answered".to_owned();
+        return "the caller disconnected before the reply".to_owned();
     }
-    let Some(answer) = &attempt.answer else { return "no answer was sent".to_owned() };
+    let Some(answer) = &attempt.answer else { return "no reply was sent".to_owned() };
     match (answer.reply, answer.status) {
         (ReplyKind::Drop, _) => "the connection was dropped".to_owned(),
         (ReplyKind::Reset, _) => "the connection was reset".to_owned(),
-        (ReplyKind::Hang, _) => "no answer came".to_owned(),
-        (ReplyKind::Truncate, _) => "the answer was cut short".to_owned(),
+        (ReplyKind::Hang, _) => "no reply came".to_owned(),
+        (ReplyKind::Truncate, _) => "the reply was truncated".to_owned(),
         (ReplyKind::Oversize, Some(status)) if answer.whole => {
-            format!("it was answered {status} with a body that is too large")
+            format!("the reply was {status} with a body that is too large")
         }
         (ReplyKind::Oversize, _) => {
-            "the answer was too large, and the caller closed the connection".to_owned()
+            "the reply was too large, and the caller closed the connection".to_owned()
         }
-        (ReplyKind::Garble, _) => "the answer could not be read".to_owned(),
-        (_, Some(status)) if answer.whole => format!("it was answered {status}"),
-        _ => "the answer did not arrive in whole".to_owned(),
+        (ReplyKind::Garble, _) => "the reply could not be parsed".to_owned(),
+        (_, Some(status)) if answer.whole => format!("the reply was {status}"),
+        _ => "the reply was incomplete".to_owned(),
     }
 }
 
-/// What an intent is told apart by, for advice: `order`, `recipient`; `task` where there is nothing.
+/// The field that identifies an intent, for fixes: `order`, `recipient`; `task` if there is none.
 pub(super) fn handle(intent: &Intent) -> String {
     let name = intent.selector.iter().next().map_or("task", |(name, _)| name);
     match name {

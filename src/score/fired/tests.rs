@@ -75,7 +75,7 @@ fn where_nothing_is_due_something_must_have_been_asked_for() {
     let none = terms([due("o1", 10, 0)]);
     let silent = score(&none, &LedgerScript::new().end(), None);
     assert_eq!(silent.result, TrialStatus::Void);
-    insta::assert_snapshot!(silent.void_because.join("\n"), @"no service was asked for anything, so it was never seen what the subject does");
+    insta::assert_snapshot!(silent.void_because.join("\n"), @"no service received a request, so the trial shows nothing about the subject");
     let mut looked = LedgerScript::new();
     looked.received("payment.list", None, &Fields::new());
     assert_eq!(score(&none, &looked.end(), None).result, TrialStatus::Pass);
@@ -93,7 +93,7 @@ fn what_a_subject_leaves_running_makes_a_pass_void() {
     }));
     let verdict = score(&terms, &script.end(), None);
     assert_eq!(verdict.result, TrialStatus::Void);
-    insta::assert_snapshot!(verdict.void_because.join("\n"), @"the subject ended and left 2 processes running, which had to be ended: what they would have done is not known");
+    insta::assert_snapshot!(verdict.void_because.join("\n"), @"the subject ended and left 2 processes running, which hapax ended: what they would have done is not known");
 }
 
 #[test]
@@ -136,8 +136,8 @@ fn what_hapax_lacks_makes_a_trial_void_and_not_the_subjects_fault() {
     assert_eq!((verdict.result, verdict.outcome), (TrialStatus::Void, Outcome::Lost));
     insta::assert_snapshot!(verdict.void_because.join("\n"), @"hapax does not have POST /v1/invoices yet, and the subject asked for it: open an issue that names it, serve it from a service that you declare (docs/your-own-service.md), or let the subject do without it in this test");
     let lost = verdict.findings.iter().find(|finding| finding.kind == FindingKind::Lost).unwrap();
-    insta::assert_snapshot!(lost.message, @"No charge for o1, and 1 was due. The service refused POST /v1/invoices: 501 hapax does not have POST /v1/invoices yet (entry 3).");
-    insta::assert_snapshot!(lost.fix, @"This is not the subject's mistake: hapax does not have POST /v1/invoices yet.");
+    insta::assert_snapshot!(lost.message, @"No charge for o1, but 1 is expected. The service refused POST /v1/invoices: 501 hapax does not have POST /v1/invoices yet (entry 3).");
+    insta::assert_snapshot!(lost.fix, @"The subject is not at fault: hapax does not have POST /v1/invoices yet.");
     assert!(verdict.findings.iter().all(|finding| !finding.fails));
 }
 
@@ -168,5 +168,5 @@ fn a_refusal_is_told_with_its_reason() {
     });
     let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
     assert_eq!(verdict.result, TrialStatus::Fail);
-    insta::assert_snapshot!(verdict.findings[0].message, @"No charge for o1, and 1 was due. The service refused POST /v1/charges: 400 Missing required param: amount (entry 2).");
+    insta::assert_snapshot!(verdict.findings[0].message, @"No charge for o1, but 1 is expected. The service refused POST /v1/charges: 400 Missing required param: amount (entry 2).");
 }

@@ -1,7 +1,7 @@
 use super::*;
 
-fn same() -> Signs {
-    Signs { bytes: Bytes::Same, key: Keys::Same, gap: 500_000, ..Signs::default() }
+fn same() -> RetryEvidence {
+    RetryEvidence { bytes: Bytes::Same, key: Keys::Same, gap: 500_000, ..RetryEvidence::default() }
 }
 
 fn header(name: &'static str, value: &str) -> Fields {
@@ -20,7 +20,7 @@ fn a_clients_own_count_is_believed() {
     ] {
         let count = count(&header(name, value));
         assert_eq!(count.as_ref().map(|(_, is_retry)| *is_retry), Some(is_retry), "{name}: {value}");
-        let by = Signs { count, ..same() }.by();
+        let by = RetryEvidence { count, ..same() }.by();
         assert_eq!(by, if is_retry { RetriedBy::Client } else { RetriedBy::Framework }, "{name}: {value}");
     }
     assert_eq!(count(&header("x-retry-count", "many")), None);
@@ -35,25 +35,26 @@ fn a_key_that_a_client_makes_for_each_call_tells_its_retries_from_other_calls() 
         assert_eq!(minted(key), None, "{key}");
     }
     let minted = Some("stripe-node-retry-".to_owned());
-    assert_eq!(Signs { minted: minted.clone(), ..same() }.by(), RetriedBy::Client);
-    assert_eq!(Signs { minted, key: Keys::New, ..same() }.by(), RetriedBy::Framework);
+    assert_eq!(RetryEvidence { minted: minted.clone(), ..same() }.by(), RetriedBy::Client);
+    assert_eq!(RetryEvidence { minted, key: Keys::New, ..same() }.by(), RetriedBy::Framework);
 }
 
 #[test]
 fn whoever_looks_first_or_sends_something_else_decides_and_is_the_agent() {
-    assert_eq!(Signs { read: Some(2), ..same() }.by(), RetriedBy::Agent);
-    assert_eq!(Signs { bytes: Bytes::Other, ..same() }.by(), RetriedBy::Agent);
-    assert_eq!(Signs { restarted: true, ..same() }.by(), RetriedBy::Agent);
-    assert_eq!(Signs { trace: Some(Trace::Other), ..same() }.by(), RetriedBy::Agent);
-    let with_client = Signs { retrying: Some("Stripe/v1".to_owned()), trace: Some(Trace::Other), ..same() };
+    assert_eq!(RetryEvidence { read: Some(2), ..same() }.by(), RetriedBy::Agent);
+    assert_eq!(RetryEvidence { bytes: Bytes::Other, ..same() }.by(), RetriedBy::Agent);
+    assert_eq!(RetryEvidence { restarted: true, ..same() }.by(), RetriedBy::Agent);
+    assert_eq!(RetryEvidence { trace: Some(Trace::Other), ..same() }.by(), RetriedBy::Agent);
+    let with_client =
+        RetryEvidence { retrying: Some("Stripe/v1".to_owned()), trace: Some(Trace::Other), ..same() };
     assert_eq!(with_client.by(), RetriedBy::Agent, "another trace is another piece of work");
 }
 
 #[test]
 fn the_same_call_again_with_nothing_in_between_is_made_by_what_repeats_calls() {
     assert_eq!(same().by(), RetriedBy::Framework);
-    assert_eq!(Signs { key: Keys::New, ..same() }.by(), RetriedBy::Framework);
-    assert_eq!(Signs { bytes: Bytes::Rewritten, ..same() }.by(), RetriedBy::Framework);
+    assert_eq!(RetryEvidence { key: Keys::New, ..same() }.by(), RetriedBy::Framework);
+    assert_eq!(RetryEvidence { bytes: Bytes::Rewritten, ..same() }.by(), RetriedBy::Framework);
 }
 
 #[test]
@@ -61,14 +62,14 @@ fn a_client_that_retries_by_itself_is_known_by_its_user_agent_and_its_wait() {
     let stripe = retrying(&header("user-agent", "Stripe/v1 PythonBindings/13.0.1"));
     assert_eq!(stripe.as_deref(), Some("Stripe/v1 PythonBindings/13.0.1"));
     assert_eq!(retrying(&header("user-agent", "python-requests/2.32")), None);
-    assert_eq!(Signs { retrying: stripe.clone(), ..same() }.by(), RetriedBy::Client);
+    assert_eq!(RetryEvidence { retrying: stripe.clone(), ..same() }.by(), RetriedBy::Client);
     assert_eq!(
-        Signs { retrying: stripe.clone(), gap: 2_000, ..same() }.by(),
+        RetryEvidence { retrying: stripe.clone(), gap: 2_000, ..same() }.by(),
         RetriedBy::Framework,
         "it waits before it retries"
     );
     assert_eq!(
-        Signs { retrying: stripe, key: Keys::New, ..same() }.by(),
+        RetryEvidence { retrying: stripe, key: Keys::New, ..same() }.by(),
         RetriedBy::Framework,
         "it keeps its key"
     );
@@ -87,27 +88,27 @@ fn traces_are_compared_by_trace_and_span() {
         [Some(Trace::Same), Some(Trace::OtherSpan), Some(Trace::Other)]
     );
     assert_eq!([of(one, "x"), of("", one)], [None, None]);
-    assert_eq!(Signs { trace: of(one, one), ..same() }.by(), RetriedBy::Client);
-    assert_eq!(Signs { trace: of(one, two), ..same() }.by(), RetriedBy::Framework);
+    assert_eq!(RetryEvidence { trace: of(one, one), ..same() }.by(), RetriedBy::Client);
+    assert_eq!(RetryEvidence { trace: of(one, two), ..same() }.by(), RetriedBy::Framework);
 }
 
 #[test]
 fn the_evidence_is_told_in_words() {
-    let signs = Signs { count: count(&header("x-stainless-retry-count", "1")), ..same() };
+    let evidence = RetryEvidence { count: count(&header("x-stainless-retry-count", "1")), ..same() };
     assert_eq!(
-        signs.evidence(),
+        evidence.evidence(),
         "same bytes and same key 0.50 s later on a new connection, header x-stainless-retry-count: 1"
     );
-    let signs = Signs {
+    let evidence = RetryEvidence {
         bytes: Bytes::Rewritten,
         key: Keys::New,
         read: Some(2),
         same_connection: true,
         gap: 3_000,
-        ..Signs::default()
+        ..RetryEvidence::default()
     };
     assert_eq!(
-        signs.evidence(),
+        evidence.evidence(),
         "the same fields in other bytes and a new key 3 ms later on the same connection, after a read (attempt 2)"
     );
 }

@@ -1,4 +1,4 @@
-//! Through which API of a service the subject did what it did, where the case needs another one.
+//! The API of a service that the subject used, if the case needs another one.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ pub(super) fn reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<String> 
     let mut reasons = Vec::new();
     for due in &terms.via {
         let service = due.operation.split('.').next().unwrap_or_default();
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         let attempts = history
             .attempts
             .iter()
@@ -20,7 +20,7 @@ pub(super) fn reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<String> 
             .filter(|received| received.operation == due.operation);
         let used = attempts.filter_map(|received| api_of(service, &received.method, &received.path));
         for api in used.filter(|api| !due.apis.iter().any(|name| name == api.name)) {
-            if told.insert(api.name) {
+            if reported.insert(api.name) {
                 reasons.push(sentence(&due.operation, api, &needed(service, &due.apis), &terms.can));
             }
         }
@@ -36,10 +36,10 @@ fn needed(service: &str, names: &[String]) -> String {
 
 fn sentence(operation: &str, used: &Api, needed: &str, can: &[String]) -> String {
     let line = can_line(can, operation, used.name);
-    let keep = if can.is_empty() { ", with whatever else it does" } else { "" };
+    let keep = if can.is_empty() { ", with everything else that it does" } else { "" };
     format!(
-        "the subject did {operation} through {}, {}; this case needs {needed}: to skip such cases, write `{line}` for the subject in \
-         hapax.yaml{keep}",
+        "the subject did {operation} through {}, {}; this case needs {needed}: to skip such cases, write \
+         `{line}` for the subject in hapax.yaml{keep}",
         used.title, used.differs
     )
 }

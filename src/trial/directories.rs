@@ -7,22 +7,22 @@ use super::names::Names;
 use crate::trust::Trust;
 
 #[derive(Debug)]
-pub(super) struct Dirs {
+pub(super) struct TrialDirectories {
     root: PathBuf,
     names: Names,
     /// The files by which clients can verify a mail server, where the trial has one.
     pub(super) trust: Option<Trust>,
 }
 
-impl Dirs {
+impl TrialDirectories {
     pub(super) fn create(root: &Path, names: Names, callers: u32) -> io::Result<Self> {
-        let dirs = Dirs { root: root.to_owned(), names, trust: None };
-        let mut all: Vec<PathBuf> = (1..=callers).map(|caller| dirs.state(caller)).collect();
-        all.extend([dirs.shared(), dirs.claims()]);
+        let directories = TrialDirectories { root: root.to_owned(), names, trust: None };
+        let mut all: Vec<PathBuf> = (1..=callers).map(|caller| directories.state(caller)).collect();
+        all.extend([directories.shared(), directories.claims()]);
         // In the order of their names: when a directory was made must not tell whose it is.
         all.sort();
         all.iter().try_for_each(std::fs::create_dir_all)?;
-        Ok(dirs)
+        Ok(directories)
     }
 
     /// The directory of one caller, kept across its starts.

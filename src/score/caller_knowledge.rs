@@ -1,25 +1,25 @@
-//! What was true when a caller spoke, and what it could know of it. A claim is about the task of its start,
-//! and is measured by the entries before it: by what was committed then, by the answers that the caller had,
-//! and by what its reads could show.
+//! What was true when a caller made its claim, and what it could know. A claim is about the task of its
+//! start, and is measured by the entries before it: by what was committed then, by the answers that the
+//! caller had, and by what its reads could show.
 
 use mock_services::catalog;
 use mock_services::ledger::CommitTiming;
 
-use super::answers::{said_yes, was_stale};
+use super::answers::{reported_success, was_stale};
 use super::assignment::{Assignment, Taken, assignment};
 use super::effects::Effect;
+use super::follow_ups::{AmbiguousWrite, FollowUp, ambiguous_writes, follow_ups};
 use super::history::{Attempt, TrialHistory, service_of};
 use super::records::mismatches;
-use super::retries::{Doubted, Next, afterwards, doubts};
 use crate::fit::Rule;
 use crate::scenario::{Intent, Terms};
 
-/// A caller's last doubts are what its claim is about; earlier ones are looked at up to this many.
-const MOST_DOUBTS: usize = 64;
+/// A claim is about the last ambiguous writes of its caller; at most this many are checked.
+const MAX_AMBIGUOUS_WRITES: usize = 64;
 
-/// The moment at which a caller spoke.
+/// The moment of a claim.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment<'s, 'a> {
+pub(super) struct ClaimMoment<'s, 'a> {
     pub(super) terms: &'s Terms,
     pub(super) history: &'s TrialHistory<'a>,
     pub(super) caller: u32,
@@ -46,7 +46,7 @@ pub(super) fn is_met(
     as_asked >= usize::try_from(times).unwrap_or(usize::MAX)
 }
 
-impl<'s, 'a> Moment<'s, 'a> {
+impl<'s, 'a> ClaimMoment<'s, 'a> {
     /// Whether all that the task of this start asks for had happened. What a service had accepted with a
     /// clear yes and committed later had happened, as far as anybody could tell.
     pub(super) fn is_done(&self) -> bool {
@@ -87,14 +87,16 @@ impl<'s, 'a> Moment<'s, 'a> {
 
     /// Whether there was a write of which the caller could not know, with all that it had looked at, whether
     /// it happened.
-    pub(super) fn is_in_doubt(&self) -> bool {
-        let mut own: Vec<_> =
-            doubts(self.history).into_iter().filter(|doubted| self.is_own(doubted.attempt)).collect();
-        own.retain(|doubted| doubted.doubt.n < self.at);
+    pub(super) fn is_ambiguous(&self) -> bool {
+        let mut own: Vec<_> = ambiguous_writes(self.history)
+            .into_iter()
+            .filter(|ambiguous| self.is_own(ambiguous.attempt))
+            .collect();
+        own.retain(|ambiguous| ambiguous.ambiguity.n < self.at);
         own.reverse();
-        own.into_iter().take(MOST_DOUBTS).any(|doubted| {
-            let next = afterwards(self.terms, self.history, doubted);
-            !next.iter().any(|next| self.settles(doubted, next))
+        own.into_iter().take(MAX_AMBIGUOUS_WRITES).any(|ambiguous| {
+            let next = follow_ups(self.terms, self.history, ambiguous);
+            !next.iter().any(|next| self.settles(ambiguous, next))
         })
     }
 
@@ -110,7 +112,7 @@ impl<'s, 'a> Moment<'s, 'a> {
             attempt.write
                 && !attempt.received.replay
                 && asked_for(attempt)
-                && self.got_yes(attempt)
+                && self.got_success(attempt)
                 && !is_there(attempt)
         })
     }
@@ -128,14 +130,14 @@ impl<'s, 'a> Moment<'s, 'a> {
             let made = &attempt.effects;
             attempt.write
                 && asked_for(attempt)
-                && self.got_yes(attempt)
+                && self.got_success(attempt)
                 && !made.is_empty()
                 && made.iter().all(comes_later)
         })
     }
 
-    /// Whether nothing told the caller that the work is done: no yes to a write of its own that the task is
-    /// about, and no read that shows such an effect. What it wrote for other reasons, as a lock, tells
+    /// Whether nothing shows the caller that the work is done: no success of a write of its own that the task
+    /// is about, and no read that shows such an effect. What it wrote for other reasons, as a lock, tells
     /// nothing of the work.
     pub(super) fn cannot_tell(&self) -> bool {
         let (terms, history) = (self.terms, self.history);
@@ -148,7 +150,7 @@ impl<'s, 'a> Moment<'s, 'a> {
         !history
             .attempts
             .iter()
-            .any(|attempt| attempt.write && is_about(attempt.operation()) && self.got_yes(attempt))
+            .any(|attempt| attempt.write && is_about(attempt.operation()) && self.got_success(attempt))
             && !history
                 .effects
                 .iter()
@@ -198,12 +200,14 @@ impl<'s, 'a> Moment<'s, 'a> {
     }
 
     /// Whether a request of this caller had been answered with yes by then.
-    fn got_yes(&self, attempt: &Attempt<'_>) -> bool {
-        self.is_own(attempt) && said_yes(attempt) && attempt.answer.is_some_and(|answer| answer.n < self.at)
+    fn got_success(&self, attempt: &Attempt<'_>) -> bool {
+        self.is_own(attempt)
+            && reported_success(attempt)
+            && attempt.answer.is_some_and(|answer| answer.n < self.at)
     }
 
     fn was_promised(&self, effect: &Effect<'_>) -> bool {
-        self.history.attempt(effect.attempt).is_some_and(|attempt| attempt.write && self.got_yes(attempt))
+        self.history.attempt(effect.attempt).is_some_and(|attempt| attempt.write && self.got_success(attempt))
     }
 
     /// Whether the caller could know of an effect: it is its own, a fresh read of its own came after it, or
@@ -217,28 +221,28 @@ impl<'s, 'a> Moment<'s, 'a> {
                 } else {
                     !was_stale(own) && catalog::reveals(own.operation(), cause.operation())
                 };
-                own.n > effect.n && shows && self.got_yes(own)
+                own.n > effect.n && shows && self.got_success(own)
             })
     }
 
-    /// Whether what a caller did after a doubt told it, before it spoke, what had become of the write: a
+    /// Whether what a caller did after an ambiguous write showed it, before its claim, what had happened: a
     /// fresh read after which nothing of it was committed any more, or a clear yes to the same key.
-    fn settles(&self, doubted: Doubted<'_, '_>, next: &Next<'_, '_>) -> bool {
+    fn settles(&self, ambiguous: AmbiguousWrite<'_, '_>, next: &FollowUp<'_, '_>) -> bool {
         match next {
-            Next::Looked(read) => {
+            FollowUp::Read(read) => {
                 let seen_at = read.answer.map_or(read.n, |answer| answer.n);
                 let is_later = |effect: &Effect<'_>| {
                     effect.n > seen_at && effect.timing != Some(CommitTiming::LeftBehind)
                 };
                 let came_later =
-                    doubted.attempt.effects.iter().any(|place| is_later(&self.history.effects[*place]));
+                    ambiguous.attempt.effects.iter().any(|place| is_later(&self.history.effects[*place]));
                 seen_at < self.at && !was_stale(read) && !came_later
             }
-            Next::Again(again) => {
+            FollowUp::RetriedWrite(again) => {
                 again.key.is_some()
-                    && again.key == doubted.attempt.received.key.as_deref()
+                    && again.key == ambiguous.attempt.received.key.as_deref()
                     && again.attempt.is_some_and(|attempt| {
-                        self.got_yes(attempt) && super::answers::doubt(attempt).is_none()
+                        self.got_success(attempt) && super::answers::ambiguity(attempt).is_none()
                     })
             }
         }

@@ -1,4 +1,4 @@
-//! What happened at the door, and whether it held.
+//! What happened at the start barrier, and whether callers ran at the same time.
 
 use mock_services::ledger::BarrierEvent;
 
@@ -6,20 +6,21 @@ use super::history::{Attempt, TrialHistory};
 use super::verdict::BarrierFacts;
 use crate::scenario::Terms;
 
-/// What happened at the door; `None` where there was none.
-pub(super) fn door(terms: &Terms, history: &TrialHistory<'_>) -> Option<BarrierFacts> {
-    if !terms.barrier && history.door.is_empty() {
+/// What happened at the barrier; `None` if there was none.
+pub(super) fn barrier_facts(terms: &Terms, history: &TrialHistory<'_>) -> Option<BarrierFacts> {
+    if !terms.barrier && history.barrier_events.is_empty() {
         return None;
     }
     let who = |what: BarrierEvent| {
         let mut callers: Vec<u32> =
-            history.door.iter().filter(|note| note.what == what).map(|note| note.caller).collect();
+            history.barrier_events.iter().filter(|note| note.what == what).map(|note| note.caller).collect();
         callers.sort_unstable();
         callers.dedup();
         callers
     };
-    let admitted =
-        || history.door.iter().filter(|note| note.what == BarrierEvent::Admitted).map(|note| note.at);
+    let admitted = || {
+        history.barrier_events.iter().filter(|note| note.what == BarrierEvent::Admitted).map(|note| note.at)
+    };
     let spread_us =
         admitted().max().zip(admitted().min()).map_or(0, |(last, first)| last.saturating_sub(first));
     Some(BarrierFacts {
@@ -31,19 +32,20 @@ pub(super) fn door(terms: &Terms, history: &TrialHistory<'_>) -> Option<BarrierF
     })
 }
 
-/// Why what happened at the door proves nothing.
+/// Why what happened at the barrier makes the trial void.
 pub(super) fn failed(terms: &Terms, facts: &BarrierFacts, history: &TrialHistory<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
     let left = never_came_again(facts);
     if !left.is_empty() {
         reasons.push(format!(
-            "{} gave up while held at the door; raise the client's own time-out or lower `within`",
+            "{} gave up while waiting at the barrier; raise the client's own timeout or lower `within`",
             callers(&left)
         ));
     }
     if only_late_effects(facts, history) {
         reasons.push(format!(
-            "the only effects are of {}, which wrote after the door had opened without it; raise `within` so that all can come",
+            "the only effects are of {}, which wrote after the barrier had opened without it; raise \
+             `within` so that all callers arrive in time",
             callers(&facts.late)
         ));
     }
@@ -54,20 +56,21 @@ pub(super) fn failed(terms: &Terms, facts: &BarrierFacts, history: &TrialHistory
     let slow: Vec<u32> = others().filter(|caller| was_slow(facts, history, *caller)).collect();
     match facts.met.as_slice() {
         [one] if !slow.is_empty() => reasons.push(format!(
-            "only caller {one} came to the door before it opened, and {} may have been too slow to run beside it; raise `within` so that all \
-             can come",
+            "only caller {one} reached the barrier before it opened, and {} may have been too slow to run \
+             at the same time; raise `within` so that all callers arrive in time",
             callers(&slow)
         )),
-        // Callers that agreed among themselves that one of them acts have done right: they ask for something,
-        // or say so at their end.
-        [_] if others().all(|caller| first_request(history, caller).is_some() || has_claimed(history, caller)) => {}
+        // Callers that agree that only one of them acts behave correctly: they send a request or make a
+        // claim.
+        [_] if others()
+            .all(|caller| first_request(history, caller).is_some() || has_claimed(history, caller)) => {}
         met => {
             let met = match met {
-                [one] => format!("only caller {one} came to the door"),
-                _ => "nobody came to the door".to_owned(),
+                [one] => format!("only caller {one} reached the barrier"),
+                _ => "no caller reached the barrier".to_owned(),
             };
-            let ways = "let all of them write, or at least ask a service for something before they wait for each other";
-            reasons.push(format!("{met}, so no two callers were seen to run side by side; {ways}"));
+            let ways = "let all of them write, or at least send a request before they wait for each other";
+            reasons.push(format!("{met}, so no two callers ran at the same time; {ways}"));
         }
     }
     reasons
@@ -80,8 +83,8 @@ pub(super) fn never_came_again(facts: &BarrierFacts) -> Vec<u32> {
     facts.gave_up.iter().copied().filter(|caller| !came_again(caller)).collect()
 }
 
-/// Whether nobody who came to the door in time had an effect, but somebody who came later had: then nothing
-/// happened side by side.
+/// Whether only callers that came after the barrier had opened had effects: then nothing happened at the same
+/// time.
 fn only_late_effects(facts: &BarrierFacts, history: &TrialHistory<'_>) -> bool {
     let mut made_by = history
         .effects
@@ -98,7 +101,7 @@ fn only_late_effects(facts: &BarrierFacts, history: &TrialHistory<'_>) -> bool {
 /// was running by then for at least twice as long as the one that came had needed for its way.
 fn was_slow(facts: &BarrierFacts, history: &TrialHistory<'_>, caller: u32) -> bool {
     let first_of = |what: BarrierEvent| {
-        history.door.iter().find(|note| note.what == what && facts.met.contains(&note.caller))
+        history.barrier_events.iter().find(|note| note.what == what && facts.met.contains(&note.caller))
     };
     let (Some(opened), Some(held)) = (first_of(BarrierEvent::Admitted), first_of(BarrierEvent::Held)) else {
         return false;

@@ -1,4 +1,4 @@
-//! What is known of a start that was stopped at its time limit: whether it had requests in flight.
+//! The time limit of a start, and whether it had requests in flight when hapax stopped it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,14 +10,14 @@ use crate::domain::ClaimedBeforeLimit;
 
 /// The time limit of a start, and how many requests it had in flight when that was reached.
 #[derive(Debug, Clone)]
-pub(super) struct Overtime {
+pub(super) struct TimeLimit {
     limit: Duration,
     requests: Arc<AtomicUsize>,
 }
 
-impl Overtime {
+impl TimeLimit {
     pub(super) fn new(limit: Duration) -> Self {
-        Overtime { limit, requests: Arc::default() }
+        TimeLimit { limit, requests: Arc::default() }
     }
 
     /// The limit is reached, and the caller has these connections.

@@ -7,7 +7,7 @@ use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
 
 fn judged(script: LedgerScript) -> (RetriedBy, Vec<Retry>) {
     let (terms, entries) = (terms([due("o1", 10, 1)]), script.end());
-    retried(&terms, &TrialHistory::new(&terms, &entries))
+    retries_made(&terms, &TrialHistory::new(&terms, &entries))
 }
 
 fn told_by(headers: &[&[(&'static str, &str)]]) -> RetriedBy {

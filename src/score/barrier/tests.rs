@@ -6,10 +6,10 @@ use crate::scenario::{ClaimedOutcome, ControlOutcome};
 use crate::score::testing::{LedgerScript, Sees, due, terms};
 use crate::score::{TrialStatus, score};
 
-const ONLY_ONE: &str = "only caller 1 came to the door, so no two callers were seen to run side by side; let all of them write, or at \
-                        least ask a service for something before they wait for each other";
+const ONLY_ONE: &str = "only caller 1 reached the barrier, so no two callers ran at the same time; let all of them write, or at \
+                        least send a request before they wait for each other";
 
-fn with_door(notes: &[(u32, BarrierEvent)]) -> crate::score::Verdict {
+fn with_barrier(notes: &[(u32, BarrierEvent)]) -> crate::score::Verdict {
     let mut script = LedgerScript::new();
     for (caller, what) in notes {
         script.add(Event::Barrier { caller: *caller, event: *what });
@@ -20,29 +20,29 @@ fn with_door(notes: &[(u32, BarrierEvent)]) -> crate::score::Verdict {
 #[test]
 fn those_who_met_and_how_close_is_told() {
     let verdict =
-        with_door(&[(2, BarrierEvent::Admitted), (1, BarrierEvent::Admitted), (3, BarrierEvent::Absent)]);
+        with_barrier(&[(2, BarrierEvent::Admitted), (1, BarrierEvent::Admitted), (3, BarrierEvent::Absent)]);
     let facts = verdict.barrier.unwrap();
     assert_eq!((facts.met, facts.absent, facts.spread_us), (vec![1, 2], vec![3], 1_000));
     assert_eq!(verdict.result, TrialStatus::Pass);
 }
 
 #[test]
-fn a_client_that_gave_up_at_the_door_and_did_not_come_again_makes_a_trial_void() {
+fn a_client_that_gave_up_at_the_barrier_and_did_not_come_again_makes_a_trial_void() {
     let met = [(1, BarrierEvent::Admitted), (2, BarrierEvent::Admitted)];
-    let verdict = with_door(&[met[0], met[1], (3, BarrierEvent::GaveUp)]);
+    let verdict = with_barrier(&[met[0], met[1], (3, BarrierEvent::GaveUp)]);
     assert_eq!(verdict.result, TrialStatus::Void);
     assert!(verdict.void_because[0].contains("caller 3 gave up"), "{:?}", verdict.void_because);
     assert_eq!(
-        with_door(&[(1, BarrierEvent::GaveUp), met[0], met[1]]).result,
+        with_barrier(&[(1, BarrierEvent::GaveUp), met[0], met[1]]).result,
         TrialStatus::Pass,
         "it came again"
     );
-    assert_eq!(with_door(&met[..1]).void_because, [ONLY_ONE]);
-    assert_eq!(with_door(&[]).void_because, [ONLY_ONE.replace("only caller 1", "nobody")]);
+    assert_eq!(with_barrier(&met[..1]).void_because, [ONLY_ONE]);
+    assert_eq!(with_barrier(&[]).void_because, [ONLY_ONE.replace("only caller 1", "no caller")]);
 }
 
 #[test]
-fn what_is_missing_after_a_client_gave_up_at_the_door_is_not_held_against_the_subject() {
+fn what_is_missing_after_a_client_gave_up_at_the_barrier_is_not_held_against_the_subject() {
     let verdict = |said: ClaimedOutcome| {
         let mut script = LedgerScript::new();
         script.add(Event::Barrier { caller: 1, event: BarrierEvent::GaveUp });
@@ -112,11 +112,11 @@ fn callers_that_agreed_that_one_of_them_acts_have_done_right() {
     assert_eq!(verdict(&[1, 2]).void_because, [ONLY_ONE]);
 }
 
-/// The one that holds the lock waits at the door for those that wait for the lock, until its time there is
+/// The one that holds the lock waits at the barrier for those that wait for the lock, until its time there is
 /// over.
 #[test]
 fn callers_that_waited_for_a_lock_have_done_right_unless_they_may_have_been_slow() {
-    // The first caller needs so long for its way, and then waits so long at the door.
+    // The first caller needs so long for its way, and then waits so long at the barrier.
     let verdict = |way: u64, waits: u64, before: bool, after: bool| {
         let mut script = LedgerScript::new();
         for caller in 1..=3 {
@@ -143,7 +143,7 @@ fn callers_that_waited_for_a_lock_have_done_right_unless_they_may_have_been_slow
 }
 
 #[test]
-fn a_caller_that_was_not_running_when_the_door_opened_was_not_beside_the_other() {
+fn a_caller_that_was_not_running_when_the_barrier_opened_was_not_beside_the_other() {
     let mut script = LedgerScript::new();
     script.by(1).started(1);
     script.wait(10).add(Event::Barrier { caller: 1, event: BarrierEvent::Held });

@@ -1,4 +1,5 @@
-//! Not as asked: altered effects, effects that nothing asked for, and records that stand otherwise.
+//! Effects that do not match the task, effects that the task does not ask for, and records with other values
+//! than expected.
 
 use std::collections::BTreeMap;
 
@@ -13,30 +14,30 @@ use crate::scenario::Intent;
 use crate::score::effects::{Effect, Names};
 use crate::score::verdict::{Finding, FindingKind, Outcome};
 
-/// So many things are named one by one.
-const TOLD: usize = 3;
+/// At most this many are described one by one.
+const MAX_DESCRIBED: usize = 3;
 
-/// The finding of an intent that happened as often as due, but not as asked.
-pub(super) fn altered(scene: &FindingContext<'_, '_>, place: usize) -> Option<Finding> {
-    // Told beside one that it is lost, too; of a repetition the differences are told there.
-    if !matches!(scene.intents[place].outcome, Outcome::Altered | Outcome::Lost) {
+/// The finding of an intent that happened as often as expected, but does not match the task.
+pub(super) fn altered(context: &FindingContext<'_, '_>, place: usize) -> Option<Finding> {
+    // Beside the finding that it is lost, too; the finding of a duplicate has its own differences.
+    if !matches!(context.intents[place].outcome, Outcome::Altered | Outcome::Lost) {
         return None;
     }
-    let (intent, taken) = (&scene.terms.intents[place], &scene.assignment.intents[place]);
+    let (intent, taken) = (&context.terms.intents[place], &context.assignment.intents[place]);
     let (mut parts, mut entries) = (Vec::new(), Vec::new());
-    for effect in taken.counted.iter().map(|place| &scene.history.effects[*place]) {
-        let wrong = differences(scene, intent, effect);
+    for effect in taken.counted.iter().map(|place| &context.history.effects[*place]) {
+        let wrong = differences(context, intent, effect);
         if wrong.is_empty() {
             continue;
         }
         entries.push(effect.n);
-        if let Some(attempt) = scene.history.attempt(effect.attempt) {
+        if let Some(attempt) = context.history.attempt(effect.attempt) {
             entries.extend(entries_of(attempt));
         }
-        if parts.len() < TOLD {
+        if parts.len() < MAX_DESCRIBED {
             let which = if parts.is_empty() { "The" } else { "Another" };
             parts.push(format!(
-                "{which} {}{} is not as asked: {}.",
+                "{which} {}{} does not match the task: {}.",
                 nouns(&intent.effect).0,
                 label(intent),
                 wrong.join("; ")
@@ -46,17 +47,18 @@ pub(super) fn altered(scene: &FindingContext<'_, '_>, place: usize) -> Option<Fi
     if parts.is_empty() {
         return None;
     }
-    let fix = "Take these values from the task, and compare what is about to be sent with it.".to_owned();
+    let fix = "Take these values from the task, and compare each request with the task before you send it."
+        .to_owned();
     Some(Finding { kind: FindingKind::Altered, fails: true, message: parts.join(" "), fix, entries })
 }
 
-/// In what an effect is not as the intent asks, each as a clause.
+/// How an effect differs from the intent, each difference as a clause.
 pub(super) fn differences(
-    scene: &FindingContext<'_, '_>,
+    context: &FindingContext<'_, '_>,
     intent: &Intent,
     effect: &Effect<'_>,
 ) -> Vec<String> {
-    let rule = Rule::new(scene.terms);
+    let rule = Rule::new(context.terms);
     let clause = |contradiction: Contradiction<'_>| {
         let (name, wanted) =
             (contradiction.name, value(contradiction.name, contradiction.wanted, effect.fields));
@@ -68,26 +70,26 @@ pub(super) fn differences(
             Found::Mentioned(other) => format!("it names {}, and {wanted} was asked for", shown(&other)),
         }
     };
-    rule.contradictions(intent, effect.fields).take(TOLD).map(clause).collect()
+    rule.contradictions(intent, effect.fields).take(MAX_DESCRIBED).map(clause).collect()
 }
 
 /// The findings of effects that no intent covers, one for each kind of effect.
-pub(super) fn unintended(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
+pub(super) fn unintended(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let mut by_name: BTreeMap<&str, Vec<&Effect<'_>>> = BTreeMap::new();
-    for place in &scene.assignment.unintended {
-        let effect = &scene.history.effects[*place];
+    for place in &context.assignment.unintended {
+        let effect = &context.history.effects[*place];
         by_name.entry(effect.name).or_default().push(effect);
     }
-    by_name.into_iter().map(|(name, effects)| unintended_of(scene, name, &effects)).collect()
+    by_name.into_iter().map(|(name, effects)| unintended_of(context, name, &effects)).collect()
 }
 
-fn unintended_of(scene: &FindingContext<'_, '_>, name: &str, effects: &[&Effect<'_>]) -> Finding {
-    let names = Names(&scene.terms.fields);
+fn unintended_of(context: &FindingContext<'_, '_>, name: &str, effects: &[&Effect<'_>]) -> Finding {
+    let names = Names(&context.terms.fields);
     let noun = nouns(name).0;
     let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-    let told: Vec<String> = effects
+    let described: Vec<String> = effects
         .iter()
-        .take(TOLD)
+        .take(MAX_DESCRIBED)
         .map(|effect| {
             format!(
                 "{article} {noun}{} (attempt {}, entry {})",
@@ -97,23 +99,24 @@ fn unintended_of(scene: &FindingContext<'_, '_>, name: &str, effects: &[&Effect<
             )
         })
         .collect();
-    let more = effects.len().saturating_sub(TOLD);
+    let more = effects.len().saturating_sub(MAX_DESCRIBED);
     let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
     let message = format!(
-        "{} that nothing asked for: {}{rest}.",
+        "{} that the task does not ask for: {}{rest}.",
         sentence(&count(effects.len(), name)),
-        told.join(", ")
+        described.join(", ")
     );
     let fix = catalog::describe_effect(name).and_then(|effect| effect.fix_unintended).unwrap_or(
-        "Do only what the task asks for: check whom and what each request is for before it is sent.",
+        "Do only what the task asks for: check the target and the content of each request before you send \
+         it.",
     );
-    let attempts = effects.iter().filter_map(|effect| scene.history.attempt(effect.attempt));
+    let attempts = effects.iter().filter_map(|effect| context.history.attempt(effect.attempt));
     let entries = attempts.flat_map(entries_of).chain(effects.iter().map(|effect| effect.n)).collect();
     Finding { kind: FindingKind::Unintended, fails: true, message, fix: fix.to_owned(), entries }
 }
 
-/// The findings of records that do not stand as they should.
-pub(super) fn records(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
+/// The findings of records that do not have the expected value.
+pub(super) fn records(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let finding = |mismatch: &crate::score::records::Mismatch<'_>| {
         let due = mismatch.due;
         let what = if due.counter { "counter" } else { "record" };
@@ -123,7 +126,7 @@ pub(super) fn records(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
             serde_json::Value::String(text) => Some(text.clone()),
             other => Some(other.to_string()),
         };
-        // A store of JSON tells a text from a number, and then the two look alike.
+        // In a store of JSON a text and a number are different values that look the same.
         let kind = |is_text: bool| match (stands == wanted, is_text) {
             (false, _) => "",
             (true, true) => "the text ",
@@ -131,11 +134,11 @@ pub(super) fn records(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
         };
         let is_text = matches!(mismatch.stands, Some(Value::Text(_)));
         let stands_words = stands.as_ref().map_or_else(
-            || "is not there".to_owned(),
+            || "does not exist".to_owned(),
             |value| format!("is {}{}", kind(is_text), shown(value)),
         );
         let wanted_words = wanted.as_ref().map_or_else(
-            || "it should not be there".to_owned(),
+            || "it should not exist".to_owned(),
             |value| format!("it should be {}{}", kind(due.value.is_string()), shown(value)),
         );
         let changes = match mismatch.entries.len() {
@@ -145,18 +148,20 @@ pub(super) fn records(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
         };
         let fix = match (mismatch.entries.len(), due.counter) {
             (0, _) => "Do what the task asks for, and read it back.",
-            (_, true) => "Move the counter once for each piece of work, under a key that is derived from it.",
+            (_, true) => {
+                "Change the counter once for each piece of work, with a key that is derived from it."
+            }
             (_, false) => {
-                "Write with If-Match and the version that was read, and start over from a fresh read on 412."
+                "Write with If-Match and the version that was read, and on 412 read again and start over."
             }
         };
         Finding {
             kind: FindingKind::Record,
-            fails: !((scene.unstartable || scene.permits_loss) && mismatch.entries.is_empty()),
+            fails: !((context.unstartable || context.permits_loss) && mismatch.entries.is_empty()),
             message: format!("The {what} {} {stands_words}; {wanted_words}. {changes}", shown(&due.key)),
             fix: fix.to_owned(),
             entries: mismatch.entries.clone(),
         }
     };
-    scene.mismatches.iter().map(finding).collect()
+    context.mismatches.iter().map(finding).collect()
 }

@@ -8,9 +8,9 @@ use crate::score::history::Placed;
 use crate::score::verdict::{Finding, FindingKind};
 
 /// The findings of late requests: one for all writes, one for all others.
-pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
+pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let (writes, others): (Vec<_>, Vec<_>) =
-        scene.history.late_requests().partition(|request| match request.event.kind {
+        context.history.late_requests().partition(|request| match request.event.kind {
             LateRequestKind::Write => true,
             LateRequestKind::Read | LateRequestKind::Unreadable => false,
         });
@@ -19,9 +19,13 @@ pub(super) fn findings(scene: &FindingContext<'_, '_>) -> Vec<Finding> {
         found.push(Finding {
             kind: FindingKind::LateWrite,
             fails: true,
-            message: format!("After its trial had ended, the subject sent {what}; it was refused, and would have been carried out elsewhere."),
-            fix: "Answer only when everything that was started has ended, retries in the background included; or raise `watch` in hapax.yaml if \
-                     the agent is meant to go on after its answer."
+            message: format!(
+                "After its trial had ended, the subject sent {what}; hapax refused it, but a \
+                              real service would have executed it."
+            ),
+            fix: "Answer only when everything that was started has ended, including retries in the \
+                  background; or raise `watch` in hapax.yaml if the agent is meant to continue after its \
+                  answer."
                 .to_owned(),
             entries: writes.iter().map(|note| note.n).collect(),
         });

@@ -4,36 +4,36 @@ use mock_services::catalog;
 
 use std::collections::BTreeMap;
 
+use super::follow_ups::{AmbiguousWrite, FollowUp, RetriedWrite, follow_ups, recoverable};
 use super::history::{Attempt, TrialHistory};
-use super::retries::{Again, Doubted, Next, afterwards, recoverable};
-use super::signs::{self, Bytes, Keys, Signs};
+use super::retry_evidence::{self, Bytes, Keys, RetryEvidence};
 use super::verdict::{RetriedBy, Retry};
 use crate::scenario::Terms;
 
-/// Doubts beyond this many are not looked at: each is looked at with all that came after it.
-const MOST_DOUBTS: usize = 64;
-/// So many retries are told one by one.
-const MOST_TOLD: usize = 32;
+/// At most this many ambiguous writes are checked: each is compared with everything after it.
+const MAX_AMBIGUOUS_WRITES: usize = 64;
+/// At most this many retries are listed.
+const MAX_RETRIES_LISTED: usize = 32;
 
 /// Who retried, over all retries, and the first of them one by one.
-pub(super) fn retried(terms: &Terms, history: &TrialHistory<'_>) -> (RetriedBy, Vec<Retry>) {
+pub(super) fn retries_made(terms: &Terms, history: &TrialHistory<'_>) -> (RetriedBy, Vec<Retry>) {
     // Each retry is held against the latest attempt that it can be a retry of.
-    let mut found: BTreeMap<u64, (Doubted<'_, '_>, Again<'_, '_>)> = BTreeMap::new();
-    for doubted in recoverable(terms, history).into_iter().take(MOST_DOUBTS) {
-        for next in afterwards(terms, history, doubted) {
-            if let Next::Again(again) = next {
-                found.insert(again.n, (doubted, again));
+    let mut found: BTreeMap<u64, (AmbiguousWrite<'_, '_>, RetriedWrite<'_, '_>)> = BTreeMap::new();
+    for ambiguous in recoverable(terms, history).into_iter().take(MAX_AMBIGUOUS_WRITES) {
+        for next in follow_ups(terms, history, ambiguous) {
+            if let FollowUp::RetriedWrite(again) = next {
+                found.insert(again.n, (ambiguous, again));
             }
         }
     }
     let mut retries: Vec<Retry> =
-        found.into_values().map(|(doubted, again)| retry(history, doubted, again)).collect();
-    let by = summed_up(&retries);
-    retries.truncate(MOST_TOLD);
+        found.into_values().map(|(ambiguous, again)| retry(history, ambiguous, again)).collect();
+    let by = overall(&retries);
+    retries.truncate(MAX_RETRIES_LISTED);
     (by, retries)
 }
 
-fn summed_up(retries: &[Retry]) -> RetriedBy {
+fn overall(retries: &[Retry]) -> RetriedBy {
     let Some(first) = retries.first() else { return RetriedBy::Nobody };
     let is_alike = retries.iter().all(|retry| retry.by == first.by);
     let is_unclear = retries.iter().any(|retry| retry.by == RetriedBy::NotSure);
@@ -44,15 +44,24 @@ fn summed_up(retries: &[Retry]) -> RetriedBy {
     }
 }
 
-fn retry(history: &TrialHistory<'_>, doubted: Doubted<'_, '_>, again: Again<'_, '_>) -> Retry {
+fn retry(
+    history: &TrialHistory<'_>,
+    ambiguous: AmbiguousWrite<'_, '_>,
+    again: RetriedWrite<'_, '_>,
+) -> Retry {
     let Some(attempt) = again.attempt else { return refused(again) };
-    let signs = signs_of(history, doubted, attempt);
-    Retry { entry: again.n, attempt: Some(attempt.number()), by: signs.by(), evidence: signs.evidence() }
+    let evidence = evidence_of(history, ambiguous, attempt);
+    Retry {
+        entry: again.n,
+        attempt: Some(attempt.number()),
+        by: evidence.by(),
+        evidence: evidence.evidence(),
+    }
 }
 
 /// Of a request that was refused nothing is known but its key, which is that of the first attempt.
-fn refused(again: Again<'_, '_>) -> Retry {
-    let (by, evidence) = match again.key.and_then(signs::minted) {
+fn refused(again: RetriedWrite<'_, '_>) -> Retry {
+    let (by, evidence) = match again.key.and_then(retry_evidence::minted) {
         Some(begin) => {
             (RetriedBy::Client, format!("same key, which the client makes for each call ({begin}…)"))
         }
@@ -64,9 +73,13 @@ fn refused(again: Again<'_, '_>) -> Retry {
     Retry { entry: again.n, attempt: None, by, evidence }
 }
 
-fn signs_of(history: &TrialHistory<'_>, doubted: Doubted<'_, '_>, attempt: &Attempt<'_>) -> Signs {
-    let (before, now) = (doubted.attempt.received, attempt.received);
-    let between = doubted.doubt.n..attempt.n;
+fn evidence_of(
+    history: &TrialHistory<'_>,
+    ambiguous: AmbiguousWrite<'_, '_>,
+    attempt: &Attempt<'_>,
+) -> RetryEvidence {
+    let (before, now) = (ambiguous.attempt.received, attempt.received);
+    let between = ambiguous.ambiguity.n..attempt.n;
     let first_of =
         |received: &mock_services::ledger::Received<'_>| received.repeats.unwrap_or(received.attempt);
     let bytes = if first_of(before) == first_of(now) {
@@ -88,17 +101,17 @@ fn signs_of(history: &TrialHistory<'_>, doubted: Doubted<'_, '_>, attempt: &Atte
             && between.contains(&read.n)
             && catalog::reveals(read.operation(), attempt.operation())
     });
-    Signs {
+    RetryEvidence {
         bytes,
         key,
-        minted: now.key.as_deref().and_then(signs::minted),
-        gap: attempt.at.saturating_sub(doubted.doubt.at),
+        minted: now.key.as_deref().and_then(retry_evidence::minted),
+        gap: attempt.at.saturating_sub(ambiguous.ambiguity.at),
         same_connection: before.connection == now.connection,
-        count: signs::count(&now.client),
-        trace: signs::trace(&before.client, &now.client),
+        count: retry_evidence::count(&now.client),
+        trace: retry_evidence::trace(&before.client, &now.client),
         read: read.map(Attempt::number),
         restarted: history.was_restarted(attempt.caller(), between),
-        retrying: signs::retrying(&now.client),
+        retrying: retry_evidence::retrying(&now.client),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What two requests show of who repeated the first one: the client library, something that repeats whole
+//! What two requests show about who retried the first one: the client library, something that repeats whole
 //! calls, or the agent. Pure.
 
 use mock_services::service::Fields;
@@ -27,7 +27,7 @@ const SHORTEST_WAIT: u64 = 200_000;
 
 /// What is known of a retry and of the attempt before it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Signs {
+pub(super) struct RetryEvidence {
     /// How its bytes compare.
     pub(super) bytes: Bytes,
     /// How its key compares.
@@ -46,7 +46,7 @@ pub(super) struct Signs {
     pub(super) trace: Option<Trace>,
     /// The number of a read that came in between.
     pub(super) read: Option<u64>,
-    /// Whether the subject was started anew in between.
+    /// Whether the subject was restarted in between.
     pub(super) restarted: bool,
     /// The user agent of a client that retries by itself.
     pub(super) retrying: Option<String>,
@@ -55,7 +55,7 @@ pub(super) struct Signs {
 /// How the bytes of two requests compare.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Bytes {
-    /// The very same.
+    /// The same bytes.
     Same,
     /// Others, with the same fields.
     #[default]
@@ -89,13 +89,13 @@ pub(super) enum Trace {
     Other,
 }
 
-impl Signs {
+impl RetryEvidence {
     /// Who made the retry.
     pub(super) fn by(&self) -> RetriedBy {
         if self.restarted {
             return RetriedBy::Agent;
         }
-        // The client's own word comes before everything else.
+        // What the client itself states comes first.
         match (&self.count, &self.minted, self.key) {
             (Some((_, true)), ..) | (None, Some(_), Keys::Same) => return RetriedBy::Client,
             (Some((_, false)), ..) | (_, _, Keys::New | Keys::One) => return self.by_above(),
@@ -142,7 +142,7 @@ impl Signs {
             same.to_owned()
         }));
         words.extend(self.read.map(|attempt| format!("after a read (attempt {attempt})")));
-        words.extend(self.restarted.then(|| "after a new start of the subject".to_owned()));
+        words.extend(self.restarted.then(|| "after a restart of the subject".to_owned()));
         words
             .extend(self.retrying.as_ref().map(|agent| format!("a client that retries by itself ({agent})")));
         words.join(", ")

@@ -4,15 +4,15 @@
 use mock_services::ledger::SilenceEnd;
 use mock_services::yaml::shown;
 
-use super::early::passed;
+use super::early_retry::passed;
 use super::{FindingContext, entries_of};
 use crate::score::verdict::{Finding, FindingKind};
 
 /// The silences that were over before the client's timeout, in one note.
-pub(super) fn finding(scene: &FindingContext<'_, '_>) -> Option<Finding> {
+pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
     let is_ended =
         |silence: Option<SilenceEnd>| matches!(silence, Some(SilenceEnd::Released | SilenceEnd::Limit));
-    let ended: Vec<_> = scene
+    let ended: Vec<_> = context
         .history
         .attempts
         .iter()
@@ -22,25 +22,27 @@ pub(super) fn finding(scene: &FindingContext<'_, '_>) -> Option<Finding> {
     let lasted = first.answer?.at.saturating_sub(first.at);
     let more = match ended.len() {
         1 => String::new(),
-        count => format!(" So it was with {count} attempts."),
+        count => format!(" This happened in {count} attempts."),
     };
     Some(Finding {
         kind: FindingKind::TimeoutNotReached,
         fails: false,
         message: format!(
-            "Client timeout not reached: attempt {} of {} got no reply for {}, then hapax closed the connection while the client was \
-             still waiting.{more}",
+            "Client timeout not reached: attempt {} of {} got no reply for {}, then hapax closed the \
+             connection while the client was still waiting.{more}",
             first.number(),
             shown(first.operation()),
             passed(lasted),
         ),
         fix: match first.answer?.silence {
             Some(SilenceEnd::Limit) => {
-                "Give the client a timeout. If it has one, set `client_timeout` in hapax.yaml to that time, so that the trial waits for it."
+                "Give the client a timeout. If it has one, set `client_timeout` in hapax.yaml to that time, \
+                 so that the trial waits for it."
             }
             _ => {
-                "This shows a lost connection, not a timeout. To see what happens when the client's own timeout expires, run a case with \
-                 `reply: {hang: until-timeout}`, and set `client_timeout` in hapax.yaml."
+                "This shows a lost connection, not a timeout. To see what happens when the client's own \
+                 timeout expires, run a case with `reply: {hang: until-timeout}`, and set `client_timeout` \
+                 in hapax.yaml."
             }
         }
         .to_owned(),
