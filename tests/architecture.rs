@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 /// The modules of hapax, and those that each may import. A module may always import itself.
 const HAPAX: &[(&str, &[&str])] = &[
     ("domain", &[]),
+    ("exit_status", &["score"]),
     ("log", &[]),
     ("scratch", &[]),
     ("trust", &[]),
+    ("type_names", &[]),
     ("scenario", &["domain"]),
     ("fit", &["domain", "scenario"]),
     ("score", &["domain", "fit", "scenario"]),
