@@ -18,7 +18,5 @@ pub mod serve;
 pub mod subject;
 pub mod trial;
 mod trust;
-#[cfg(test)]
-mod type_names;
 
 pub use exit_status::ExitStatus;

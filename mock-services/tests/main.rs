@@ -1,7 +1,13 @@
 //! The services over real sockets: what goes over the wire, every fault on every write, the rules that the design
 //! states, and bad input. One program, so that the package is linked once.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "these are tests"
+)]
 
 mod kit;
 

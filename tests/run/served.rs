@@ -118,5 +118,5 @@ fn an_agent_that_runs_already_gets_no_port() {
     workspace.write("scenarios/plain.yaml", &charge(""));
     workspace.write("hapax.yaml", "subjects: { shop: { http: \"http://127.0.0.1:${port}/task\" } }\n");
     let message = workspace.call(&["run", "scenarios/plain.yaml"]).expect(2).stderr;
-    assert!(message.contains("only an agent that hapax starts gets a port"), "{message}");
+    assert!(message.contains("hapax chooses a port only for an agent that it starts"), "{message}");
 }

@@ -61,7 +61,7 @@ fn built() -> PathBuf {
     assert!(output.status.success(), "hapax was not built");
     let text = String::from_utf8(output.stdout).expect("JSON");
     let messages = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let path = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).last();
+    let path = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
     path.expect("the path of hapax")
 }
 

@@ -224,7 +224,7 @@ impl CaseParts<'_> {
     fn is_made_otherwise(&self, effect: &str) -> bool {
         let makes =
             |step: &&Step| step.operation != effect && catalog::effect_made_by(&step.operation) == effect;
-        self.steps.iter().any(|step| makes(&step))
+        self.steps.iter().any(makes)
     }
 
     /// Whether no allowed attempt produces the effect.

@@ -93,5 +93,9 @@ fn claimed(context: &FindingContext<'_, '_>, ended: End<'_>) -> &'static str {
 /// A time in seconds, with one digit where that says more.
 fn seconds(time: Duration) -> String {
     let tenths = time.as_millis().saturating_add(50) / 100;
-    if tenths % 10 == 0 { format!("{} s", tenths / 10) } else { format!("{}.{} s", tenths / 10, tenths % 10) }
+    if tenths.is_multiple_of(10) {
+        format!("{} s", tenths / 10)
+    } else {
+        format!("{}.{} s", tenths / 10, tenths % 10)
+    }
 }

@@ -16,7 +16,7 @@ export async function a_double_charge_is_drawn(page) {
   const count = (part) => said.filter((words) => words.includes(part)).length;
   assert.equal(count("committed payment.charge"), 2);
   assert.equal(count("no reply: the connection was closed"), 1);
-  assert.equal(count("said done"), 1);
+  assert.equal(count("claimed done"), 1);
   const heights = await drawing(page)
     .locator("[data-n]")
     .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));

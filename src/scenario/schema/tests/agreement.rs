@@ -42,7 +42,7 @@ fn both_accept_valid_documents() {
     let validator = validator();
     for fragment in section("valid") {
         let document = document(&fragment);
-        assert_eq!(problems(&document), [String::new(); 0], "{fragment}");
+        assert_eq!(problems(&document), Vec::<String>::new(), "{fragment}");
         let errors: Vec<String> =
             validator.iter_errors(&as_json("valid", &document)).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "the schema refuses {fragment}: {errors:?}");
