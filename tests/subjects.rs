@@ -1,6 +1,6 @@
 //! Subjects through the real supervisor: whatever they do, they are heard, bounded and gone in the end.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 mod kit;
 
