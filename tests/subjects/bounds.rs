@@ -109,7 +109,7 @@ async fn a_claim_that_was_made_before_the_time_was_up_counts_wherever_it_stands(
         [(written, ClaimSource::default()), (printed, ClaimSource::default()), (matched, patterns)]
     {
         let mut rig = Rig::new();
-        rig.limits.time = Duration::from_secs(2);
+        rig.limits.time = Duration::from_secs(5);
         let mut subject = shell(script);
         subject.settings.claim = claim;
         let ended = subject.start(rig.start()).await.ended().await;

@@ -87,7 +87,7 @@ async fn a_pipe_in_place_of_the_result_file_keeps_nobody_waiting() {
     let rig = Rig::new();
     let claim = shell(r#"mkfifo "$HAPAX_RESULT""#).start(rig.start()).await.ended().await.claim;
     assert_eq!(claim.said, None);
-    assert!(claim.problem.is_some_and(|problem| problem.contains("no plain file")));
+    assert!(claim.problem.is_some_and(|problem| problem.contains("not a regular file")));
 }
 
 #[tokio::test]

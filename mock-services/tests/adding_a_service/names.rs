@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use mock_services::catalog;
 
 /// Folders and files that may name services, and why.
-const EXCEPTIONS: [(&str, &str); 6] = [
+const EXCEPTIONS: [(&str, &str); 7] = [
     ("mock-services/src/custom/", "the folder of the services that files declare"),
     ("mock-services/src/catalog/", "the list of services, and the examples of messages"),
     ("src/subject/control/tools/", "the control tool of each service"),
     ("src/demo/", "the demo"),
     ("src/init/", "the templates of `hapax init`"),
     ("src/cli/", "examples in the help of commands"),
+    ("src/report/sample/", "the sample report that tests use"),
 ];
 
 /// Words that are the name of a service and mean something else in a file or folder.
