@@ -21,7 +21,9 @@ pub(crate) fn measure(hapax: &Path, root: &Path, quick: bool) {
     let out = folder.path().join("run");
     let (run_processor, run_took) = spent(|| {
         let mut command = Command::new(hapax);
-        command.arg("run").args(quick.then_some(QUICK)).args(["--quiet", "--out"]).arg(&out);
+        command.arg("run").args(quick.then_some(QUICK));
+        // Its first case is one that this agent cannot do, and the smoke trial would end the run.
+        command.args(["--no-smoke", "--quiet", "--out"]).arg(&out);
         command.args(["--", &python, AGENT]).current_dir(root);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         // The agent need not pass everything; 2 means that nothing ran.
