@@ -5,7 +5,7 @@ mod kit;
 
 use kit::control::{Came, World, came};
 use mock_services::deploy::{DeployOptions, EnvironmentOptions, LockEnd, Rollout};
-use mock_services::email::{Delivery, EmailOptions};
+use mock_services::email::{EmailOptions, MailDelivery};
 use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::records::RecordsOptions;
 use mock_services::service::After;
@@ -81,11 +81,16 @@ async fn a_mail_that_is_accepted_is_not_yet_there() {
         move || World { email: EmailOptions { delivery, ..EmailOptions::default() }, ..World::default() }
     };
     let steps = mail("sendgrid", r#""ann@x.example""#);
-    let later = Delivery::After(After::Requests(5));
+    let later = MailDelivery::After(After::Requests(5));
     each(world(later), &[], &steps, &[("careful", came(1, "done")), ("naive", came(1, "done"))]).await;
-    each(world(Delivery::Never), &[], &steps, &[("careful", came(0, "unknown")), ("naive", came(0, "done"))])
-        .await;
-    let bounced = Delivery::Bounced(After::Requests(5));
+    each(
+        world(MailDelivery::Never),
+        &[],
+        &steps,
+        &[("careful", came(0, "unknown")), ("naive", came(0, "done"))],
+    )
+    .await;
+    let bounced = MailDelivery::Bounced(After::Requests(5));
     each(world(bounced), &[], &steps, &[("careful", came(0, "not-done")), ("naive", came(0, "done"))]).await;
 }
 

@@ -1,4 +1,4 @@
-//! How much memory and time a ledger of a million entries takes: `cargo run --release --example ledger_memory
+//! The memory and time that a ledger of a million entries takes: `cargo run --release --example ledger_memory
 //! [ENTRIES]`.
 
 #![expect(clippy::print_stdout, reason = "what is measured is printed")]
@@ -11,7 +11,7 @@ use mock_services::fault::ReplyKind;
 use mock_services::ledger::{CommitTiming, Event, Ledger, Received};
 use mock_services::service::Fields;
 
-/// The memory that this process has in use, in kibibytes; 0 where the system does not say.
+/// The resident memory of this process, in kibibytes; 0 when the system does not report it.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

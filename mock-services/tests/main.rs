@@ -1,5 +1,5 @@
-//! The services over real sockets: what goes over the wire, every fault on every write, the rules that the design
-//! states, and bad input. One program, so that the package is linked once.
+//! The services over real sockets: what goes over the wire, every fault on every write, the rules of the
+//! design, and bad input. One program, so that the package is linked once.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,6 +14,6 @@ mod kit;
 mod adding_a_service;
 mod bad_input;
 mod fault_matrix;
-mod fine_print;
+mod rules;
 mod same_view;
 mod wire;

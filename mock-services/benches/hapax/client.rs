@@ -1,4 +1,4 @@
-//! The client: keeps connections busy over loopback with keep-alive, from one thread.
+//! The client: keeps connections over loopback busy with keep-alive, from one thread.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -7,14 +7,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 
-/// What is asked for.
+/// The requests of a benchmark.
 #[derive(Clone, Debug)]
 pub(crate) enum Workload {
-    /// Payment intents, confirmed at once.
+    /// Create and confirm payment intents.
     Intents,
-    /// Charges.
+    /// Create charges.
     Charges,
-    /// One payment intent, read again and again.
+    /// Read one payment intent repeatedly.
     Read {
         /// Its id.
         id: String,
@@ -30,7 +30,7 @@ impl Workload {
         }
     }
 
-    /// A request. Each write has an idempotency key of its own.
+    /// One request. Each write has its own idempotency key.
     pub(crate) fn request(&self, api_key: &str, idempotency_key: &str) -> Vec<u8> {
         let (target, body) = match self {
             Workload::Intents => (
@@ -61,34 +61,34 @@ impl Workload {
 }
 
 /// One connection with its buffer.
-pub(crate) struct Connection {
+pub(crate) struct ClientConnection {
     line: TcpStream,
     buffer: Vec<u8>,
 }
 
-impl Connection {
+impl ClientConnection {
     pub(crate) async fn open(address: SocketAddr) -> Self {
         let line = TcpStream::connect(address).await.expect("a connection");
         line.set_nodelay(true).expect("a socket");
-        Connection { line, buffer: Vec::with_capacity(16 * 1024) }
+        ClientConnection { line, buffer: Vec::with_capacity(16 * 1024) }
     }
 
-    /// Sends a request and reads its answer whole.
-    pub(crate) async fn ask(&mut self, request: &[u8]) -> &[u8] {
+    /// Sends a request and reads the whole response.
+    pub(crate) async fn exchange(&mut self, request: &[u8]) -> &[u8] {
         self.line.write_all(request).await.expect("a request");
         self.buffer.clear();
         loop {
             let count = self.line.read_buf(&mut self.buffer).await.expect("an answer");
             assert_ne!(count, 0, "the server closed the connection");
-            if let Some(length) = whole(&self.buffer) {
+            if let Some(length) = response_length(&self.buffer) {
                 return &self.buffer[..length];
             }
         }
     }
 }
 
-/// The length of an answer, where all of it has come.
-fn whole(bytes: &[u8]) -> Option<usize> {
+/// The length of the response, once it has arrived completely.
+fn response_length(bytes: &[u8]) -> Option<usize> {
     let head = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
     let text = std::str::from_utf8(&bytes[..head]).expect("text");
     let mut headers = text.lines().filter_map(|line| line.split_once(':'));
@@ -101,15 +101,16 @@ pub(crate) fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
-/// The answer to one request.
-pub(crate) fn one_answer(address: SocketAddr, request: &[u8]) -> Vec<u8> {
-    let answer = runtime().block_on(async { Connection::open(address).await.ask(request).await.to_vec() });
+/// The response to one request.
+pub(crate) fn one_response(address: SocketAddr, request: &[u8]) -> Vec<u8> {
+    let answer =
+        runtime().block_on(async { ClientConnection::open(address).await.exchange(request).await.to_vec() });
     assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
     answer
 }
 
-/// How many requests were answered in this time over so many connections, each of which asks again as soon
-/// as it is answered. `name` is part of the keys.
+/// The number of responses in this time over this many connections, each of which sends its next request as
+/// soon as it has a response. `name` is part of the keys.
 pub(crate) fn load(
     (address, api_key): (SocketAddr, &str),
     workload: &Workload,
@@ -123,11 +124,11 @@ pub(crate) fn load(
         for connection in 0..connections {
             let (workload, api_key, name) = (workload.clone(), api_key.to_owned(), name.to_owned());
             tasks.push(tokio::spawn(async move {
-                let mut line = Connection::open(address).await;
+                let mut line = ClientConnection::open(address).await;
                 let mut count = 0u64;
                 while Instant::now() < end {
                     let key = format!("{name}-{connection:04x}-{count:010}");
-                    let answer = line.ask(&workload.request(&api_key, &key)).await;
+                    let answer = line.exchange(&workload.request(&api_key, &key)).await;
                     assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(answer));
                     count += 1;
                 }

@@ -1,9 +1,10 @@
-//! How fast `hapax serve` and `hapax run` are, measured from outside: each server is a process of its own,
-//! the client is this process, and what is compared is measured in the same run. Prints tables of ratios.
+//! The speed of `hapax serve` and `hapax run`, measured from outside: each server is its own process, the
+//! client is this process, and everything that is compared is measured in the same run. Prints tables of
+//! ratios.
 //!
-//! `cargo bench` builds hapax in release mode first. `-- --quick` takes seconds and shows only that the
-//! benchmark works; `-- --hapax PATH` measures another binary, by its path
-//! from the root of the repository; `-- --only serve` or `-- --only run` measures a part.
+//! `cargo bench` builds hapax in release mode first. `-- --quick` takes seconds and only shows that the
+//! benchmark works; `-- --hapax PATH` measures another binary, by its path from the root of the repository;
+//! `-- --only serve` or `-- --only run` measures one part.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -32,7 +33,7 @@ fn main() {
         return peers::run(&peer);
     }
     let quick = arguments.iter().any(|argument| argument == "--quick" || argument == "--test");
-    let hapax = value("--hapax").map_or_else(built, |path| root().join(path));
+    let hapax = value("--hapax").map_or_else(built_binary, |path| root().join(path));
     let only = value("--only");
     let is_wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
     if is_wanted("serve") {
@@ -50,7 +51,7 @@ fn root() -> PathBuf {
 }
 
 /// hapax in release mode, as users build it.
-fn built() -> PathBuf {
+fn built_binary() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(["build", "--release", "--bin", "hapax", "--message-format", "json-render-diagnostics"])

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use tokio::sync::Barrier;
 
-use crate::client::{Connection, Workload, runtime};
+use crate::client::{ClientConnection, Workload, runtime};
 use crate::serve::id;
 use crate::servers::Server;
 
 const CONNECTIONS: usize = 16;
 
-/// Stops the benchmark where two answers to one key name different charges.
+/// Stops the benchmark when two responses to one key name different charges.
 pub(crate) fn check(hapax: &Path, rounds: usize) {
     let server = Server::hapax(hapax);
     let charges = runtime().block_on(async {
@@ -21,13 +21,13 @@ pub(crate) fn check(hapax: &Path, rounds: usize) {
             .map(|_| {
                 let (address, key, barrier) = (server.address, server.key.clone(), Arc::clone(&barrier));
                 tokio::spawn(async move {
-                    let mut line = Connection::open(address).await;
+                    let mut line = ClientConnection::open(address).await;
                     let mut charges = BTreeSet::new();
                     for round in 0..rounds {
                         let request = Workload::Charges.request(&key, &format!("round-{round}"));
                         barrier.wait().await;
-                        let answer = line.ask(&request).await;
-                        // 409 where another request with the key is not answered yet.
+                        let answer = line.exchange(&request).await;
+                        // 409 when another request with the key is still in progress.
                         if answer.starts_with(b"HTTP/1.1 200") {
                             charges.insert((round, id(answer)));
                         }

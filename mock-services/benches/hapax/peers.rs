@@ -1,4 +1,4 @@
-//! The peers: a bare hyper responder and the `wiremock` crate. This program starts itself again for each.
+//! The peers: a bare hyper server and the `wiremock` crate. This program starts itself again for each.
 
 use std::convert::Infallible;
 use std::io::Read;
@@ -9,27 +9,27 @@ use hyper::body::{Bytes, Incoming};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-/// Reads an answer from standard input, prints an address, and gives that answer to every request there.
+/// Reads a response from standard input, prints an address, and sends that response to every request.
 pub(crate) fn run(peer: &str) {
     let mut answer = Vec::new();
     std::io::stdin().read_to_end(&mut answer).expect("an answer");
-    let answer = Answer::parse(&answer);
-    // As many threads as `hapax serve` has.
+    let answer = PeerAnswer::parse(&answer);
+    // The same number of threads as `hapax serve`.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     match peer {
-        "hyper" => runtime.block_on(bare(answer)),
+        "hyper" => runtime.block_on(bare_hyper(answer)),
         "wiremock" => runtime.block_on(wiremock(answer)),
         other => panic!("no peer is called {other}"),
     }
 }
 
-struct Answer {
+struct PeerAnswer {
     headers: Vec<(String, String)>,
     body: Bytes,
 }
 
-impl Answer {
-    /// An answer as it was sent, without the headers that a server adds by itself.
+impl PeerAnswer {
+    /// A response as it was sent, without the headers that a server adds itself.
     fn parse(bytes: &[u8]) -> Self {
         let text = std::str::from_utf8(bytes).expect("text");
         let (head, body) = text.split_once("\r\n\r\n").expect("a head");
@@ -38,15 +38,15 @@ impl Answer {
             !["date", "content-length", "connection"].contains(&name.to_ascii_lowercase().as_str())
         };
         let headers = headers.filter(|(name, _)| is_own(name));
-        Answer {
+        PeerAnswer {
             headers: headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             body: Bytes::copy_from_slice(body.as_bytes()),
         }
     }
 }
 
-/// hyper by itself: reads the body and answers the same bytes every time.
-async fn bare(answer: Answer) {
+/// A bare hyper server: reads the body and sends the same bytes every time.
+async fn bare_hyper(answer: PeerAnswer) {
     let mut template = Response::new(Full::new(answer.body));
     for (name, value) in &answer.headers {
         let name = hyper::header::HeaderName::from_bytes(name.as_bytes()).expect("a name");
@@ -71,8 +71,8 @@ async fn bare(answer: Answer) {
     }
 }
 
-/// wiremock as it comes: one mock that matches everything, and its record of requests.
-async fn wiremock(answer: Answer) {
+/// wiremock with its defaults: one mock that matches everything, and its record of requests.
+async fn wiremock(answer: PeerAnswer) {
     let mut template = wiremock::ResponseTemplate::new(200).set_body_bytes(answer.body.to_vec());
     for (name, value) in &answer.headers {
         template = template.insert_header(name.as_str(), value.as_str());

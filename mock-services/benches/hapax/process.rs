@@ -1,4 +1,4 @@
-//! What a process uses, from `/proc`.
+//! The resource usage of a process, from `/proc`.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn ticks(process: &str, fields: std::ops::Range<usize>) -> Duration {
     TICK * counts.filter_map(|count| count.parse::<u32>().ok()).sum::<u32>()
 }
 
-/// The memory that a process has in use, in bytes.
+/// The resident memory of a process, in bytes.
 pub(crate) fn memory(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -9,10 +9,10 @@ use crate::process::processor_time_of_children;
 
 /// The agent of the run.
 const AGENT: &str = "examples/python/careful.py";
-/// What is run with `--quick`.
+/// The scenario for `--quick`.
 const QUICK: &str = "payment/clean";
 
-/// Prints what a run costs, and what it would cost at least.
+/// Prints the cost of a run, and its lower bound.
 pub(crate) fn measure(hapax: &Path, root: &Path, quick: bool) {
     let Some(python) = interpreter() else {
         return println!("\nThere is no python3: the cost of a run is not measured.");
@@ -49,21 +49,22 @@ pub(crate) fn measure(hapax: &Path, root: &Path, quick: bool) {
     );
 }
 
-/// The path of the interpreter itself: `python3` can be a script that looks for it, and costs more than it.
+/// The path of the interpreter itself: `python3` can be a wrapper script that costs more than the
+/// interpreter.
 fn interpreter() -> Option<String> {
     let output = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().ok()?;
     let path = String::from_utf8(output.stdout).ok()?.trim().to_owned();
     (!path.is_empty()).then_some(path)
 }
 
-/// The processor time of the children, and the time that it took.
+/// The processor time of the children, and the elapsed time.
 fn spent(work: impl FnOnce()) -> (Duration, Duration) {
     let (processor, started) = (processor_time_of_children(), Instant::now());
     work();
     (processor_time_of_children().saturating_sub(processor), started.elapsed())
 }
 
-/// How often the agent was started: a report keeps the output of each start.
+/// The number of agent starts: a report keeps the output of each.
 fn starts(report: &Path) -> usize {
     let text = std::fs::read_to_string(report).expect("a report");
     let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -71,7 +72,7 @@ fn starts(report: &Path) -> usize {
     trials.flatten().filter_map(|trial| trial["output"].as_array()).map(Vec::len).sum()
 }
 
-/// Starts the interpreter with these imports so many times, as many at once as there are cores.
+/// Starts the interpreter with these imports this many times, as many at once as there are cores.
 fn bare_starts(python: &str, imports: &str, count: usize) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let left = AtomicUsize::new(count);

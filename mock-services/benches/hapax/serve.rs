@@ -3,19 +3,19 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::client::{Workload, load, one_answer};
+use crate::client::{Workload, load, one_response};
 use crate::servers::Server;
 use crate::{median, process};
 
 const CONNECTIONS: usize = 8;
 
-/// What is compared, in the order of the table.
-const CONTENDERS: [&str; 3] = ["hapax serve", "wiremock", "hyper"];
+/// The servers that are compared, in the order of the table.
+const SERVERS: [&str; 3] = ["hapax serve", "wiremock", "hyper"];
 const HAPAX: usize = 0;
 const WIREMOCK: usize = 1;
-const BARE: usize = 2;
+const HYPER: usize = 2;
 
-/// What one turn of a contender gave.
+/// The result of one turn of a server.
 #[derive(Clone, Copy, Default)]
 struct Turn {
     /// Requests a second.
@@ -31,16 +31,16 @@ pub(crate) fn measure(hapax: &Path, quick: bool) {
     let (rounds, time) =
         if quick { (1, Duration::from_millis(100)) } else { (9, Duration::from_millis(1_000)) };
     let first = Server::hapax(hapax);
-    let intent = one_answer(first.address, &Workload::Intents.request(&first.key, "first"));
+    let intent = one_response(first.address, &Workload::Intents.request(&first.key, "first"));
     let id = id(&intent);
     for workload in [Workload::Intents, Workload::Charges, Workload::Read { id }] {
-        let answer = one_answer(first.address, &workload.request(&first.key, workload.name()));
-        let mut turns: Vec<[Turn; CONTENDERS.len()]> = Vec::new();
+        let answer = one_response(first.address, &workload.request(&first.key, workload.name()));
+        let mut turns: Vec<[Turn; SERVERS.len()]> = Vec::new();
         for round in 0..rounds {
-            let mut results = [Turn::default(); CONTENDERS.len()];
-            for place in 0..CONTENDERS.len() {
-                // Each round in another order, so that what else the machine does falls on all alike.
-                let number = (round + place) % CONTENDERS.len();
+            let mut results = [Turn::default(); SERVERS.len()];
+            for place in 0..SERVERS.len() {
+                // Each round has another order, so that other load on the machine affects all alike.
+                let number = (round + place) % SERVERS.len();
                 results[number] = turn(number, hapax, &workload, &answer, time);
             }
             turns.push(results);
@@ -49,23 +49,23 @@ pub(crate) fn measure(hapax: &Path, quick: bool) {
     }
 }
 
-/// The id of the object in an answer.
+/// The id of the object in a response.
 pub(crate) fn id(answer: &[u8]) -> String {
     let text = String::from_utf8_lossy(answer);
     let after = text.split("\"id\": \"").nth(1).expect("an id");
     after.split('"').next().expect("an id").to_owned()
 }
 
-/// One turn of a contender, which is started for it.
+/// One turn of a server, which is started for it.
 fn turn(number: usize, hapax: &Path, workload: &Workload, answer: &[u8], time: Duration) -> Turn {
     let server = match number {
         HAPAX => Server::hapax(hapax),
-        number => Server::peer(CONTENDERS[number], answer),
+        number => Server::peer(SERVERS[number], answer),
     };
     let mut workload = workload.clone();
     if let (HAPAX, Workload::Read { id: of_another }) = (number, &mut workload) {
         let request = Workload::Intents.request(&server.key, "read");
-        *of_another = id(&one_answer(server.address, &request));
+        *of_another = id(&one_response(server.address, &request));
     }
     let at = (server.address, server.key.as_str());
     load(at, &workload, CONNECTIONS, time / 5, "warm");
@@ -82,11 +82,11 @@ fn turn(number: usize, hapax: &Path, workload: &Workload, answer: &[u8], time: D
     }
 }
 
-fn print(workload: &Workload, turns: &[[Turn; CONTENDERS.len()]], bytes: usize) {
+fn print(workload: &Workload, turns: &[[Turn; SERVERS.len()]], bytes: usize) {
     let of = |number: usize, value: fn(&Turn) -> f64| {
         median(turns.iter().map(|turn| value(&turn[number])).collect())
     };
-    // What two contenders did in the same round is compared; of these ratios the median counts.
+    // Ratios are computed within one round; the median of the rounds counts.
     let ratio = |one: usize, other: usize, value: fn(&Turn) -> f64| {
         median(turns.iter().map(|turn| value(&turn[one]) / value(&turn[other])).collect())
     };
@@ -95,12 +95,12 @@ fn print(workload: &Workload, turns: &[[Turn; CONTENDERS.len()]], bytes: usize) 
         "| server | requests a second | of wiremock | of bare hyper | processor time each | memory each |"
     );
     println!("| --- | ---: | ---: | ---: | ---: | ---: |");
-    for (number, name) in CONTENDERS.iter().enumerate() {
+    for (number, name) in SERVERS.iter().enumerate() {
         println!(
             "| {name} | {:.0} | {:.2} | {:.2} | {:.1} µs | {:.0} bytes |",
             of(number, |turn| turn.rate),
             ratio(number, WIREMOCK, |turn| turn.rate),
-            ratio(number, BARE, |turn| turn.rate),
+            ratio(number, HYPER, |turn| turn.rate),
             of(number, |turn| turn.processor),
             of(number, |turn| turn.memory),
         );

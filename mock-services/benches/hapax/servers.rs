@@ -1,4 +1,4 @@
-//! Servers in processes of their own.
+//! Servers in their own processes.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ pub(crate) struct Server {
     /// Kept open, so that the server can write to it.
     _output: Lines<BufReader<ChildStdout>>,
     pub(crate) address: SocketAddr,
-    /// The API key that it takes.
+    /// The API key that it accepts.
     pub(crate) key: String,
 }
 
@@ -35,7 +35,7 @@ impl Server {
         Server { process, _output: output, address, key }
     }
 
-    /// A peer that gives this answer to every request.
+    /// A peer that sends this response to every request.
     pub(crate) fn peer(name: &str, answer: &[u8]) -> Self {
         let mut process = Command::new(std::env::current_exe().expect("this program"))
             .args(["--peer", name])

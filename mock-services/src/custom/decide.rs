@@ -1,20 +1,22 @@
-//! What a call comes to: the items that it makes, changes or shows.
+//! Decides a call: which items it creates, changes or returns.
 
-use super::items::{Item, Step, id, time, to_fields};
+use super::items::{Item, ItemEdit, id, time, to_fields};
 use super::template::{Scope, elements, integer, list, render, text};
-use super::{Call, Change, Custom, Deed, Items, Make};
+use super::{Call, CreateItems, Custom, ItemChange, Items, OperationAction};
 use crate::service::{Answer, Context, Decision, Fields};
 use crate::yaml::Node;
 
 impl Custom {
-    pub(super) fn decision(&self, state: &Items, call: &Call, context: &Context) -> Decision<Change> {
-        match &self.rules[call.rule].deed {
-            Deed::Make(make) => self.make(call, make, context),
-            Deed::Change { maker, set, unless } => match self.one(state, *maker, call) {
-                Ok(item) => self.change(call, item, set, unless, context),
-                Err(answer) => Decision::refuse(answer),
-            },
-            Deed::Get { maker } => match self.one(state, *maker, call) {
+    pub(super) fn decision(&self, state: &Items, call: &Call, context: &Context) -> Decision<ItemChange> {
+        match &self.rules[call.rule].action {
+            OperationAction::Create(creation) => self.create(call, creation, context),
+            OperationAction::Change { creator, set, unless } => {
+                match self.item_of_path(state, *creator, call) {
+                    Ok(item) => self.change(call, item, set, unless, context),
+                    Err(answer) => Decision::refuse(answer),
+                }
+            }
+            OperationAction::Get { creator } => match self.item_of_path(state, *creator, call) {
                 Ok(item) => {
                     let mut scope = Scope::of(&call.values);
                     self.add_item(&mut scope, item);
@@ -22,53 +24,54 @@ impl Custom {
                 }
                 Err(answer) => Decision::refuse(answer),
             },
-            Deed::List { maker, .. } => {
+            OperationAction::List { creator, .. } => {
                 let mut scope = Scope::of(&call.values);
-                self.add_items(&mut scope, state.all(*maker).filter(|item| item.fits(&call.filter)));
+                self.add_items(&mut scope, state.all(*creator).filter(|item| item.matches(&call.filter)));
                 Decision::read(self.answer(call, scope, context, "${items}"))
             }
         }
     }
 
-    /// The item that the path names.
-    fn one<'a>(&self, state: &'a Items, maker: usize, call: &Call) -> Result<&'a Item, Answer> {
+    /// The item whose id is in the path.
+    fn item_of_path<'a>(&self, state: &'a Items, creator: usize, call: &Call) -> Result<&'a Item, Answer> {
         let id = call
             .values
             .iter()
             .find(|(name, _)| name == "id")
             .and_then(|(_, node)| node.as_text())
             .unwrap_or_default();
-        state.get(maker, id).ok_or_else(|| self.refuse(404, format!("{id} was not found")))
+        state.get(creator, id).ok_or_else(|| self.refuse(404, format!("{id} was not found")))
     }
 
-    fn make(&self, call: &Call, make: &Make, context: &Context) -> Decision<Change> {
-        let listed = make.each.as_ref().and_then(|each| call.values.iter().find(|(name, _)| name == each));
-        let made: Vec<Item> = match listed {
+    fn create(&self, call: &Call, creation: &CreateItems, context: &Context) -> Decision<ItemChange> {
+        let listed =
+            creation.each.as_ref().and_then(|each| call.values.iter().find(|(name, _)| name == each));
+        let created: Vec<Item> = match listed {
             Some((name, values)) => elements(values)
                 .iter()
                 .enumerate()
                 .map(|(number, element)| {
-                    let one = |(have, value): &(String, Node)| {
-                        (have.clone(), if have == name { element } else { value }.clone())
+                    let one = |(other, value): &(String, Node)| {
+                        (other.clone(), if other == name { element } else { value }.clone())
                     };
-                    new_item(call, make, context, number, call.values.iter().map(one).collect())
+                    new_item(call, creation, context, number, call.values.iter().map(one).collect())
                 })
                 .collect(),
-            None => vec![new_item(call, make, context, 0, call.values.clone())],
+            None => vec![new_item(call, creation, context, 0, call.values.clone())],
         };
         let mut scope = Scope::of(&call.values);
-        let body = match made.first() {
-            Some(item) if make.each.is_none() => {
+        let body = match created.first() {
+            Some(item) if creation.each.is_none() => {
                 self.add_item(&mut scope, item);
                 "${item}"
             }
             _ => {
-                self.add_items(&mut scope, made.iter());
+                self.add_items(&mut scope, created.iter());
                 "${items}"
             }
         };
         let answer = self.answer(call, scope, context, body);
-        Decision::accept(answer, made.into_iter().map(|item| Change(Step::Make(item))).collect())
+        Decision::accept(answer, created.into_iter().map(|item| ItemChange(ItemEdit::Create(item))).collect())
     }
 
     fn change(
@@ -78,7 +81,7 @@ impl Custom {
         set: &[(String, Node)],
         unless: &Fields,
         context: &Context,
-    ) -> Decision<Change> {
+    ) -> Decision<ItemChange> {
         if !unless.is_empty() && item.fields().meet(unless) {
             let why: Vec<String> =
                 unless.iter().map(|(name, value)| format!("its {name} is {value}")).collect();
@@ -98,8 +101,14 @@ impl Custom {
         for (name, value) in to_fields(&call.values).iter() {
             fields.set(name.to_owned(), value.clone());
         }
-        let step = Step::Set { operation: call.rule, maker: item.maker, id: item.id.clone(), values, fields };
-        Decision::accept(answer, vec![Change(step)])
+        let step = ItemEdit::Set {
+            operation: call.rule,
+            creator: item.creator,
+            id: item.id.clone(),
+            values,
+            fields,
+        };
+        Decision::accept(answer, vec![ItemChange(step)])
     }
 
     fn answer(&self, call: &Call, mut scope: Scope, context: &Context, body: &str) -> Answer {
@@ -128,26 +137,32 @@ impl Custom {
         scope.add("count", integer(count)).add("items", list(shown));
     }
 
-    /// The item as answers show it.
+    /// The item as responses show it.
     fn shown(&self, item: &Item) -> Node {
-        match &self.rules[item.maker].deed {
-            Deed::Make(Make { shows: Some(shows), .. }) => {
+        match &self.rules[item.creator].action {
+            OperationAction::Create(CreateItems { shows: Some(shows), .. }) => {
                 let mut scope = Scope::of(&item.values);
                 scope.add("id", text(&item.id)).add("created_at", text(&item.created_at));
                 render(shows, &scope)
             }
-            _ => item.whole(),
+            _ => item.all_fields(),
         }
     }
 }
 
-fn new_item(call: &Call, make: &Make, context: &Context, number: usize, values: Vec<(String, Node)>) -> Item {
-    let (id, now) = (id(context, make.prefix.as_deref(), number), time(context));
+fn new_item(
+    call: &Call,
+    creation: &CreateItems,
+    context: &Context,
+    number: usize,
+    values: Vec<(String, Node)>,
+) -> Item {
+    let (id, now) = (id(context, creation.prefix.as_deref(), number), time(context));
     let mut scope = Scope::of(&values);
     scope.add("id", text(&id)).add("now", text(&now));
     let set: Vec<(String, Node)> =
-        make.set.iter().map(|(name, template)| (name.clone(), render(template, &scope))).collect();
-    let mut item = Item { maker: call.rule, id, created_at: now, values };
+        creation.set.iter().map(|(name, template)| (name.clone(), render(template, &scope))).collect();
+    let mut item = Item { creator: call.rule, id, created_at: now, values };
     item.set_all(&set);
     item
 }

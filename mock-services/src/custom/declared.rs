@@ -1,10 +1,10 @@
-//! A service together with the file that declares it: what the catalog says of it, and how it is started.
+//! A service together with the file that declares it: its description in the catalog, and how it is started.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Custom, Deed, Make, Rule};
+use super::{CreateItems, Custom, OperationAction, OperationRule};
 use crate::catalog::{ConfiguredService, EffectDescription, OptionType, ServiceDescription};
 use crate::service::{Kind, Operation, Service};
 use crate::services::{Builder, ServiceOptions};
@@ -21,7 +21,8 @@ impl DeclaredService {
     /// Reads and checks a service file.
     ///
     /// # Errors
-    /// Every problem of the file.
+    ///
+    /// Every problem in the file.
     pub fn from_source(source: &Source) -> Result<Self, Problems> {
         Ok(DeclaredService { source: source.clone(), service: Custom::from_source(source)? })
     }
@@ -38,17 +39,17 @@ impl DeclaredService {
         &self.source
     }
 
-    /// What the catalog says of the service.
+    /// The catalog's description of the service.
     #[must_use]
     pub fn description(&self) -> ServiceDescription {
         let configured = Arc::new(self.clone());
         let all = self.service.operations.iter().zip(&self.service.rules);
         let writes = all.clone().filter(|(operation, _)| operation.kind == Kind::Write);
-        let reads = all.filter_map(|(operation, rule)| match rule.deed {
-            Deed::Get { maker } | Deed::List { maker, .. } => {
-                Some((operation.name.to_string(), self.writes_of(maker)))
+        let reads = all.filter_map(|(operation, rule)| match rule.action {
+            OperationAction::Get { creator } | OperationAction::List { creator, .. } => {
+                Some((operation.name.to_string(), self.writes_of(creator)))
             }
-            Deed::Make(_) | Deed::Change { .. } => None,
+            OperationAction::Create(_) | OperationAction::Change { .. } => None,
         });
         ServiceDescription {
             effects: writes.map(|(operation, rule)| self.effect(operation, rule)).collect(),
@@ -58,22 +59,22 @@ impl DeclaredService {
         }
     }
 
-    /// The operations that make and change the items of one operation.
+    /// The operations that create and change the items of one operation.
     fn writes_of(&self, wanted: usize) -> Vec<String> {
-        let is_of = |(place, rule): &(usize, &Rule)| match rule.deed {
-            Deed::Make(_) => *place == wanted,
-            Deed::Change { maker, .. } => maker == wanted,
-            Deed::Get { .. } | Deed::List { .. } => false,
+        let is_of = |(place, rule): &(usize, &OperationRule)| match rule.action {
+            OperationAction::Create(_) => *place == wanted,
+            OperationAction::Change { creator, .. } => creator == wanted,
+            OperationAction::Get { .. } | OperationAction::List { .. } => false,
         };
         let writes = self.service.rules.iter().enumerate().filter(is_of);
         writes.map(|(place, _)| self.service.operations[place].name.to_string()).collect()
     }
 
-    fn effect(&self, operation: &Operation, rule: &Rule) -> EffectDescription {
-        let (each, set, maker) = match &rule.deed {
-            Deed::Make(Make { each, set, .. }) => (each.clone(), set.as_slice(), None),
-            Deed::Change { set, maker, .. } => (None, set.as_slice(), Some(*maker)),
-            Deed::Get { .. } | Deed::List { .. } => (None, &[][..], None),
+    fn effect(&self, operation: &Operation, rule: &OperationRule) -> EffectDescription {
+        let (each, set, creator) = match &rule.action {
+            OperationAction::Create(CreateItems { each, set, .. }) => (each.clone(), set.as_slice(), None),
+            OperationAction::Change { set, creator, .. } => (None, set.as_slice(), Some(*creator)),
+            OperationAction::Get { .. } | OperationAction::List { .. } => (None, &[][..], None),
         };
         let set = || set.iter().map(|(name, _)| name.clone());
         let named = operation.fields.iter().chain(&operation.identity).map(|name| name.to_string());
@@ -81,7 +82,7 @@ impl DeclaredService {
             name: operation.name.to_string(),
             natural: unique(rule.required.iter().cloned().chain(each).chain(set())),
             carried: unique(named.chain(set())),
-            needs: maker.map(|maker| self.service.operations[maker].name.to_string()),
+            needs: creator.map(|creator| self.service.operations[creator].name.to_string()),
             ..EffectDescription::default()
         }
     }

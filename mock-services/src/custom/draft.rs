@@ -1,21 +1,21 @@
-//! One operation as its file declares it, checked as far as it can be without looking at the others.
+//! One operation as its file declares it, with every check that needs no other operation.
 
 use super::fields::FieldReader;
-use super::input::Place;
+use super::input::FieldPlace;
 use super::route::{Route, is_name};
 use crate::fault::read_fields;
 use crate::service::Fields;
 use crate::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
 
-/// One operation whose references to others are still names.
-pub(super) struct Draft<'n> {
+/// One operation whose references to other operations are still names.
+pub(super) struct OperationDraft<'n> {
     pub(super) name: &'n str,
     pub(super) route: Route,
     pub(super) route_span: Span,
-    pub(super) fields: Vec<(String, Place)>,
+    pub(super) fields: Vec<(String, FieldPlace)>,
     pub(super) required: Vec<String>,
     pub(super) each: Option<String>,
-    pub(super) does: Does<'n>,
+    pub(super) action: DraftAction<'n>,
     pub(super) set: &'n [(Key, Node)],
     pub(super) shows: Option<&'n Node>,
     pub(super) unless: Option<(Fields, Span)>,
@@ -24,14 +24,14 @@ pub(super) struct Draft<'n> {
     pub(super) body: Option<&'n Node>,
 }
 
-/// Which of the three an operation does.
-pub(super) enum Does<'n> {
-    Make { identity: Vec<String>, prefix: Option<String> },
+/// What an operation does: one of three.
+pub(super) enum DraftAction<'n> {
+    Create { identity: Vec<String>, prefix: Option<String> },
     Change(&'n Node),
     Read(&'n Node),
 }
 
-impl<'n> Draft<'n> {
+impl<'n> OperationDraft<'n> {
     pub(super) fn read(reader: &Reader, key: &'n Key, node: &'n Node) -> Option<Self> {
         check_name(reader, key);
         let what = format!("the operation `{}`", shown(&key.name));
@@ -47,7 +47,7 @@ impl<'n> Draft<'n> {
         let filter = map.entry("filter");
         let answer = map.optional("answer");
         let place = map.place();
-        misplaced(
+        report_misplaced_keys(
             reader,
             [effect, changes, reads].map(|key| key.is_some()),
             [each, set, shows, unless, filter],
@@ -57,13 +57,13 @@ impl<'n> Draft<'n> {
         let given = [effect, changes, reads].into_iter().flatten().count();
         if given != 1 {
             let message = format!("{what} needs exactly one of `effect`, `changes` and `reads`");
-            let help =
-                "`effect` makes something, `changes` changes what another operation made, `reads` shows it";
+            let help = "`effect` creates an item, `changes` updates an item of another operation, `reads` \
+                        returns items";
             reader.report_with_help(place, message, help);
         }
-        let makes = effect.is_some();
-        let mut read = FieldReader::new(reader, route.as_ref().map(|(route, _)| route), makes);
-        read.implicit(route.as_ref().map_or(place, |(_, span)| *span));
+        let creates = effect.is_some();
+        let mut read = FieldReader::new(reader, route.as_ref().map(|(route, _)| route), creates);
+        read.add_path_names(route.as_ref().map_or(place, |(_, span)| *span));
         fields
             .and_then(|node| reader.entries(node))
             .unwrap_or_default()
@@ -75,36 +75,36 @@ impl<'n> Draft<'n> {
         let mut needed: Vec<String> = names(reader, required, &fields, "required");
         needed.extend(each.clone());
         let (status, body) = answer.map_or((None, None), |node| read_answer(reader, node));
-        let does = match (effect, changes, reads) {
+        let action = match (effect, changes, reads) {
             (Some((_, node)), ..) => read_effect(reader, node, &fields),
-            (_, Some((_, node)), _) => Some(Does::Change(node)),
-            (.., Some((_, node))) => Some(Does::Read(node)),
+            (_, Some((_, node)), _) => Some(DraftAction::Change(node)),
+            (.., Some((_, node))) => Some(DraftAction::Read(node)),
             _ => None,
         };
         let set = set.and_then(|(_, node)| reader.entries(node)).unwrap_or_default();
-        if makes {
+        if creates {
             check_set(reader, set, &fields);
         }
         let (route, route_span) = route?;
-        Some(Draft {
+        Some(OperationDraft {
             name: &key.name,
             route,
             route_span,
             fields,
             required: needed,
             each,
-            does: does?,
+            action: action?,
             set,
             shows: shows.map(|(_, node)| node),
             unless: unless.and_then(|(_, node)| Some((read_fields(reader, node)?, node.span))),
             filter: filter.and_then(|(_, node)| read_texts(reader, node)).unwrap_or_default(),
-            status: status.unwrap_or(if makes { 201 } else { 200 }),
+            status: status.unwrap_or(if creates { 201 } else { 200 }),
             body,
         })
     }
 
-    /// Whether the path names one item.
-    pub(super) fn is_about_one(&self) -> bool {
+    /// Whether the path contains `{id}`.
+    pub(super) fn selects_one_item(&self) -> bool {
         self.route.names().any(|name| name == "id")
     }
 }
@@ -132,12 +132,16 @@ fn read_route(reader: &Reader, node: &Node) -> Option<Route> {
 }
 
 /// Reports the keys that belong to another kind of operation.
-fn misplaced(reader: &Reader, [makes, changes, reads]: [bool; 3], keys: [Option<(&Key, &Node)>; 5]) {
+fn report_misplaced_keys(
+    reader: &Reader,
+    [creates, changes, reads]: [bool; 3],
+    keys: [Option<(&Key, &Node)>; 5],
+) {
     let [each, set, shows, unless, filter] = keys;
     let rules = [
-        (each, makes, "effect"),
-        (shows, makes, "effect"),
-        (set, makes || changes, "effect` or `changes"),
+        (each, creates, "effect"),
+        (shows, creates, "effect"),
+        (set, creates || changes, "effect` or `changes"),
         (unless, changes, "changes"),
         (filter, reads, "reads"),
     ];
@@ -145,14 +149,14 @@ fn misplaced(reader: &Reader, [makes, changes, reads]: [bool; 3], keys: [Option<
         if let Some((key, _)) = key.filter(|_| !allowed) {
             reader.report_with_help(
                 key.span,
-                format!("`{}` goes with `{with}` alone", key.name),
-                "leave it out",
+                format!("`{}` is only allowed with `{with}`", key.name),
+                "remove it",
             );
         }
     }
 }
 
-fn read_effect<'n>(reader: &Reader, node: &Node, fields: &[(String, Place)]) -> Option<Does<'n>> {
+fn read_effect<'n>(reader: &Reader, node: &Node, fields: &[(String, FieldPlace)]) -> Option<DraftAction<'n>> {
     let mut map = reader.map(node, "`effect`")?;
     let identity = map.required("identity");
     let prefix = map.optional("id").and_then(|node| Some((reader.text(node)?, node.span)));
@@ -163,14 +167,10 @@ fn read_effect<'n>(reader: &Reader, node: &Node, fields: &[(String, Place)]) -> 
     }
     let identity_names = names(reader, identity, fields, "identity");
     if let Some(node) = identity.filter(|node| matches!(&node.kind, Kind::List(items) if items.is_empty())) {
-        let help = "name the fields that tell one effect from another";
-        reader.report_with_help(
-            node.span,
-            "without an identity a duplicate cannot be told from a second effect",
-            help,
-        );
+        let help = "list the fields that identify one effect, so that a duplicate is recognized";
+        reader.report_with_help(node.span, "`identity` must name at least one field", help);
     }
-    Some(Does::Make { identity: identity_names, prefix: prefix.map(|(text, _)| text.to_owned()) })
+    Some(DraftAction::Create { identity: identity_names, prefix: prefix.map(|(text, _)| text.to_owned()) })
 }
 
 fn read_answer<'n>(reader: &Reader, node: &'n Node) -> (Option<u16>, Option<&'n Node>) {
@@ -182,24 +182,24 @@ fn read_answer<'n>(reader: &Reader, node: &'n Node) -> (Option<u16>, Option<&'n 
         reader.report_with_help(
             key.span,
             "an answer with the status 204 has no body",
-            "leave `body` out, or choose 200",
+            "remove `body`, or use the status 200",
         );
     }
     (status, body.map(|(_, node)| node))
 }
 
-/// A list of texts with their places.
+/// A list of strings with their positions in the file.
 fn read_texts<'n>(reader: &Reader, node: &'n Node) -> Option<Vec<(&'n str, Span)>> {
     let items = reader.list(node)?;
     Some(items.iter().filter_map(|item| Some((reader.text(item)?, item.span))).collect())
 }
 
 /// A list of names that must be fields of the operation.
-fn names(reader: &Reader, node: Option<&Node>, fields: &[(String, Place)], what: &str) -> Vec<String> {
+fn names(reader: &Reader, node: Option<&Node>, fields: &[(String, FieldPlace)], what: &str) -> Vec<String> {
     let texts = node.and_then(|node| read_texts(reader, node)).unwrap_or_default();
     for (name, span) in &texts {
         let known = || fields.iter().map(|(name, _)| name.as_str());
-        if !known().any(|have| have == *name) {
+        if !known().any(|other| other == *name) {
             let help = match nearest(name, known()) {
                 Some(near) => format!("did you mean `{near}`? it can be {}", listed(known())),
                 None => format!("declare it under `fields`; it can be {}", listed(known())),
@@ -214,9 +214,9 @@ fn names(reader: &Reader, node: Option<&Node>, fields: &[(String, Place)], what:
     texts.into_iter().map(|(name, _)| name.to_owned()).collect()
 }
 
-fn check_set(reader: &Reader, set: &[(Key, Node)], fields: &[(String, Place)]) {
+fn check_set(reader: &Reader, set: &[(Key, Node)], fields: &[(String, FieldPlace)]) {
     for (key, _) in set.iter().filter(|(key, _)| fields.iter().any(|(name, _)| *name == key.name)) {
-        let help = "the item holds the request's value already; choose another name";
+        let help = "the item already holds the value of the request; choose another name";
         reader.report_with_help(key.span, format!("`{}` is a field of the request", shown(&key.name)), help);
     }
 }

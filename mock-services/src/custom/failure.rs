@@ -1,47 +1,47 @@
-//! How the service says no.
+//! The errors of the service.
 
 use super::template::{Scope, integer, render, text};
 use crate::service::Answer;
 use crate::yaml::Node;
 
-/// A refusal or a failure.
-pub(super) struct Failure {
+/// An error response: a refused request or an injected failure.
+pub(super) struct CustomError {
     pub(super) status: u16,
     pub(super) message: String,
 }
 
-/// The names that the shape of failures can use.
-pub(super) const NAMES: [&str; 3] = ["status", "code", "message"];
+/// The names that the template of an error can use.
+pub(super) const ERROR_NAMES: [&str; 3] = ["status", "code", "message"];
 
 #[derive(serde::Serialize)]
-struct Plain<'a> {
-    error: Inner<'a>,
+struct DefaultErrorBody<'a> {
+    error: DefaultErrorFields<'a>,
 }
 
 #[derive(serde::Serialize)]
-struct Inner<'a> {
+struct DefaultErrorFields<'a> {
     code: &'a str,
     message: &'a str,
 }
 
-impl Failure {
-    /// A failure of which no more is known than its status.
+impl CustomError {
+    /// An error of which only the status is known.
     pub(super) fn of(status: u16) -> Self {
         let message = match status {
             401 => "a valid API key is required",
             429 => "too many requests, try again later",
             500 => "something went wrong on our side",
-            502 => "the upstream server gave no valid answer",
+            502 => "the upstream server returned an invalid response",
             503 => "the service is unavailable, try again later",
-            504 => "the upstream server did not answer in time",
+            504 => "the upstream server did not respond in time",
             _ => code(status),
         };
-        Failure { status, message: message.to_owned() }
+        CustomError { status, message: message.to_owned() }
     }
 
-    /// The answer, in the shape that the file gives to failures.
+    /// The response, in the shape that the file declares for errors.
     pub(super) fn answer(&self, shape: Option<&Node>) -> Answer {
-        // What is no error has nothing to say in the shape of one.
+        // A status below 400 is not an error and has no error body.
         if self.status < 400 {
             return Answer::empty(self.status);
         }
@@ -55,7 +55,10 @@ impl Failure {
                     .add("message", text(&self.message));
                 Answer::json(self.status, &render(shape, &scope))
             }
-            None => Answer::json(self.status, &Plain { error: Inner { code, message: &self.message } }),
+            None => Answer::json(
+                self.status,
+                &DefaultErrorBody { error: DefaultErrorFields { code, message: &self.message } },
+            ),
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Where the fields of a request stand, and how they are taken from there.
+//! Where a request has its fields, and how they are read from there.
 
 use super::route::Route;
-use super::template::{bare, list, map, text};
+use super::template::{list, map, node_of, text};
 use crate::service::Request;
 use crate::yaml::{Kind, Node};
 
-/// Where a field stands.
+/// Where a request has a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum FieldPlace {
     /// In the body, under these names.
-    Body(Vec<String>),
+    RequestBody(Vec<String>),
     /// In the query.
     Query(String),
     /// In the path, where the route has this name.
@@ -18,7 +18,7 @@ pub(super) enum Place {
     Header(String),
 }
 
-impl Place {
+impl FieldPlace {
     /// Reads `body.a.b`, `query.x`, `path.x` or `header.X`.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (place, name) = text.split_once('.')?;
@@ -27,35 +27,35 @@ impl Place {
         }
         match place {
             "body" if name.split('.').all(|part| !part.is_empty()) => {
-                Some(Place::Body(name.split('.').map(str::to_owned).collect()))
+                Some(FieldPlace::RequestBody(name.split('.').map(str::to_owned).collect()))
             }
-            "query" => Some(Place::Query(name.to_owned())),
-            "path" => Some(Place::Path(name.to_owned())),
-            "header" => Some(Place::Header(name.to_owned())),
+            "query" => Some(FieldPlace::Query(name.to_owned())),
+            "path" => Some(FieldPlace::Path(name.to_owned())),
+            "header" => Some(FieldPlace::Header(name.to_owned())),
             _ => None,
         }
     }
 
-    /// The header, where it stands in one.
+    /// The header's name, when the field is in a header.
     pub(super) fn header(&self) -> Option<&str> {
         match self {
-            Place::Header(name) => Some(name),
+            FieldPlace::Header(name) => Some(name),
             _ => None,
         }
     }
 
     pub(super) fn is_in_body(&self) -> bool {
-        matches!(self, Place::Body(_))
+        matches!(self, FieldPlace::RequestBody(_))
     }
 
-    /// The idempotency key that a request has there: a text, a number or a truth value. A body that cannot be
-    /// read has none.
+    /// The idempotency key at this place of a request: a string, a number or a boolean. An unreadable body
+    /// has none.
     pub(super) fn key(&self, request: &Request) -> Option<String> {
         let value = match self {
-            Place::Body(names) => Body::read(request).ok()?.value(names)?,
-            Place::Query(name) => return request.query_value(name),
-            Place::Header(name) => return request.header_value(name).map(str::to_owned),
-            Place::Path(_) => return None,
+            FieldPlace::RequestBody(names) => RequestBody::read(request).ok()?.value(names)?,
+            FieldPlace::Query(name) => return request.query_value(name),
+            FieldPlace::Header(name) => return request.header_value(name).map(str::to_owned),
+            FieldPlace::Path(_) => return None,
         };
         match value.kind {
             Kind::Text(text) => Some(text),
@@ -65,44 +65,44 @@ impl Place {
         }
     }
 
-    /// The value that a request has there; `null` is no value.
+    /// The value at this place of a request; `null` counts as absent.
     pub(super) fn value(
         &self,
         request: &Request,
-        body: &Body,
+        body: &RequestBody,
         route: &Route,
         segments: &[String],
     ) -> Option<Node> {
         match self {
-            Place::Body(names) => body.value(names),
-            Place::Query(name) => request.query_value(name).map(text),
-            Place::Path(name) => route.value(name, segments).map(text),
-            Place::Header(name) => request.header_value(name).map(text),
+            FieldPlace::RequestBody(names) => body.value(names),
+            FieldPlace::Query(name) => request.query_value(name).map(text),
+            FieldPlace::Path(name) => route.value(name, segments).map(text),
+            FieldPlace::Header(name) => request.header_value(name).map(text),
         }
     }
 }
 
 /// The body of a request.
 #[derive(Debug)]
-pub(super) enum Body {
+pub(super) enum RequestBody {
     Empty,
     Json(Node),
     Form(Vec<(String, String)>),
 }
 
-impl Body {
-    /// Reads the body by its content type; an error is what the caller is told.
+impl RequestBody {
+    /// Reads the body by its content type. The error is the message for the client.
     pub(super) fn read(request: &Request) -> Result<Self, &'static str> {
         let bytes = request.bytes();
         let kind = request.header_value("content-type").unwrap_or_default().to_ascii_lowercase();
         if kind.starts_with("application/x-www-form-urlencoded") {
-            return Ok(Body::Form(form_urlencoded::parse(bytes).into_owned().collect()));
+            return Ok(RequestBody::Form(form_urlencoded::parse(bytes).into_owned().collect()));
         }
         if bytes.iter().all(u8::is_ascii_whitespace) {
-            return Ok(Body::Empty);
+            return Ok(RequestBody::Empty);
         }
         match serde_json::from_slice(bytes) {
-            Ok(value @ serde_json::Value::Object(_)) => Ok(Body::Json(tree(value))),
+            Ok(value @ serde_json::Value::Object(_)) => Ok(RequestBody::Json(tree(value))),
             Ok(_) => Err("the body must be a JSON object"),
             Err(_) => Err("the body is not valid JSON"),
         }
@@ -110,38 +110,41 @@ impl Body {
 
     fn value(&self, names: &[String]) -> Option<Node> {
         match self {
-            Body::Empty => None,
-            Body::Json(root) => {
+            RequestBody::Empty => None,
+            RequestBody::Json(root) => {
                 let node = names.iter().try_fold(root, |node, name| node.get(name))?;
                 (node.kind != Kind::Null).then(|| node.clone())
             }
-            Body::Form(pairs) => {
-                // `a.b` is `a[b]` in a form, and `a[b][]` as often as there are elements.
+            RequestBody::Form(pairs) => {
+                // `a.b` is `a[b]` in a form; a list is `a[b][]`, once for each element.
                 let mut name = names.first()?.clone();
                 for part in &names[1..] {
                     name.push_str(&format!("[{part}]"));
                 }
                 let several = format!("{name}[]");
-                if let Some((_, value)) = pairs.iter().find(|(have, _)| *have == name) {
+                if let Some((_, value)) = pairs.iter().find(|(other, _)| *other == name) {
                     return Some(text(value));
                 }
-                let values: Vec<Node> =
-                    pairs.iter().filter(|(have, _)| *have == several).map(|(_, value)| text(value)).collect();
+                let values: Vec<Node> = pairs
+                    .iter()
+                    .filter(|(other, _)| *other == several)
+                    .map(|(_, value)| text(value))
+                    .collect();
                 (!values.is_empty()).then(|| list(values))
             }
         }
     }
 }
 
-/// JSON as a tree.
+/// JSON as a tree of nodes.
 fn tree(value: serde_json::Value) -> Node {
     use serde_json::Value;
     match value {
-        Value::Null => bare(Kind::Null),
-        Value::Bool(value) => bare(Kind::Bool(value)),
+        Value::Null => node_of(Kind::Null),
+        Value::Bool(value) => node_of(Kind::Bool(value)),
         Value::Number(number) => match number.as_i64() {
-            Some(number) => bare(Kind::Integer(number)),
-            None => bare(Kind::Float(number.as_f64().unwrap_or_default())),
+            Some(number) => node_of(Kind::Integer(number)),
+            None => node_of(Kind::Float(number.as_f64().unwrap_or_default())),
         },
         Value::String(value) => text(value),
         Value::Array(values) => list(values.into_iter().map(tree).collect()),
@@ -155,24 +158,29 @@ mod tests {
 
     fn value(request: &Request, place: &str) -> Option<Node> {
         let route = Route::read("POST /a/{id}").unwrap();
-        Place::read(place).unwrap().value(request, &Body::read(request).unwrap(), &route, &request.segments())
+        FieldPlace::read(place).unwrap().value(
+            request,
+            &RequestBody::read(request).unwrap(),
+            &route,
+            &request.segments(),
+        )
     }
 
     #[test]
-    fn a_field_is_taken_from_each_place() {
+    fn a_field_is_read_from_each_place() {
         let request = Request::new("POST", "/a/x%20y?q=1")
             .header("X-Channel", "web")
             .body(r#"{"a": {"b": 5}, "n": null}"#);
         assert_eq!(value(&request, "path.id"), Some(text("x y")));
         assert_eq!(value(&request, "query.q"), Some(text("1")));
         assert_eq!(value(&request, "header.x-channel"), Some(text("web")));
-        assert_eq!(value(&request, "body.a.b"), Some(bare(Kind::Integer(5))));
+        assert_eq!(value(&request, "body.a.b"), Some(node_of(Kind::Integer(5))));
         assert_eq!(value(&request, "body.n"), None);
         assert_eq!(value(&request, "body.a.c"), None);
     }
 
     #[test]
-    fn forms_have_the_same_fields() {
+    fn a_form_has_the_same_fields_as_json() {
         let form = "application/x-www-form-urlencoded; charset=utf-8";
         let request =
             Request::new("POST", "/a/1").header("Content-Type", form).body("a[b]=5&to[]=x&to[]=y&half=%zz&[");
@@ -182,8 +190,8 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_taken_from_the_body_the_query_or_a_header() {
-        let key = |request: &Request, place: &str| Place::read(place).unwrap().key(request);
+    fn a_key_is_read_from_the_body_the_query_or_a_header() {
+        let key = |request: &Request, place: &str| FieldPlace::read(place).unwrap().key(request);
         let request = Request::new("POST", "/a/1?once=q1")
             .header("X-Once", "h1")
             .body(r#"{"a": {"nonce": "b1"}, "n": 7, "l": []}"#);
@@ -197,8 +205,8 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_is_no_object_is_refused() {
-        let read = |body: &str| Body::read(&Request::new("POST", "/").body(body)).err();
+    fn a_body_that_is_not_an_object_is_refused() {
+        let read = |body: &str| RequestBody::read(&Request::new("POST", "/").body(body)).err();
         assert_eq!(read("{"), Some("the body is not valid JSON"));
         assert_eq!(read(&"[".repeat(100_000)), Some("the body is not valid JSON"));
         assert_eq!(read("[1]"), Some("the body must be a JSON object"));
@@ -206,9 +214,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_refused() {
+    fn an_invalid_place_is_refused() {
         for text in ["", "body", "body.", "body..a", "cookie.a", "path.", "query.\u{7}"] {
-            assert_eq!(Place::read(text), None, "{text}");
+            assert_eq!(FieldPlace::read(text), None, "{text}");
         }
     }
 }

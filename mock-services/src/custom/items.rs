@@ -1,12 +1,11 @@
-//! What the service remembers: the items that were made, in the order in which they were, and how they
-//! changed.
+//! The state of the service: its items in the order of their creation, and the changes to them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::template::{as_words, map, text};
+use super::template::{as_text, map, text};
 use crate::service::{Context, EffectFacts, Fields, Value};
 use crate::yaml::{Kind, Node};
 
@@ -17,48 +16,48 @@ pub struct Items {
     by_id: HashMap<(usize, String), usize>,
 }
 
-/// One thing that an operation made.
+/// One item.
 #[derive(Debug, Clone)]
 pub(super) struct Item {
-    /// The operation that made it.
-    pub(super) maker: usize,
+    /// The operation that created it.
+    pub(super) creator: usize,
     pub(super) id: String,
     pub(super) created_at: String,
-    /// The fields of the request that made it, and what was set then and later.
+    /// The fields of the request that created it, and what was set then and later.
     pub(super) values: Vec<(String, Node)>,
 }
 
 /// One change of the items.
 #[derive(Debug, Clone)]
-pub struct Change(pub(super) Step);
+pub struct ItemChange(pub(super) ItemEdit);
 
 #[derive(Debug, Clone)]
-pub(super) enum Step {
-    /// An item comes into being.
-    Make(Item),
-    /// An item gets other values. `fields` is what the ledger says of it: the item as it is then, and the
-    /// fields of the request.
-    Set { operation: usize, maker: usize, id: String, values: Vec<(String, Node)>, fields: Fields },
+pub(super) enum ItemEdit {
+    /// A new item.
+    Create(Item),
+    /// New values for an item. `fields` is what the ledger records: the item after the change, and the fields
+    /// of the request.
+    Set { operation: usize, creator: usize, id: String, values: Vec<(String, Node)>, fields: Fields },
 }
 
 impl Items {
-    pub(super) fn get(&self, maker: usize, id: &str) -> Option<&Item> {
-        self.by_id.get(&(maker, id.to_owned())).map(|place| &self.all[*place])
+    pub(super) fn get(&self, creator: usize, id: &str) -> Option<&Item> {
+        self.by_id.get(&(creator, id.to_owned())).map(|place| &self.all[*place])
     }
 
-    /// The items that one operation made.
-    pub(super) fn all(&self, maker: usize) -> impl Iterator<Item = &Item> {
-        self.all.iter().filter(move |item| item.maker == maker)
+    /// The items that one operation created.
+    pub(super) fn all(&self, creator: usize) -> impl Iterator<Item = &Item> {
+        self.all.iter().filter(move |item| item.creator == creator)
     }
 
-    pub(super) fn apply(&mut self, change: &Change) {
+    pub(super) fn apply(&mut self, change: &ItemChange) {
         match &change.0 {
-            Step::Make(item) => {
-                self.by_id.insert((item.maker, item.id.clone()), self.all.len());
+            ItemEdit::Create(item) => {
+                self.by_id.insert((item.creator, item.id.clone()), self.all.len());
                 self.all.push(item.clone());
             }
-            Step::Set { maker, id, values, .. } => {
-                if let Some(place) = self.by_id.get(&(*maker, id.clone())) {
+            ItemEdit::Set { creator, id, values, .. } => {
+                if let Some(place) = self.by_id.get(&(*creator, id.clone())) {
                     self.all[*place].set_all(values);
                 }
             }
@@ -66,18 +65,18 @@ impl Items {
     }
 }
 
-impl Change {
+impl ItemChange {
     pub(super) fn operation(&self) -> usize {
         match &self.0 {
-            Step::Make(item) => item.maker,
-            Step::Set { operation, .. } => *operation,
+            ItemEdit::Create(item) => item.creator,
+            ItemEdit::Set { operation, .. } => *operation,
         }
     }
 
     pub(super) fn facts(&self, effect: Cow<'static, str>) -> EffectFacts {
         let (id, fields) = match &self.0 {
-            Step::Make(item) => (item.id.clone(), item.fields()),
-            Step::Set { id, fields, .. } => (id.clone(), fields.clone()),
+            ItemEdit::Create(item) => (item.id.clone(), item.fields()),
+            ItemEdit::Set { id, fields, .. } => (id.clone(), fields.clone()),
         };
         EffectFacts { effect, id, fields }
     }
@@ -86,7 +85,7 @@ impl Change {
 impl Item {
     pub(super) fn set_all(&mut self, values: &[(String, Node)]) {
         for (name, value) in values {
-            match self.values.iter_mut().find(|(have, _)| have == name) {
+            match self.values.iter_mut().find(|(other, _)| other == name) {
                 Some(slot) => slot.1 = value.clone(),
                 None => self.values.push((name.clone(), value.clone())),
             }
@@ -97,39 +96,39 @@ impl Item {
         to_fields(&self.values)
     }
 
-    /// Whether every one of the names has that value.
-    pub(super) fn fits(&self, filter: &[(String, String)]) -> bool {
+    /// Whether each name has the given value.
+    pub(super) fn matches(&self, filter: &[(String, String)]) -> bool {
         if filter.is_empty() {
             return true;
         }
         let fields = self.fields();
         filter.iter().all(|(name, wanted)| match name.as_str() {
             "id" => self.id == *wanted,
-            name => fields.get(name).is_some_and(|have| have.meets(&Value::from(wanted.as_str()))),
+            name => fields.get(name).is_some_and(|other| other.meets(&Value::from(wanted.as_str()))),
         })
     }
 
-    /// All that it holds.
-    pub(super) fn whole(&self) -> Node {
+    /// All fields of the item.
+    pub(super) fn all_fields(&self) -> Node {
         let id = std::iter::once(("id".to_owned(), text(&self.id)));
         let created = std::iter::once(("created_at".to_owned(), text(&self.created_at)));
         map(id.chain(self.values.iter().cloned()).chain(created))
     }
 }
 
-/// The values as faults and the ledger name them; nothing is no value.
+/// The values as fields of faults and the ledger; null values are left out.
 pub(super) fn to_fields(values: &[(String, Node)]) -> Fields {
     let plain = |node: &Node| match &node.kind {
         Kind::Null => None,
         Kind::Bool(value) => Some(Value::Bool(*value)),
         Kind::Integer(value) => Some(Value::Number(*value)),
-        Kind::List(items) => Some(Value::List(items.iter().map(as_words).collect())),
-        _ => Some(Value::from(as_words(node))),
+        Kind::List(items) => Some(Value::List(items.iter().map(as_text).collect())),
+        _ => Some(Value::from(as_text(node))),
     };
     values.iter().fold(Fields::new(), |fields, (name, node)| fields.with_some(name.clone(), plain(node)))
 }
 
-/// The id of the item with that number among those that one request makes.
+/// The id of the item with this number among the items that one request creates.
 pub(super) fn id(context: &Context, prefix: Option<&str>, number: usize) -> String {
     let name = format!("item {number}");
     match prefix {
@@ -138,7 +137,7 @@ pub(super) fn id(context: &Context, prefix: Option<&str>, number: usize) -> Stri
     }
 }
 
-/// The time as answers show it, in whole seconds.
+/// The time as responses show it, in whole seconds.
 pub(super) fn time(context: &Context) -> String {
     Timestamp::from_second(context.now.as_second()).unwrap_or(context.now).to_string()
 }

@@ -1,12 +1,12 @@
-//! Your own service, declared in a YAML file: its routes, the fields of its requests, which operations make
-//! or change something, and which reads show it. `services/tickets.yaml` is an example that uses all of the
+//! A service declared in a YAML file: its routes, the fields of its requests, which operations create or
+//! change items, and which reads return them. `services/tickets.yaml` is an example that uses the whole
 //! format.
 //!
-//! Each operation has a `route` and one of `effect` (it makes an item), `changes` (it changes an item that
-//! another operation made; the route has `{id}`) and `reads` (it shows one item where the route has `{id}`,
-//! and otherwise a list). `fields` says where the fields of a request stand: `body.a.b`, `query.x`, `path.x`,
-//! `header.X`. Texts hold `${name}`, which alone stands for the whole value, of any kind. It knows nothing of
-//! sockets, faults or keys.
+//! Each operation has a `route` and one of `effect` (it creates an item), `changes` (it changes an item that
+//! another operation created; the route has `{id}`) and `reads` (it returns one item when the route has
+//! `{id}`, and otherwise a list). `fields` says where a request has its fields: `body.a.b`, `query.x`,
+//! `path.x`, `header.X`. Strings contain `${name}`; a string that is only `${name}` takes the value itself,
+//! of any type. The module knows nothing about sockets, faults or idempotency keys.
 
 mod decide;
 mod declared;
@@ -29,13 +29,13 @@ use crate::service::{
 };
 use crate::yaml::{Node, Problems, Source};
 pub use declared::DeclaredService;
-use failure::Failure;
-use input::{Body, Place};
+use failure::CustomError;
+use input::{FieldPlace, RequestBody};
 use items::to_fields;
-pub use items::{Change, Items};
-use route::{Found, Route};
+pub use items::{ItemChange, Items};
+use route::{Route, RouteMatch};
 
-/// The service file that hapax ships: a help desk. It uses all of the format.
+/// The service file that hapax ships: a help desk. It uses the whole format.
 pub const TICKETS: &str = include_str!("../../services/tickets.yaml");
 
 /// A service that was read from a file.
@@ -45,42 +45,42 @@ pub struct Custom {
     about: Option<String>,
     profile: Profile,
     /// Where its requests carry the idempotency key.
-    key: Place,
+    key: FieldPlace,
     operations: Vec<Operation>,
-    rules: Vec<Rule>,
+    rules: Vec<OperationRule>,
     errors: Option<Node>,
 }
 
-/// How one operation works. The rules stand in the order of [`Service::operations`].
+/// How one operation works, in the order of [`Service::operations`].
 #[derive(Debug, Clone)]
-struct Rule {
+struct OperationRule {
     route: Route,
-    fields: Vec<(String, Place)>,
+    fields: Vec<(String, FieldPlace)>,
     required: Vec<String>,
-    deed: Deed,
+    action: OperationAction,
     status: u16,
     body: Option<Node>,
 }
 
-/// What an operation does. `maker` is the operation that made the items in question.
+/// What an operation does. `creator` is the operation that creates the items concerned.
 #[derive(Debug, Clone)]
-enum Deed {
-    Make(Make),
-    Change { maker: usize, set: Vec<(String, Node)>, unless: Fields },
-    Get { maker: usize },
-    List { maker: usize, filter: Vec<String> },
+enum OperationAction {
+    Create(CreateItems),
+    Change { creator: usize, set: Vec<(String, Node)>, unless: Fields },
+    Get { creator: usize },
+    List { creator: usize, filter: Vec<String> },
 }
 
-/// How an operation makes items.
+/// How an operation creates items.
 #[derive(Debug, Clone)]
-struct Make {
-    /// How their ids begin; UUIDs where there is none.
+struct CreateItems {
+    /// The prefix of their ids; without one, ids are UUIDs.
     prefix: Option<String>,
-    /// The field that holds a list, for each element of which one item is made.
+    /// The field that holds a list: one item is created for each element.
     each: Option<String>,
-    /// What they hold beside the fields of the request.
+    /// What they hold in addition to the fields of the request.
     set: Vec<(String, Node)>,
-    /// How answers show them; all that they hold where there is none.
+    /// How responses show them; without a template, all their fields.
     shows: Option<Node>,
 }
 
@@ -90,57 +90,57 @@ pub struct Call {
     rule: usize,
     /// The fields that the request has, in the order of their declaration.
     values: Vec<(String, Node)>,
-    /// What a list is narrowed to.
+    /// The values that a list is filtered by.
     filter: Vec<(String, String)>,
 }
 
 impl Custom {
-    /// Reads and checks a service. All that is wrong is told at once.
+    /// Reads and checks a service file. The error lists every problem in it.
     pub fn from_source(file: &Source) -> Result<Self, Problems> {
         read::read(file)
     }
 
-    /// What it is for, in a sentence.
+    /// Its description, in one sentence.
     #[must_use]
     pub fn about(&self) -> Option<&str> {
         self.about.as_deref()
     }
 
     fn refuse(&self, status: u16, message: impl Into<String>) -> Answer {
-        Failure { status, message: message.into() }.answer(self.errors.as_ref())
+        CustomError { status, message: message.into() }.answer(self.errors.as_ref())
     }
 
     fn find(&self, request: &Request) -> Result<(usize, Vec<String>), Answer> {
         let segments = request.segments();
         match route::find(self.rules.iter().map(|rule| &rule.route), request.method(), &segments) {
-            Found::Route(rule) => Ok((rule, segments)),
-            Found::OtherMethods(methods) => Err(self
+            RouteMatch::Route(rule) => Ok((rule, segments)),
+            RouteMatch::OtherMethods(methods) => Err(self
                 .refuse(405, "this method is not allowed here")
                 .with_header("Allow", methods.join(", "))),
-            Found::Nothing => Err(self.nowhere(request)),
+            RouteMatch::NoRoute => Err(self.unknown_path(request)),
         }
     }
 
-    fn nowhere(&self, request: &Request) -> Answer {
-        let said = endpoints::no_such_endpoint(
+    fn unknown_path(&self, request: &Request) -> Answer {
+        let message = endpoints::no_such_endpoint(
             &self.name,
             "what its file declares",
             request.method(),
             request.path(),
         );
-        self.refuse(404, said)
+        self.refuse(404, message)
     }
 
     fn values(
         &self,
-        rule: &Rule,
+        rule: &OperationRule,
         request: &Request,
         segments: &[String],
     ) -> Result<Vec<(String, Node)>, Answer> {
         let body = if rule.fields.iter().any(|(_, place)| place.is_in_body()) {
-            Body::read(request)
+            RequestBody::read(request)
         } else {
-            Ok(Body::Empty)
+            Ok(RequestBody::Empty)
         };
         let body = body.map_err(|message| self.refuse(400, message))?;
         let mut values = Vec::new();
@@ -153,7 +153,7 @@ impl Custom {
                 None => {}
             }
         }
-        if let Deed::Make(Make { each: Some(each), .. }) = &rule.deed
+        if let OperationAction::Create(CreateItems { each: Some(each), .. }) = &rule.action
             && values.iter().any(|(name, value)| name == each && template::elements(value).is_empty())
         {
             return Err(self.refuse(422, format!("{each} must not be empty")));
@@ -164,7 +164,7 @@ impl Custom {
 
 impl Service for Custom {
     type State = Items;
-    type Effect = Change;
+    type Effect = ItemChange;
     type Call = Call;
 
     fn name(&self) -> &str {
@@ -185,7 +185,7 @@ impl Service for Custom {
 
     fn key_of<'r>(&self, request: &'r Request) -> Option<Cow<'r, str>> {
         match &self.key {
-            Place::Header(name) => request.header_value(name).map(Cow::Borrowed),
+            FieldPlace::Header(name) => request.header_value(name).map(Cow::Borrowed),
             place => place.key(request).map(Cow::Owned),
         }
     }
@@ -199,8 +199,8 @@ impl Service for Custom {
         let (index, segments) = self.find(request)?;
         let rule = &self.rules[index];
         let values = self.values(rule, request, &segments)?;
-        let filter: Vec<(String, String)> = match &rule.deed {
-            Deed::List { filter, .. } => filter
+        let filter: Vec<(String, String)> = match &rule.action {
+            OperationAction::List { filter, .. } => filter
                 .iter()
                 .filter_map(|name| request.query_value(name).map(|value| (name.clone(), value)))
                 .collect(),
@@ -213,30 +213,30 @@ impl Service for Custom {
         Ok(Recognized { operation: index, fields, call: Call { rule: index, values, filter } })
     }
 
-    fn decide(&self, state: &Items, call: &Call, context: &Context) -> Decision<Change> {
+    fn decide(&self, state: &Items, call: &Call, context: &Context) -> Decision<ItemChange> {
         self.decision(state, call, context)
     }
 
-    fn apply(&self, state: &mut Items, effect: &Change) {
+    fn apply(&self, state: &mut Items, effect: &ItemChange) {
         state.apply(effect);
     }
 
-    fn describe(&self, effect: &Change) -> Option<EffectFacts> {
+    fn describe(&self, effect: &ItemChange) -> Option<EffectFacts> {
         Some(effect.facts(self.operations[effect.operation()].name.clone()))
     }
 
     fn failure(&self, status: u16, _request: &Request, _context: &Context) -> Answer {
-        Failure::of(status).answer(self.errors.as_ref())
+        CustomError::of(status).answer(self.errors.as_ref())
     }
 
     fn no_endpoint(&self, request: &Request, _context: &Context) -> Option<Answer> {
         let found =
             route::find(self.rules.iter().map(|rule| &rule.route), request.method(), &request.segments());
-        matches!(found, Found::Nothing).then(|| self.nowhere(request))
+        matches!(found, RouteMatch::NoRoute).then(|| self.unknown_path(request))
     }
 
     fn unauthorized(&self, _request: &Request, _context: &Context) -> Answer {
-        Failure::of(401).answer(self.errors.as_ref()).with_header("WWW-Authenticate", "Bearer")
+        CustomError::of(401).answer(self.errors.as_ref()).with_header("WWW-Authenticate", "Bearer")
     }
 
     fn add_standard_headers(&self, answer: &mut Answer, _request: &Request, context: &Context) {

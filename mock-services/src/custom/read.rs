@@ -1,8 +1,8 @@
-//! A service from its file: the head here, the operations one by one in `draft`, and what ties them together
-//! in `resolve`.
+//! Reads a service file: the top level here, each operation in `draft`, and references between operations in
+//! `resolve`.
 
-use super::draft::Draft;
-use super::input::Place;
+use super::draft::OperationDraft;
+use super::input::FieldPlace;
 use super::route::is_name;
 use super::{Custom, failure, resolve, template};
 use crate::catalog;
@@ -10,12 +10,12 @@ use crate::idempotency::Profile;
 use crate::service::Operation;
 use crate::yaml::{Key, Node, Problems, Reader, Source, listed, parse, shown};
 
-/// Names that are taken beside those of the services that are written in Rust: their variables would be
-/// mistaken for those of hapax.
+/// Names that a declared service cannot have, in addition to those of the built-in services: its environment
+/// variables would be confused with others of hapax.
 const RESERVED: [&str; 3] = ["model", "smtp", "mcp"];
 
-/// How many operations a service can have; each is compared with all others.
-const MOST: usize = 200;
+/// The maximum number of operations of a service; each is compared with all others.
+const MAX_OPERATIONS: usize = 200;
 
 pub(super) fn read(file: &Source) -> Result<Custom, Problems> {
     let tree = parse(file)?;
@@ -32,16 +32,17 @@ fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
         .optional("idempotency")
         .and_then(|node| reader.one_of(node, &Profile::ALL.map(|profile| (profile.name(), profile))));
     let profile = profile.unwrap_or(Profile::None);
-    let key = map
-        .optional("key")
-        .map_or_else(|| Some(Place::Header("Idempotency-Key".to_owned())), |node| read_key(reader, node));
+    let key = map.optional("key").map_or_else(
+        || Some(FieldPlace::Header("Idempotency-Key".to_owned())),
+        |node| read_key(reader, node),
+    );
     let operations = map.required("operations").and_then(|node| read_operations(reader, node));
     let errors = map.optional("errors").and_then(|node| read_errors(reader, node)).cloned();
     map.finish();
 
     let entries = operations.unwrap_or_default();
-    let drafts: Vec<Draft<'_>> =
-        entries.iter().filter_map(|(key, node)| Draft::read(reader, key, node)).collect();
+    let drafts: Vec<OperationDraft<'_>> =
+        entries.iter().filter_map(|(key, node)| OperationDraft::read(reader, key, node)).collect();
     let all: Vec<&str> = entries.iter().map(|(key, _)| key.name.as_str()).collect();
     let name = name.unwrap_or_default();
     let (operations, rules) =
@@ -52,7 +53,7 @@ fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
 fn read_name(reader: &Reader, node: &Node) -> Option<String> {
     let name = reader.text(node)?;
     let taken = catalog::built_in().iter().map(|service| service.name.as_str()).chain(RESERVED);
-    if taken.clone().any(|have| have == name) {
+    if taken.clone().any(|other| other == name) {
         let help = format!("choose a name other than {}", listed(taken));
         reader.report_with_help(node.span, format!("the name `{name}` is taken"), help);
         return None;
@@ -61,7 +62,7 @@ fn read_name(reader: &Reader, node: &Node) -> Option<String> {
         || !name.starts_with(|first: char| first.is_ascii_lowercase())
         || name.contains(|c: char| c.is_ascii_uppercase())
     {
-        let help = "a name consists of small letters, digits and underscores and begins with a letter";
+        let help = "a name consists of lowercase letters, digits and underscores and begins with a letter";
         reader.report_with_help(
             node.span,
             format!("`{}` cannot be the name of a service", shown(name)),
@@ -72,16 +73,16 @@ fn read_name(reader: &Reader, node: &Node) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// Where the key stands: the name of a header, `body.nonce` or `query.x`.
-fn read_key(reader: &Reader, node: &Node) -> Option<Place> {
+/// Where the key is: the name of a header, `body.nonce` or `query.x`.
+fn read_key(reader: &Reader, node: &Node) -> Option<FieldPlace> {
     let text = reader.text(node)?;
     let (place, is_header) = match text.split_once('.') {
-        Some(("header", name)) => (Some(Place::Header(name.to_owned())), true),
-        Some(("body" | "query", _)) => (Place::read(text), false),
+        Some(("header", name)) => (Some(FieldPlace::Header(name.to_owned())), true),
+        Some(("body" | "query", _)) => (FieldPlace::read(text), false),
         Some(_) => (None, false),
-        None => (Some(Place::Header(text.to_owned())), true),
+        None => (Some(FieldPlace::Header(text.to_owned())), true),
     };
-    let is_name = |place: &Place| {
+    let is_name = |place: &FieldPlace| {
         place.header().is_none_or(|name| {
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
         })
@@ -95,8 +96,9 @@ fn read_key(reader: &Reader, node: &Node) -> Option<Place> {
             )
         } else {
             (
-                "where the key stands",
-                "write the name of a header (Idempotency-Key), a field of the body (body.nonce) or of the query (query.x)",
+                "the place of the key",
+                "write the name of a header (Idempotency-Key), a field of the body (body.nonce) \
+                 or of the query (query.x)",
             )
         };
         reader.report_with_help(node.span, format!("`{}` cannot be {what}", shown(text)), help);
@@ -109,10 +111,10 @@ fn read_operations<'n>(reader: &Reader, node: &'n Node) -> Option<&'n [(Key, Nod
     if entries.is_empty() {
         reader.report(node.span, "a service needs at least one operation");
     }
-    if entries.len() > MOST {
+    if entries.len() > MAX_OPERATIONS {
         reader.report(
             node.span,
-            format!("there are {} operations here, and at most {MOST} are read", entries.len()),
+            format!("there are {} operations here, and at most {MAX_OPERATIONS} are read", entries.len()),
         );
         return None;
     }
@@ -123,7 +125,7 @@ fn read_errors<'n>(reader: &Reader, node: &'n Node) -> Option<&'n Node> {
     let mut map = reader.map(node, "`errors`")?;
     let body = map.required("body");
     map.finish();
-    template::check(reader, body?, &failure::NAMES);
+    template::check(reader, body?, &failure::ERROR_NAMES);
     body
 }
 

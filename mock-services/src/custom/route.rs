@@ -1,4 +1,4 @@
-//! Routes: a method and a path whose parts are given or named.
+//! Routes: a method and a path of fixed and named segments.
 
 /// The methods that a route can have.
 pub(super) const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -16,16 +16,16 @@ enum Part {
     Named(String),
 }
 
-/// What a request's method and path lead to.
+/// The result of looking up a request's method and path.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum RouteMatch {
     Route(usize),
     OtherMethods(Vec<&'static str>),
-    Nothing,
+    NoRoute,
 }
 
 impl Route {
-    /// Reads `POST /tickets/{id}/close`; an error says what is wrong with it.
+    /// Reads `POST /tickets/{id}/close`; the error says what is wrong with it.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let (method, path) = text.split_once(' ').ok_or("a route is a method, a space and a path")?;
         let method = METHODS.into_iter().find(|known| *known == method).ok_or_else(|| {
@@ -42,7 +42,7 @@ impl Route {
         }
         for part in path.split('/') {
             let part = match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
-                Some(name) if is_name(name) && !route.names().any(|have| have == name) => {
+                Some(name) if is_name(name) && !route.names().any(|other| other == name) => {
                     Part::Named(name.to_owned())
                 }
                 Some(_) => {
@@ -65,7 +65,7 @@ impl Route {
         Ok(route)
     }
 
-    /// The names in its path.
+    /// The names in the path.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Named(name) => Some(name.as_str()),
@@ -73,13 +73,13 @@ impl Route {
         })
     }
 
-    /// The part of a request's path that stands where the name does.
+    /// The segment of a request's path at the position of this name.
     pub(super) fn value<'a>(&self, name: &str, segments: &'a [String]) -> Option<&'a str> {
-        let place = self.parts.iter().position(|part| matches!(part, Part::Named(have) if have == name))?;
+        let place = self.parts.iter().position(|part| matches!(part, Part::Named(other) if other == name))?;
         segments.get(place).map(String::as_str)
     }
 
-    /// Whether no request can tell the two apart.
+    /// Whether the same requests match both routes.
     pub(super) fn is_same(&self, other: &Route) -> bool {
         let shape = |route: &Route| {
             let given = |part: &Part| match part {
@@ -91,7 +91,7 @@ impl Route {
         self.method == other.method && shape(self) == shape(other)
     }
 
-    fn fits(&self, segments: &[String]) -> bool {
+    fn matches(&self, segments: &[String]) -> bool {
         let one = |(part, segment): (&Part, &String)| match part {
             Part::Given(text) => text == segment,
             Part::Named(_) => true,
@@ -99,28 +99,32 @@ impl Route {
         self.parts.len() == segments.len() && self.parts.iter().zip(segments).all(one)
     }
 
-    /// Which of two routes that fit is meant: the one that gives more, from left to right.
+    /// Ranks routes that match the same request: fixed segments first, from left to right.
     fn given(&self) -> Vec<bool> {
         self.parts.iter().map(|part| matches!(part, Part::Given(_))).collect()
     }
 }
 
-/// The route for a request.
-pub(super) fn find<'a>(routes: impl Iterator<Item = &'a Route>, method: &str, segments: &[String]) -> Found {
+/// Finds the route of a request.
+pub(super) fn find<'a>(
+    routes: impl Iterator<Item = &'a Route>,
+    method: &str,
+    segments: &[String],
+) -> RouteMatch {
     let fitting: Vec<(usize, &Route)> =
-        routes.enumerate().filter(|(_, route)| route.fits(segments)).collect();
+        routes.enumerate().filter(|(_, route)| route.matches(segments)).collect();
     if let Some((index, _)) =
         fitting.iter().filter(|(_, route)| route.method == method).max_by_key(|(_, route)| route.given())
     {
-        return Found::Route(*index);
+        return RouteMatch::Route(*index);
     }
     let mut methods: Vec<&'static str> = fitting.iter().map(|(_, route)| route.method).collect();
     methods.sort_unstable();
     methods.dedup();
-    if methods.is_empty() { Found::Nothing } else { Found::OtherMethods(methods) }
+    if methods.is_empty() { RouteMatch::NoRoute } else { RouteMatch::OtherMethods(methods) }
 }
 
-/// Whether a text can be a name.
+/// Whether a string can be a name.
 pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 60
@@ -131,7 +135,7 @@ pub(super) fn is_name(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn found(routes: &[&str], method: &str, path: &str) -> Found {
+    fn found(routes: &[&str], method: &str, path: &str) -> RouteMatch {
         let routes: Vec<Route> = routes.iter().map(|route| Route::read(route).unwrap()).collect();
         let segments: Vec<String> =
             path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
@@ -139,18 +143,18 @@ mod tests {
     }
 
     #[test]
-    fn a_given_part_is_preferred_to_a_named_one() {
+    fn a_fixed_segment_is_preferred_to_a_named_one() {
         let routes = ["GET /tickets/{id}", "GET /tickets/mine", "GET /{kind}/mine", "GET /"];
-        assert_eq!(found(&routes, "GET", "/tickets/mine"), Found::Route(1));
-        assert_eq!(found(&routes, "GET", "/tickets/t1"), Found::Route(0));
-        assert_eq!(found(&routes, "GET", "/notes/mine"), Found::Route(2));
-        assert_eq!(found(&routes, "GET", "/"), Found::Route(3));
-        assert_eq!(found(&routes, "GET", "/tickets"), Found::Nothing);
-        assert_eq!(found(&routes, "DELETE", "/tickets/t1"), Found::OtherMethods(vec!["GET"]));
+        assert_eq!(found(&routes, "GET", "/tickets/mine"), RouteMatch::Route(1));
+        assert_eq!(found(&routes, "GET", "/tickets/t1"), RouteMatch::Route(0));
+        assert_eq!(found(&routes, "GET", "/notes/mine"), RouteMatch::Route(2));
+        assert_eq!(found(&routes, "GET", "/"), RouteMatch::Route(3));
+        assert_eq!(found(&routes, "GET", "/tickets"), RouteMatch::NoRoute);
+        assert_eq!(found(&routes, "DELETE", "/tickets/t1"), RouteMatch::OtherMethods(vec!["GET"]));
     }
 
     #[test]
-    fn what_is_no_route_is_refused() {
+    fn an_invalid_route_is_refused() {
         for text in [
             "",
             "GET",
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_are_the_same_whatever_their_names_are() {
+    fn routes_that_differ_only_in_names_are_the_same() {
         let same = |one: &str, other: &str| Route::read(one).unwrap().is_same(&Route::read(other).unwrap());
         assert!(same("GET /a/{id}", "GET /a/{name}"));
         assert!(!same("GET /a/{id}", "POST /a/{id}"));

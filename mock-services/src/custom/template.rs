@@ -1,46 +1,46 @@
-//! Values with names in them: `"${amount}"` alone stands for the whole value, whatever its kind; within a
-//! longer text it is put in as text. `$${` stands for `${`.
+//! Templates: a string that is only `"${amount}"` takes the value itself, of any type; within a longer string
+//! the value is inserted as text. `$${` stands for `${`.
 
 use crate::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
 
-/// A part of a text.
+/// A part of a template.
 #[derive(Debug, PartialEq, Eq)]
-enum Piece<'a> {
+enum TemplatePart<'a> {
     Text(&'a str),
     Name(&'a str),
 }
 
-/// The parts of a text; `None` where a brace is not closed.
-fn pieces(text: &str) -> Option<Vec<Piece<'_>>> {
-    let mut pieces = Vec::new();
+/// The parts of a template; `None` when a brace is not closed.
+fn template_parts(text: &str) -> Option<Vec<TemplatePart<'_>>> {
+    let mut template_parts = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find("${") {
         if rest[..at].ends_with('$') {
-            pieces.push(Piece::Text(&rest[..at - 1]));
-            pieces.push(Piece::Text("${"));
+            template_parts.push(TemplatePart::Text(&rest[..at - 1]));
+            template_parts.push(TemplatePart::Text("${"));
             rest = &rest[at + 2..];
             continue;
         }
         let close = at + rest[at..].find('}')?;
         if at > 0 {
-            pieces.push(Piece::Text(&rest[..at]));
+            template_parts.push(TemplatePart::Text(&rest[..at]));
         }
-        pieces.push(Piece::Name(&rest[at + 2..close]));
+        template_parts.push(TemplatePart::Name(&rest[at + 2..close]));
         rest = &rest[close + 1..];
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(rest));
+        template_parts.push(TemplatePart::Text(rest));
     }
-    Some(pieces)
+    Some(template_parts)
 }
 
 /// Reports every name in the value that is not among those allowed.
 pub(super) fn check(reader: &Reader, node: &Node, allowed: &[&str]) {
     match &node.kind {
-        Kind::Text(text) => match pieces(text) {
-            Some(pieces) => {
-                for piece in pieces {
-                    if let Piece::Name(name) = piece
+        Kind::Text(text) => match template_parts(text) {
+            Some(template_parts) => {
+                for part in template_parts {
+                    if let TemplatePart::Name(name) = part
                         && !allowed.contains(&name)
                     {
                         unknown(reader, node.span, name, allowed);
@@ -68,7 +68,7 @@ fn unknown(reader: &Reader, span: Span, name: &str, allowed: &[&str]) {
     reader.report_with_help(span, format!("`{}` is not defined here", shown(name)), help);
 }
 
-/// Names and what they stand for. The first of two equal names wins.
+/// Names and their values. The first of two equal names wins.
 #[derive(Debug, Default)]
 pub(super) struct Scope(Vec<(String, Node)>);
 
@@ -83,19 +83,23 @@ impl Scope {
     }
 
     fn get(&self, name: &str) -> Option<&Node> {
-        self.0.iter().find(|(have, _)| have == name).map(|(_, node)| node)
+        self.0.iter().find(|(other, _)| other == name).map(|(_, node)| node)
     }
 }
 
-/// The value with its names replaced; a name without a value is nothing.
+/// The value with its names replaced; a name without a value becomes null.
 pub(super) fn render(node: &Node, scope: &Scope) -> Node {
     match &node.kind {
-        Kind::Text(template) => match pieces(template).as_deref() {
-            Some([Piece::Name(name)]) => scope.get(name).cloned().unwrap_or_else(|| bare(Kind::Null)),
-            Some(pieces) => text(pieces.iter().fold(String::new(), |mut out, piece| {
-                match piece {
-                    Piece::Text(text) => out.push_str(text),
-                    Piece::Name(name) => out.push_str(&scope.get(name).map(as_words).unwrap_or_default()),
+        Kind::Text(template) => match template_parts(template).as_deref() {
+            Some([TemplatePart::Name(name)]) => {
+                scope.get(name).cloned().unwrap_or_else(|| node_of(Kind::Null))
+            }
+            Some(template_parts) => text(template_parts.iter().fold(String::new(), |mut out, part| {
+                match part {
+                    TemplatePart::Text(text) => out.push_str(text),
+                    TemplatePart::Name(name) => {
+                        out.push_str(&scope.get(name).map(as_text).unwrap_or_default())
+                    }
                 }
                 out
             })),
@@ -109,8 +113,8 @@ pub(super) fn render(node: &Node, scope: &Scope) -> Node {
     }
 }
 
-/// The value as text: a text as it is, nothing as nothing, and a list or a map as JSON.
-pub(super) fn as_words(node: &Node) -> String {
+/// The value as text: a string unchanged, null as the empty string, and a list or a map as JSON.
+pub(super) fn as_text(node: &Node) -> String {
     match &node.kind {
         Kind::Null => String::new(),
         Kind::Text(text) => text.clone(),
@@ -118,7 +122,7 @@ pub(super) fn as_words(node: &Node) -> String {
     }
 }
 
-/// The elements of a list, or the one value that stands alone.
+/// The elements of a list, or a single value as a list of one.
 pub(super) fn elements(node: &Node) -> &[Node] {
     match &node.kind {
         Kind::List(items) => items,
@@ -126,25 +130,25 @@ pub(super) fn elements(node: &Node) -> &[Node] {
     }
 }
 
-pub(super) fn bare(kind: Kind) -> Node {
+pub(super) fn node_of(kind: Kind) -> Node {
     Node::new(kind, Span::default())
 }
 
 pub(super) fn text(text: impl Into<String>) -> Node {
-    bare(Kind::Text(text.into()))
+    node_of(Kind::Text(text.into()))
 }
 
 pub(super) fn integer(number: i64) -> Node {
-    bare(Kind::Integer(number))
+    node_of(Kind::Integer(number))
 }
 
 pub(super) fn list(items: Vec<Node>) -> Node {
-    bare(Kind::List(items))
+    node_of(Kind::List(items))
 }
 
 pub(super) fn map(entries: impl Iterator<Item = (String, Node)>) -> Node {
     let key = |name| Key { name, span: Span::default() };
-    bare(Kind::Map(entries.map(|(name, node)| (key(name), node)).collect()))
+    node_of(Kind::Map(entries.map(|(name, node)| (key(name), node)).collect()))
 }
 
 #[cfg(test)]
@@ -159,27 +163,27 @@ mod tests {
     }
 
     #[test]
-    fn a_name_alone_is_the_whole_value() {
+    fn a_template_of_one_name_takes_the_value_itself() {
         assert_eq!(rendered("${amount}"), Kind::Integer(5));
         assert_eq!(rendered("${tags}"), Kind::List(vec![text("a")]));
         assert_eq!(rendered("${absent}"), Kind::Null);
     }
 
     #[test]
-    fn a_name_within_a_text_is_put_in_as_text() {
+    fn a_name_within_a_longer_template_is_inserted_as_text() {
         assert_eq!(rendered("${name}: ${amount}${absent} ${tags}"), Kind::Text("Ada: 5 [\"a\"]".to_owned()));
         assert_eq!(rendered("no name"), Kind::Text("no name".to_owned()));
         assert_eq!(rendered("$ {a} }"), Kind::Text("$ {a} }".to_owned()));
     }
 
     #[test]
-    fn two_dollars_stand_for_one() {
+    fn a_doubled_dollar_is_an_escape() {
         assert_eq!(rendered("$${name} ${name}"), Kind::Text("${name} Ada".to_owned()));
     }
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(template in ".*", marks in "[${}a]{0,12}") {
+        fn no_template_makes_it_panic(template in ".*", marks in "[${}a]{0,12}") {
             let _ = (rendered(&template), rendered(&marks));
         }
     }

@@ -1,25 +1,25 @@
-//! What the service remembers of one deployment, whichever API it came over.
+//! The state of one deployment, made over either API.
 
 use jiff::Timestamp;
 
 use crate::service::Value;
 
-/// What a request wants deployed.
+/// The deployment that a request asks for.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct RequestedDeployment {
     pub(crate) environment: String,
-    /// Over GitHub's API the ref.
+    /// The ref, over GitHub's API.
     pub(crate) version: String,
     pub(crate) service: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) metadata: Vec<(String, Value)>,
-    /// What only GitHub's API asks for.
-    pub(crate) source: Option<Source>,
+    /// What only GitHub's API has.
+    pub(crate) source: Option<GithubSource>,
 }
 
-/// Where the code comes from, and what else GitHub's API asks for.
+/// The source of the code, and the other parameters of GitHub's API.
 #[derive(Debug, Clone)]
-pub(crate) struct Source {
+pub(crate) struct GithubSource {
     pub(crate) owner: String,
     pub(crate) repo: String,
     pub(crate) sha: String,
@@ -29,8 +29,8 @@ pub(crate) struct Source {
     pub(crate) production: bool,
 }
 
-impl Source {
-    /// Whether it is the repository of that name, which is not case sensitive.
+impl GithubSource {
+    /// Whether this is the repository with that name, which is not case-sensitive.
     pub(crate) fn is_of(&self, owner: &str, repo: &str) -> bool {
         self.owner.eq_ignore_ascii_case(owner) && self.repo.eq_ignore_ascii_case(repo)
     }
@@ -39,17 +39,17 @@ impl Source {
 /// One deployment.
 #[derive(Debug, Clone)]
 pub(crate) struct Deployment {
-    /// Over GitHub's API the decimal digits of its number, over the plain one `dep_…`.
+    /// Over GitHub's API the decimal digits of its number, over the plain API `dep_…`.
     pub(crate) id: String,
-    pub(crate) wanted: Wanted,
+    pub(crate) requested: RequestedDeployment,
     pub(crate) created_at: Timestamp,
     pub(crate) stage: Stage,
     pub(crate) progress: Progress,
-    /// What GitHub's API adds to what was wanted.
-    pub(crate) record: Option<Record>,
+    /// What GitHub's API adds to the request.
+    pub(crate) record: Option<GithubRecord>,
 }
 
-/// How far a deployment is.
+/// The stage of a deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Queued,
@@ -79,31 +79,31 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) const WHOLE: Progress = Progress { done: 1, of: 1 };
+    pub(crate) const COMPLETE: Progress = Progress { done: 1, of: 1 };
 
-    pub(crate) fn is_whole(self) -> bool {
+    pub(crate) fn is_complete(self) -> bool {
         self.done >= self.of
     }
 
     pub(crate) fn stage(self) -> Stage {
-        if self.is_whole() { Stage::Live } else { Stage::RollingOut }
+        if self.is_complete() { Stage::Live } else { Stage::RollingOut }
     }
 }
 
-/// What GitHub's API keeps of a deployment.
+/// What GitHub's API stores for a deployment.
 #[derive(Debug, Clone)]
-pub(crate) struct Record {
+pub(crate) struct GithubRecord {
     pub(crate) number: u64,
     pub(crate) node_id: String,
     /// A status can rename it.
     pub(crate) environment: String,
     pub(crate) updated_at: Timestamp,
-    /// In the order in which they were posted.
-    pub(crate) statuses: Vec<Status>,
+    /// In the order of their posting.
+    pub(crate) statuses: Vec<DeploymentStatus>,
 }
 
-impl Record {
-    /// Whether the last status says that the deployment is in use.
+impl GithubRecord {
+    /// Whether the last status is a success.
     pub(crate) fn is_active(&self) -> bool {
         self.statuses.last().is_some_and(|status| status.state == "success")
     }
@@ -111,7 +111,7 @@ impl Record {
 
 /// One status of a deployment.
 #[derive(Debug, Clone)]
-pub(crate) struct Status {
+pub(crate) struct DeploymentStatus {
     pub(crate) number: u64,
     pub(crate) node_id: String,
     pub(crate) state: String,
@@ -122,7 +122,7 @@ pub(crate) struct Status {
     pub(crate) created_at: Timestamp,
 }
 
-/// The time to the second, as both APIs write it.
-pub(crate) fn moment(time: Timestamp) -> String {
+/// The time to the second, in the format of both APIs.
+pub(crate) fn time_text(time: Timestamp) -> String {
     Timestamp::from_second(time.as_second()).unwrap_or(time).to_string()
 }

@@ -1,4 +1,4 @@
-//! What the catalog says of the deploy service, and its options in a scenario.
+//! The deploy service in the catalog, and its options in a scenario.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use crate::catalog::{
 use crate::services::{Builder, ServiceOptions};
 use crate::yaml::{Key, Map, Node, Reader};
 
-/// The greatest number of parts of a rollout.
+/// The maximum number of steps of a rollout.
 const MAX_STEPS: u32 = 1000;
 
 const APIS: &[Api] = &[
-    Api { name: "github", title: "the GitHub API", differs: "which knows no locks, rollouts or dry runs" },
+    Api { name: "github", title: "the GitHub API", differs: "which has no locks, rollouts or dry runs" },
     Api {
         name: "plain",
         title: "the plain deploy API",
-        differs: "which does nothing where the version is live already",
+        differs: "which does nothing when the version is already live",
     },
 ];
 
@@ -32,7 +32,8 @@ const VARIABLES: &[ClientVariable] = &[
 
 const HOSTS: &[RealHost] = &[RealHost {
     host: "api.github.com",
-    setting: "Give the client GITHUB_API_URL, which is set to the mock (PyGithub: `base_url=`; octokit: `baseUrl`).",
+    setting: "Give the client GITHUB_API_URL, which is set to the mock (PyGithub: `base_url=`; octokit: \
+              `baseUrl`).",
 }];
 
 const DEPLOYMENT: &[&str] =
@@ -76,7 +77,7 @@ const DEPLOY_VALUES: &[UsualValue] = &[
     UsualValue::new("production_environment", "what its name says"),
 ];
 
-/// What the catalog says of the deploy service.
+/// The catalog's description of the deploy service.
 pub(crate) fn description() -> ServiceDescription {
     ServiceDescription {
         effects: effects(),
@@ -177,7 +178,7 @@ fn read_environment(reader: &Reader, key: &Key, node: &Node) -> Option<Environme
 }
 
 fn read_rollout(reader: &Reader, node: &Node) -> Option<Rollout> {
-    let mut map = reader.map(node, "a roll-out")?;
+    let mut map = reader.map(node, "a rollout")?;
     let (steps, each) = (map.required("steps"), map.required("each"));
     map.finish();
     let steps = steps.and_then(|node| reader.integer(node, 1..=MAX_STEPS));

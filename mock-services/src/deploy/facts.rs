@@ -1,14 +1,14 @@
-//! What faults and the ledger may know: the operations, the fields of a request and the facts of an effect.
+//! What faults and the ledger know: the operations, the fields of a request and the facts of an effect.
 
-use super::deployment::Wanted;
+use super::deployment::RequestedDeployment;
 use super::short_ref;
-use super::state::{Change, State};
+use super::state::{DeployChange, State};
 use crate::service::{EffectFacts, Fields, Operation, Value};
 
-/// How many entries of a payload are kept as fields: each is compared with all before it.
-const MOST_METADATA: usize = 64;
+/// The maximum number of payload entries that become fields: each is compared with all before it.
+const MAX_METADATA_FIELDS: usize = 64;
 
-/// The places of the operations in [`operations`].
+/// The indexes of the operations in [`operations`].
 pub(crate) mod operation {
     pub(crate) const DEPLOY: usize = 0;
     pub(crate) const DRY_RUN: usize = 1;
@@ -64,21 +64,22 @@ pub(crate) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// The fields of what is wanted that the ledger and conditions may name.
-pub(crate) fn wanted_fields(wanted: &Wanted) -> Fields {
-    // To git a tag is the same under its short name and under its whole one.
-    let version = if wanted.source.is_some() { short_ref(&wanted.version) } else { &wanted.version };
-    let mut fields = Fields::new().with("environment", wanted.environment.as_str()).with("version", version);
-    if let Some(source) = &wanted.source {
-        fields.set("ref", wanted.version.as_str());
+/// The fields of a requested deployment, for conditions and the ledger.
+pub(crate) fn deployment_fields(requested: &RequestedDeployment) -> Fields {
+    // To git, a tag's short name and its full name are the same.
+    let version = if requested.source.is_some() { short_ref(&requested.version) } else { &requested.version };
+    let mut fields =
+        Fields::new().with("environment", requested.environment.as_str()).with("version", version);
+    if let Some(source) = &requested.source {
+        fields.set("ref", requested.version.as_str());
         fields.set("sha", source.sha.as_str());
         fields.set("repo", format!("{}/{}", source.owner, source.repo));
         fields.set("task", source.task.as_str());
     }
     fields = fields
-        .with_some("description", wanted.description.as_deref())
-        .with_some("service", wanted.service.as_deref());
-    for (name, value) in &wanted.metadata {
+        .with_some("description", requested.description.as_deref())
+        .with_some("service", requested.service.as_deref());
+    for (name, value) in &requested.metadata {
         if name == "order" {
             fields.set("order", value.clone());
         }
@@ -87,7 +88,7 @@ pub(crate) fn wanted_fields(wanted: &Wanted) -> Fields {
     fields
 }
 
-/// The entries of a payload: those of an object, or of the JSON text of one.
+/// The entries of a payload: an object, or a string with the JSON of one.
 pub(crate) fn metadata_of(payload: &serde_json::Value) -> Vec<(String, Value)> {
     let parsed: serde_json::Value;
     let members = match payload {
@@ -99,10 +100,10 @@ pub(crate) fn metadata_of(payload: &serde_json::Value) -> Vec<(String, Value)> {
         _ => None,
     };
     let plain = |(name, value): (&String, &serde_json::Value)| (name.clone(), plain_value(value));
-    members.into_iter().flatten().take(MOST_METADATA).map(plain).collect()
+    members.into_iter().flatten().take(MAX_METADATA_FIELDS).map(plain).collect()
 }
 
-/// The value as a field has it; what is neither text, whole number nor truth value is its JSON.
+/// The value as a field; anything but a string, an integer and a boolean is its JSON.
 fn plain_value(value: &serde_json::Value) -> Value {
     match value {
         serde_json::Value::String(text) => Value::from(text.as_str()),
@@ -111,59 +112,59 @@ fn plain_value(value: &serde_json::Value) -> Value {
     }
 }
 
-/// What the ledger says of a change: the moment at which a version changes is an effect, and so is what takes
-/// a deployment away or passes for somebody else.
-pub(crate) fn described(change: &Change) -> Option<EffectFacts> {
+/// The ledger's facts of a change. It is an effect when a version changes, when a deployment is deleted or
+/// retired, and when a caller uses another holder's lock.
+pub(crate) fn facts_of(change: &DeployChange) -> Option<EffectFacts> {
     match change {
-        Change::Deployed(deployment) => Some(EffectFacts {
+        DeployChange::Deployed(deployment) => Some(EffectFacts {
             effect: "deploy.deploy".into(),
             id: deployment.id.clone(),
-            fields: flags(wanted_fields(&deployment.wanted), &deployment.wanted)
+            fields: add_flags(deployment_fields(&deployment.requested), &deployment.requested)
                 .with("deployment", deployment.id.as_str()),
         }),
-        Change::Deleted(deployment) => Some(EffectFacts {
+        DeployChange::Deleted(deployment) => Some(EffectFacts {
             effect: "deploy.delete".into(),
             id: deployment.id.clone(),
-            fields: wanted_fields(&deployment.wanted).with("deployment", deployment.id.as_str()),
+            fields: deployment_fields(&deployment.requested).with("deployment", deployment.id.as_str()),
         }),
-        Change::Retired { deployment, status } => {
-            let fields = wanted_fields(&deployment.wanted).with("deployment", deployment.id.as_str());
+        DeployChange::Retired { deployment, status } => {
+            let fields = deployment_fields(&deployment.requested).with("deployment", deployment.id.as_str());
             let fields =
                 fields.with("environment", status.environment.as_str()).with("state", status.state.as_str());
             let fields = fields
                 .with_some("description", Some(status.description.as_str()).filter(|text| !text.is_empty()));
             Some(EffectFacts { effect: "deploy.status".into(), id: status.number.to_string(), fields })
         }
-        Change::LockTaken { environment, holder, by } => Some(EffectFacts {
+        DeployChange::LockTaken { environment, holder, by } => Some(EffectFacts {
             effect: "deploy.take-lock".into(),
             id: environment.clone(),
             fields: locked(environment, holder).with("by", *by),
         }),
-        Change::Known { .. }
-        | Change::Queued(_)
-        | Change::Advanced { .. }
-        | Change::Reported { .. }
-        | Change::Locked { .. }
-        | Change::Unlocked { .. } => None,
+        DeployChange::Known { .. }
+        | DeployChange::Queued(_)
+        | DeployChange::Advanced { .. }
+        | DeployChange::Reported { .. }
+        | DeployChange::Locked { .. }
+        | DeployChange::Unlocked { .. } => None,
     }
 }
 
-/// Adds what GitHub is told of an environment, where that is not what its name says.
-fn flags(mut fields: Fields, wanted: &Wanted) -> Fields {
-    let Some(source) = &wanted.source else { return fields };
+/// Adds GitHub's environment flags, when they differ from what the environment's name implies.
+fn add_flags(mut fields: Fields, requested: &RequestedDeployment) -> Fields {
+    let Some(source) = &requested.source else { return fields };
     if source.transient {
         fields.set("transient_environment", true);
     }
-    // One that is an object is told entry by entry.
+    // A payload that is an object becomes one field per entry.
     let is_told = match &source.payload {
         serde_json::Value::Object(_) | serde_json::Value::Null => true,
-        serde_json::Value::String(text) => text.is_empty() || !wanted.metadata.is_empty(),
+        serde_json::Value::String(text) => text.is_empty() || !requested.metadata.is_empty(),
         _ => false,
     };
     if !is_told {
         fields.set("payload", plain_value(&source.payload));
     }
-    if source.production != (wanted.environment == "production") {
+    if source.production != (requested.environment == "production") {
         fields.set("production_environment", source.production);
     }
     fields
@@ -173,10 +174,10 @@ fn locked(environment: &str, holder: &str) -> Fields {
     Fields::new().with("environment", environment).with("holder", holder)
 }
 
-/// What the ledger says at the end of a lock that a caller took and nobody freed. One that would run out by
-/// itself is no exception: whether it has is a matter of how fast everybody is.
-pub(crate) fn left_behind(state: &State, change: &Change) -> Option<EffectFacts> {
-    let Change::Locked { environment, lock } = change else { return None };
+/// The ledger's facts, at the end of a trial, of a lock that a caller took and nobody released. A lock that
+/// would expire is included: whether it has expired depends on timing.
+pub(crate) fn left_behind(state: &State, change: &DeployChange) -> Option<EffectFacts> {
+    let DeployChange::Locked { environment, lock } = change else { return None };
     let held = state.environments.get(environment)?.lock.as_ref()?;
     let is_this = held.holder == lock.holder && held.caller == lock.caller;
     is_this.then(|| EffectFacts {
@@ -192,7 +193,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_payload_is_read_as_an_object_or_as_the_text_of_one() {
+    fn a_payload_is_an_object_or_a_string_with_one() {
         let expected = [("n".to_owned(), Value::Number(3)), ("order".to_owned(), Value::from("o1"))];
         assert_eq!(metadata_of(&json!({"order": "o1", "n": 3})), expected);
         assert_eq!(metadata_of(&json!("{\"order\": \"o1\", \"n\": 3}")), expected);
@@ -201,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_without_end_gives_a_bounded_number_of_fields() {
+    fn a_large_payload_gives_a_bounded_number_of_fields() {
         let payload = serde_json::Value::Object((0..10_000).map(|n| (n.to_string(), json!(n))).collect());
-        assert_eq!(metadata_of(&payload).len(), MOST_METADATA);
+        assert_eq!(metadata_of(&payload).len(), MAX_METADATA_FIELDS);
     }
 }

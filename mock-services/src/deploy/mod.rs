@@ -1,5 +1,5 @@
-//! The deploy service: GitHub's deployments API, and a plain one with versions, locks and roll-outs, over one
-//! state. It knows nothing of faults, keys or clocks; the engine around it does.
+//! The deploy service: GitHub's deployments API, and a plain API with versions, locks and rollouts, over one
+//! state. It knows nothing about faults, idempotency keys or clocks; the engine handles those.
 
 mod body;
 mod deployment;
@@ -20,7 +20,7 @@ use crate::service::{
 
 pub(crate) use description::description;
 pub use options::{DeployOptions, EnvironmentOptions, LockEnd, Rollout};
-use state::{Change, Lock};
+use state::{DeployChange, Lock};
 
 /// A deploy service.
 #[derive(Debug)]
@@ -29,21 +29,21 @@ pub struct Deploy {
     operations: Vec<Operation>,
 }
 
-/// A request to the deploy service that was understood.
+/// A request that the deploy service understood.
 #[derive(Debug)]
-pub struct Call(Api);
+pub struct Call(DeployCall);
 
 #[derive(Debug)]
-enum Api {
-    Github(github::Call),
-    Plain(plain::Call),
+enum DeployCall {
+    Github(github::GithubCall),
+    Plain(plain::PlainCall),
 }
 
-/// One change of what the deploy service remembers.
+/// One change of the deploy service's state.
 #[derive(Debug, Clone)]
-pub struct Effect(Change);
+pub struct Effect(DeployChange);
 
-/// The name of the API that has this path; `None` where none has it.
+/// The name of the API that has this path; `None` when neither has it.
 pub(crate) fn api_name(path: &str) -> Option<&'static str> {
     github::is_path(path).map(|is_github| if is_github { "github" } else { "plain" })
 }
@@ -76,10 +76,10 @@ impl Service for Deploy {
     }
 
     fn recognize(&self, request: &Request, _context: &Context) -> Result<Recognized<Call>, Answer> {
-        if github::is_addressed(request) {
-            github::recognize(request).map(|known| wrapped(known, Api::Github))
+        if github::is_for_github(request) {
+            github::recognize(request).map(|known| wrap_call(known, DeployCall::Github))
         } else {
-            plain::recognize(request).map(|known| wrapped(known, Api::Plain))
+            plain::recognize(request).map(|known| wrap_call(known, DeployCall::Plain))
         }
     }
 
@@ -87,7 +87,7 @@ impl Service for Deploy {
         let (mut there, mut afterwards) = (Vec::new(), Vec::new());
         for options in &self.options.environments {
             let environment = options.name.clone();
-            there.push(Effect(Change::Known {
+            there.push(Effect(DeployChange::Known {
                 environment: environment.clone(),
                 version: options.version.clone(),
             }));
@@ -97,12 +97,14 @@ impl Service for Deploy {
                     caller: None,
                     since: None,
                     expires: None,
-                    patience: patience(*end),
+                    retry_after: retry_after(*end),
                 };
-                there.push(Effect(Change::Locked { environment: environment.clone(), lock }));
+                there.push(Effect(DeployChange::Locked { environment: environment.clone(), lock }));
                 if let LockEnd::After(after) = end {
-                    afterwards
-                        .push((*after, Effect(Change::Unlocked { environment, holder: holder.clone() })));
+                    afterwards.push((
+                        *after,
+                        Effect(DeployChange::Unlocked { environment, holder: holder.clone() }),
+                    ));
                 }
             }
         }
@@ -111,8 +113,8 @@ impl Service for Deploy {
 
     fn decide(&self, state: &Self::State, call: &Call, context: &Context) -> Decision<Effect> {
         let decision = match &call.0 {
-            Api::Github(call) => github::decide(state, call, context),
-            Api::Plain(call) => plain::decide(&self.options, state, call, context),
+            DeployCall::Github(call) => github::decide(state, call, context),
+            DeployCall::Plain(call) => plain::decide(&self.options, state, call, context),
         };
         match decision {
             Decision::Refuse(Refusal { answer, traces, begun }) => {
@@ -136,7 +138,7 @@ impl Service for Deploy {
     }
 
     fn describe(&self, effect: &Effect) -> Option<EffectFacts> {
-        facts::described(&effect.0)
+        facts::facts_of(&effect.0)
     }
 
     fn left_behind(&self, state: &Self::State, effect: &Effect) -> Option<EffectFacts> {
@@ -144,7 +146,7 @@ impl Service for Deploy {
     }
 
     fn failure(&self, status: u16, request: &Request, context: &Context) -> Answer {
-        if github::is_addressed(request) {
+        if github::is_for_github(request) {
             github::failure(status, request, context)
         } else {
             plain::failure(status)
@@ -152,15 +154,19 @@ impl Service for Deploy {
     }
 
     fn no_endpoint(&self, request: &Request, _context: &Context) -> Option<Answer> {
-        if github::is_addressed(request) { github::nowhere(request) } else { plain::nowhere(request) }
+        if github::is_for_github(request) {
+            github::unknown_path(request)
+        } else {
+            plain::unknown_path(request)
+        }
     }
 
     fn unauthorized(&self, request: &Request, _context: &Context) -> Answer {
-        if github::is_addressed(request) { github::unauthorized(request) } else { plain::unauthorized() }
+        if github::is_for_github(request) { github::unauthorized(request) } else { plain::unauthorized() }
     }
 
     fn add_standard_headers(&self, answer: &mut Answer, request: &Request, context: &Context) {
-        if github::is_addressed(request) {
+        if github::is_for_github(request) {
             github::add_standard_headers(answer, request, context)
         } else {
             plain::add_standard_headers(answer, context)
@@ -172,15 +178,15 @@ impl Service for Deploy {
     }
 }
 
-fn wrapped<Inner>(known: Recognized<Inner>, api: impl FnOnce(Inner) -> Api) -> Recognized<Call> {
+fn wrap_call<Inner>(known: Recognized<Inner>, api: impl FnOnce(Inner) -> DeployCall) -> Recognized<Call> {
     Recognized { operation: known.operation, fields: known.fields, call: Call(api(known.call)) }
 }
 
-/// What a caller is told to wait for a lock of which only the kind of its end is known.
-fn patience(end: LockEnd) -> u64 {
+/// The `Retry-After` for a lock, from the way it ends.
+fn retry_after(end: LockEnd) -> u64 {
     match end {
         LockEnd::After(After::Requests(_)) => 1,
         LockEnd::After(After::Time(time)) => time.as_secs() + u64::from(time.subsec_nanos() > 0),
-        LockEnd::After(After::Settled) | LockEnd::Never => plain::PATIENCE,
+        LockEnd::After(After::Settled) | LockEnd::Never => plain::DEFAULT_RETRY_AFTER,
     }
 }

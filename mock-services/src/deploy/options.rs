@@ -1,58 +1,57 @@
-//! How a deploy service is set up: what stands in its environments at the start, and how the plain API rolls
-//! out.
+//! The options of a deploy service: its initial environments, and how the plain API rolls out.
 
 use serde::Serialize;
 
 use crate::service::After;
 
-/// What a deploy service starts with. By default there is no environment yet and every deployment is done at
-/// once.
+/// The initial state and the settings of a deploy service. By default it has no environments, and every
+/// deployment completes at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct DeployOptions {
-    /// The environments that are there before the first request; others appear with their first deployment or
+    /// The environments that exist before the first request; others are created by their first deployment or
     /// lock.
     pub environments: Vec<EnvironmentOptions>,
-    /// How a deployment of the plain API reaches its environment.
+    /// How a deployment of the plain API rolls out.
     pub rollout: Rollout,
-    /// Whether the plain API only accepts a deployment (202) and does it so much later.
+    /// When set, the plain API only accepts a deployment (202) and performs it after this delay.
     pub asynchronous: Option<After>,
 }
 
-/// One environment at the start.
+/// An initial environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EnvironmentOptions {
     /// Its name: `production`.
     pub name: String,
-    /// The version that is live in it.
+    /// The live version.
     pub version: Option<String>,
-    /// Who holds its lock, and until when.
+    /// The holder of its lock, and when the lock ends.
     pub locked_by: Option<(String, LockEnd)>,
 }
 
-/// When a lock that was held at the start is freed.
+/// When an initial lock is released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LockEnd {
-    /// Not by itself.
+    /// Never by itself.
     Never,
-    /// Then.
+    /// After a time or a number of requests.
     After(After),
 }
 
-/// How a deployment reaches its environment.
+/// How a deployment rolls out to its environment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rollout {
-    /// In one go.
+    /// All at once.
     #[default]
     AtOnce,
-    /// Part by part: the first at once, each further one so much after the one before. Where a deployment is
-    /// also asynchronous, the steps are counted from its beginning; a mixture of requests and clock cannot be
-    /// added up, and such steps come when the service settles.
+    /// In steps: the first at once, each further one after the delay. For an asynchronous deployment the
+    /// steps are counted from its start. When one delay is a time and the other a number of requests, they
+    /// cannot be added; such steps happen when the service settles.
     Steps {
-        /// How many parts there are; at most 1000 are told apart.
+        /// The number of steps, at most 1000.
         count: u32,
-        /// How far apart they are.
+        /// The delay between steps.
         each: After,
     },
 }

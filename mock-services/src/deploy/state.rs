@@ -1,43 +1,43 @@
-//! All that a deploy service remembers, and how each change is committed.
+//! The state of a deploy service, and how each change is committed.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::deployment::{Deployment, Progress, Stage, Status};
+use super::deployment::{Deployment, DeploymentStatus, Progress, Stage};
 
-/// What a deploy service remembers.
+/// The state of a deploy service.
 #[derive(Debug, Clone, Default)]
 pub struct State {
-    /// In the order in which they were made.
+    /// In the order of their creation.
     pub(crate) deployments: Vec<Deployment>,
     pub(crate) environments: BTreeMap<String, Environment>,
 }
 
-/// One environment: what is live in it, and who has locked it.
+/// One environment: its live versions, and its lock.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
-    /// What is live where no service has a version of its own.
-    pub(crate) whole: Track,
-    /// The services that were deployed alone since the whole was.
-    pub(crate) services: BTreeMap<String, Track>,
+    /// The version of the whole environment.
+    pub(crate) whole: LiveVersion,
+    /// The versions of services that were deployed alone since then.
+    pub(crate) services: BTreeMap<String, LiveVersion>,
     pub(crate) lock: Option<Lock>,
 }
 
-/// The version that is live in an environment or in one service of it.
+/// The live version of an environment or of one of its services.
 #[derive(Debug, Clone)]
-pub(crate) struct Track {
+pub(crate) struct LiveVersion {
     pub(crate) version: Option<String>,
-    /// What was there before: live on the remaining parts during a roll-out.
+    /// The version before: live on the remaining parts during a rollout.
     pub(crate) previous: Option<String>,
-    /// The deployment that put it there.
+    /// The deployment of this version.
     pub(crate) deployment: Option<String>,
     pub(crate) progress: Progress,
 }
 
-impl Default for Track {
+impl Default for LiveVersion {
     fn default() -> Self {
-        Track { version: None, previous: None, deployment: None, progress: Progress::WHOLE }
+        LiveVersion { version: None, previous: None, deployment: None, progress: Progress::COMPLETE }
     }
 }
 
@@ -45,34 +45,34 @@ impl Default for Track {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lock {
     pub(crate) holder: String,
-    /// The caller who took it; nobody who is here for a lock that was there at the start.
+    /// The caller who took it; `None` for an initial lock.
     pub(crate) caller: Option<u32>,
-    /// Unknown for a lock that was there at the start.
+    /// `None` for an initial lock.
     pub(crate) since: Option<Timestamp>,
     pub(crate) expires: Option<Timestamp>,
-    /// What a refused caller is told to wait where no end is known, in seconds.
-    pub(crate) patience: u64,
+    /// The `Retry-After` when the end is unknown, in seconds.
+    pub(crate) retry_after: u64,
 }
 
 impl Environment {
-    /// What is live for the service, or for the whole where it has no version of its own.
-    pub(crate) fn track(&self, service: Option<&str>) -> &Track {
+    /// The live version of the service, or of the whole environment when the service has none of its own.
+    pub(crate) fn track(&self, service: Option<&str>) -> &LiveVersion {
         service.and_then(|service| self.services.get(service)).unwrap_or(&self.whole)
     }
 
-    /// The roll-out that is under way.
-    pub(crate) fn rolling(&self) -> Option<&Track> {
-        std::iter::once(&self.whole).chain(self.services.values()).find(|track| !track.progress.is_whole())
+    /// The rollout in progress.
+    pub(crate) fn rolling(&self) -> Option<&LiveVersion> {
+        std::iter::once(&self.whole).chain(self.services.values()).find(|track| !track.progress.is_complete())
     }
 
-    /// The lock, unless it has run out.
+    /// The lock, unless it has expired.
     pub(crate) fn lock_at(&self, now: Timestamp) -> Option<&Lock> {
         self.lock.as_ref().filter(|lock| lock.is_in_force(now))
     }
 }
 
 impl Lock {
-    /// Whether it has not run out.
+    /// Whether it has not expired.
     pub(crate) fn is_in_force(&self, now: Timestamp) -> bool {
         self.expires.is_none_or(|end| end > now)
     }
@@ -80,27 +80,27 @@ impl Lock {
 
 /// One change of the state.
 #[derive(Debug, Clone)]
-pub(crate) enum Change {
-    /// An environment that was there at the start.
+pub(crate) enum DeployChange {
+    /// An initial environment.
     Known { environment: String, version: Option<String> },
-    /// A deployment was accepted and waits.
+    /// A deployment was accepted and queued.
     Queued(Box<Deployment>),
-    /// A deployment reached its environment: the version changes here.
+    /// A deployment started: the version changes here.
     Deployed(Box<Deployment>),
-    /// A roll-out went a step further.
+    /// A rollout completed a step.
     Advanced { id: String, progress: Progress },
-    /// A deployment was given a status.
-    Reported { id: String, status: Box<Status> },
-    /// A deployment was taken off the list.
+    /// A deployment got a status.
+    Reported { id: String, status: Box<DeploymentStatus> },
+    /// A deployment was deleted.
     Deleted(Box<Deployment>),
-    /// A status took a deployment out of service, or said that it is somewhere else. What it says is saved by
-    /// another change.
-    Retired { deployment: Box<Deployment>, status: Box<Status> },
-    /// Somebody passed for the holder of another's lock. What that led to is another change.
+    /// A status retired a deployment or moved it to another environment. Another change stores the status
+    /// itself.
+    Retired { deployment: Box<Deployment>, status: Box<DeploymentStatus> },
+    /// A caller used another holder's lock. The result is a separate change.
     LockTaken { environment: String, holder: String, by: &'static str },
     /// An environment was locked, or its lock renewed.
     Locked { environment: String, lock: Lock },
-    /// The holder's lock was freed.
+    /// The lock was released.
     Unlocked { environment: String, holder: String },
 }
 
@@ -113,21 +113,21 @@ impl State {
         self.deployments.iter_mut().find(|deployment| deployment.id == id)
     }
 
-    pub(crate) fn commit(&mut self, change: &Change) {
+    pub(crate) fn commit(&mut self, change: &DeployChange) {
         match change {
-            Change::Known { environment, version } => {
+            DeployChange::Known { environment, version } => {
                 self.environments.entry(environment.clone()).or_default().whole.version.clone_from(version);
             }
-            Change::Queued(deployment) => self.put(deployment),
-            Change::Deployed(deployment) => self.deploy(deployment),
-            Change::Advanced { id, progress } => self.advance(id, *progress),
-            Change::Reported { id, status } => self.report(id, status),
-            Change::Deleted(gone) => self.deployments.retain(|deployment| deployment.id != gone.id),
-            Change::Retired { .. } | Change::LockTaken { .. } => {}
-            Change::Locked { environment, lock } => {
+            DeployChange::Queued(deployment) => self.put(deployment),
+            DeployChange::Deployed(deployment) => self.deploy(deployment),
+            DeployChange::Advanced { id, progress } => self.advance(id, *progress),
+            DeployChange::Reported { id, status } => self.report(id, status),
+            DeployChange::Deleted(gone) => self.deployments.retain(|deployment| deployment.id != gone.id),
+            DeployChange::Retired { .. } | DeployChange::LockTaken { .. } => {}
+            DeployChange::Locked { environment, lock } => {
                 self.environments.entry(environment.clone()).or_default().lock = Some(lock.clone());
             }
-            Change::Unlocked { environment, holder } => {
+            DeployChange::Unlocked { environment, holder } => {
                 if let Some(environment) = self.environments.get_mut(environment) {
                     environment.lock = environment.lock.take().filter(|lock| lock.holder != *holder);
                 }
@@ -143,11 +143,11 @@ impl State {
     }
 
     fn deploy(&mut self, deployment: &Deployment) {
-        let wanted = &deployment.wanted;
-        let environment = self.environments.entry(wanted.environment.clone()).or_default();
+        let requested = &deployment.requested;
+        let environment = self.environments.entry(requested.environment.clone()).or_default();
         let mut replaced = Vec::new();
-        let before = environment.track(wanted.service.as_deref()).version.clone();
-        let track = match &wanted.service {
+        let before = environment.track(requested.service.as_deref()).version.clone();
+        let track = match &requested.service {
             Some(service) => environment.services.entry(service.clone()).or_default(),
             None => {
                 replaced.extend(
@@ -159,8 +159,8 @@ impl State {
             }
         };
         replaced.extend(track.deployment.take());
-        *track = Track {
-            version: Some(wanted.version.clone()),
+        *track = LiveVersion {
+            version: Some(requested.version.clone()),
             previous: before,
             deployment: Some(deployment.id.clone()),
             progress: deployment.progress,
@@ -175,13 +175,14 @@ impl State {
 
     fn advance(&mut self, id: &str, progress: Progress) {
         let Some(deployment) = self.find_mut(id) else { return };
-        // Another deployment has taken its place, so it goes no further.
+        // Another deployment has replaced this one, so its rollout stops.
         if deployment.stage != Stage::RollingOut {
             return;
         }
         deployment.progress = progress;
         deployment.stage = progress.stage();
-        let (name, service) = (deployment.wanted.environment.clone(), deployment.wanted.service.clone());
+        let (name, service) =
+            (deployment.requested.environment.clone(), deployment.requested.service.clone());
         let Some(environment) = self.environments.get_mut(&name) else { return };
         let track = match service {
             Some(service) => environment.services.entry(service).or_default(),
@@ -192,7 +193,7 @@ impl State {
         }
     }
 
-    fn report(&mut self, id: &str, status: &Status) {
+    fn report(&mut self, id: &str, status: &DeploymentStatus) {
         if let Some(record) = self.find_mut(id).and_then(|deployment| deployment.record.as_mut()) {
             record.environment.clone_from(&status.environment);
             record.updated_at = status.created_at;

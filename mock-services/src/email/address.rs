@@ -1,18 +1,18 @@
-//! Mail addresses: how they were written, and the bare address that mail goes to.
+//! Mail addresses: as written by the client, and the bare address that receives the mail.
 
-/// An address with or without a name before it.
+/// An address with or without a display name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Address {
-    /// As it was written: `Ann <ann@example.com>`.
+pub(super) struct MailAddress {
+    /// As written by the client: `Ann <ann@example.com>`.
     pub(super) shown: String,
-    /// The address alone, in lower case.
+    /// The bare address, in lowercase.
     pub(super) plain: String,
 }
 
-impl Address {
-    /// An address that is known to be one.
+impl MailAddress {
+    /// An address that was already checked.
     pub(super) fn bare(plain: &str) -> Self {
-        Address { shown: plain.to_owned(), plain: plain.to_lowercase() }
+        MailAddress { shown: plain.to_owned(), plain: plain.to_lowercase() }
     }
 
     /// `ann@example.com` or `Ann <ann@example.com>`; nothing else is an address.
@@ -28,7 +28,7 @@ impl Address {
             }
             None => shown,
         };
-        is_plain(plain).then(|| Address { shown: shown.to_owned(), plain: plain.to_lowercase() })
+        is_plain(plain).then(|| MailAddress { shown: shown.to_owned(), plain: plain.to_lowercase() })
     }
 }
 
@@ -53,18 +53,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_bare_and_in_lower_case_whatever_stands_before_it() {
-        let address = Address::parse(" Ann O'Hara <Ann@Example.COM> ").unwrap();
+    fn an_address_is_lowercase_and_without_its_display_name() {
+        let address = MailAddress::parse(" Ann O'Hara <Ann@Example.COM> ").unwrap();
         assert_eq!(
             (address.plain.as_str(), address.shown.as_str()),
             ("ann@example.com", "Ann O'Hara <Ann@Example.COM>")
         );
-        assert_eq!(Address::parse("a+b@x-y.example").unwrap().plain, "a+b@x-y.example");
-        assert_eq!(Address::parse("<a@b.c>").unwrap().plain, "a@b.c");
+        assert_eq!(MailAddress::parse("a+b@x-y.example").unwrap().plain, "a+b@x-y.example");
+        assert_eq!(MailAddress::parse("<a@b.c>").unwrap().plain, "a@b.c");
     }
 
     #[test]
-    fn what_is_no_address_is_none() {
+    fn an_invalid_address_is_not_parsed() {
         for wrong in [
             "",
             "a",
@@ -79,7 +79,7 @@ mod tests {
             "a@@b.c",
             "a\0@b.c",
         ] {
-            assert_eq!(Address::parse(wrong), None, "{wrong}");
+            assert_eq!(MailAddress::parse(wrong), None, "{wrong}");
         }
     }
 }

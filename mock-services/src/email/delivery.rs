@@ -1,4 +1,4 @@
-//! What becomes of an accepted mail, recipient by recipient.
+//! The delivery of an accepted mail to each recipient.
 
 use std::sync::Arc;
 
@@ -8,46 +8,46 @@ use serde::Serialize;
 use crate::email::mailbox::{Effect, Message};
 use crate::service::After;
 
-/// What becomes of an accepted mail.
+/// What happens to an accepted mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Delivery {
-    /// It is delivered together with its acceptance.
+pub enum MailDelivery {
+    /// It is delivered when it is accepted.
     #[default]
     Now,
-    /// It is delivered afterwards.
+    /// It is delivered later.
     After(After),
-    /// It is accepted, and nobody ever gets it.
+    /// It is accepted and never delivered.
     Never,
-    /// It comes back afterwards.
+    /// It bounces later.
     Bounced(After),
 }
 
-/// How the service treats the mail it accepts.
+/// How the service delivers the mail it accepts.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct EmailOptions {
-    /// What becomes of mail to anybody.
-    pub delivery: Delivery,
-    /// What becomes of mail to these addresses instead.
-    pub addresses: Vec<(String, Delivery)>,
+    /// The delivery of all mail that `addresses` does not name.
+    pub delivery: MailDelivery,
+    /// The delivery of mail to these addresses.
+    pub addresses: Vec<(String, MailDelivery)>,
 }
 
 impl EmailOptions {
-    /// What becomes of mail to this address. Resend's test addresses decide for themselves, with or without a
-    /// label (`bounced+signup@resend.dev`), unless they are named in `addresses`.
-    fn delivery_to(&self, plain: &str) -> Delivery {
+    /// The delivery of mail to this address. Resend's test addresses have their own delivery, with or without
+    /// a label (`bounced+signup@resend.dev`), unless `addresses` names them.
+    fn delivery_to(&self, plain: &str) -> MailDelivery {
         let named = self.addresses.iter().find(|(address, _)| address.eq_ignore_ascii_case(plain));
         let test = plain.strip_suffix("@resend.dev").map(|local| local.split('+').next().unwrap_or(local));
         match (named, test) {
             (Some((_, delivery)), _) => *delivery,
-            (None, Some("delivered")) => Delivery::Now,
-            (None, Some("bounced")) => Delivery::Bounced(After::Requests(0)),
+            (None, Some("delivered")) => MailDelivery::Now,
+            (None, Some("bounced")) => MailDelivery::Bounced(After::Requests(0)),
             _ => self.delivery,
         }
     }
 
-    /// What happens at once, and what follows by itself. Each mail is accepted just before it is delivered,
-    /// so that where the list is cut nothing is seen of the mails behind the cut.
+    /// The immediate effects and the delayed ones. Each mail is accepted just before it is delivered, so that
+    /// a list that is only partly committed shows nothing of the rest.
     pub(super) fn plan(
         &self,
         messages: &[Arc<Message>],
@@ -59,15 +59,15 @@ impl EmailOptions {
             for (recipient, plain) in message.draft.recipients.iter().enumerate() {
                 let message = Arc::clone(message);
                 match self.delivery_to(plain) {
-                    Delivery::Now => effects.push(Effect::Delivered { message, recipient, at: now }),
-                    Delivery::After(after) => {
+                    MailDelivery::Now => effects.push(Effect::Delivered { message, recipient, at: now }),
+                    MailDelivery::After(after) => {
                         afterwards.push((
                             after,
                             Effect::Delivered { message, recipient, at: expected(now, after) },
                         ));
                     }
-                    Delivery::Never => {}
-                    Delivery::Bounced(after) => {
+                    MailDelivery::Never => {}
+                    MailDelivery::Bounced(after) => {
                         afterwards
                             .push((after, Effect::Bounced { message, recipient, at: expected(now, after) }));
                     }
@@ -78,7 +78,7 @@ impl EmailOptions {
     }
 }
 
-/// When it will be, as far as the clock tells.
+/// The expected time of a delayed effect, when it depends on the clock.
 fn expected(now: Timestamp, after: After) -> Timestamp {
     match after {
         After::Time(wait) => {
@@ -94,23 +94,23 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn an_address_that_is_named_comes_before_one_that_decides_for_itself() {
+    fn a_named_address_overrides_a_test_address() {
         let options = EmailOptions {
-            delivery: Delivery::Never,
+            delivery: MailDelivery::Never,
             addresses: vec![
-                ("Ann@x.example".to_owned(), Delivery::Now),
-                ("bounced+1@resend.dev".to_owned(), Delivery::Now),
+                ("Ann@x.example".to_owned(), MailDelivery::Now),
+                ("bounced+1@resend.dev".to_owned(), MailDelivery::Now),
             ],
         };
-        assert_eq!(options.delivery_to("ann@x.example"), Delivery::Now);
-        assert_eq!(options.delivery_to("bob@x.example"), Delivery::Never);
-        assert_eq!(options.delivery_to("delivered+a@resend.dev"), Delivery::Now);
-        assert_eq!(options.delivery_to("bounced@resend.dev"), Delivery::Bounced(After::Requests(0)));
-        assert_eq!(options.delivery_to("bounced+1@resend.dev"), Delivery::Now);
+        assert_eq!(options.delivery_to("ann@x.example"), MailDelivery::Now);
+        assert_eq!(options.delivery_to("bob@x.example"), MailDelivery::Never);
+        assert_eq!(options.delivery_to("delivered+a@resend.dev"), MailDelivery::Now);
+        assert_eq!(options.delivery_to("bounced@resend.dev"), MailDelivery::Bounced(After::Requests(0)));
+        assert_eq!(options.delivery_to("bounced+1@resend.dev"), MailDelivery::Now);
     }
 
     #[test]
-    fn a_time_beyond_the_calendar_is_no_time() {
+    fn a_time_out_of_range_is_ignored() {
         let now = Timestamp::UNIX_EPOCH;
         assert_eq!(expected(now, After::Time(Duration::MAX)), now);
         assert_eq!(expected(now, After::Time(Duration::from_secs(2))).as_second(), 2);

@@ -1,10 +1,10 @@
-//! What the catalog says of the email service, and its options in a scenario.
+//! The email service in the catalog, and its options in a scenario.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Delivery, Email, EmailOptions, api_name};
+use super::{Email, EmailOptions, MailDelivery, api_name};
 use crate::catalog::{
     Api, ClientVariable, ConfiguredService, EffectDescription, OptionType, RealHost, ServiceDescription,
     UsualValue, ValueForm, read_after,
@@ -24,11 +24,7 @@ const APIS: &[Api] = &[
         title: "the SendGrid API",
         differs: "which has no idempotency keys and answers with HTTP statuses",
     },
-    Api {
-        name: "smtp",
-        title: "SMTP",
-        differs: "which has no idempotency keys and answers with codes of its own",
-    },
+    Api { name: "smtp", title: "SMTP", differs: "which has no idempotency keys and answers with SMTP codes" },
 ];
 
 const VARIABLES: &[ClientVariable] = &[
@@ -43,7 +39,8 @@ const SENDGRID_SETTING: &str = "Give the client HAPAX_EMAIL_URL (Python: `host=`
 const HOSTS: &[RealHost] = &[
     RealHost {
         host: "api.resend.com",
-        setting: "Let RESEND_API_URL (Python) or RESEND_BASE_URL (Node) reach the client; both are set to the mock. Or \
+        setting: "Let RESEND_API_URL (Python) or RESEND_BASE_URL (Node) reach the client; both are set to \
+                  the mock. Or \
                   give it HAPAX_EMAIL_URL.",
     },
     RealHost { host: "api.sendgrid.com", setting: SENDGRID_SETTING },
@@ -56,7 +53,7 @@ const REVEALS: &[(&str, &[&str])] = &[("email.list", SENT), ("email.get", SENT)]
 const SEND_VALUES: &[UsualValue] =
     &[UsualValue::new("attachments", "none"), UsualValue::new("template", "none")];
 
-/// What the catalog says of the email service.
+/// The catalog's description of the email service.
 pub(crate) fn description() -> ServiceDescription {
     let send = EffectDescription {
         past_tense: Some("mailed"),
@@ -104,12 +101,12 @@ fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> EmailOptions {
     }
 }
 
-fn read_delivery(reader: &Reader, node: &Node) -> Option<Delivery> {
+fn read_delivery(reader: &Reader, node: &Node) -> Option<MailDelivery> {
     let words = [
-        ("now", Delivery::Now),
-        ("never", Delivery::Never),
-        ("later", Delivery::After(After::Settled)),
-        ("bounced", Delivery::Bounced(After::Requests(0))),
+        ("now", MailDelivery::Now),
+        ("never", MailDelivery::Never),
+        ("later", MailDelivery::After(After::Settled)),
+        ("bounced", MailDelivery::Bounced(After::Requests(0))),
     ];
     if !matches!(node.kind, Kind::Map(_)) {
         return reader.one_of(node, &words);
@@ -119,8 +116,8 @@ fn read_delivery(reader: &Reader, node: &Node) -> Option<Delivery> {
     let place = map.place();
     map.finish();
     match (later, bounced) {
-        (Some(after), None) => read_after(reader, after).map(Delivery::After),
-        (None, Some(after)) => read_after(reader, after).map(Delivery::Bounced),
+        (Some(after), None) => read_after(reader, after).map(MailDelivery::After),
+        (None, Some(after)) => read_after(reader, after).map(MailDelivery::Bounced),
         _ => {
             let help = "for example {later: {requests: 2}} or {bounced: 2s}";
             reader.report_with_help(place, "a delivery is either `later` or `bounced`", help);

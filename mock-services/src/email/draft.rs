@@ -1,23 +1,23 @@
-//! One mail as it was asked for, whichever API it was asked over, and the fields that it gives to faults and
-//! to the ledger.
+//! One mail as the client requested it, over any API, and its fields for faults and the ledger.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::email::address::Address;
+use crate::email::address::MailAddress;
 use crate::email::text::plain;
 use crate::service::{Fields, Value};
 
-/// How many tags of a mail, or of a request, become fields; and how many attachments are named.
-const MOST_TAGS: usize = 64;
+/// The maximum number of tags of a mail, or of a request, that become fields, and of attachments that are
+/// named.
+const MAX_NAMED_TAGS: usize = 64;
 
-/// What a caller wants sent.
+/// A mail to send.
 #[derive(Debug, Clone)]
-pub(super) struct Draft {
-    pub(super) from: Address,
-    pub(super) to: Vec<Address>,
-    pub(super) cc: Vec<Address>,
-    pub(super) bcc: Vec<Address>,
+pub(super) struct MailDraft {
+    pub(super) from: MailAddress,
+    pub(super) to: Vec<MailAddress>,
+    pub(super) cc: Vec<MailAddress>,
+    pub(super) bcc: Vec<MailAddress>,
     pub(super) reply_to: Vec<String>,
     pub(super) subject: String,
     pub(super) html: Option<Arc<str>>,
@@ -26,18 +26,18 @@ pub(super) struct Draft {
     pub(super) reference: Option<String>,
     pub(super) categories: Vec<String>,
     pub(super) template: Option<String>,
-    /// The names of what is attached.
+    /// The names of the attachments.
     pub(super) attachments: Vec<String>,
-    /// Everyone it goes to, each once. Set by [`Draft::finished`].
+    /// All recipients, each once. Set by [`MailDraft::finished`].
     pub(super) recipients: Vec<String>,
-    /// The plain text that the ledger shows. Set by [`Draft::finished`].
+    /// The plain text for the ledger. Set by [`MailDraft::finished`].
     pub(super) body: String,
 }
 
-impl Draft {
-    /// A mail with nothing in it yet.
-    pub(super) fn new(from: Address, subject: String) -> Self {
-        Draft {
+impl MailDraft {
+    /// A mail without recipients and content.
+    pub(super) fn new(from: MailAddress, subject: String) -> Self {
+        MailDraft {
             from,
             to: Vec::new(),
             cc: Vec::new(),
@@ -56,25 +56,25 @@ impl Draft {
         }
     }
 
-    /// The mail with what follows from the rest of it. Somebody who is named twice gets it once.
+    /// The mail with its derived fields. A recipient who is named twice gets it once.
     pub(super) fn finished(mut self) -> Arc<Self> {
         let mut seen = HashSet::new();
         let everyone = self.to.iter().chain(&self.cc).chain(&self.bcc).map(|address| &address.plain);
         self.recipients = everyone.filter(|plain| seen.insert(plain.as_str())).cloned().collect();
         self.body = plain(self.text.as_deref(), self.html.as_deref());
-        self.metadata.truncate(MOST_TAGS);
-        self.attachments.truncate(MOST_TAGS);
+        self.metadata.truncate(MAX_NAMED_TAGS);
+        self.attachments.truncate(MAX_NAMED_TAGS);
         Arc::new(self)
     }
 
-    /// The order that the mail is about, where a tag names it.
+    /// The order that the mail is about, when a tag names it.
     fn order(&self) -> Option<&str> {
         let tag =
             |wanted| self.metadata.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
         tag("order").or_else(|| tag("order_id"))
     }
 
-    /// What the ledger says of this mail to this recipient.
+    /// The ledger's fields of this mail to this recipient.
     pub(super) fn fields_for(&self, recipient: &str, message: &str) -> Fields {
         let fields = Fields::new()
             .with("to", recipient)
@@ -93,8 +93,8 @@ impl Draft {
     }
 }
 
-/// The fields of a request to send these: of what differs between them, all values.
-pub(super) fn request_fields(drafts: &[Arc<Draft>]) -> Fields {
+/// The fields of a request to send these mails; where they differ, all values.
+pub(super) fn request_fields(drafts: &[Arc<MailDraft>]) -> Fields {
     let mut seen = HashSet::new();
     let recipients =
         drafts.iter().flat_map(|draft| &draft.recipients).filter(|plain| seen.insert(plain.as_str()));
@@ -111,7 +111,7 @@ pub(super) fn request_fields(drafts: &[Arc<Draft>]) -> Fields {
     set("reference".to_owned(), &mut drafts.iter().filter_map(|draft| draft.reference.as_deref()));
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in drafts.iter().flat_map(|draft| &draft.metadata) {
-        if names.len() < MOST_TAGS && !names.contains(&name.as_str()) {
+        if names.len() < MAX_NAMED_TAGS && !names.contains(&name.as_str()) {
             names.push(name);
         }
     }
@@ -119,7 +119,7 @@ pub(super) fn request_fields(drafts: &[Arc<Draft>]) -> Fields {
         let tags = drafts.iter().flat_map(|draft| &draft.metadata);
         set(
             format!("metadata.{name}"),
-            &mut tags.filter(|(have, _)| have == name).map(|(_, value)| value.as_str()),
+            &mut tags.filter(|(other, _)| other == name).map(|(_, value)| value.as_str()),
         );
     }
     fields
@@ -139,23 +139,23 @@ fn one_or_all(values: &mut dyn Iterator<Item = &str>) -> Option<Value> {
 mod tests {
     use super::*;
 
-    fn draft(to: &[&str], subject: &str, tags: &[(&str, &str)]) -> Draft {
-        Draft {
-            to: to.iter().map(|to| Address::bare(to)).collect(),
+    fn draft(to: &[&str], subject: &str, tags: &[(&str, &str)]) -> MailDraft {
+        MailDraft {
+            to: to.iter().map(|to| MailAddress::bare(to)).collect(),
             metadata: tags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
-            ..Draft::new(Address::bare("shop@x.example"), subject.to_owned())
+            ..MailDraft::new(MailAddress::bare("shop@x.example"), subject.to_owned())
         }
     }
 
     #[test]
-    fn somebody_who_is_named_twice_gets_the_mail_once() {
+    fn a_recipient_who_is_named_twice_gets_the_mail_once() {
         let mut twice = draft(&["A@x.example", "b@x.example"], "s", &[]);
-        twice.cc = vec![Address::bare("a@X.example")];
+        twice.cc = vec![MailAddress::bare("a@X.example")];
         assert_eq!(twice.finished().recipients, ["a@x.example", "b@x.example"]);
     }
 
     #[test]
-    fn an_effect_names_the_order_that_its_tags_name() {
+    fn an_effect_has_the_order_of_its_tags() {
         let fields =
             draft(&["a@x.example"], "s", &[("order_id", "o2")]).finished().fields_for("a@x.example", "m1");
         assert_eq!(fields.get("order"), Some(&Value::from("o2")));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_names_what_is_attached_and_where_answers_go() {
+    fn an_effect_has_the_attachments_and_the_reply_address() {
         let plain = draft(&["a@x.example"], "s", &[]).finished().fields_for("a@x.example", "m1");
         assert_eq!(
             (plain.get("attachments"), plain.get("template"), plain.get("reply_to")),
@@ -186,12 +186,12 @@ mod tests {
     }
 
     #[test]
-    fn a_request_for_several_mails_names_what_is_in_any_of_them() {
+    fn a_request_for_several_mails_has_the_fields_of_all() {
         let drafts = [
             draft(&["a@x.example"], "s", &[("order", "o1")]),
             draft(&["b@x.example"], "s", &[("order", "o2")]),
         ];
-        let fields = request_fields(&drafts.map(Draft::finished));
+        let fields = request_fields(&drafts.map(MailDraft::finished));
         assert_eq!(fields.get("subject"), Some(&Value::from("s")));
         assert!(
             fields.meet(

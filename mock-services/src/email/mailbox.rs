@@ -1,46 +1,46 @@
-//! The mailbox behind all three APIs: accepted messages and what became of each for each recipient. It
-//! changes by effects alone.
+//! The mailbox behind all three APIs: accepted messages, and the status of each for each recipient. Only
+//! effects change it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::email::Api;
-use crate::email::draft::Draft;
+use crate::email::EmailApi;
+use crate::email::draft::MailDraft;
 use crate::service::EffectFacts;
 
 /// An accepted message.
 #[derive(Debug)]
 pub struct Message {
-    /// Its id, as Resend writes it.
+    /// Its id in Resend's format.
     pub(super) id: String,
-    /// The id of the whole request, as SendGrid writes it.
+    /// The id of the whole request in SendGrid's format.
     pub(super) token: String,
-    /// How many recipients the request names before those of this message.
+    /// The number of recipients of the request that precede those of this message.
     pub(super) offset: usize,
-    pub(super) api: Api,
+    pub(super) api: EmailApi,
     pub(super) at: Timestamp,
-    pub(super) draft: Arc<Draft>,
+    pub(super) draft: Arc<MailDraft>,
 }
 
 impl Message {
-    /// The id that the caller was told.
-    pub(super) fn told(&self) -> String {
+    /// The id in the response to the client.
+    pub(super) fn reported_id(&self) -> String {
         match self.api {
-            Api::Resend => self.id.clone(),
-            Api::SendGrid => self.token.clone(),
-            Api::Smtp => queue_id(&self.id),
+            EmailApi::Resend => self.id.clone(),
+            EmailApi::SendGrid => self.token.clone(),
+            EmailApi::Smtp => queue_id(&self.id),
         }
     }
 }
 
-/// A UUID as a mail server writes its queue.
+/// A UUID as a mail server writes a queue id.
 pub(super) fn queue_id(uuid: &str) -> String {
     uuid.chars().filter(char::is_ascii_hexdigit).take(11).collect::<String>().to_ascii_uppercase()
 }
 
-/// A UUID in the 22 letters of SendGrid's ids.
+/// A UUID as one of SendGrid's 22-character ids.
 pub(super) fn token(uuid: &str) -> String {
     const SYMBOLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut bits: u128 =
@@ -54,9 +54,9 @@ pub(super) fn token(uuid: &str) -> String {
     token
 }
 
-/// What became of a message for one recipient.
+/// The status of a message for one recipient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Status {
+pub(super) enum RecipientStatus {
     Accepted,
     Delivered,
     Bounced,
@@ -65,88 +65,88 @@ pub(super) enum Status {
 /// One change of the mailbox.
 #[derive(Debug, Clone)]
 pub enum Effect {
-    /// The service has taken the message on; nobody has it yet.
+    /// The service accepted the message; it is not delivered yet.
     Accepted(Arc<Message>),
-    /// One recipient has it.
+    /// The message was delivered to one recipient.
     Delivered {
-        /// What was delivered.
+        /// The delivered message.
         message: Arc<Message>,
-        /// Whose copy, by its place among the recipients.
+        /// The index of the recipient.
         recipient: usize,
-        /// When.
+        /// The time of the delivery.
         at: Timestamp,
     },
-    /// It came back from one recipient.
+    /// The message to one recipient bounced.
     Bounced {
-        /// What came back.
+        /// The bounced message.
         message: Arc<Message>,
-        /// Whose copy, by its place among the recipients.
+        /// The index of the recipient.
         recipient: usize,
-        /// When.
+        /// The time of the bounce.
         at: Timestamp,
     },
 }
 
 impl Effect {
-    /// What the ledger says of it: a mail counts when somebody has it.
+    /// The ledger's facts: a mail counts when it is delivered.
     pub(super) fn facts(&self) -> Option<EffectFacts> {
         let Effect::Delivered { message, recipient, .. } = self else { return None };
-        let (id, to) = (message.told(), message.draft.recipients.get(*recipient)?);
+        let (id, to) = (message.reported_id(), message.draft.recipients.get(*recipient)?);
         Some(EffectFacts { effect: "email.send".into(), fields: message.draft.fields_for(to, &id), id })
     }
 }
 
-/// All messages, the oldest first.
+/// All messages, oldest first.
 #[derive(Debug, Default)]
 pub struct Mailbox {
-    entries: Vec<Entry>,
+    entries: Vec<MailboxEntry>,
     places: HashMap<String, usize>,
 }
 
-/// A message with its fates.
+/// A message and its status for each recipient.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct MailboxEntry {
     pub(super) message: Arc<Message>,
-    pub(super) fates: Vec<(Status, Timestamp)>,
+    pub(super) statuses: Vec<(RecipientStatus, Timestamp)>,
 }
 
 impl Mailbox {
-    /// All entries, the newest first.
-    pub(super) fn newest_first(&self) -> impl DoubleEndedIterator<Item = &Entry> + ExactSizeIterator {
+    /// All entries, newest first.
+    pub(super) fn newest_first(&self) -> impl DoubleEndedIterator<Item = &MailboxEntry> + ExactSizeIterator {
         self.entries.iter().rev()
     }
 
     /// The entry with this id.
-    pub(super) fn get(&self, id: &str) -> Option<&Entry> {
+    pub(super) fn get(&self, id: &str) -> Option<&MailboxEntry> {
         self.entries.get(*self.places.get(id)?)
     }
 
-    /// Commits one change. Accepting a message again changes nothing, so that the rest of a list can follow
-    /// later.
+    /// Commits one change. Accepting a message a second time changes nothing, so that the rest of a list can
+    /// be committed later.
     pub(super) fn apply(&mut self, effect: &Effect) {
         match effect {
             Effect::Accepted(message) => {
                 self.entry(message);
             }
             Effect::Delivered { message, recipient, at } => {
-                self.settle(message, *recipient, (Status::Delivered, *at))
+                self.settle(message, *recipient, (RecipientStatus::Delivered, *at))
             }
             Effect::Bounced { message, recipient, at } => {
-                self.settle(message, *recipient, (Status::Bounced, *at))
+                self.settle(message, *recipient, (RecipientStatus::Bounced, *at))
             }
         }
     }
 
-    fn settle(&mut self, message: &Arc<Message>, recipient: usize, fate: (Status, Timestamp)) {
-        if let Some(slot) = self.entry(message).and_then(|entry| entry.fates.get_mut(recipient)) {
-            *slot = fate;
+    fn settle(&mut self, message: &Arc<Message>, recipient: usize, status: (RecipientStatus, Timestamp)) {
+        if let Some(slot) = self.entry(message).and_then(|entry| entry.statuses.get_mut(recipient)) {
+            *slot = status;
         }
     }
 
-    fn entry(&mut self, message: &Arc<Message>) -> Option<&mut Entry> {
+    fn entry(&mut self, message: &Arc<Message>) -> Option<&mut MailboxEntry> {
         let place = *self.places.entry(message.id.clone()).or_insert_with(|| {
-            let fates = vec![(Status::Accepted, message.at); message.draft.recipients.len()];
-            self.entries.push(Entry { message: Arc::clone(message), fates });
+            let statuses = vec![(RecipientStatus::Accepted, message.at); message.draft.recipients.len()];
+            self.entries.push(MailboxEntry { message: Arc::clone(message), statuses });
             self.entries.len() - 1
         });
         self.entries.get_mut(place)
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uuid_has_one_spelling_in_each_api() {
+    fn a_uuid_has_one_form_in_each_api() {
         assert_eq!(token("00000000-0000-0000-0000-000000000000"), "A".repeat(22));
         assert_eq!(token("ffffffff-ffff-ffff-ffff-ffffffffffff"), format!("{}w", "_".repeat(21)));
         assert_eq!(token("nonsense").len(), 22);

@@ -1,6 +1,6 @@
 //! The email service: one mailbox behind Resend's REST API, SendGrid's REST API and SMTP. A mail counts when
-//! it is delivered; accepted and bounced are states that a read shows. It knows no clock, no socket and no
-//! fault.
+//! it is delivered; accepted and bounced are states that a read shows. The module uses no clock, no socket
+//! and no fault.
 
 mod address;
 mod delivery;
@@ -22,9 +22,9 @@ use crate::service::{
     Transport,
 };
 
-pub use delivery::{Delivery, EmailOptions};
+pub use delivery::{EmailOptions, MailDelivery};
 pub(crate) use description::description;
-use draft::{Draft, request_fields};
+use draft::{MailDraft, request_fields};
 use mailbox::Message;
 pub use mailbox::{Effect, Mailbox};
 
@@ -41,7 +41,7 @@ pub struct Email {
 }
 
 impl Email {
-    /// A service that treats its mail so.
+    /// A service with these options.
     #[must_use]
     pub fn new(options: EmailOptions) -> Self {
         let send = ["to", "from", "subject", "text", "order", "reference", "metadata.*"];
@@ -62,25 +62,25 @@ impl Default for Email {
     }
 }
 
-/// Over which of its APIs the service is asked.
+/// The API of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Api {
+enum EmailApi {
     Resend,
     SendGrid,
     Smtp,
 }
 
-impl Api {
+impl EmailApi {
     fn of(request: &Request) -> Self {
         match api_name(request.method(), request.path()) {
-            _ if request.envelope().is_some() => Api::Smtp,
-            "sendgrid" => Api::SendGrid,
-            _ => Api::Resend,
+            _ if request.envelope().is_some() => EmailApi::Smtp,
+            "sendgrid" => EmailApi::SendGrid,
+            _ => EmailApi::Resend,
         }
     }
 }
 
-/// The name of the API that a request is meant for.
+/// The name of the API that a request belongs to.
 pub(crate) fn api_name(method: &str, path: &str) -> &'static str {
     match path {
         _ if method == Request::SMTP => "smtp",
@@ -90,54 +90,54 @@ pub(crate) fn api_name(method: &str, path: &str) -> &'static str {
     }
 }
 
-/// A request that was understood.
+/// A request that the service understood.
 #[derive(Debug)]
-pub struct Call(Asked);
+pub struct Call(EmailAction);
 
 #[derive(Debug)]
-enum Asked {
-    Send(Outgoing),
-    ResendList(resend::Page),
+enum EmailAction {
+    Send(OutgoingMail),
+    ResendList(resend::ListPage),
     ResendGet(String),
     SendGridList(sendgrid::Search),
     SendGridGet(String),
 }
 
 impl Call {
-    fn list(fields: Fields, asked: Asked) -> Recognized<Call> {
-        Recognized { operation: LIST, fields, call: Call(asked) }
+    fn list(fields: Fields, action: EmailAction) -> Recognized<Call> {
+        Recognized { operation: LIST, fields, call: Call(action) }
     }
 
-    fn get(id: &str, asked: Asked) -> Recognized<Call> {
-        Recognized { operation: GET, fields: Fields::new().with("id", id), call: Call(asked) }
+    fn get(id: &str, action: EmailAction) -> Recognized<Call> {
+        Recognized { operation: GET, fields: Fields::new().with("id", id), call: Call(action) }
     }
 }
 
 /// The mails of one request.
 #[derive(Debug)]
-struct Outgoing {
-    api: Api,
-    drafts: Vec<Arc<Draft>>,
-    /// Whether the caller sent a list of mails and gets a list of ids.
+struct OutgoingMail {
+    api: EmailApi,
+    drafts: Vec<Arc<MailDraft>>,
+    /// Whether the client sent a list of mails and gets a list of ids.
     batch: bool,
-    /// What is left out of a list that is sent without it; `None` where all or nothing is sent.
+    /// The invalid mails of a batch that is sent without them; `None` when all mails or none are sent.
     left_out: Option<Vec<resend::LeftOut>>,
-    /// Whether the mails are only checked.
+    /// Whether the mails are only checked, not sent.
     sandbox: bool,
 }
 
-impl Outgoing {
-    fn new(api: Api, drafts: Vec<Arc<Draft>>) -> Self {
-        Outgoing { api, drafts, batch: false, left_out: None, sandbox: false }
+impl OutgoingMail {
+    fn new(api: EmailApi, drafts: Vec<Arc<MailDraft>>) -> Self {
+        OutgoingMail { api, drafts, batch: false, left_out: None, sandbox: false }
     }
 
-    fn recognised(self) -> Recognized<Call> {
-        // Nothing is sent from the sandbox, so that no fault of a sending may be used up by it.
+    fn into_recognized(self) -> Recognized<Call> {
+        // The sandbox sends nothing, so it must not use up a fault on sending.
         let operation = if self.sandbox { SANDBOX } else { SEND };
-        Recognized { operation, fields: request_fields(&self.drafts), call: Call(Asked::Send(self)) }
+        Recognized { operation, fields: request_fields(&self.drafts), call: Call(EmailAction::Send(self)) }
     }
 
-    /// The mails with their ids, which come from the request alone.
+    /// The mails with their ids, which depend only on the request.
     fn messages(&self, context: &Context) -> Vec<Arc<Message>> {
         if self.sandbox {
             return Vec::new();
@@ -151,8 +151,11 @@ impl Outgoing {
                 context.ids.uuid(&format!("message-{index}"))
             };
             // Only SendGrid has one id for a whole request.
-            let (token, place) =
-                if self.api == Api::SendGrid { (token.clone(), offset) } else { (mailbox::token(&id), 0) };
+            let (token, place) = if self.api == EmailApi::SendGrid {
+                (token.clone(), offset)
+            } else {
+                (mailbox::token(&id), 0)
+            };
             offset += draft.recipients.len();
             Arc::new(Message {
                 id,
@@ -168,13 +171,13 @@ impl Outgoing {
 
     fn answer(&self, messages: &[Arc<Message>]) -> Answer {
         match self.api {
-            Api::Resend if self.batch => {
+            EmailApi::Resend if self.batch => {
                 resend::sent_batch(messages.iter().map(Arc::as_ref), self.left_out.as_deref())
             }
-            Api::Resend => resend::sent(messages.iter().map(Arc::as_ref)),
-            Api::SendGrid => sendgrid::sent(messages.first().map(Arc::as_ref)),
-            Api::Smtp => {
-                let queued = messages.first().map(|message| message.told()).unwrap_or_default();
+            EmailApi::Resend => resend::sent(messages.iter().map(Arc::as_ref)),
+            EmailApi::SendGrid => sendgrid::sent(messages.first().map(Arc::as_ref)),
+            EmailApi::Smtp => {
+                let queued = messages.first().map(|message| message.reported_id()).unwrap_or_default();
                 smtp::reply(250, &format!("2.0.0 Ok: queued as {queued}"))
             }
         }
@@ -198,16 +201,16 @@ impl Service for Email {
         match request.envelope() {
             Some(envelope) => {
                 let draft = smtp::draft(envelope, request.bytes())?;
-                Ok(Outgoing::new(Api::Smtp, vec![draft]).recognised())
+                Ok(OutgoingMail::new(EmailApi::Smtp, vec![draft]).into_recognized())
             }
-            None if Api::of(request) == Api::SendGrid => sendgrid::recognize(request, context),
+            None if EmailApi::of(request) == EmailApi::SendGrid => sendgrid::recognize(request, context),
             None => resend::recognize(request),
         }
     }
 
     fn decide(&self, state: &Mailbox, call: &Call, context: &Context) -> Decision<Effect> {
         match &call.0 {
-            Asked::Send(outgoing) => {
+            EmailAction::Send(outgoing) => {
                 let messages = outgoing.messages(context);
                 let (effects, afterwards) = self.options.plan(&messages, context.now);
                 Decision::Accept(Accepted {
@@ -217,10 +220,10 @@ impl Service for Email {
                     answer: outgoing.answer(&messages),
                 })
             }
-            Asked::ResendList(page) => page.decide(state),
-            Asked::ResendGet(id) => resend::get(id, state),
-            Asked::SendGridList(search) => search.decide(state),
-            Asked::SendGridGet(id) => sendgrid::get(id, state),
+            EmailAction::ResendList(page) => page.decide(state),
+            EmailAction::ResendGet(id) => resend::get(id, state),
+            EmailAction::SendGridList(search) => search.decide(state),
+            EmailAction::SendGridGet(id) => sendgrid::get(id, state),
         }
     }
 
@@ -233,34 +236,34 @@ impl Service for Email {
     }
 
     fn failure(&self, status: u16, request: &Request, _context: &Context) -> Answer {
-        match Api::of(request) {
-            Api::Resend => resend::failure(status),
-            Api::SendGrid => sendgrid::failure(status),
-            Api::Smtp => smtp::failure(status),
+        match EmailApi::of(request) {
+            EmailApi::Resend => resend::failure(status),
+            EmailApi::SendGrid => sendgrid::failure(status),
+            EmailApi::Smtp => smtp::failure(status),
         }
     }
 
     fn no_endpoint(&self, request: &Request, _context: &Context) -> Option<Answer> {
-        match Api::of(request) {
-            Api::Resend => resend::nowhere(request),
-            Api::SendGrid => sendgrid::nowhere(request),
-            Api::Smtp => None,
+        match EmailApi::of(request) {
+            EmailApi::Resend => resend::unknown_path(request),
+            EmailApi::SendGrid => sendgrid::unknown_path(request),
+            EmailApi::Smtp => None,
         }
     }
 
     fn unauthorized(&self, request: &Request, _context: &Context) -> Answer {
-        match Api::of(request) {
-            Api::Resend => resend::unauthorized(request),
-            Api::SendGrid => sendgrid::unauthorized(request),
-            Api::Smtp => smtp::unauthorized(),
+        match EmailApi::of(request) {
+            EmailApi::Resend => resend::unauthorized(request),
+            EmailApi::SendGrid => sendgrid::unauthorized(request),
+            EmailApi::Smtp => smtp::unauthorized(),
         }
     }
 
     fn add_standard_headers(&self, answer: &mut Answer, request: &Request, context: &Context) {
-        match Api::of(request) {
-            Api::Resend => resend::add_standard_headers(answer, context),
-            Api::SendGrid => sendgrid::add_standard_headers(answer, context),
-            Api::Smtp => {}
+        match EmailApi::of(request) {
+            EmailApi::Resend => resend::add_standard_headers(answer, context),
+            EmailApi::SendGrid => sendgrid::add_standard_headers(answer, context),
+            EmailApi::Smtp => {}
         }
     }
 
@@ -268,9 +271,9 @@ impl Service for Email {
         Idempotency::new(Profile::Resend)
     }
 
-    /// Neither SendGrid nor SMTP has keys.
+    /// SendGrid and SMTP have no idempotency keys.
     fn honours_key(&self, request: &Request) -> bool {
-        Api::of(request) == Api::Resend
+        EmailApi::of(request) == EmailApi::Resend
     }
 
     fn transports(&self) -> &'static [Transport] {

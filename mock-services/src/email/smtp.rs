@@ -1,4 +1,4 @@
-//! Mail over SMTP: the message behind `DATA`, and failures in the words of a mail server.
+//! Mail over SMTP: the message of `DATA`, and failures as SMTP replies.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,22 +6,21 @@ use std::sync::Arc;
 use mail_parser::{Message, MessageParser, MessagePart, MimeHeaders};
 use serde::Deserialize;
 
-use crate::email::address::Address;
-use crate::email::draft::Draft;
+use crate::email::address::MailAddress;
+use crate::email::draft::MailDraft;
 use crate::service::{Answer, Envelope};
 
-/// How large a message may be.
-const LARGEST: usize = 40 * 1024 * 1024;
+/// The maximum size of a message.
+const MAX_MESSAGE_BYTES: usize = 40 * 1024 * 1024;
 
 /// A reply with this code and text.
 pub(super) fn reply(code: u16, text: &str) -> Answer {
     Answer::bare(code, text)
 }
 
-/// The mail that came in. Who gets it stands in the envelope; of the message itself, whatever can be read is
-/// taken.
-pub(super) fn draft(envelope: &Envelope, message: &[u8]) -> Result<Arc<Draft>, Answer> {
-    if message.len() > LARGEST {
+/// The received mail. The envelope names the recipients; of the message, everything readable is used.
+pub(super) fn draft(envelope: &Envelope, message: &[u8]) -> Result<Arc<MailDraft>, Answer> {
+    if message.len() > MAX_MESSAGE_BYTES {
         return Err(reply(552, "5.3.4 Message size exceeds fixed limit"));
     }
     if envelope.to.is_empty() {
@@ -30,9 +29,9 @@ pub(super) fn draft(envelope: &Envelope, message: &[u8]) -> Result<Arc<Draft>, A
     if envelope.to.iter().any(|to| !to.contains('@')) {
         return Err(reply(550, "5.1.3 Bad recipient address syntax"));
     }
-    let mut draft = Draft::new(Address::bare(&envelope.from), String::new());
-    draft.to = envelope.to.iter().map(|to| Address::bare(to)).collect();
-    // What does not begin with a header is all text.
+    let mut draft = MailDraft::new(MailAddress::bare(&envelope.from), String::new());
+    draft.to = envelope.to.iter().map(|to| MailAddress::bare(to)).collect();
+    // A message that does not begin with a header is only text.
     let first_line = message.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let parsed = first_line.contains(&b':').then(|| MessageParser::default().parse(message)).flatten();
     match parsed.filter(|parsed| !parsed.parts.is_empty()) {
@@ -42,12 +41,12 @@ pub(super) fn draft(envelope: &Envelope, message: &[u8]) -> Result<Arc<Draft>, A
     Ok(draft.finished())
 }
 
-fn fill(draft: &mut Draft, parsed: &Message<'_>) {
+fn fill(draft: &mut MailDraft, parsed: &Message<'_>) {
     let from =
         parsed.from().and_then(|from| from.first()).and_then(|from| Some((from.name(), from.address()?)));
     if let Some((name, plain)) = from {
         let shown = name.map_or_else(|| plain.to_owned(), |name| format!("{name} <{plain}>"));
-        draft.from = Address { shown, plain: plain.to_lowercase() };
+        draft.from = MailAddress { shown, plain: plain.to_lowercase() };
     }
     let reply_to = parsed.reply_to().and_then(|all| all.first()).and_then(|one| one.address());
     draft.reply_to = reply_to.map(str::to_owned).into_iter().collect();
@@ -68,7 +67,7 @@ fn fill(draft: &mut Draft, parsed: &Message<'_>) {
     draft.metadata = header(parsed, "X-SMTPAPI").map(|json| unique_args(&json)).unwrap_or_default();
 }
 
-/// All parts of a body in one text.
+/// All parts of a body as one text.
 fn joined<'a>(parts: impl Iterator<Item = Cow<'a, str>>) -> Option<Arc<str>> {
     let parts: Vec<Cow<'_, str>> = parts.collect();
     (!parts.is_empty()).then(|| Arc::from(parts.join("\n")))
@@ -78,7 +77,7 @@ fn header(message: &Message<'_>, name: &'static str) -> Option<String> {
     message.header_raw(name).map(|value| value.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// SendGrid's way to put custom arguments on a mail over SMTP.
+/// SendGrid's format for custom arguments of a mail sent over SMTP.
 fn unique_args(json: &str) -> Vec<(String, String)> {
     #[derive(Deserialize)]
     struct SmtpApi {
@@ -87,8 +86,8 @@ fn unique_args(json: &str) -> Vec<(String, String)> {
     serde_json::from_str(json).map(|api: SmtpApi| api.unique_args.into_iter().collect()).unwrap_or_default()
 }
 
-/// What a mail server says when it fails as this status would have it. Codes that SMTP has are taken as they
-/// are; the statuses of HTTP that mean something else there are put into its words.
+/// The reply of a mail server for this status. SMTP codes are used unchanged; an HTTP status is translated to
+/// the SMTP code with the same meaning.
 pub(super) fn failure(status: u16) -> Answer {
     match status {
         200..=299 => reply(250, "2.0.0 Ok"),
@@ -115,7 +114,7 @@ pub(super) fn failure(status: u16) -> Answer {
     }
 }
 
-/// The true answer to a client that has not said who it is.
+/// The reply to a client that has not authenticated.
 pub(super) fn unauthorized() -> Answer {
     reply(535, "5.7.8 Error: authentication failed")
 }
@@ -133,10 +132,12 @@ mod tests {
     }
 
     #[test]
-    fn who_gets_it_stands_in_the_envelope_and_the_rest_in_the_message() {
-        let message = b"From: Shop <shop@shop.example>\r\nTo: somebody@else.example\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\
+    fn recipients_come_from_the_envelope_and_the_rest_from_the_message() {
+        let message = b"From: Shop <shop@shop.example>\r\nTo: somebody@else.example\r\nSubject: \
+                       =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\
             X-Entity-Ref-ID: ref-1\r\nX-SMTPAPI: {\"unique_args\":\r\n {\"order\":\"o1\"}}\r\n\
-            Content-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nHello\r\n\
+            Content-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\nContent-Type: \
+            text/plain\r\n\r\nHello\r\n\
             --b\r\nContent-Type: text/html\r\n\r\n<p>Hello</p>\r\n--b--\r\n";
         let draft = draft(&envelope(&["Ann@x.example", "bob@x.example"]), message).unwrap();
         assert_eq!(draft.recipients, ["ann@x.example", "bob@x.example"]);
@@ -150,10 +151,11 @@ mod tests {
     }
 
     #[test]
-    fn every_part_of_a_message_is_read_and_what_is_attached_is_named() {
-        let message =
-            b"Subject: x\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nHello\r\n\
-            --b\r\nContent-Type: text/plain\r\n\r\nand more\r\n--b\r\nContent-Type: application/pdf; name=bill.pdf\r\n\
+    fn every_part_of_a_message_is_read_and_attachments_are_named() {
+        let message = b"Subject: x\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: \
+             text/plain\r\n\r\nHello\r\n\
+            --b\r\nContent-Type: text/plain\r\n\r\nand more\r\n--b\r\nContent-Type: application/pdf; \
+            name=bill.pdf\r\n\
             Content-Disposition: attachment; filename=bill.pdf\r\n\r\nAAAA\r\n--b--\r\n";
         let draft = draft(&envelope(&["a@x.example"]), message).unwrap();
         assert!(draft.body.contains("Hello") && draft.body.contains("and more"), "{}", draft.body);
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_none_is_taken_as_far_as_it_can_be_read() {
+    fn an_invalid_message_is_read_as_far_as_possible() {
         let empty = draft(&envelope(&["a@x.example"]), b"").unwrap();
         assert_eq!(
             (empty.from.plain.as_str(), empty.subject.as_str(), empty.body.as_str()),
@@ -181,8 +183,8 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_put_into_the_words_of_a_mail_server() {
-        let told = |status| (failure(status).status, String::from_utf8(failure(status).body).unwrap());
+    fn http_statuses_become_smtp_codes() {
+        let reported_id = |status| (failure(status).status, String::from_utf8(failure(status).body).unwrap());
         for (status, code, enhanced) in [
             (429, 450, "4.7.1"),
             (500, 451, "4.3.0"),
@@ -197,12 +199,12 @@ mod tests {
             (552, 552, "5.3.4"),
             (554, 554, "5.6.0"),
         ] {
-            let (have, text) = told(status);
-            assert_eq!((have, text.starts_with(enhanced)), (code, true), "{status}: {text}");
+            let (other, text) = reported_id(status);
+            assert_eq!((other, text.starts_with(enhanced)), (code, true), "{status}: {text}");
         }
-        assert_eq!(told(202).0, 250);
+        assert_eq!(reported_id(202).0, 250);
         for status in 400..600 {
-            let (code, text) = told(status);
+            let (code, text) = reported_id(status);
             assert!(text.starts_with(if code < 500 { "4." } else { "5." }), "{status}: {code} {text}");
         }
     }
@@ -228,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_message_can_break_it(pieces in proptest::collection::vec(piece(), 0..30)) {
+        fn no_message_makes_the_parser_panic(pieces in proptest::collection::vec(piece(), 0..30)) {
             prop_assert!(draft(&envelope(&["a@x.example"]), &pieces.concat()).is_ok());
         }
     }

@@ -1,43 +1,43 @@
-//! The whole service: what it answers, what it commits, and what its reads show.
+//! The whole service: its responses, its effects, and what its reads show.
 
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 
-use super::{Delivery, Effect, Email, EmailOptions, Mailbox};
+use super::{Effect, Email, EmailOptions, MailDelivery, Mailbox};
 use crate::service::{
     Accepted, After, Answer, Context, Decision, EffectFacts, Envelope, Ids, Request, Service, Value,
 };
 
-/// The service with its state, and a stand-in for the engine that commits all at once.
-pub(super) struct Desk {
+/// The service with its state, in place of an engine that commits everything at once.
+pub(super) struct EmailHarness {
     pub(super) service: Email,
     pub(super) state: Mailbox,
     requests: u64,
 }
 
-impl Desk {
-    pub(super) fn new(delivery: Delivery) -> Self {
+impl EmailHarness {
+    pub(super) fn new(delivery: MailDelivery) -> Self {
         let service = Email::new(EmailOptions { delivery, addresses: Vec::new() });
-        Desk { service, state: Mailbox::default(), requests: 0 }
+        EmailHarness { service, state: Mailbox::default(), requests: 0 }
     }
 
     pub(super) fn decide(&mut self, request: &Request) -> Result<Accepted<Effect>, Answer> {
         self.requests += 1;
         let context = context(self.requests);
-        let recognised = self.service.recognize(request, &context)?;
-        let operation = &self.service.operations()[recognised.operation];
-        for (name, _) in recognised.fields.iter() {
+        let into_recognized = self.service.recognize(request, &context)?;
+        let operation = &self.service.operations()[into_recognized.operation];
+        for (name, _) in into_recognized.fields.iter() {
             assert!(operation.has_field(name), "{} does not declare {name}", operation.name);
         }
-        match self.service.decide(&self.state, &recognised.call, &context) {
+        match self.service.decide(&self.state, &into_recognized.call, &context) {
             Decision::Accept(accepted) => Ok(accepted),
             Decision::Refuse(refusal) => Err(refusal.answer),
         }
     }
 
-    /// The answer, and what the ledger says.
+    /// The response and the ledger's facts.
     pub(super) fn commit(&mut self, request: &Request) -> (Answer, Vec<EffectFacts>) {
         match self.decide(request) {
             Ok(accepted) => {
@@ -79,17 +79,17 @@ fn id(answer: &Answer) -> String {
 }
 
 #[test]
-fn each_recipient_that_gets_the_mail_is_one_effect_behind_the_acceptance() {
-    let mut desk = Desk::new(Delivery::Now);
+fn each_delivery_is_one_effect_after_the_acceptance() {
+    let mut harness = EmailHarness::new(MailDelivery::Now);
     let mut body = mail(&["Ann <Ann@x.example>", "bob@x.example"]);
     body["bcc"] = json!("carl@x.example");
-    let accepted = desk.decide(&post("/emails", &body)).unwrap();
+    let accepted = harness.decide(&post("/emails", &body)).unwrap();
     assert!(
         matches!(accepted.effects[0], Effect::Accepted(_))
-            && desk.service.describe(&accepted.effects[0]).is_none()
+            && harness.service.describe(&accepted.effects[0]).is_none()
     );
     let facts: Vec<_> =
-        accepted.effects[1..].iter().map(|effect| desk.service.describe(effect).unwrap()).collect();
+        accepted.effects[1..].iter().map(|effect| harness.service.describe(effect).unwrap()).collect();
     let to: Vec<_> = facts.iter().map(|facts| facts.fields.get("to").unwrap().to_string()).collect();
     assert_eq!(to, ["ann@x.example", "bob@x.example", "carl@x.example"]);
     assert_eq!((facts[0].effect.as_ref(), &facts[0].id), ("email.send", &id(&accepted.answer)));
@@ -102,37 +102,37 @@ fn each_recipient_that_gets_the_mail_is_one_effect_behind_the_acceptance() {
 }
 
 #[test]
-fn a_mail_that_is_delivered_later_is_accepted_first_and_seen_so() {
-    let mut desk = Desk::new(Delivery::After(After::Requests(1)));
-    let accepted = desk.decide(&post("/emails", &mail(&["ann@x.example"]))).unwrap();
+fn a_mail_that_is_delivered_later_is_first_shown_as_accepted() {
+    let mut harness = EmailHarness::new(MailDelivery::After(After::Requests(1)));
+    let accepted = harness.decide(&post("/emails", &mail(&["ann@x.example"]))).unwrap();
     assert_eq!(
         (accepted.effects.len(), accepted.afterwards.len(), accepted.afterwards[0].0),
         (1, 1, After::Requests(1))
     );
-    desk.service.apply(&mut desk.state, &accepted.effects[0]);
+    harness.service.apply(&mut harness.state, &accepted.effects[0]);
     let target = format!("/emails/{}", id(&accepted.answer));
-    assert_eq!(desk.get(&target).1["last_event"], "sent");
+    assert_eq!(harness.get(&target).1["last_event"], "sent");
     let later = &accepted.afterwards[0].1;
-    assert!(desk.service.describe(later).is_some());
-    desk.service.apply(&mut desk.state, later);
-    assert_eq!(desk.get(&target).1["last_event"], "delivered");
+    assert!(harness.service.describe(later).is_some());
+    harness.service.apply(&mut harness.state, later);
+    assert_eq!(harness.get(&target).1["last_event"], "delivered");
 }
 
 #[test]
 fn a_mail_that_is_never_delivered_or_bounces_leaves_no_effect() {
-    let mut desk = Desk::new(Delivery::Never);
-    assert!(desk.commit(&post("/emails", &mail(&["ann@x.example"]))).1.is_empty());
-    let accepted = desk.decide(&post("/emails", &mail(&["bounced@resend.dev"]))).unwrap();
+    let mut harness = EmailHarness::new(MailDelivery::Never);
+    assert!(harness.commit(&post("/emails", &mail(&["ann@x.example"]))).1.is_empty());
+    let accepted = harness.decide(&post("/emails", &mail(&["bounced@resend.dev"]))).unwrap();
     for effect in accepted.effects.iter().chain(accepted.afterwards.iter().map(|(_, effect)| effect)) {
-        assert!(desk.service.describe(effect).is_none());
-        desk.service.apply(&mut desk.state, effect);
+        assert!(harness.service.describe(effect).is_none());
+        harness.service.apply(&mut harness.state, effect);
     }
-    let (_, list) = desk.get("/emails");
+    let (_, list) = harness.get("/emails");
     assert_eq!(
         (&list["data"][0]["last_event"], &list["data"][1]["last_event"]),
         (&json!("bounced"), &json!("sent"))
     );
-    let (_, found) = desk.get("/v3/messages?query=status%3D%22not_delivered%22");
+    let (_, found) = harness.get("/v3/messages?query=status%3D%22not_delivered%22");
     assert_eq!(
         (&found["messages"][0]["to_email"], &found["messages"][1]),
         (&json!("bounced@resend.dev"), &Json::Null)
@@ -140,21 +140,21 @@ fn a_mail_that_is_never_delivered_or_bounces_leaves_no_effect() {
 }
 
 #[test]
-fn a_part_of_a_list_can_be_delivered_and_the_rest_follow() {
-    let mut desk = Desk::new(Delivery::Now);
-    let accepted = desk.decide(&post("/emails", &mail(&["ann@x.example", "bob@x.example"]))).unwrap();
-    accepted.effects[..2].iter().for_each(|effect| desk.service.apply(&mut desk.state, effect));
+fn part_of_a_list_can_be_committed_and_the_rest_later() {
+    let mut harness = EmailHarness::new(MailDelivery::Now);
+    let accepted = harness.decide(&post("/emails", &mail(&["ann@x.example", "bob@x.example"]))).unwrap();
+    accepted.effects[..2].iter().for_each(|effect| harness.service.apply(&mut harness.state, effect));
     let target = format!("/emails/{}", id(&accepted.answer));
-    assert_eq!(desk.get(&target).1["last_event"], "sent");
+    assert_eq!(harness.get(&target).1["last_event"], "sent");
     for effect in [&accepted.effects[0], &accepted.effects[2]] {
-        desk.service.apply(&mut desk.state, effect);
+        harness.service.apply(&mut harness.state, effect);
     }
-    assert_eq!(desk.get(&target).1["last_event"], "delivered");
-    assert_eq!(desk.get("/emails").1["data"].as_array().unwrap().len(), 1);
+    assert_eq!(harness.get(&target).1["last_event"], "delivered");
+    assert_eq!(harness.get("/emails").1["data"].as_array().unwrap().len(), 1);
 }
 
 #[test]
-fn the_answer_to_a_mail_does_not_depend_on_what_was_committed() {
+fn the_response_to_a_mail_does_not_depend_on_what_was_committed() {
     for request in [
         post("/emails", &mail(&["ann@x.example"])),
         post("/emails/batch", &json!([mail(&["ann@x.example"]), mail(&["bob@x.example"])])),
@@ -164,7 +164,8 @@ fn the_answer_to_a_mail_does_not_depend_on_what_was_committed() {
             b"Subject: x\r\n\r\ny".to_vec(),
         ),
     ] {
-        let (mut empty, mut full) = (Desk::new(Delivery::Now), Desk::new(Delivery::Never));
+        let (mut empty, mut full) =
+            (EmailHarness::new(MailDelivery::Now), EmailHarness::new(MailDelivery::Never));
         for _ in 0..3 {
             full.commit(&request);
         }
@@ -174,65 +175,65 @@ fn the_answer_to_a_mail_does_not_depend_on_what_was_committed() {
 }
 
 #[test]
-fn a_permissive_batch_is_sent_without_what_is_wrong_in_it() {
-    let mut desk = Desk::new(Delivery::Now);
+fn a_permissive_batch_is_sent_without_its_invalid_mails() {
+    let mut harness = EmailHarness::new(MailDelivery::Now);
     let batch = |mails: Json, mode: &str| post("/emails/batch", &mails).header("x-batch-validation", mode);
     let wrong = json!({"from": "shop@x.example", "to": [], "subject": "Hi", "text": "Hello"});
     let mails = json!([mail(&["ann@x.example"]), wrong, mail(&["bob@x.example"])]);
-    let (strict, facts) = desk.commit(&batch(mails.clone(), "strict"));
+    let (strict, facts) = harness.commit(&batch(mails.clone(), "strict"));
     assert_eq!((strict.status, facts.len()), (422, 0));
-    let (answer, facts) = desk.commit(&batch(mails, "permissive"));
+    let (answer, facts) = harness.commit(&batch(mails, "permissive"));
     let body: Json = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!((answer.status, facts.len(), body["data"].as_array().unwrap().len()), (200, 2, 2));
     assert_eq!(body["errors"], json!([{"index": 1, "message": "Missing `to` field."}]));
-    let (answer, facts) = desk.commit(&batch(json!([wrong]), "permissive"));
+    let (answer, facts) = harness.commit(&batch(json!([wrong]), "permissive"));
     let body: Json = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!((answer.status, facts.len(), &body["data"]), (200, 0, &json!([])));
 }
 
 #[test]
 fn a_batch_has_an_id_for_each_mail() {
-    let mut desk = Desk::new(Delivery::Now);
+    let mut harness = EmailHarness::new(MailDelivery::Now);
     let (answer, facts) =
-        desk.commit(&post("/emails/batch", &json!([mail(&["ann@x.example"]), mail(&["bob@x.example"])])));
+        harness.commit(&post("/emails/batch", &json!([mail(&["ann@x.example"]), mail(&["bob@x.example"])])));
     let body: Json = serde_json::from_slice(&answer.body).unwrap();
     let ids: BTreeSet<_> =
         body["data"].as_array().unwrap().iter().map(|sent| sent["id"].as_str().unwrap().to_owned()).collect();
     assert_eq!(ids, facts.iter().map(|facts| facts.id.clone()).collect());
     assert_eq!(ids.len(), 2);
     assert_eq!(
-        desk.commit(&post("/emails/batch", &json!([mail(&["ann@x.example"])]))).0.body.get(..8),
+        harness.commit(&post("/emails/batch", &json!([mail(&["ann@x.example"])]))).0.body.get(..8),
         Some(&b"{\"data\":"[..])
     );
 }
 
 #[test]
-fn a_mail_over_smtp_is_queued_and_seen_by_all_apis() {
-    let mut desk = Desk::new(Delivery::Now);
+fn a_mail_over_smtp_is_queued_and_shown_by_all_apis() {
+    let mut harness = EmailHarness::new(MailDelivery::Now);
     let envelope = Envelope { from: "bounce@x.example".to_owned(), to: vec!["Ann@x.example".to_owned()] };
-    let (answer, facts) = desk
+    let (answer, facts) = harness
         .commit(&Request::smtp(envelope, b"From: shop@x.example\r\nSubject: Hi\r\n\r\nHello\r\n".to_vec()));
     assert_eq!(
         (answer.status, String::from_utf8(answer.body).unwrap()),
         (250, format!("2.0.0 Ok: queued as {}", facts[0].id))
     );
     assert_eq!(facts[0].fields.get("text"), Some(&Value::from("Hello")));
-    let (_, list) = desk.get("/emails");
+    let (_, list) = harness.get("/emails");
     assert_eq!(
         (&list["data"][0]["subject"], &list["data"][0]["last_event"]),
         (&json!("Hi"), &json!("delivered"))
     );
-    let (_, found) = desk.get("/v3/messages?query=to_email%3D%22ann%40x.example%22");
+    let (_, found) = harness.get("/v3/messages?query=to_email%3D%22ann%40x.example%22");
     assert_eq!(found["messages"][0]["from_email"], "shop@x.example");
 }
 
 #[test]
 fn the_list_is_paged_from_the_newest() {
-    let mut desk = Desk::new(Delivery::Now);
+    let mut harness = EmailHarness::new(MailDelivery::Now);
     let ids: Vec<_> =
-        (0..5).map(|_| id(&desk.commit(&post("/emails", &mail(&["ann@x.example"]))).0)).collect();
+        (0..5).map(|_| id(&harness.commit(&post("/emails", &mail(&["ann@x.example"]))).0)).collect();
     let mut page = |query: &str| {
-        let (status, list) = desk.get(&format!("/emails{query}"));
+        let (status, list) = harness.get(&format!("/emails{query}"));
         assert_eq!((status, &list["object"]), (200, &json!("list")), "{list}");
         let places = list["data"]
             .as_array()
@@ -250,8 +251,8 @@ fn the_list_is_paged_from_the_newest() {
 }
 
 #[test]
-fn what_resend_does_not_have_is_refused_as_it_refuses_it() {
-    let mut desk = Desk::new(Delivery::Now);
+fn unknown_resend_endpoints_get_resend_errors() {
+    let mut harness = EmailHarness::new(MailDelivery::Now);
     let nobody = "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794";
     for (method, target, status, name) in [
         ("GET", "/emails?limit=0", 422, "validation_error"),
@@ -268,7 +269,7 @@ fn what_resend_does_not_have_is_refused_as_it_refuses_it() {
         ("GET", "/nothing", 404, "not_found"),
         ("GET", "/", 404, "not_found"),
     ] {
-        let (answer, _) = desk.commit(&Request::new(method, target));
+        let (answer, _) = harness.commit(&Request::new(method, target));
         let body: Json = serde_json::from_slice(&answer.body).unwrap();
         assert_eq!(
             (answer.status, &body["statusCode"], &body["name"]),
@@ -279,7 +280,7 @@ fn what_resend_does_not_have_is_refused_as_it_refuses_it() {
 }
 
 #[test]
-fn failures_and_refusals_are_told_in_the_words_of_the_api() {
+fn failures_and_refusals_have_the_format_of_the_api() {
     let (email, context) = (Email::default(), context(1));
     let (resend, sendgrid) = (Request::new("POST", "/emails"), Request::new("POST", "/v3/mail/send"));
     let smtp = Request::smtp(Envelope { from: String::new(), to: Vec::new() }, Vec::new());
@@ -309,7 +310,7 @@ fn failures_and_refusals_are_told_in_the_words_of_the_api() {
 }
 
 #[test]
-fn answers_are_dressed_as_those_of_the_real_services() {
+fn responses_have_the_standard_headers_of_the_real_services() {
     let (email, context) = (Email::default(), context(1));
     let dressed = |request: &Request, status| {
         let mut answer = email.failure(status, request, &context);

@@ -1,22 +1,22 @@
-//! Bodies as plain text: what of a mail the ledger shows, whichever form it came in.
+//! Mail bodies as plain text for the ledger, from text or HTML.
 
 use std::collections::BTreeMap;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use mail_parser::decoders::html::html_to_text;
 
-/// How much of a body the ledger shows.
-const SHOWN: usize = 2_000;
-/// How much of a body is looked at, and how long a text may grow when values are put into it.
-const LONGEST: usize = 16 * 1024;
+/// The maximum number of characters of a body in the ledger.
+const MAX_SHOWN_CHARACTERS: usize = 2_000;
+/// The maximum length of a body that is read, and of a text after substitution.
+const MAX_BODY_BYTES: usize = 16 * 1024;
 
-/// The plain text of a body: the text as it is, or the HTML without its tags; the first 2,000 characters.
-/// Where the two say different things, both: which of them somebody sees is up to their program.
+/// The plain text of a body: the text, or the HTML without its tags; the first 2,000 characters. When text
+/// and HTML differ, both, because the recipient's mail program decides which one is displayed.
 pub(super) fn plain(text: Option<&str>, html: Option<&str>) -> String {
-    let text = text.map(|text| cut(text, LONGEST).replace("\r\n", "\n")).unwrap_or_default();
-    let html = html.map(|html| html_to_text(&spaced(cut(html, LONGEST)))).unwrap_or_default();
+    let text = text.map(|text| cut(text, MAX_BODY_BYTES).replace("\r\n", "\n")).unwrap_or_default();
+    let html = html.map(|html| html_to_text(&separate_blocks(cut(html, MAX_BODY_BYTES)))).unwrap_or_default();
     let (text, html) = (text.trim(), html.trim());
-    let (text, html) = (cut(text, SHOWN), cut(html, SHOWN));
+    let (text, html) = (cut(text, MAX_SHOWN_CHARACTERS), cut(html, MAX_SHOWN_CHARACTERS));
     match (text, html) {
         (text, "") => text.to_owned(),
         ("", html) => html.to_owned(),
@@ -25,44 +25,44 @@ pub(super) fn plain(text: Option<&str>, html: Option<&str>) -> String {
     }
 }
 
-/// Whether two texts differ in nothing but white space.
+/// Whether two texts differ only in white space.
 fn is_same(one: &str, other: &str) -> bool {
     let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
     letters(one) == letters(other)
 }
 
-/// The same HTML with a space where a block ends, so that its last word does not run into the next block.
-fn spaced(html: &str) -> String {
+/// The HTML with a space at the end of each block, so that words of adjacent blocks stay apart.
+fn separate_blocks(html: &str) -> String {
     ["</h", "</div", "</li", "</td", "</th", "</tr"]
         .iter()
         .fold(html.to_owned(), |html, end| html.replace(end, &format!(" {end}")))
 }
 
-/// The first so many characters.
+/// The first characters of a text.
 fn cut(text: &str, characters: usize) -> &str {
     text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Puts values in place of their tags, all at once. What comes out is bounded, because a short tag can stand
-/// for a long value.
+/// Replaces all tags by their values in one pass. The result is bounded, because a short tag can stand for a
+/// long value.
 pub(super) fn substituted(text: &str, values: &BTreeMap<String, String>) -> String {
     let tags: Vec<(&String, &String)> = values.iter().filter(|(tag, _)| !tag.is_empty()).collect();
     let finder = AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
         .build(tags.iter().map(|(tag, _)| tag.as_str()));
-    let text = cut(text, LONGEST);
+    let text = cut(text, MAX_BODY_BYTES);
     let Ok(finder) = finder else { return text.to_owned() };
     let (mut whole, mut done) = (String::with_capacity(text.len()), 0);
     for found in finder.find_iter(text) {
-        if whole.len() > LONGEST {
-            return cut(&whole, LONGEST).to_owned();
+        if whole.len() > MAX_BODY_BYTES {
+            return cut(&whole, MAX_BODY_BYTES).to_owned();
         }
         whole.push_str(&text[done..found.start()]);
         whole.push_str(tags.get(found.pattern().as_usize()).map_or("", |(_, value)| value));
         done = found.end();
     }
     whole.push_str(&text[done..]);
-    cut(&whole, LONGEST).to_owned()
+    cut(&whole, MAX_BODY_BYTES).to_owned()
 }
 
 #[cfg(test)]
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn where_text_and_html_say_different_things_both_are_shown() {
+    fn text_and_html_that_differ_are_both_shown() {
         assert_eq!(plain(Some("You owe $5."), Some("<p>You owe $500.</p>")), "You owe $5.\nYou owe $500.");
     }
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn values_take_the_place_of_their_tags() {
+    fn tags_are_replaced_by_their_values() {
         let values = BTreeMap::from([
             ("-name-".to_owned(), "-order-".to_owned()),
             ("-order-".to_owned(), "o1".to_owned()),
@@ -98,14 +98,14 @@ mod tests {
     }
 
     #[test]
-    fn a_short_tag_for_a_long_value_does_not_fill_the_memory() {
+    fn substitution_is_bounded() {
         let values = BTreeMap::from([("a".to_owned(), "x".repeat(10_000))]);
-        assert!(substituted(&"a".repeat(100_000), &values).len() <= LONGEST);
+        assert!(substituted(&"a".repeat(100_000), &values).len() <= MAX_BODY_BYTES);
     }
 
     proptest! {
         #[test]
-        fn no_html_can_break_it(html in "[<>/!a&;\" \n=pé-]{0,200}") {
+        fn no_html_makes_it_panic(html in "[<>/!a&;\" \n=pé-]{0,200}") {
             plain(None, Some(&html));
         }
     }

@@ -1,8 +1,8 @@
-//! The parameters that each endpoint knows, whether or not anything here depends on them: a real call must
-//! not be refused. Those that would change what happens, and are not carried out, are listed apart: they are
-//! refused as lacking.
+//! The parameters that each endpoint accepts, including those without an effect here, so that a valid call is
+//! not refused. Parameters that would change the result and are not implemented are listed separately and are
+//! refused as unsupported.
 
-/// What every endpoint knows.
+/// The parameters of every endpoint.
 pub(crate) const COMMON: &[&str] = &["expand"];
 
 /// `POST /v1/charges`.
@@ -44,7 +44,7 @@ pub(crate) const CHARGE_CAPTURE: &[&str] = &[
     "transfer_group",
 ];
 
-/// What making, changing and confirming an intent have in common.
+/// The parameters shared by creating, updating and confirming an intent.
 pub(crate) const INTENT: &[&str] = &[
     "allowed_payment_method_types",
     "amount_details",
@@ -63,7 +63,7 @@ pub(crate) const INTENT: &[&str] = &[
     "source",
 ];
 
-/// What making and changing an intent know beyond that.
+/// Further parameters of creating and updating an intent.
 pub(crate) const INTENT_WRITE: &[&str] = &[
     "amount",
     "application_fee_amount",
@@ -79,11 +79,11 @@ pub(crate) const INTENT_WRITE: &[&str] = &[
     "transfer_group",
 ];
 
-/// What only making an intent knows.
+/// Further parameters of creating an intent.
 pub(crate) const INTENT_CREATE: &[&str] =
     &["automatic_payment_methods", "confirm", "confirmation_method", "on_behalf_of"];
 
-/// What confirming an intent knows, at once or later.
+/// Further parameters of confirming an intent, at once or later.
 pub(crate) const INTENT_CONFIRM: &[&str] = &[
     "confirmation_token",
     "error_on_requires_action",
@@ -202,24 +202,24 @@ pub(crate) const SUBSCRIPTION: &[&str] = &[
     "trial_settings",
 ];
 
-/// What only `POST /v1/subscriptions` knows.
+/// Further parameters of `POST /v1/subscriptions`.
 pub(crate) const SUBSCRIPTION_CREATE: &[&str] =
     &["backdate_start_date", "currency", "customer", "trial_period_days"];
 
 /// `DELETE /v1/subscriptions/{id}`.
 pub(crate) const UNSUBSCRIBE: &[&str] = &["cancellation_details", "invoice_now", "prorate"];
 
-/// Every list.
+/// The parameters of every list.
 pub(crate) const LIST: &[&str] = &["created", "ending_before", "limit", "starting_after"];
 
-/// Every search.
+/// The parameters of every search.
 pub(crate) const SEARCH: &[&str] = &["limit", "page", "query"];
 
 /// `POST /v1/payment_methods`.
 pub(crate) const METHOD: &[&str] = &["allow_redisplay", "billing_details", "card", "metadata", "type"];
 
-/// What only other kinds of payment methods, and copies of them, need.
-pub(crate) const METHOD_LACKING: &[&str] = &[
+/// Unsupported: other types of payment methods, and copies of them.
+pub(crate) const METHOD_UNSUPPORTED: &[&str] = &[
     "acss_debit",
     "affirm",
     "afterpay_clearpay",
@@ -254,24 +254,24 @@ pub(crate) const METHOD_LACKING: &[&str] = &[
 /// `POST /v1/payment_methods/{id}`.
 pub(crate) const METHOD_UPDATE: &[&str] = &["allow_redisplay", "billing_details", "metadata"];
 
-/// What it knows beyond that and is not carried out.
-pub(crate) const METHOD_UPDATE_LACKING: &[&str] = &["card", "link", "us_bank_account"];
+/// Unsupported parameters of the same endpoint.
+pub(crate) const METHOD_UPDATE_UNSUPPORTED: &[&str] = &["card", "link", "us_bank_account"];
 
 /// `POST /v1/payment_methods/{id}/attach`.
 pub(crate) const METHOD_ATTACH: &[&str] = &["customer"];
 
-/// What it knows beyond that and is not carried out.
-pub(crate) const METHOD_ATTACH_LACKING: &[&str] = &["customer_account"];
+/// Unsupported parameters of the same endpoint.
+pub(crate) const METHOD_ATTACH_UNSUPPORTED: &[&str] = &["customer_account"];
 
 /// `POST /v1/tokens`.
 pub(crate) const TOKEN: &[&str] = &["card"];
 
-/// What stands for something else than a card.
-pub(crate) const TOKEN_LACKING: &[&str] =
+/// Unsupported: tokens for anything but a card.
+pub(crate) const TOKEN_UNSUPPORTED: &[&str] =
     &["account", "bank_account", "customer", "cvc_update", "person", "pii"];
 
-/// What making, changing, confirming and capturing an intent know and is not carried out.
-pub(crate) const INTENT_LACKING: &[&str] = &[
+/// Unsupported when creating, updating, confirming and capturing an intent.
+pub(crate) const INTENT_UNSUPPORTED: &[&str] = &[
     "amount_to_confirm",
     "customer_account",
     "payment_method_options[card][capture_method]",
@@ -279,11 +279,11 @@ pub(crate) const INTENT_LACKING: &[&str] = &[
     "transfer_data[amount]",
 ];
 
-/// What customers can have and is not carried out.
-pub(crate) const CUSTOMER_LACKING: &[&str] = &["cash_balance", "tax_id_data", "test_clock"];
+/// Unsupported for customers.
+pub(crate) const CUSTOMER_UNSUPPORTED: &[&str] = &["cash_balance", "tax_id_data", "test_clock"];
 
-/// What subscriptions can have and is not carried out.
-pub(crate) const SUBSCRIPTION_LACKING: &[&str] = &[
+/// Unsupported for subscriptions.
+pub(crate) const SUBSCRIPTION_UNSUPPORTED: &[&str] = &[
     "billing_cycle_anchor_config",
     "billing_schedules",
     "customer_account",

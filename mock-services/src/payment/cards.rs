@@ -1,12 +1,12 @@
-//! Cards: which token, payment method or number is which card, and how its bank answers. No number leaves
+//! Cards: which token, payment method or number is which card, and how its bank responds. No number leaves
 //! this file and `test_cards.rs`.
 
-use super::test_cards::{COUNTRIES, GOOD, REFUSED};
+use super::test_cards::{COUNTRIES, DECLINED, PAYING};
 
 /// A card as objects show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Card {
-    /// The network in lower case.
+    /// The network in lowercase.
     pub(crate) brand: &'static str,
     /// The last four digits.
     pub(crate) last4: [u8; 4],
@@ -17,30 +17,30 @@ pub(crate) struct Card {
 /// Why a bank declines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decline {
-    /// For no reason given.
+    /// Without a reason.
     Generic,
-    /// There is not enough money.
+    /// Insufficient funds.
     InsufficientFunds,
     /// The card was lost.
     Lost,
     /// The card was stolen.
     Stolen,
-    /// The card has expired.
+    /// The card expired.
     Expired,
     /// The security code is wrong.
     Cvc,
-    /// The bank could not be asked.
+    /// The bank could not be reached.
     Processing,
-    /// It was charged too often, or for too much.
+    /// Too many charges, or too high an amount.
     Velocity,
-    /// It looks like fraud, and the bank is not even asked.
+    /// Stripe blocks it as fraud without asking the bank.
     Fraudulent,
-    /// Its owner must first show who they are.
+    /// The card requires authentication.
     Authentication,
 }
 
 impl Decline {
-    /// The error's code, its decline code, and the sentence that is shown.
+    /// The error's code, its decline code, and its message.
     pub(crate) fn words(self) -> (&'static str, Option<&'static str>, &'static str) {
         match self {
             Decline::Generic => ("card_declined", Some("generic_decline"), "Your card was declined."),
@@ -59,7 +59,8 @@ impl Decline {
             Decline::Velocity => (
                 "card_declined",
                 Some("card_velocity_exceeded"),
-                "Your card was declined for making repeated attempts too frequently or exceeding its amount limit.",
+                "Your card was declined for making repeated attempts too frequently or exceeding its amount \
+                 limit.",
             ),
             Decline::Fraudulent => ("card_declined", Some("fraudulent"), "Your card was declined."),
             Decline::Authentication => (
@@ -70,7 +71,7 @@ impl Decline {
         }
     }
 
-    /// The parameter that the error blames.
+    /// The parameter that the error names.
     pub(crate) fn param(self) -> Option<&'static str> {
         match self {
             Decline::Expired => Some("exp_month"),
@@ -81,21 +82,21 @@ impl Decline {
 }
 
 impl Card {
-    /// The card that a customer has who was not given another.
+    /// The default card of a customer.
     pub(crate) const VISA: Card = Card { brand: "visa", last4: *b"4242", decline: None };
 
-    /// The test card behind a token or a payment method: `tok_visa`, `pm_card_chargeDeclined`; `None` where
-    /// there is no such name.
+    /// The test card of a token or a payment method: `tok_visa`, `pm_card_chargeDeclined`; `None` for an
+    /// unknown name.
     pub(crate) fn named(id: &str) -> Option<Card> {
         let name = ["pm_card_", "tok_"].iter().find_map(|prefix| id.strip_prefix(prefix))?;
         let plain = name.strip_prefix("visa_").unwrap_or(name);
-        let refused = REFUSED.iter().find(|(have, ..)| have.eq_ignore_ascii_case(plain));
+        let refused = DECLINED.iter().find(|(other, ..)| other.eq_ignore_ascii_case(plain));
         let (_, number, decline) =
-            refused.or_else(|| GOOD.iter().chain(COUNTRIES).find(|(have, ..)| *have == name))?;
+            refused.or_else(|| PAYING.iter().chain(COUNTRIES).find(|(other, ..)| *other == name))?;
         Some(Card { brand: brand(number), last4: last4(number), decline: *decline })
     }
 
-    /// The card with a number; `None` where it is not one.
+    /// The card with a number; `None` when the number is invalid.
     pub(crate) fn numbered(number: &str) -> Option<Card> {
         let digits: String = number.chars().filter(|digit| !matches!(digit, ' ' | '-')).collect();
         if !(12..=19).contains(&digits.len())
@@ -104,12 +105,13 @@ impl Card {
         {
             return None;
         }
-        let decline = REFUSED.iter().find(|(_, have, _)| *have == digits).and_then(|(.., decline)| *decline);
+        let decline =
+            DECLINED.iter().find(|(_, other, _)| *other == digits).and_then(|(.., decline)| *decline);
         Some(Card { brand: brand(&digits), last4: last4(&digits), decline })
     }
 
-    /// Why it cannot even be saved: a card that declines, unless it does so only when it is charged.
-    pub(crate) fn unsavable(&self) -> Option<Decline> {
+    /// Why the card cannot be saved: it declines, and not only when it is charged.
+    pub(crate) fn save_decline(&self) -> Option<Decline> {
         self.decline.filter(|decline| *decline != Decline::Authentication && self.last4 != *b"0341")
     }
 
@@ -154,8 +156,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_payment_methods_and_numbers_lead_to_the_same_answer_of_the_bank() {
-        for (name, number, decline) in REFUSED {
+    fn tokens_payment_methods_and_numbers_have_the_same_decline() {
+        for (name, number, decline) in DECLINED {
             for id in [
                 format!("tok_{name}"),
                 format!("tok_visa_{name}"),
@@ -170,8 +172,8 @@ mod tests {
     }
 
     #[test]
-    fn the_cards_that_pay_are_those_that_stripe_lists() {
-        for (name, number, _) in GOOD.iter().chain(COUNTRIES) {
+    fn the_cards_that_pay_are_those_in_the_documentation() {
+        for (name, number, _) in PAYING.iter().chain(COUNTRIES) {
             for id in [format!("tok_{name}"), format!("pm_card_{name}")] {
                 let card = Card::named(&id).unwrap();
                 assert_eq!((card.decline, Some(card)), (None, Card::numbered(number)), "{id}");
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_name_is_no_card() {
+    fn a_misspelled_name_is_not_a_card() {
         for id in [
             "tok_nonsense",
             "tok_chargeDeclind",
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_card_number_is_none() {
+    fn an_invalid_card_number_is_not_a_card() {
         for number in ["", "4242", "4242424242424241", "४२४२४२४२४२४२४२४२", "424242424242424242424242"]
         {
             assert_eq!(Card::numbered(number), None, "{number}");

@@ -1,4 +1,4 @@
-//! The options of the payment service in a scenario, and what a task that refunds needs.
+//! The options of the payment service in a scenario, and the initial charges that a task with refunds needs.
 
 use serde_json::Value;
 
@@ -7,9 +7,9 @@ use crate::catalog::{ConfiguredService, ExpectedEffect, OptionType, Preparation,
 use crate::services::{Builder, ServiceOptions};
 use crate::yaml::{Key, Kind, Map, Node, Reader, Span, shown};
 
-/// What was charged where a refund is expected and its amount is not given: all of it is refunded.
+/// The charged amount when a refund without an amount is expected: the whole charge is refunded.
 const EARLIER_AMOUNT: i64 = 4999;
-/// A refund of a given amount is of a charge that is so many times as large; otherwise the service would
+/// The charge of an expected refund with an amount is this many times as large; otherwise the service would
 /// refuse the second of two equal refunds.
 const CHARGE_PER_REFUND: i64 = 3;
 
@@ -45,7 +45,7 @@ pub(super) fn read(reader: &Reader, map: &mut Map<'_, '_>) -> PaymentOptions {
     options
 }
 
-/// A charge that was made before the task is given.
+/// A charge that exists before the first request.
 fn read_charge(reader: &Reader, node: &Node) -> Option<EarlierCharge> {
     let mut map = reader.map(node, "an earlier charge")?;
     let (amount, currency) = (map.required("amount"), map.optional("currency"));
@@ -56,7 +56,7 @@ fn read_charge(reader: &Reader, node: &Node) -> Option<EarlierCharge> {
     let amount = reader.integer(amount?, 1..=i64::MAX)?;
     let currency = currency.map_or(Some("usd"), |node| reader.text(node))?;
     let Some(charge) = EarlierCharge::new(amount, currency) else {
-        let message = format!("the service takes no charge of {amount} {}", shown(currency));
+        let message = format!("the service does not accept a charge of {amount} {}", shown(currency));
         reader.report_with_help(
             place,
             message,
@@ -77,7 +77,7 @@ impl ConfiguredService for PaymentOptions {
     }
 }
 
-/// The charges that the expected refunds need; none where the task is to make a charge itself.
+/// The charges that the expected refunds need; none when the task creates a charge itself.
 pub(super) fn prepare(expected: &[ExpectedEffect<'_>]) -> Preparation {
     let refunds: Vec<(usize, &ExpectedEffect<'_>)> =
         expected.iter().enumerate().filter(|(_, one)| one.effect == "payment.refund").collect();

@@ -1,15 +1,15 @@
-//! What the ledger says of subscriptions, customers and labels: the whole of it, so that nothing that changes
-//! what a customer owes, gets or can see goes unseen. Identity comes from the thing that was acted on, never
-//! from what the caller wrote on it alone.
+//! The ledger's fields of subscriptions, customers and labels. They are complete, so that every change of
+//! what a customer owes, receives or sees is visible. The identity of an effect comes from the object it
+//! changes, never only from what the caller wrote on it.
 
 use std::sync::Arc;
 
-use super::effects::{Change, Described};
+use super::effects::{EffectFields, PaymentChange};
 use super::metadata::Metadata;
-use super::objects::{Customer, Item, Subscription};
+use super::objects::{Customer, Subscription, SubscriptionItem};
 use crate::service::{Fields, Value};
 
-/// A subscription with all of its items. `before` has the labels that it had when it was acted on.
+/// A subscription with all its items. `before` are the labels that it had before the call.
 pub(crate) fn subscription(subscription: &Subscription, before: &Metadata) -> Fields {
     let mut fields = Fields::new().with("customer", subscription.customer.id());
     match subscription.items.as_slice() {
@@ -17,7 +17,7 @@ pub(crate) fn subscription(subscription: &Subscription, before: &Metadata) -> Fi
             fields.set("price", item.price.as_str());
             fields.set("quantity", item.quantity);
         }
-        // The price of one item would tell nothing of the others.
+        // The price of one item would hide the others.
         items => {
             fields.set("price", items.iter().map(|item| item.price.clone()).collect::<Vec<_>>());
             fields.set("quantity", items.iter().map(|item| item.quantity.to_string()).collect::<Vec<_>>());
@@ -31,29 +31,29 @@ pub(crate) fn subscription(subscription: &Subscription, before: &Metadata) -> Fi
 }
 
 /// An item: `price_pro x 2`.
-fn shown(item: &Item) -> String {
+fn shown(item: &SubscriptionItem) -> String {
     format!("{} x {}", item.price, item.quantity)
 }
 
-/// Labels of something that happened, before and after a change.
-pub(crate) struct Labels<'a> {
-    /// What it is: `charge`, `refund`, …
+/// The labels of an object before and after an update.
+pub(crate) struct LabelUpdate<'a> {
+    /// The type of the object: `charge`, `refund`, …
     pub(crate) object: &'static str,
-    /// Which one.
+    /// The id of the object.
     pub(crate) id: &'a str,
-    /// Whose.
+    /// The customer of the object.
     pub(crate) customer: Option<&'a str>,
-    /// The labels as they were.
+    /// The labels before.
     pub(crate) old: &'a Metadata,
-    /// The labels as they are.
+    /// The labels after.
     pub(crate) new: &'a Metadata,
-    /// What else a customer can see of it and is another now: name and value.
+    /// Other changed fields that the customer sees: name and value.
     pub(crate) seen: Vec<(&'static str, Option<String>)>,
 }
 
-impl Labels<'_> {
-    /// The change, where it says something else of what happened.
-    pub(crate) fn relabelled(self) -> Option<Change> {
+impl LabelUpdate<'_> {
+    /// The change, if a label or a visible field differs.
+    pub(crate) fn change(self) -> Option<PaymentChange> {
         if self.seen.is_empty() && !self.new.relabels(self.old) {
             return None;
         }
@@ -68,14 +68,14 @@ impl Labels<'_> {
         for (name, value) in self.seen {
             fields.set(name, value.unwrap_or_else(|| NONE.to_owned()));
         }
-        Some(Change::Relabelled(Arc::new(Described { id: self.id.to_owned(), fields })))
+        Some(PaymentChange::Relabeled(Arc::new(EffectFields { id: self.id.to_owned(), fields })))
     }
 }
 
-/// What stands in an effect for something that was taken away.
+/// The value of a removed field in an effect.
 const NONE: &str = "none";
 
-/// A text that is another now, under this name.
+/// Adds a text that differs, under this name.
 pub(crate) fn differs(
     name: &'static str,
     old: Option<&String>,
@@ -84,8 +84,8 @@ pub(crate) fn differs(
     (old != new).then(|| (name, new.cloned()))
 }
 
-/// What is another now of all that a customer owes, gets or can see. Notes and labels on a customer are for
-/// those who sell alone.
+/// The changed fields of what a customer owes, receives or sees. Notes and labels on a customer are only seen
+/// by the seller.
 pub(crate) fn customer(old: &Customer, new: &Customer) -> Option<Fields> {
     let mut fields = Fields::new().with("customer", new.id.as_str());
     let mut compare = |name: &'static str, old: Value, new: Value| {

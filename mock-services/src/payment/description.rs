@@ -1,4 +1,4 @@
-//! What the catalog says of the payment service.
+//! The payment service in the catalog.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ const VARIABLES: &[ClientVariable] = &[
 
 const HOSTS: &[RealHost] = &[RealHost {
     host: "api.stripe.com",
-    setting: "Set the client's base address to HAPAX_PAYMENT_URL (Python: `stripe.api_base`; Node: `host`, `port` and \
+    setting: "Set the client's base address to HAPAX_PAYMENT_URL (Python: `stripe.api_base`; Node: `host`, \
+              `port` and \
               `protocol`); Stripe's clients read no variable for it.",
 }];
 
@@ -26,7 +27,7 @@ const CHARGE: &[&str] = &["amount", "currency", "customer", "description", "char
 const SUBSCRIPTION: &[&str] = &["customer", "price", "quantity", "items", "currency", "subscription"];
 const LABELS: &[&str] = &["order", "metadata.*", "own_metadata.*"];
 
-/// What reads of charges, intents and refunds show.
+/// The writes that reads of charges, intents and refunds reveal.
 const MONEY: &[&str] = &[
     "payment.charge",
     "payment.hold",
@@ -104,7 +105,7 @@ const LABEL_VALUES: &[UsualValue] = &[
     UsualValue::new("shipping", "as it was"),
 ];
 
-/// What the catalog says of the payment service.
+/// The catalog's description of the payment service.
 pub(crate) fn description() -> ServiceDescription {
     ServiceDescription {
         effects: effects(),
@@ -119,7 +120,7 @@ pub(crate) fn description() -> ServiceDescription {
     }
 }
 
-/// The effects of the service. An operation that is not here leaves no effect of its own: a capture makes a
+/// The effects of the service. An operation that is not listed has no effect of its own: a capture is a
 /// charge, and an intent moves no money.
 fn effects() -> Vec<EffectDescription> {
     let charge = EffectDescription {
@@ -129,7 +130,8 @@ fn effects() -> Vec<EffectDescription> {
     };
     let hold = EffectDescription {
         fix_unintended: Some(
-            "Capture or cancel every authorization before the task is over, also after a lost reply or a restart.",
+            "Capture or cancel every authorization before the task is over, also after a lost reply or a \
+             restart.",
         ),
         ..EffectDescription::new("payment.hold", CHARGE).usual(CHARGE_VALUES).noun("open hold", "open holds")
     };
@@ -157,11 +159,11 @@ fn effects() -> Vec<EffectDescription> {
     let unsubscribe = of_subscription(
         EffectDescription::new("payment.unsubscribe", SUBSCRIPTION)
             .usual(CANCELLATION_VALUES)
-            .noun("cancelled subscription", "cancelled subscriptions"),
+            .noun("canceled subscription", "canceled subscriptions"),
     );
-    let labelled = &["object", "charge", "payment_intent", "refund", "subscription", "customer"];
+    let labeled = &["object", "charge", "payment_intent", "refund", "subscription", "customer"];
     let relabel = needing(
-        EffectDescription::new("payment.relabel", labelled)
+        EffectDescription::new("payment.relabel", labeled)
             .usual(LABEL_VALUES)
             .noun("change of a label", "changes of a label"),
         "payment.charge",

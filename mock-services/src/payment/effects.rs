@@ -1,4 +1,4 @@
-//! What can be committed, how it changes the state, and what the ledger says of it.
+//! The changes that can be committed, how they change the state, and what the ledger records.
 
 use std::sync::Arc;
 
@@ -9,77 +9,76 @@ use crate::service::{EffectFacts, Fields};
 
 /// One committed change.
 #[derive(Debug, Clone)]
-pub struct PaymentEffect(pub(super) Change);
+pub struct PaymentEffect(pub(super) PaymentChange);
 
-/// What a change is.
+/// The kinds of changes.
 #[derive(Debug, Clone)]
-pub(crate) enum Change {
-    /// Money was taken: at once, or of what was held.
+pub(crate) enum PaymentChange {
+    /// Money was captured, at once or from an authorization.
     Charged(Arc<Charge>),
-    /// Money is held, a charge failed, or its papers changed.
+    /// Money was authorized, a charge failed, or its metadata changed.
     ChargeSaved(Arc<Charge>),
-    /// An intent was made or changed.
+    /// An intent was created or changed.
     IntentSaved(Arc<Intent>),
-    /// Money went back.
-    Refunded(Arc<GivenBack>),
-    /// What was held was let go; no money had moved.
-    Released(Arc<GivenBack>),
-    /// The papers of a refund changed.
+    /// Money was refunded.
+    Refunded(Arc<RefundedCharge>),
+    /// An authorization was released; no money had moved.
+    Released(Arc<RefundedCharge>),
+    /// The metadata of a refund changed.
     RefundSaved(Arc<Refund>),
-    /// A customer was made, or its papers changed.
+    /// A customer was created, or its notes changed.
     CustomerSaved(Arc<Customer>),
-    /// A customer owes, gets or sees something else now.
+    /// What a customer owes, receives or sees changed.
     CustomerChanged(Arc<Customer>, Arc<Fields>),
     /// A customer was deleted.
     CustomerDeleted(Arc<Customer>),
-    /// A subscription began.
+    /// A subscription started.
     Subscribed(Arc<Subscription>, Arc<Fields>),
-    /// A subscription has other items now.
+    /// The items of a subscription changed.
     Upgraded(Arc<Subscription>, Arc<Fields>),
-    /// A subscription has the same items on other terms: a trial, an end, a discount.
+    /// The terms of a subscription changed: a trial, an end, a discount.
     Amended(Arc<Subscription>, Arc<Fields>),
     /// A subscription ended.
     Unsubscribed(Arc<Subscription>, Arc<Fields>),
-    /// A subscription is not paid yet, or its papers changed.
+    /// A subscription is not paid yet, or its metadata changed.
     SubscriptionSaved(Arc<Subscription>),
-    /// A payment method was made, changed, attached or detached.
+    /// A payment method was created, changed, attached or detached.
     MethodSaved(Arc<PaymentMethod>),
-    /// A token was made.
+    /// A token was created.
     TokenSaved(Arc<Token>),
     /// The token with this id was used.
     TokenUsed(String),
-    /// The labels of something that happened say something else now. What has them is saved by another
-    /// change.
-    Relabelled(Arc<Described>),
+    /// The labels of an existing object changed. Another change stores the object itself.
+    Relabeled(Arc<EffectFields>),
 }
 
-/// What the ledger says of a change.
+/// The ledger's fields of a change.
 #[derive(Debug, Clone)]
-pub(crate) struct Described {
-    /// The id of what changed.
+pub(crate) struct EffectFields {
+    /// The id of the changed object.
     pub(crate) id: String,
-    /// What was done.
+    /// The fields of the effect.
     pub(crate) fields: Fields,
 }
 
-/// A refund and whose it was.
+/// A refund with the labels and the customer of its charge.
 #[derive(Debug, Clone)]
-pub(crate) struct GivenBack {
+pub(crate) struct RefundedCharge {
     /// The refund.
     pub(crate) refund: Arc<Refund>,
-    /// The labels of the charge: they say what was given back, whatever stands on the refund.
+    /// The labels of the charge: they identify what was refunded, whatever the refund's own labels are.
     pub(crate) labels: Metadata,
     /// The customer of the charge.
     pub(crate) customer: Option<String>,
 }
 
-impl Change {
+impl PaymentChange {
     /// Commits it.
     pub(crate) fn apply(&self, state: &mut PaymentState) {
         match self {
-            Change::Charged(charge) | Change::ChargeSaved(charge) => {
+            PaymentChange::Charged(charge) | PaymentChange::ChargeSaved(charge) => {
                 if !charge.paid {
-                    state.know(
+                    state.store_card(
                         &charge.payment_method,
                         charge.payment_method_details.card,
                         charge.created,
@@ -88,81 +87,89 @@ impl Change {
                 }
                 state.charges.put(Arc::clone(charge));
             }
-            Change::IntentSaved(intent) => {
+            PaymentChange::IntentSaved(intent) => {
                 if let Some(method) = &intent.method {
-                    state.know_method(method);
+                    state.store_method(method);
                 }
                 state.intents.put(Arc::clone(intent));
             }
-            Change::Refunded(back) | Change::Released(back) => {
+            PaymentChange::Refunded(back) | PaymentChange::Released(back) => {
                 state.charges.change(back.refund.charge.id(), |charge| charge.refund(back.refund.amount));
                 state.refunds.put(Arc::clone(&back.refund));
             }
-            Change::RefundSaved(refund) => state.refunds.put(Arc::clone(refund)),
-            Change::CustomerSaved(customer)
-            | Change::CustomerChanged(customer, _)
-            | Change::CustomerDeleted(customer) => {
+            PaymentChange::RefundSaved(refund) => state.refunds.put(Arc::clone(refund)),
+            PaymentChange::CustomerSaved(customer)
+            | PaymentChange::CustomerChanged(customer, _)
+            | PaymentChange::CustomerDeleted(customer) => {
                 for (id, card) in &customer.cards {
-                    state.know(id, *card, customer.created, Some(&customer.id));
+                    state.store_card(id, *card, customer.created, Some(&customer.id));
                 }
                 state.customers.put(Arc::clone(customer));
             }
-            Change::Subscribed(subscription, _)
-            | Change::Upgraded(subscription, _)
-            | Change::Amended(subscription, _)
-            | Change::Unsubscribed(subscription, _)
-            | Change::SubscriptionSaved(subscription) => {
+            PaymentChange::Subscribed(subscription, _)
+            | PaymentChange::Upgraded(subscription, _)
+            | PaymentChange::Amended(subscription, _)
+            | PaymentChange::Unsubscribed(subscription, _)
+            | PaymentChange::SubscriptionSaved(subscription) => {
                 if let Some(method) = &subscription.default_payment_method {
-                    state.know_method(method);
+                    state.store_method(method);
                 }
                 state.subscriptions.put(Arc::clone(subscription));
             }
-            Change::MethodSaved(method) => state.methods.put(Arc::clone(method)),
-            Change::TokenSaved(token) => state.tokens.put(Arc::clone(token)),
-            Change::TokenUsed(id) => state.tokens.change(id, |token| token.used = true),
-            Change::Relabelled(_) => {}
+            PaymentChange::MethodSaved(method) => state.methods.put(Arc::clone(method)),
+            PaymentChange::TokenSaved(token) => state.tokens.put(Arc::clone(token)),
+            PaymentChange::TokenUsed(id) => state.tokens.change(id, |token| token.used = true),
+            PaymentChange::Relabeled(_) => {}
         }
     }
 
-    /// What the ledger says of it.
+    /// The ledger's facts.
     pub(crate) fn describe(&self) -> Option<EffectFacts> {
         let copied = |fields: &Arc<Fields>| Fields::clone(fields);
         let (effect, id, fields) = match self {
-            Change::Charged(charge) => {
+            PaymentChange::Charged(charge) => {
                 ("payment.charge", &charge.id, charged(charge, charge.amount_captured))
             }
-            Change::Refunded(back) => ("payment.refund", &back.refund.id, refunded(back)),
-            Change::CustomerChanged(customer, fields) => ("payment.customer", &customer.id, copied(fields)),
-            Change::CustomerDeleted(customer) => (
+            PaymentChange::Refunded(back) => ("payment.refund", &back.refund.id, refunded(back)),
+            PaymentChange::CustomerChanged(customer, fields) => {
+                ("payment.customer", &customer.id, copied(fields))
+            }
+            PaymentChange::CustomerDeleted(customer) => (
                 "payment.delete-customer",
                 &customer.id,
                 Fields::new().with("customer", customer.id.as_str()),
             ),
-            Change::Subscribed(subscription, fields) => {
+            PaymentChange::Subscribed(subscription, fields) => {
                 ("payment.subscribe", &subscription.id, copied(fields))
             }
-            Change::Upgraded(subscription, fields) => ("payment.upgrade", &subscription.id, copied(fields)),
-            Change::Amended(subscription, fields) => ("payment.amend", &subscription.id, copied(fields)),
-            Change::Unsubscribed(subscription, fields) => {
+            PaymentChange::Upgraded(subscription, fields) => {
+                ("payment.upgrade", &subscription.id, copied(fields))
+            }
+            PaymentChange::Amended(subscription, fields) => {
+                ("payment.amend", &subscription.id, copied(fields))
+            }
+            PaymentChange::Unsubscribed(subscription, fields) => {
                 ("payment.unsubscribe", &subscription.id, copied(fields))
             }
-            Change::Relabelled(relabelled) => ("payment.relabel", &relabelled.id, relabelled.fields.clone()),
-            Change::ChargeSaved(_)
-            | Change::IntentSaved(_)
-            | Change::Released(_)
-            | Change::RefundSaved(_)
-            | Change::CustomerSaved(_)
-            | Change::SubscriptionSaved(_)
-            | Change::MethodSaved(_)
-            | Change::TokenSaved(_)
-            | Change::TokenUsed(_) => return None,
+            PaymentChange::Relabeled(relabelled) => {
+                ("payment.relabel", &relabelled.id, relabelled.fields.clone())
+            }
+            PaymentChange::ChargeSaved(_)
+            | PaymentChange::IntentSaved(_)
+            | PaymentChange::Released(_)
+            | PaymentChange::RefundSaved(_)
+            | PaymentChange::CustomerSaved(_)
+            | PaymentChange::SubscriptionSaved(_)
+            | PaymentChange::MethodSaved(_)
+            | PaymentChange::TokenSaved(_)
+            | PaymentChange::TokenUsed(_) => return None,
         };
         Some(EffectFacts { effect: effect.into(), id: id.clone(), fields })
     }
 
-    /// What the ledger says at the end of money that is still held, neither taken nor let go.
+    /// The ledger's facts, at the end of a trial, of money that is still authorized.
     pub(crate) fn left_behind(&self, state: &PaymentState) -> Option<EffectFacts> {
-        let Change::ChargeSaved(charge) = self else { return None };
+        let PaymentChange::ChargeSaved(charge) = self else { return None };
         let charge = state
             .charges
             .get(&charge.id)
@@ -185,12 +192,12 @@ fn charged(charge: &Charge, amount: i64) -> Fields {
         .with_some("payment_intent", charge.payment_intent())
         .with_some("application_fee_amount", charge.application_fee_amount)
         .with_some("on_behalf_of", charge.on_behalf_of.as_deref())
-        .with_some("transfer_destination", charge.paid_to.as_deref());
+        .with_some("transfer_destination", charge.receiving_account.as_deref());
     charge.metadata.describe(&mut fields);
     fields
 }
 
-fn refunded(back: &GivenBack) -> Fields {
+fn refunded(back: &RefundedCharge) -> Fields {
     let refund = &back.refund;
     let mut fields = Fields::new()
         .with("charge", refund.charge.id())

@@ -1,5 +1,5 @@
-//! Refusals in Stripe's words and shape. Knows neither state nor routes; the answer is made once the
-//! request's id is known.
+//! Refusals in Stripe's format. The module knows neither state nor routes; the response is built when the id
+//! of the request is known.
 
 use std::borrow::Cow;
 
@@ -7,28 +7,28 @@ use compact_str::CompactString;
 use serde::Serialize;
 
 use super::answers;
-use super::effects::Change;
+use super::effects::PaymentChange;
 use super::objects::{Intent, PaymentMethod};
 use crate::endpoints;
 use crate::service::{Answer, Context};
 
-/// A refusal before it is an answer.
-pub(crate) type Refused = Box<Problem>;
+/// A refusal that is not a response yet.
+pub(crate) type Refused = Box<StripeError>;
 
-/// What Stripe has to say against a request.
+/// An error of Stripe.
 #[derive(Debug, Clone)]
-pub(crate) struct Problem {
+pub(crate) struct StripeError {
     status: u16,
-    begun: bool,
-    /// What the service remembers of it.
-    traces: Vec<Change>,
-    /// What Stripe has and the service does not, where that is why.
+    executed: bool,
+    /// The changes that are committed although the call is refused.
+    changes_to_commit: Vec<PaymentChange>,
+    /// The unsupported feature of Stripe, when that is the reason.
     unsupported: Option<String>,
-    body: Body,
+    body: StripeErrorBody,
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
-struct Body {
+struct StripeErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     charge: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,121 +49,121 @@ struct Body {
     r#type: &'static str,
 }
 
-/// The page that explains an error code.
+/// The documentation page of an error code.
 pub(crate) fn doc_url(code: &str) -> String {
     format!("https://stripe.com/docs/error-codes/{}", code.replace('_', "-"))
 }
 
-impl Problem {
-    /// A request that is wrong in itself.
+impl StripeError {
+    /// An invalid request.
     pub(crate) fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
-        Problem::new(400, "invalid_request_error", message)
+        StripeError::new(400, "invalid_request_error", message)
     }
 
-    /// Any refusal.
+    /// An error with this status.
     pub(crate) fn new(status: u16, kind: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Problem {
+        StripeError {
             status,
-            begun: false,
-            traces: Vec::new(),
+            executed: false,
+            changes_to_commit: Vec::new(),
             unsupported: None,
-            body: Body { message: message.into(), r#type: kind, ..Body::default() },
+            body: StripeErrorBody { message: message.into(), r#type: kind, ..StripeErrorBody::default() },
         }
     }
 
-    /// The short name of the error, with the page that explains it.
+    /// Sets the error code, with its documentation page.
     pub(crate) fn code(mut self, code: &'static str) -> Self {
         self.body.doc_url = Some(doc_url(code));
         self.body.code = Some(code);
         self
     }
 
-    /// The parameter that is to blame.
+    /// Sets the parameter that the error names.
     pub(crate) fn param(mut self, param: impl Into<Cow<'static, str>>) -> Self {
         self.body.param = Some(param.into());
         self
     }
 
-    /// With another status.
+    /// Sets the status.
     pub(crate) fn status(mut self, status: u16) -> Self {
         self.status = status;
         self
     }
 
-    /// Found out only while the call was carried out, so that an idempotency key keeps the answer.
-    pub(crate) fn begun(mut self) -> Self {
-        self.begun = true;
+    /// Marks an error found during execution, so that an idempotency key stores the response.
+    pub(crate) fn executed(mut self) -> Self {
+        self.executed = true;
         self
     }
 
-    /// The service remembers this much of the call, though it is refused.
-    pub(crate) fn leaving(mut self, traces: Vec<Change>) -> Self {
-        self.traces = traces;
+    /// Commits these changes although the call is refused.
+    pub(crate) fn committing(mut self, changes_to_commit: Vec<PaymentChange>) -> Self {
+        self.changes_to_commit = changes_to_commit;
         self
     }
 
-    /// What the service remembers, to be taken once.
-    pub(crate) fn take_traces(&mut self) -> Vec<Change> {
-        std::mem::take(&mut self.traces)
+    /// Takes the changes to commit.
+    pub(crate) fn take_changes_to_commit(&mut self) -> Vec<PaymentChange> {
+        std::mem::take(&mut self.changes_to_commit)
     }
 
-    /// Whether the call had begun.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.begun
+    /// Whether the execution had started.
+    pub(crate) fn was_executed(&self) -> bool {
+        self.executed
     }
 
-    /// Something that Stripe has and the service does not; `what` names it: `POST /v1/invoices`.
-    pub(crate) fn lacking(status: u16, kind: &'static str, what: String) -> Self {
-        let problem = Problem::new(status, kind, endpoints::lacking(&what));
-        Problem { unsupported: Some(what), ..problem }
+    /// A feature that Stripe has and this service does not; `what` names it: `POST /v1/invoices`.
+    pub(crate) fn unsupported_feature(status: u16, kind: &'static str, what: String) -> Self {
+        let problem = StripeError::new(status, kind, endpoints::lacking(&what));
+        StripeError { unsupported: Some(what), ..problem }
     }
 
-    /// Why the bank declined.
+    /// Sets the bank's reason for declining.
     pub(crate) fn decline_code(mut self, code: Option<&'static str>) -> Self {
         self.body.decline_code = code;
         self
     }
 
-    /// The charge that failed.
+    /// Sets the failed charge.
     pub(crate) fn charge(mut self, id: &str) -> Self {
         self.body.charge = Some(id.to_owned());
         self
     }
 
-    /// The intent as it stands after the refusal.
+    /// Sets the intent as it is after the refusal.
     pub(crate) fn intent(mut self, intent: Intent) -> Self {
         self.body.payment_intent = Some(Box::new(intent));
         self
     }
 
-    /// The payment method that was tried.
+    /// Sets the payment method that was declined.
     pub(crate) fn method(mut self, method: PaymentMethod) -> Self {
         self.body.payment_method = Some(Box::new(method));
         self
     }
 
-    /// The answer that the caller gets.
+    /// The response to the client.
     pub(crate) fn answer(mut self, context: &Context) -> Answer {
         #[derive(Serialize)]
-        struct Envelope<'a> {
-            error: &'a Body,
+        struct ErrorEnvelope<'a> {
+            error: &'a StripeErrorBody,
         }
-        // A request without a valid key and an edge that fails write no log entry.
+        // Unauthorized requests and gateway errors have no log entry.
         if self.status < 500 && self.status != 401 {
             let id = request_id(context);
             self.body.request_log_url =
                 Some(format!("https://dashboard.stripe.com/test/logs/{id}?t={}", context.now.as_second()));
         }
-        let answer = answers::json(self.status, &Envelope { error: &self.body });
+        let answer = answers::json(self.status, &ErrorEnvelope { error: &self.body });
         match self.unsupported {
-            // Stripe's clients would repeat a 501, and it would not help them.
+            // Stripe's clients would retry a 501 in vain.
             Some(what) => answer.unsupported(&what).with_header("Stripe-Should-Retry", "false"),
             None => answer,
         }
     }
 }
 
-/// The id under which Stripe logs the request.
+/// The id of the request in Stripe's log.
 pub(crate) fn request_id(context: &Context) -> CompactString {
     let mut id = *b"req_00000000000000";
     context.ids.fill("req_", &mut id[4..]);
@@ -171,68 +171,77 @@ pub(crate) fn request_id(context: &Context) -> CompactString {
     CompactString::from_utf8(id).unwrap_or_default()
 }
 
-/// No route leads there.
+/// No endpoint has this path.
 pub(crate) fn unknown_url(method: &str, path: &str) -> Refused {
     let hint = if path.ends_with('/') {
-        " If you are trying to list objects, remove the trailing slash. If you are trying to retrieve an object, make sure you \
+        " If you are trying to list objects, remove the trailing slash. If you are trying to retrieve an \
+         object, make sure you \
          passed a valid (non-empty) identifier in your code."
     } else {
         ""
     };
     let message = format!(
-        "Unrecognized request URL ({method}: {path}).{hint} Please see https://stripe.com/docs or we can help at \
+        "Unrecognized request URL ({method}: {path}).{hint} Please see https://stripe.com/docs or we can \
+         help at \
          https://support.stripe.com/."
     );
-    Box::new(Problem::invalid(message).status(404))
+    Box::new(StripeError::invalid(message).status(404))
 }
 
-/// The path is not one of Stripe's at all: whoever asks wants another service.
-pub(crate) fn foreign_url(method: &str, path: &str) -> Refused {
+/// The path is not one of Stripe's: the request is meant for another service.
+pub(crate) fn url_of_another_service(method: &str, path: &str) -> Refused {
     let refused = unknown_url(method, path);
-    let said = endpoints::no_such_endpoint("payment", "Stripe's API", method, path);
-    let message = format!("{} ({said})", refused.body.message);
-    Box::new(Problem::invalid(message).status(404))
+    let message = endpoints::no_such_endpoint("payment", "Stripe's API", method, path);
+    let message = format!("{} ({message})", refused.body.message);
+    Box::new(StripeError::invalid(message).status(404))
 }
 
-/// An endpoint that Stripe has and the service does not.
-pub(crate) fn lacking_endpoint(endpoint: String) -> Refused {
-    Box::new(Problem::lacking(501, "api_error", endpoint))
+/// An endpoint that Stripe has and this service does not.
+pub(crate) fn unsupported_endpoint(endpoint: String) -> Refused {
+    Box::new(StripeError::unsupported_feature(501, "api_error", endpoint))
 }
 
-/// A part of an endpoint that Stripe has and the service does not: a parameter, a value of one, a path to
-/// expand.
-pub(crate) fn lacking_part(part: &str, endpoint: &str, param: impl Into<Cow<'static, str>>) -> Refused {
+/// A part of an endpoint that Stripe has and this service does not: a parameter, a value, a path to expand.
+pub(crate) fn unsupported_part(part: &str, endpoint: &str, param: impl Into<Cow<'static, str>>) -> Refused {
     let what = if endpoint.is_empty() { part.to_owned() } else { format!("{part} of {endpoint}") };
-    Box::new(Problem::lacking(400, "invalid_request_error", what).param(param))
+    Box::new(StripeError::unsupported_feature(400, "invalid_request_error", what).param(param))
 }
 
-/// A body that is no form.
+/// A body that is not a form.
 pub(crate) fn not_a_form() -> Refused {
-    Box::new(Problem::invalid(
-        "Invalid request (check that your POST content type is application/x-www-form-urlencoded). If you have any questions, we \
+    Box::new(StripeError::invalid(
+        "Invalid request (check that your POST content type is application/x-www-form-urlencoded). If you \
+         have any questions, we \
          can help at https://support.stripe.com/.",
     ))
 }
 
-/// A parameter that must be there.
+/// A required parameter is missing.
 pub(crate) fn missing(name: &'static str) -> Refused {
     Box::new(
-        Problem::invalid(format!("Missing required param: {name}.")).code("parameter_missing").param(name),
+        StripeError::invalid(format!("Missing required param: {name}."))
+            .code("parameter_missing")
+            .param(name),
     )
 }
 
-/// An object that a parameter names and that does not exist.
+/// A parameter names an object that does not exist.
 pub(crate) fn no_such(kind: &str, id: &str, param: impl Into<Cow<'static, str>>) -> Refused {
-    Box::new(Problem::invalid(format!("No such {kind}: '{id}'")).code("resource_missing").param(param))
+    Box::new(StripeError::invalid(format!("No such {kind}: '{id}'")).code("resource_missing").param(param))
 }
 
-/// An object that the path names and that does not exist.
+/// The path names an object that does not exist.
 pub(crate) fn not_found(kind: &str, id: &str) -> Refused {
     let param = if kind == "payment_intent" { "intent" } else { "id" };
     Box::new(no_such(kind, id, param).status(404))
 }
 
-/// A payment intent that is not in the right state for what was asked.
+/// A payment intent is not in the required state.
 pub(crate) fn unexpected_state(message: impl Into<Cow<'static, str>>, intent: &Intent) -> Refused {
-    Box::new(Problem::invalid(message).code("payment_intent_unexpected_state").intent(intent.clone()).begun())
+    Box::new(
+        StripeError::invalid(message)
+            .code("payment_intent_unexpected_state")
+            .intent(intent.clone())
+            .executed(),
+    )
 }

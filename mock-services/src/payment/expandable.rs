@@ -1,23 +1,23 @@
-//! Which properties of each kind of object can be expanded, as Stripe's reference lists them.
+//! Which properties of each type of object can be expanded, as in Stripe's reference.
 
-/// What is under a property.
+/// What a property contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Leads {
-    /// An object of this kind, whose own properties are known.
+pub(crate) enum PropertyContent {
+    /// An object of this type, whose own properties are known.
     To(&'static str),
-    /// Nothing, in this service: it is always `null`, and so it stays.
+    /// Always `null` in this service, expanded or not.
     Nothing,
-    /// Something that is sent whole anyway.
+    /// An object that is always sent in full.
     Here,
     /// An object that the service does not have.
     Lacking,
 }
 
-use Leads::{Here, Lacking, Nothing, To};
+use PropertyContent::{Here, Lacking, Nothing, To};
 
-/// What a property of an object leads to; `None` where it cannot be expanded.
-pub(crate) fn property(kind: &str, name: &str) -> Option<Leads> {
-    let properties: &[(&str, Leads)] = match kind {
+/// What a property of an object contains; `None` when it cannot be expanded.
+pub(crate) fn property(kind: &str, name: &str) -> Option<PropertyContent> {
+    let properties: &[(&str, PropertyContent)] = match kind {
         "charge" => &[
             ("application", Nothing),
             ("application_fee", Nothing),
@@ -84,5 +84,5 @@ pub(crate) fn property(kind: &str, name: &str) -> Option<Leads> {
         ],
         _ => &[],
     };
-    properties.iter().find(|(have, _)| *have == name).map(|(_, leads)| *leads)
+    properties.iter().find(|(other, _)| *other == name).map(|(_, leads)| *leads)
 }

@@ -1,39 +1,39 @@
-//! What is written on a card beside its number: until when it can be used, and its security code.
+//! The data of a card in addition to its number: its expiry date and security code.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::errors::{Problem, Refused};
+use super::errors::{Refused, StripeError};
 
-/// How many years ahead a card can expire.
-const FARTHEST: i64 = 50;
+/// How many years in the future a card can expire.
+const MAX_EXPIRY_YEARS: i64 = 50;
 
-/// What a request says is written on the card; what it does not say is taken to be right.
+/// The card data of a request; missing values count as valid.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct CardData {
     month: Option<i64>,
     year: Option<i64>,
     wrong_cvc: bool,
 }
 
-impl Written {
-    /// Reads it; `nested` has what stands beside the number. What is no number is as wrong as 0.
+impl CardData {
+    /// Reads the values next to the number. A value that is not a number is as invalid as 0.
     pub(crate) fn read<'p>(nested: impl Fn(&str) -> Option<&'p str>) -> Self {
         let integer = |name: &str| nested(name).map(|text| text.trim().parse().unwrap_or_default());
         let is_cvc =
             |text: &str| matches!(text.len(), 3 | 4) && text.bytes().all(|byte| byte.is_ascii_digit());
-        Written {
+        CardData {
             month: integer("exp_month"),
             year: integer("exp_year").map(|year| if (1..100).contains(&year) { year + 2000 } else { year }),
             wrong_cvc: nested("cvc").is_some_and(|text| !is_cvc(text)),
         }
     }
 
-    /// Refuses what no card can have now.
+    /// Refuses values that no card can have now.
     pub(crate) fn check(&self, now: Timestamp) -> Result<(), Refused> {
         let wrong = |code, param, what: &str| {
             let message = format!("Your card's {what} is invalid.");
-            Err(Box::new(Problem::new(402, "card_error", message).code(code).param(param).begun()))
+            Err(Box::new(StripeError::new(402, "card_error", message).code(code).param(param).executed()))
         };
         let today = now.to_zoned(TimeZone::UTC);
         let (this_year, this_month) = (i64::from(today.year()), i64::from(today.month()));
@@ -41,7 +41,7 @@ impl Written {
         if self.month.is_some_and(|month| !(1..=12).contains(&month)) || is_over {
             return wrong("invalid_expiry_month", "exp_month", "expiration month");
         }
-        if self.year.is_some_and(|year| !(this_year..=this_year + FARTHEST).contains(&year)) {
+        if self.year.is_some_and(|year| !(this_year..=this_year + MAX_EXPIRY_YEARS).contains(&year)) {
             return wrong("invalid_expiry_year", "exp_year", "expiration year");
         }
         if self.wrong_cvc {
@@ -59,11 +59,11 @@ mod tests {
         let values = [("exp_month", month), ("exp_year", year), ("cvc", cvc)];
         let nested = |wanted: &str| values.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
         // The middle of January 2027.
-        Written::read(nested).check(Timestamp::from_second(1_800_000_000).unwrap()).is_ok()
+        CardData::read(nested).check(Timestamp::from_second(1_800_000_000).unwrap()).is_ok()
     }
 
     #[test]
-    fn a_card_can_be_used_to_the_end_of_its_month() {
+    fn a_card_is_valid_until_the_end_of_its_month() {
         for (month, year) in [("1", "2027"), ("01", "27"), ("12", "2077"), ("8", "2030")] {
             assert!(is_right(month, year, "123"), "{month}/{year}");
         }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_right() {
-        assert!(Written::read(|_| None).check(Timestamp::UNIX_EPOCH).is_ok());
+    fn missing_values_are_valid() {
+        assert!(CardData::read(|_| None).check(Timestamp::UNIX_EPOCH).is_ok());
     }
 }

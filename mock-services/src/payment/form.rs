@@ -1,23 +1,23 @@
-//! Form bodies and queries: pairs of a name, such as `items[0][price]`, and a value, decoded and borrowed
-//! where nothing had to be decoded. Knows no parameter by name.
+//! Form bodies and queries: pairs of a name, such as `items[0][price]`, and a value, decoded, and borrowed
+//! where nothing was encoded. The module knows no parameter by name.
 
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
-/// One name with its value.
+/// A name and its value.
 pub(crate) type Pair<'a> = (Cow<'a, str>, Cow<'a, str>);
 
-/// Those of one request, which are few.
+/// The pairs of one request; most have few.
 pub(crate) type Pairs<'a> = SmallVec<[Pair<'a>; 8]>;
 
-/// What cannot be a form: an escape that is none, or bytes that are no text.
+/// Not a form: an invalid escape, or bytes that are not UTF-8.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
-/// Adds the pairs of one form behind those that are there.
+/// Appends the pairs of one form.
 pub(crate) fn read<'a>(bytes: &'a [u8], pairs: &mut Pairs<'a>) -> Result<(), Malformed> {
-    // Cut at bytes of one character, what is a text stays one.
+    // Splitting UTF-8 at ASCII bytes gives valid UTF-8.
     let text = std::str::from_utf8(bytes).map_err(|_| Malformed)?;
     let is_escaped = memchr::memchr2(b'%', b'+', bytes).is_some();
     let decode = |part| if is_escaped { decoded(part) } else { Ok(Cow::Borrowed(part)) };
@@ -33,7 +33,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], pairs: &mut Pairs<'a>) -> Result<(), Mal
     Ok(())
 }
 
-/// What stands before the first such byte, and what behind it, where there is one.
+/// The text before the first such byte, and the text after it, if there is one.
 fn cut(text: &str, at: u8) -> (&str, Option<&str>) {
     match memchr::memchr(at, text.as_bytes()) {
         Some(place) => (&text[..place], Some(&text[place + 1..])),
@@ -72,12 +72,12 @@ pub(crate) fn root(name: &str) -> &str {
     &name[..memchr::memchr(b'[', name.as_bytes()).unwrap_or(name.len())]
 }
 
-/// The first bracket behind `root` and what follows it: `("0", "[price]")` of `items[0][price]`.
+/// The first bracket after `root` and the rest: `("0", "[price]")` of `items[0][price]`.
 pub(crate) fn inner<'n>(name: &'n str, root: &str) -> Option<(&'n str, &'n str)> {
     name.strip_prefix(root)?.strip_prefix('[')?.split_once(']')
 }
 
-/// Whether a name is a word and then nothing but brackets that are closed.
+/// Whether a name is a word followed only by closed brackets.
 pub(crate) fn is_well_formed(name: &str) -> bool {
     if memchr::memchr2(b'[', b']', name.as_bytes()).is_none() {
         return !name.is_empty();
@@ -113,19 +113,19 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_no_decoding_is_borrowed() {
+    fn unencoded_text_is_borrowed() {
         assert!(matches!(&pairs("amount=1000")[0], (Cow::Borrowed(_), Cow::Borrowed(_))));
     }
 
     #[test]
-    fn half_escapes_and_bytes_that_are_no_text_are_refused() {
+    fn invalid_escapes_and_invalid_utf8_are_refused() {
         for form in [&b"a=%"[..], b"a=%4", b"a=%zz", b"a=\xff", b"a=%ff", b"\xc3=1"] {
             assert_eq!(read(form, &mut Pairs::new()), Err(Malformed), "{form:?}");
         }
     }
 
     #[test]
-    fn a_name_is_taken_apart_at_its_brackets() {
+    fn a_name_is_split_at_its_brackets() {
         assert_eq!(root("items[0][price]"), "items");
         assert_eq!(inner("items[0][price]", "items"), Some(("0", "[price]")));
         assert_eq!(inner("metadata[order]", "metadata"), Some(("order", "")));

@@ -1,60 +1,60 @@
-//! Lists: which page was asked for, and which objects are on it. Newest first, as Stripe sends them.
+//! Lists: the requested page, and the objects on it. Newest first, as Stripe sends them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::errors::{Problem, Refused, no_such};
-use super::money::at_least_one;
+use super::errors::{Refused, StripeError, no_such};
+use super::money::below_one;
 use super::objects::Object;
 use super::params::{self, Params};
 
 /// The page of a list that a request asks for.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Page {
+pub(crate) struct PageRequest {
     limit: usize,
     starting_after: Option<String>,
     ending_before: Option<String>,
-    created: Created,
+    created: CreatedRange,
 }
 
-/// When listed objects must have been made.
+/// The range of creation times that a list is limited to.
 #[derive(Debug, Clone, Copy)]
-struct Created {
+struct CreatedRange {
     from: i64,
     to: i64,
 }
 
-impl Default for Created {
+impl Default for CreatedRange {
     fn default() -> Self {
-        Created { from: i64::MIN, to: i64::MAX }
+        CreatedRange { from: i64::MIN, to: i64::MAX }
     }
 }
 
-/// A list as it is sent.
+/// A list as Stripe sends it.
 #[derive(Debug, Serialize)]
-pub(crate) struct List<Row> {
+pub(crate) struct ListObject<Row> {
     object: &'static str,
     data: Vec<Row>,
     has_more: bool,
     url: Cow<'static, str>,
 }
 
-impl<Row> List<Row> {
+impl<Row> ListObject<Row> {
     /// A list with these rows.
     pub(crate) fn new(url: impl Into<Cow<'static, str>>, data: Vec<Row>, has_more: bool) -> Self {
-        List { object: "list", data, has_more, url: url.into() }
+        ListObject { object: "list", data, has_more, url: url.into() }
     }
 }
 
-/// How many rows were asked for.
+/// The requested number of rows.
 pub(crate) fn limit(params: &Params<'_>) -> Result<usize, Refused> {
     match params.integer("limit")? {
         None => Ok(10),
-        Some(limit) if limit < 1 => Err(Box::new(at_least_one("limit"))),
+        Some(limit) if limit < 1 => Err(Box::new(below_one("limit"))),
         Some(limit) if limit > 100 => Err(Box::new(
-            Problem::invalid("This value must be less than or equal to 100.")
+            StripeError::invalid("This value must be less than or equal to 100.")
                 .code("parameter_invalid_integer")
                 .param("limit"),
         )),
@@ -62,23 +62,23 @@ pub(crate) fn limit(params: &Params<'_>) -> Result<usize, Refused> {
     }
 }
 
-impl Page {
-    /// Reads what all lists know.
+impl PageRequest {
+    /// Reads the parameters that all lists have.
     pub(crate) fn read(params: &Params<'_>) -> Result<Self, Refused> {
-        let page = Page {
+        let page = PageRequest {
             limit: limit(params)?,
             starting_after: params.owned("starting_after")?,
             ending_before: params.owned("ending_before")?,
-            created: Created::read(params)?,
+            created: CreatedRange::read(params)?,
         };
         if page.starting_after.is_some() && page.ending_before.is_some() {
             let message = "You may only specify one of these parameters: ending_before, starting_after.";
-            return Err(Box::new(Problem::invalid(message).param("starting_after")));
+            return Err(Box::new(StripeError::invalid(message).param("starting_after")));
         }
         Ok(page)
     }
 
-    /// The rows on this page, newest first, and whether there are more behind it. `rows` are oldest first.
+    /// The rows on this page, newest first, and whether more follow. `rows` are oldest first.
     pub(crate) fn of<'a, T: Object>(
         &self,
         rows: &'a [Arc<T>],
@@ -107,12 +107,12 @@ impl Page {
     }
 }
 
-impl Created {
+impl CreatedRange {
     fn read(params: &Params<'_>) -> Result<Self, Refused> {
-        let mut created = Created::default();
+        let mut created = CreatedRange::default();
         if let Some(exact) = params.raw("created") {
             let exact = params::integer(exact, "created")?;
-            return Ok(Created { from: exact, to: exact });
+            return Ok(CreatedRange { from: exact, to: exact });
         }
         for (bound, _, value) in params.inside("created") {
             let time = params::integer(value, "created")?;
@@ -124,7 +124,7 @@ impl Created {
                 other => {
                     let message = format!("Received unknown parameter: created[{other}]");
                     return Err(Box::new(
-                        Problem::invalid(message)
+                        StripeError::invalid(message)
                             .code("parameter_unknown")
                             .param(format!("created[{other}]")),
                     ));
@@ -151,7 +151,7 @@ mod tests {
 
     fn page(query: &str) -> Result<(Vec<String>, bool), Refused> {
         let request = Request::new("GET", &format!("/v1/customers?{query}"));
-        let page = Page::read(&Params::read(&request)?)?;
+        let page = PageRequest::read(&Params::read(&request)?)?;
         let rows = rows();
         let (found, more) = page.of(&rows, |_| true)?;
         Ok((found.iter().map(|row| row.id[4..].to_owned()).collect(), more))
@@ -176,14 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_making_bounds_a_list() {
+    fn a_list_is_limited_to_a_range_of_creation_times() {
         assert_eq!(page("created[gte]=2&created[lt]=4").unwrap().0, ["3", "2"]);
         assert_eq!(page("created=3").unwrap().0, ["3"]);
         assert_eq!(page("created[gt]=3&created[lte]=4").unwrap().0, ["4"]);
     }
 
     #[test]
-    fn a_page_that_cannot_be_is_refused() {
+    fn an_invalid_page_is_refused() {
         for query in ["limit=0", "limit=101", "limit=x", "starting_after=cus_9", "created[x]=1", "created=x"]
         {
             assert!(page(query).is_err(), "{query}");

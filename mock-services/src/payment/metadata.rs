@@ -1,28 +1,28 @@
-//! Metadata: a caller's own names and values on an object, within Stripe's limits.
+//! Metadata: the client's own names and values on an object, within Stripe's limits.
 
 use compact_str::CompactString;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::errors::{Problem, Refused};
+use super::errors::{Refused, StripeError};
 use super::params::Params;
 use crate::service::Fields;
 
-const KEYS: usize = 50;
-const KEY_LENGTH: usize = 40;
-const VALUE_LENGTH: usize = 500;
+const MAX_KEYS: usize = 50;
+const MAX_KEY_CHARACTERS: usize = 40;
+const MAX_VALUE_CHARACTERS: usize = 500;
 
-/// The metadata of an object, in the order in which it was set.
+/// The metadata of an object, in insertion order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Metadata(Vec<Entry>);
+pub(crate) struct Metadata(Vec<MetadataEntry>);
 
-/// A name and its value, which take no room of their own where they are short.
-type Entry = (CompactString, CompactString);
+/// A name and its value, stored inline when they are short.
+type MetadataEntry = (CompactString, CompactString);
 
-/// What a request says about metadata.
+/// The metadata changes of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct MetadataChange {
     clear: bool,
-    set: Vec<Entry>,
+    set: Vec<MetadataEntry>,
 }
 
 impl Metadata {
@@ -33,7 +33,7 @@ impl Metadata {
 }
 
 impl MetadataChange {
-    /// Reads `metadata[name]=value`; an empty value takes the name away, an empty `metadata` all of them.
+    /// Reads `metadata[name]=value`; an empty value removes the name, an empty `metadata` removes all.
     pub(crate) fn read(params: &Params<'_>) -> Result<Self, Refused> {
         let mut change = MetadataChange::default();
         match params.raw("metadata") {
@@ -47,49 +47,51 @@ impl MetadataChange {
                     "Metadata values must be strings, but the value of key '{name}' is not one."
                 )));
             }
-            if let Some(length) = longer(name, KEY_LENGTH) {
-                let most = KEY_LENGTH;
+            if let Some(length) = length_over(name, MAX_KEY_CHARACTERS) {
+                let limit = MAX_KEY_CHARACTERS;
                 return Err(invalid(format!(
-                    "Metadata keys can have up to {most} characters, but you passed in a key that is {length} characters. Invalid \
+                    "Metadata keys can have up to {limit} characters, but you passed in a key that is \
+                     {length} characters. Invalid \
                      key: {name}"
                 )));
             }
-            if let Some(length) = longer(value, VALUE_LENGTH) {
-                let most = VALUE_LENGTH;
+            if let Some(length) = length_over(value, MAX_VALUE_CHARACTERS) {
+                let limit = MAX_VALUE_CHARACTERS;
                 return Err(invalid(format!(
-                    "Metadata values can have up to {most} characters, but you passed in a value that is {length} characters. \
+                    "Metadata values can have up to {limit} characters, but you passed in a value that is \
+                     {length} characters. \
                      Invalid value: {value}"
                 )));
             }
-            put(&mut change.set, name, value);
+            set_entry(&mut change.set, name, value);
             check_count(change.set.len())?;
         }
         Ok(change)
     }
 
-    /// What comes of it on an object that has none.
-    pub(crate) fn fresh(&self) -> Metadata {
-        // No larger than it is: it is kept with the object.
+    /// The result on an object without metadata.
+    pub(crate) fn on_new_object(&self) -> Metadata {
+        // With exact capacity, because the object keeps it.
         let mut entries = Vec::with_capacity(self.set.len());
         entries.extend(self.set.iter().filter(|(_, value)| !value.is_empty()).cloned());
         Metadata(entries)
     }
 
-    /// What comes of it on an object that may have some.
-    pub(crate) fn over(&self, old: &Metadata) -> Result<Metadata, Refused> {
+    /// The result on an object that may have metadata.
+    pub(crate) fn applied_to(&self, old: &Metadata) -> Result<Metadata, Refused> {
         let mut entries = if self.clear { Vec::new() } else { old.0.clone() };
         for (name, value) in &self.set {
             if value.is_empty() {
-                entries.retain(|(have, _)| have != name);
+                entries.retain(|(other, _)| other != name);
             } else {
-                put(&mut entries, name, value);
+                set_entry(&mut entries, name, value);
             }
         }
         check_count(entries.len())?;
         Ok(Metadata(entries))
     }
 
-    /// Adds what is set to the fields of a request.
+    /// Adds the values to the fields of a request.
     pub(crate) fn describe(&self, fields: &mut Fields) {
         describe(&self.set, fields);
     }
@@ -106,46 +108,46 @@ impl Metadata {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The order that it names.
+    /// The order that the metadata names.
     pub(crate) fn order(&self) -> Option<&str> {
         order(&self.0)
     }
 
-    /// Adds every entry, and the order that they name, to the fields of an effect.
+    /// Adds every entry, and the order, to the fields of an effect.
     pub(crate) fn describe(&self, fields: &mut Fields) {
         describe(&self.0, fields);
     }
 
-    /// Adds what identifies a thing that was acted on, and beside it what the caller wrote on the action. The
-    /// labels of the thing come first: where the caller's own say something else, they stand under
-    /// `own_metadata`, so that no label can pass one thing off as another.
+    /// Adds the labels that identify the changed object, and the caller's labels on the action. The labels of
+    /// the object come first: a caller's label with another value becomes `own_metadata`, so that no label
+    /// can make one object look like another.
     pub(crate) fn describe_with_own(&self, own: &Metadata, fields: &mut Fields) {
         own.describe(fields);
         self.describe(fields);
         for (name, value) in
-            own.0.iter().filter(|(name, value)| self.get(name).is_some_and(|have| have != value.as_str()))
+            own.0.iter().filter(|(name, value)| self.get(name).is_some_and(|other| other != value.as_str()))
         {
             fields.set(format!("own_metadata.{name}"), value.as_str());
         }
     }
 
-    /// Whether these labels, put in the place of `old`, say something else: one that was there is changed or
-    /// gone, or the order is another. A note that is added beside them is no other label.
+    /// Whether these labels differ from `old`: a label changed or was removed, or the order differs. An added
+    /// note is not a different label.
     pub(crate) fn relabels(&self, old: &Metadata) -> bool {
         self.order() != old.order()
             || old.0.iter().any(|(name, value)| self.get(name) != Some(value.as_str()))
     }
 }
 
-fn get<'a>(entries: &'a [Entry], name: &str) -> Option<&'a str> {
-    entries.iter().find(|(have, _)| have == name).map(|(_, value)| value.as_str())
+fn get<'a>(entries: &'a [MetadataEntry], name: &str) -> Option<&'a str> {
+    entries.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
 }
 
-fn order(entries: &[Entry]) -> Option<&str> {
+fn order(entries: &[MetadataEntry]) -> Option<&str> {
     ["order", "order_id"].iter().find_map(|name| get(entries, name)).filter(|order| !order.is_empty())
 }
 
-fn describe(entries: &[Entry], fields: &mut Fields) {
+fn describe(entries: &[MetadataEntry], fields: &mut Fields) {
     if let Some(order) = order(entries) {
         fields.set("order", order);
     }
@@ -156,18 +158,18 @@ fn describe(entries: &[Entry], fields: &mut Fields) {
     }
 }
 
-/// How many characters a text has where it has more than so many.
-fn longer(text: &str, most: usize) -> Option<usize> {
-    // There are no more characters than bytes.
-    (text.len() > most).then(|| text.chars().count()).filter(|length| *length > most)
+/// The number of characters of a text, when it exceeds the limit.
+fn length_over(text: &str, limit: usize) -> Option<usize> {
+    // A text has at most as many characters as bytes.
+    (text.len() > limit).then(|| text.chars().count()).filter(|length| *length > limit)
 }
 
-fn put(entries: &mut Vec<Entry>, name: &str, value: &str) {
-    match entries.iter_mut().find(|(have, _)| have == name) {
+fn set_entry(entries: &mut Vec<MetadataEntry>, name: &str, value: &str) {
+    match entries.iter_mut().find(|(other, _)| other == name) {
         Some(slot) => slot.1 = value.into(),
         None => {
             if entries.is_empty() {
-                // Most have one.
+                // Most objects have one entry.
                 entries.reserve_exact(1);
             }
             entries.push((name.into(), value.into()));
@@ -176,16 +178,17 @@ fn put(entries: &mut Vec<Entry>, name: &str, value: &str) {
 }
 
 fn check_count(count: usize) -> Result<(), Refused> {
-    if count <= KEYS {
+    if count <= MAX_KEYS {
         return Ok(());
     }
     Err(invalid(format!(
-        "Metadata can have up to {KEYS} keys, but you've set {count}. Email us at support+metadata@stripe.com for more information."
+        "Metadata can have up to {MAX_KEYS} keys, but you've set {count}. Email us at \
+         support+metadata@stripe.com for more information."
     )))
 }
 
 fn invalid(message: String) -> Refused {
-    Box::new(Problem::invalid(message).param("metadata"))
+    Box::new(StripeError::invalid(message).param("metadata"))
 }
 
 impl Serialize for Metadata {
@@ -209,28 +212,31 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_taken_from_either_name() {
+    fn the_order_is_read_from_either_name() {
         let mut fields = Fields::new();
         read("metadata[order_id]=o2&metadata[a]=b").unwrap().describe(&mut fields);
         assert_eq!(fields.get("order"), Some(&Value::from("o2")));
         assert_eq!(fields.get("metadata.a"), Some(&Value::from("b")));
-        assert_eq!(read("metadata[order_id]=o2&metadata[order]=o1").unwrap().fresh().order(), Some("o1"));
+        assert_eq!(
+            read("metadata[order_id]=o2&metadata[order]=o1").unwrap().on_new_object().order(),
+            Some("o1")
+        );
     }
 
     #[test]
-    fn an_update_sets_takes_away_and_clears() {
-        let old = read("metadata[a]=1&metadata[b]=2").unwrap().fresh();
-        let new = read("metadata[a]=&metadata[c]=3").unwrap().over(&old).unwrap();
+    fn an_update_sets_removes_and_clears() {
+        let old = read("metadata[a]=1&metadata[b]=2").unwrap().on_new_object();
+        let new = read("metadata[a]=&metadata[c]=3").unwrap().applied_to(&old).unwrap();
         assert_eq!((new.get("a"), new.get("b"), new.get("c")), (None, Some("2"), Some("3")));
-        assert_eq!(read("metadata=").unwrap().over(&old).unwrap(), Metadata::default());
+        assert_eq!(read("metadata=").unwrap().applied_to(&old).unwrap(), Metadata::default());
     }
 
     #[test]
-    fn the_labels_of_the_thing_come_before_those_of_the_caller() {
-        let thing = read("metadata[order]=o1&metadata[a]=1").unwrap().fresh();
+    fn the_labels_of_the_object_come_before_those_of_the_caller() {
+        let thing = read("metadata[order]=o1&metadata[a]=1").unwrap().on_new_object();
         let mut fields = Fields::new();
         thing.describe_with_own(
-            &read("metadata[order]=o2&metadata[a]=1&metadata[b]=2").unwrap().fresh(),
+            &read("metadata[order]=o2&metadata[a]=1&metadata[b]=2").unwrap().on_new_object(),
             &mut fields,
         );
         let text = |name: &str| fields.get(name).map(ToString::to_string);
@@ -246,15 +252,15 @@ mod tests {
     }
 
     #[test]
-    fn a_label_is_another_one_where_it_is_changed_or_gone_or_names_an_order() {
-        let old = read("metadata[a]=1").unwrap().fresh();
-        let relabels = |body: &str| read(body).unwrap().over(&old).unwrap().relabels(&old);
+    fn labels_differ_when_one_is_changed_removed_or_an_order() {
+        let old = read("metadata[a]=1").unwrap().on_new_object();
+        let relabels = |body: &str| read(body).unwrap().applied_to(&old).unwrap().relabels(&old);
         assert!(relabels("metadata[a]=2") && relabels("metadata[a]=") && relabels("metadata[order_id]=o1"));
         assert!(!relabels("metadata[a]=1") && !relabels("metadata[note]=x"));
     }
 
     #[test]
-    fn the_limits_are_kept() {
+    fn the_limits_are_enforced() {
         let many =
             |count: usize| (0..count).map(|index| format!("metadata[k{index}]=v&")).collect::<String>();
         assert!(read(&many(50)).is_ok());
@@ -265,7 +271,7 @@ mod tests {
         assert!(read(&format!("metadata[k]={}", "v".repeat(501))).is_err());
         assert!(read("metadata[a][b]=1").is_err());
         assert!(read("metadata=text").is_err());
-        let full = read(&many(50)).unwrap().fresh();
-        assert!(read("metadata[more]=1").unwrap().over(&full).is_err());
+        let full = read(&many(50)).unwrap().on_new_object();
+        assert!(read("metadata[more]=1").unwrap().applied_to(&full).is_err());
     }
 }

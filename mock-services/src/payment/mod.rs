@@ -1,6 +1,5 @@
-//! The payment service: Stripe's REST API as its clients speak it. Charges, intents, refunds, customers and
-//! subscriptions; money moves when it really would. Knows neither faults nor idempotency keys, which the
-//! engine puts around it.
+//! The payment service: Stripe's REST API as its clients use it, with charges, intents, refunds, customers
+//! and subscriptions. It knows neither faults nor idempotency keys; the engine handles those.
 
 mod allowed;
 mod answers;
@@ -38,8 +37,8 @@ pub use effects::PaymentEffect;
 pub use options::{Customers, EarlierCharge, PaymentOptions};
 pub use state::PaymentState;
 
-use calls::World;
-use errors::Problem;
+use calls::CallContext;
+use errors::StripeError;
 
 use crate::idempotency::{Idempotency, KeyError, Profile};
 use crate::service::{
@@ -55,7 +54,7 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// A payment service with these settings.
+    /// A payment service with these options.
     #[must_use]
     pub fn new(options: PaymentOptions) -> Self {
         Payment { options, operations: operations::all() }
@@ -95,18 +94,18 @@ impl Service for Payment {
     }
 
     fn decide(&self, state: &PaymentState, call: &PaymentCall, context: &Context) -> Decision<PaymentEffect> {
-        match call.call.decide(&World { state, options: &self.options, context }) {
+        match call.call.decide(&CallContext { state, options: &self.options, request: context }) {
             Ok(outcome) => Decision::Accept(Accepted {
-                operation: call.turned_out(&outcome).map(|operation| operation as usize),
+                operation: call.actual_operation(&outcome).map(|operation| operation as usize),
                 effects: outcome.changes.into_iter().map(PaymentEffect).collect(),
                 afterwards: Vec::new(),
                 answer: outcome.answer,
             }),
             Err(mut problem) => {
-                let traces = problem.take_traces().into_iter().map(PaymentEffect).collect();
+                let traces = problem.take_changes_to_commit().into_iter().map(PaymentEffect).collect();
                 Decision::Refuse(Refusal {
                     traces,
-                    begun: problem.has_begun(),
+                    begun: problem.was_executed(),
                     answer: problem.answer(context),
                 })
             }
@@ -130,7 +129,7 @@ impl Service for Payment {
     }
 
     fn no_endpoint(&self, request: &Request, context: &Context) -> Option<Answer> {
-        route::nowhere(request).map(|problem| problem.answer(context))
+        route::unknown_path(request).map(|problem| problem.answer(context))
     }
 
     fn unauthorized(&self, request: &Request, context: &Context) -> Answer {
@@ -142,14 +141,14 @@ impl Service for Payment {
     }
 
     fn mark_kept(&self, answer: &mut Answer, context: &Context) {
-        // A page of the edge knows nothing of keys.
+        // A page of the gateway has no idempotency headers.
         if answer.header("content-type") != Some("text/html") {
             answer.set_header("Original-Request", errors::request_id(context));
         }
     }
 
     fn key_error(&self, error: &KeyError, context: &Context) -> Option<Answer> {
-        let problem = Problem::new(error.status, error.kind, error.message.clone());
+        let problem = StripeError::new(error.status, error.kind, error.message.clone());
         (error.profile == Profile::Stripe).then(|| match error.code {
             Some(code) => problem.code(code).answer(context),
             None => problem.answer(context),

@@ -1,23 +1,23 @@
-//! Currencies, the amounts that Stripe accepts in them, and how it writes them in messages.
+//! Currencies, the amounts that Stripe accepts in them, and their format in messages.
 
-use super::errors::{Problem, Refused};
+use super::errors::{Refused, StripeError};
 
-/// A currency that Stripe settles: its code, the least amount and the sign in front of it.
+/// A currency that Stripe supports: its code, its minimum amount and its symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Currency {
-    /// The code in lower case.
+    /// The code in lowercase.
     pub(crate) code: &'static str,
-    least: i64,
+    minimum: i64,
     sign: &'static str,
     decimals: bool,
 }
 
-const fn with(code: &'static str, least: i64, sign: &'static str) -> Currency {
-    Currency { code, least, sign, decimals: true }
+const fn with(code: &'static str, minimum: i64, sign: &'static str) -> Currency {
+    Currency { code, minimum, sign, decimals: true }
 }
 
-const fn whole(code: &'static str, least: i64, sign: &'static str) -> Currency {
-    Currency { code, least, sign, decimals: false }
+const fn whole(code: &'static str, minimum: i64, sign: &'static str) -> Currency {
+    Currency { code, minimum, sign, decimals: false }
 }
 
 const CURRENCIES: &[Currency] = &[
@@ -65,29 +65,29 @@ const CURRENCIES: &[Currency] = &[
     with("zar", 50, ""),
 ];
 
-/// The most that one charge can be.
-const MOST: i64 = 99_999_999;
+/// The maximum amount of a charge.
+const MAX_AMOUNT: i64 = 99_999_999;
 
 impl Currency {
-    /// The currency of a code in any case.
+    /// The currency of a code in any letter case.
     pub(crate) fn read(code: &str) -> Result<Currency, Refused> {
-        CURRENCIES.iter().find(|have| have.code.eq_ignore_ascii_case(code)).copied().ok_or_else(|| {
-            let known: Vec<_> = CURRENCIES.iter().map(|have| have.code).collect();
+        CURRENCIES.iter().find(|other| other.code.eq_ignore_ascii_case(code)).copied().ok_or_else(|| {
+            let known: Vec<_> = CURRENCIES.iter().map(|other| other.code).collect();
             let message = format!(
                 "Invalid currency: {}. Stripe currently supports these currencies: {}",
                 code.to_lowercase(),
                 known.join(", ")
             );
-            Box::new(Problem::invalid(message).param("currency"))
+            Box::new(StripeError::invalid(message).param("currency"))
         })
     }
 
     /// The currency of a code that was read before.
     pub(crate) fn known(code: &'static str) -> Currency {
-        CURRENCIES.iter().find(|have| have.code == code).copied().unwrap_or(with(code, 50, ""))
+        CURRENCIES.iter().find(|other| other.code == code).copied().unwrap_or(with(code, 50, ""))
     }
 
-    /// An amount as messages show it: `$49.99`.
+    /// An amount as in messages: `$49.99`.
     pub(crate) fn show(self, amount: i64) -> String {
         let (sign, code) = (self.sign, self.code);
         let number = if self.decimals {
@@ -101,22 +101,22 @@ impl Currency {
     /// Checks that an amount can be charged in this currency.
     pub(crate) fn check(self, amount: i64) -> Result<(), Refused> {
         let (limit, word, code) = match amount {
-            amount if amount < 1 => return Err(Box::new(at_least_one("amount"))),
-            amount if amount < self.least => (self.least, "at least", "amount_too_small"),
-            amount if amount > MOST => (MOST, "no more than", "amount_too_large"),
+            amount if amount < 1 => return Err(Box::new(below_one("amount"))),
+            amount if amount < self.minimum => (self.minimum, "at least", "amount_too_small"),
+            amount if amount > MAX_AMOUNT => (MAX_AMOUNT, "no more than", "amount_too_large"),
             _ => return Ok(()),
         };
         let shown = self.show(limit);
         let unit = if self.sign.is_empty() { String::new() } else { format!(" {}", self.code) };
         Err(Box::new(
-            Problem::invalid(format!("Amount must be {word} {shown}{unit}")).code(code).param("amount"),
+            StripeError::invalid(format!("Amount must be {word} {shown}{unit}")).code(code).param("amount"),
         ))
     }
 }
 
-/// A number below one where one is the least.
-pub(crate) fn at_least_one(param: &'static str) -> Problem {
-    Problem::invalid("This value must be greater than or equal to 1.")
+/// The error for a number below 1.
+pub(crate) fn below_one(param: &'static str) -> StripeError {
+    StripeError::invalid("This value must be greater than or equal to 1.")
         .code("parameter_invalid_integer")
         .param(param)
 }
@@ -126,13 +126,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_currency_is_read_in_any_case_and_an_unknown_one_is_refused() {
+    fn a_currency_is_read_in_any_letter_case_and_an_unknown_one_is_refused() {
         assert_eq!(Currency::read("USD").unwrap().code, "usd");
         assert!(Currency::read("xxx").is_err() && Currency::read("").is_err());
     }
 
     #[test]
-    fn amounts_are_checked_against_the_least_of_their_currency() {
+    fn amounts_are_checked_against_the_minimum_of_their_currency() {
         let usd = Currency::known("usd");
         assert!(usd.check(50).is_ok() && usd.check(99_999_999).is_ok());
         for amount in [i64::MIN, -1, 0, 1, 49, 100_000_000, i64::MAX] {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_are_shown_as_stripe_shows_them() {
+    fn amounts_have_the_format_of_stripe() {
         assert_eq!(Currency::known("usd").show(4999), "$49.99");
         assert_eq!(Currency::known("jpy").show(50), "¥50");
         assert_eq!(Currency::known("sek").show(305), "3.05 sek");

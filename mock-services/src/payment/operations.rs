@@ -1,37 +1,37 @@
-//! What the service can do, by name.
+//! The operations of the service, by name.
 
 use crate::service::Operation;
 
-/// One of the service's operations; its number is its place in the list.
+/// An operation; its number is its index in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Op {
-    /// Money is taken.
+pub(crate) enum PaymentOperation {
+    /// Money is captured.
     Charge,
-    /// Money is held, to be taken later.
+    /// Money is authorized.
     Hold,
-    /// Money that is held is taken.
+    /// Authorized money is captured.
     Capture,
-    /// An intent is made, changed or given up, or something else prepared; no money moves.
+    /// An intent is created, updated or canceled; no money moves.
     Intent,
-    /// Money goes back.
+    /// Money is refunded.
     Refund,
-    /// A customer is made or changed.
+    /// A customer is created or updated.
     Customer,
-    /// A subscription begins.
+    /// A subscription starts.
     Subscribe,
-    /// A subscription gets other items.
+    /// The items of a subscription change.
     Upgrade,
     /// A subscription ends.
     Unsubscribe,
-    /// A subscription gets other terms: a trial, an end, a discount.
+    /// The terms of a subscription change: a trial, an end, a discount.
     Amend,
-    /// A subscription is asked to be as it is.
+    /// A subscription is updated to what it already is.
     NoChange,
-    /// The labels of a charge, an intent, a refund or a subscription change, and nothing else.
+    /// Only the labels of a charge, an intent, a refund or a subscription change.
     Relabel,
     /// A customer is deleted.
     DeleteCustomer,
-    /// A payment method or a token is made, changed, attached or detached; no money moves.
+    /// A payment method or a token is created, changed, attached or detached; no money moves.
     Method,
     /// One charge, intent or refund, or the balance, is read.
     Get,
@@ -47,7 +47,7 @@ pub(crate) enum Op {
     Methods,
 }
 
-/// All operations, each in the place that its number says.
+/// All operations, each at the index of its number.
 pub(crate) fn all() -> Vec<Operation> {
     const CHARGE: &[&str] =
         &["amount", "currency", "customer", "description", "order", "payment_intent", "charge", "metadata.*"];
@@ -123,16 +123,16 @@ mod tests {
     use crate::service::Kind;
 
     #[test]
-    fn each_operation_stands_in_its_place() {
+    fn each_operation_has_the_index_of_its_number() {
         let all = all();
-        assert_eq!(all[Op::Charge as usize].name, "payment.charge");
-        assert_eq!(all[Op::Unsubscribe as usize].name, "payment.unsubscribe");
-        assert_eq!(all[Op::NoChange as usize].name, "payment.no-change");
-        assert_eq!(all[Op::DeleteCustomer as usize].name, "payment.delete-customer");
-        assert_eq!(all[Op::Subscriptions as usize].name, "payment.subscriptions");
-        assert_eq!(all[Op::Method as usize].name, "payment.method");
-        assert_eq!(all[Op::Methods as usize].name, "payment.methods");
-        assert_eq!(all.len(), Op::Methods as usize + 1);
+        assert_eq!(all[PaymentOperation::Charge as usize].name, "payment.charge");
+        assert_eq!(all[PaymentOperation::Unsubscribe as usize].name, "payment.unsubscribe");
+        assert_eq!(all[PaymentOperation::NoChange as usize].name, "payment.no-change");
+        assert_eq!(all[PaymentOperation::DeleteCustomer as usize].name, "payment.delete-customer");
+        assert_eq!(all[PaymentOperation::Subscriptions as usize].name, "payment.subscriptions");
+        assert_eq!(all[PaymentOperation::Method as usize].name, "payment.method");
+        assert_eq!(all[PaymentOperation::Methods as usize].name, "payment.methods");
+        assert_eq!(all.len(), PaymentOperation::Methods as usize + 1);
         let reads: Vec<_> = all
             .iter()
             .filter(|operation| operation.kind == Kind::Read)

@@ -1,50 +1,50 @@
-//! What a user of the service can choose.
+//! The options of the payment service.
 
 use serde::Serialize;
 
 use super::money::Currency;
 
-/// Settings of the payment service.
+/// Options of the payment service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PaymentOptions {
     /// Customers whose card is always declined.
     pub declining_customers: Vec<String>,
-    /// Which customers exist before any is created.
+    /// Which customers exist before the first request.
     pub customers: Customers,
-    /// What was charged before any request came: something to refund.
+    /// Charges that exist before the first request, for refunds.
     pub charges: Vec<EarlierCharge>,
-    /// The account's version of the API, for callers that name none.
+    /// The account's API version, for clients that name none.
     pub api_version: String,
-    /// Where the ids of what exists before the first request come from: the earlier charges and the
+    /// The seed of the ids that exist before the first request: those of the earlier charges and of the
     /// customers' cards.
     pub seed: u64,
 }
 
-/// Which customers exist before any is created.
+/// Which customers exist before the first request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Customers {
-    /// Every id that looks like one: `cus_42`.
+    /// Every valid customer id: `cus_42`.
     Any,
-    /// These, and no others.
+    /// Only these.
     Only(Vec<String>),
 }
 
-/// A charge that was made, and paid, before any request came.
+/// A paid charge that exists before the first request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EarlierCharge {
-    /// How much, in the smallest unit of the currency.
+    /// The amount, in the smallest unit of the currency.
     pub amount: i64,
-    /// The currency, in small letters.
+    /// The currency, in lowercase.
     pub currency: &'static str,
-    /// Whom.
+    /// The customer.
     pub customer: Option<String>,
-    /// For which order.
+    /// The order.
     pub order: Option<String>,
 }
 
 impl EarlierCharge {
-    /// A charge in a currency, where the service knows it and takes such an amount.
+    /// A charge of an amount that the service accepts in a currency that it knows.
     #[must_use]
     pub fn new(amount: i64, currency: &str) -> Option<Self> {
         let currency = Currency::read(currency).ok()?;
@@ -66,21 +66,21 @@ impl Default for PaymentOptions {
 }
 
 impl PaymentOptions {
-    /// Whether this customer exists before any is created.
+    /// Whether this customer exists before the first request.
     pub(crate) fn is_given(&self, id: &str) -> bool {
         match &self.customers {
             Customers::Any => is_id("cus_", id),
-            Customers::Only(ids) => ids.iter().any(|have| have == id),
+            Customers::Only(ids) => ids.iter().any(|other| other == id),
         }
     }
 
-    /// Whether this customer's card is declined.
+    /// Whether this customer's card is always declined.
     pub(crate) fn declines(&self, customer: &str) -> bool {
-        self.declining_customers.iter().any(|have| have == customer)
+        self.declining_customers.iter().any(|other| other == customer)
     }
 }
 
-/// Whether a text is a prefix and then letters, digits and underscores.
+/// Whether a text is a prefix followed by letters, digits and underscores.
 pub(crate) fn is_id(prefix: &str, text: &str) -> bool {
     text.strip_prefix(prefix).is_some_and(|rest| {
         !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_customer_exists_that_looks_like_one_unless_they_are_listed() {
+    fn every_valid_customer_id_exists_unless_customers_are_listed() {
         let any = PaymentOptions::default();
         assert!(any.is_given("cus_42") && any.is_given("cus_a_B"));
         assert!(!any.is_given("cus_") && !any.is_given("cus_4-2") && !any.is_given("customer"));

@@ -1,9 +1,9 @@
-//! The parameters of one request: read once, checked against the names that its endpoint knows, and given out
-//! by kind.
+//! The parameters of one request: read once, checked against the names that its endpoint accepts, and
+//! converted to their types.
 
 use std::borrow::Cow;
 
-use super::errors::{Problem, Refused, lacking_part, missing, not_a_form};
+use super::errors::{Refused, StripeError, missing, not_a_form, unsupported_part};
 use super::form::{self, Pairs};
 use crate::service::Request;
 
@@ -14,7 +14,7 @@ pub(crate) struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    /// Reads the query and, of a POST, the body.
+    /// Reads the query and, for a POST, the body.
     pub(crate) fn read(request: &'a Request) -> Result<Self, Refused> {
         let mut pairs = Pairs::new();
         form::read(request.query().as_bytes(), &mut pairs).map_err(|_| not_a_form())?;
@@ -35,7 +35,7 @@ impl<'a> Params<'a> {
         Ok(Params { pairs })
     }
 
-    /// Refuses names that the endpoint does not know.
+    /// Refuses names that the endpoint does not accept.
     pub(crate) fn check(&self, allowed: &[&[&str]]) -> Result<(), Refused> {
         let known = |name: &str| {
             let root = form::root(name);
@@ -54,12 +54,12 @@ impl<'a> Params<'a> {
         unknown.dedup();
         let plural = if unknown.len() > 1 { "s" } else { "" };
         let message = format!("Received unknown parameter{plural}: {}", unknown.join(", "));
-        Err(Box::new(Problem::invalid(message).code("parameter_unknown").param(unknown[0].to_owned())))
+        Err(Box::new(StripeError::invalid(message).code("parameter_unknown").param(unknown[0].to_owned())))
     }
 
-    /// The same, and refuses names that Stripe knows and that are not carried out here. One with a bracket,
-    /// `card[x]`, stands for what is under it alone. A value that is empty asks for nothing.
-    pub(crate) fn check_done(
+    /// Also refuses names that Stripe accepts and this service does not support. A name with a bracket,
+    /// `card[x]`, only stands for that part. An empty value counts as absent.
+    pub(crate) fn check_supported(
         &self,
         allowed: &[&[&str]],
         lacking: &[&str],
@@ -72,7 +72,11 @@ impl<'a> Params<'a> {
         };
         for (name, _) in self.pairs.iter().filter(|(_, value)| !value.is_empty()) {
             if let Some(lack) = lacking.iter().find(|lack| is_under(name, lack)) {
-                return Err(lacking_part(&format!("the parameter `{lack}`"), endpoint, (*lack).to_owned()));
+                return Err(unsupported_part(
+                    &format!("the parameter `{lack}`"),
+                    endpoint,
+                    (*lack).to_owned(),
+                ));
             }
         }
         Ok(())
@@ -80,17 +84,18 @@ impl<'a> Params<'a> {
 
     /// The value under exactly this name; the last of several.
     pub(crate) fn raw(&self, name: &str) -> Option<&str> {
-        self.pairs.iter().rev().find(|(have, _)| have == name).map(|(_, value)| &**value)
+        self.pairs.iter().rev().find(|(other, _)| other == name).map(|(_, value)| &**value)
     }
 
-    /// Whether anything stands under this name, plain or in brackets.
+    /// Whether there is a value under this name, with or without brackets.
     pub(crate) fn has(&self, name: &str) -> bool {
-        let stands =
-            |have: &str| have.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['));
-        self.pairs.iter().any(|(have, _)| stands(have))
+        let stands = |other: &str| {
+            other.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+        };
+        self.pairs.iter().any(|(other, _)| stands(other))
     }
 
-    /// What stands in brackets behind `root`: the first bracket, what follows it, and the value.
+    /// The values in brackets after `root`: the first bracket, the rest of the name, and the value.
     pub(crate) fn inside<'s>(&'s self, root: &'s str) -> impl Iterator<Item = (&'s str, &'s str, &'s str)> {
         self.pairs.iter().filter_map(move |(name, value)| {
             let (first, rest) = form::inner(name, root)?;
@@ -98,13 +103,15 @@ impl<'a> Params<'a> {
         })
     }
 
-    /// A text; nothing and the empty text are told apart by a refusal.
+    /// A text; an empty text is refused.
     pub(crate) fn text(&self, name: &'static str) -> Result<Option<&str>, Refused> {
         match self.plain(name)? {
             Some("") => Err(Box::new(
-                Problem::invalid(format!(
-                    "You passed an empty string for '{name}'. We assume empty values are an attempt to unset a field; however \
-                     '{name}' cannot be unset. You should remove '{name}' from your request or supply a non-empty value."
+                StripeError::invalid(format!(
+                    "You passed an empty string for '{name}'. We assume empty values are an attempt to \
+                     unset a field; however \
+                     '{name}' cannot be unset. You should remove '{name}' from your request or supply a \
+                     non-empty value."
                 ))
                 .code("parameter_invalid_empty")
                 .param(name),
@@ -113,22 +120,22 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// A text that the empty text unsets: `Some(None)` where it does.
+    /// A text that an empty text clears: `Some(None)`.
     pub(crate) fn clearable(&self, name: &'static str) -> Result<Option<Option<String>>, Refused> {
         Ok(self.plain(name)?.map(|value| (!value.is_empty()).then(|| value.to_owned())))
     }
 
-    /// A text of its own, where there is one.
+    /// An owned text, if there is one.
     pub(crate) fn owned(&self, name: &'static str) -> Result<Option<String>, Refused> {
         Ok(self.text(name)?.map(str::to_owned))
     }
 
-    /// A text that must be there.
+    /// A required text.
     pub(crate) fn required(&self, name: &'static str) -> Result<&str, Refused> {
         self.text(name)?.ok_or_else(|| missing(name))
     }
 
-    /// A whole number.
+    /// An integer.
     pub(crate) fn integer(&self, name: &'static str) -> Result<Option<i64>, Refused> {
         self.text(name)?.map(|text| integer(text, name)).transpose()
     }
@@ -140,14 +147,14 @@ impl<'a> Params<'a> {
             Some("true") => Ok(Some(true)),
             Some("false") => Ok(Some(false)),
             Some(other) => Err(Box::new(
-                Problem::invalid(format!("Invalid boolean: {other}"))
+                StripeError::invalid(format!("Invalid boolean: {other}"))
                     .code("parameter_invalid_boolean")
                     .param(name),
             )),
         }
     }
 
-    /// One of a few words.
+    /// One of the given words.
     pub(crate) fn choice(
         &self,
         name: &'static str,
@@ -157,7 +164,7 @@ impl<'a> Params<'a> {
         match words.iter().find(|word| **word == text) {
             Some(word) => Ok(Some(word)),
             None => Err(Box::new(
-                Problem::invalid(format!("Invalid {name}: must be one of {}", any_of(words))).param(name),
+                StripeError::invalid(format!("Invalid {name}: must be one of {}", any_of(words))).param(name),
             )),
         }
     }
@@ -171,13 +178,13 @@ impl<'a> Params<'a> {
         let mut found = None;
         let first = name.as_bytes().first();
         // Most names differ in their first letter.
-        for (have, value) in self.pairs.iter().filter(|(have, _)| have.as_bytes().first() == first) {
-            match have.strip_prefix(name) {
+        for (other, value) in self.pairs.iter().filter(|(other, _)| other.as_bytes().first() == first) {
+            match other.strip_prefix(name) {
                 Some("") => found = Some(&**value),
                 Some(rest) if rest.starts_with('[') => {
-                    let inside = form::inner(have, name).map_or("", |(first, _)| first);
+                    let inside = form::inner(other, name).map_or("", |(first, _)| first);
                     let message = format!("Invalid string: {{\"{inside}\"=>\"{value}\"}}");
-                    return Err(Box::new(Problem::invalid(message).param(name)));
+                    return Err(Box::new(StripeError::invalid(message).param(name)));
                 }
                 _ => {}
             }
@@ -186,11 +193,11 @@ impl<'a> Params<'a> {
     }
 }
 
-/// A whole number from its text.
+/// Parses an integer.
 pub(crate) fn integer(text: &str, param: impl Into<Cow<'static, str>>) -> Result<i64, Refused> {
     text.parse().map_err(|_| {
         Box::new(
-            Problem::invalid(format!("Invalid integer: {text}"))
+            StripeError::invalid(format!("Invalid integer: {text}"))
                 .code("parameter_invalid_integer")
                 .param(param),
         )
@@ -213,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_two_equal_names_counts() {
+    fn the_last_of_two_equal_names_wins() {
         let request = post("amount=1&amount=2");
         assert_eq!(Params::read(&request).unwrap().integer("amount").unwrap(), Some(2));
     }
@@ -229,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_the_wrong_kind_is_refused() {
+    fn a_value_of_the_wrong_type_is_refused() {
         let request = post("amount=1.5&flag=yes&customer[x]=1&empty=&reason=other");
         let params = Params::read(&request).unwrap();
         assert!(params.integer("amount").is_err());
@@ -242,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_of_another_kind_is_no_form() {
+    fn a_body_of_another_content_type_is_not_a_form() {
         let json = post("{\"amount\":1}").header("Content-Type", "application/json");
         assert!(Params::read(&json).is_err());
         let form =

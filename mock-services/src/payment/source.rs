@@ -1,48 +1,48 @@
-//! What a request wants to pay with: a token, a payment method, or a card's number. Numbers end here; only
-//! the card is passed on.
+//! The payment instrument of a request: a token, a payment method, or a card number. Numbers are dropped
+//! here; only the card is passed on.
 
 use jiff::Timestamp;
 
 use super::cards::{Card, Decline};
-use super::effects::Change;
-use super::errors::{Problem, Refused, no_such};
-use super::expiry::Written;
+use super::effects::PaymentChange;
+use super::errors::{Refused, StripeError, no_such};
+use super::expiry::CardData;
 use super::options::is_id;
 use super::params::Params;
 use super::state::PaymentState;
 use crate::service::Ids;
 
-/// What is paid with.
+/// A payment instrument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Instrument {
-    /// Its id; `None` where Stripe makes a new one.
+    /// Its id; `None` when Stripe creates a new one.
     id: Option<String>,
-    /// Which card it is.
+    /// The card.
     pub(crate) card: Card,
-    /// What a request that has the number says of the card beside it.
-    written: Written,
-    /// The token that stands for it.
+    /// The card data that came with a number.
+    written: CardData,
+    /// The token of the card.
     token: Option<String>,
 }
 
 impl Instrument {
-    /// One that has an id already.
+    /// An instrument with an id.
     pub(crate) fn known(id: String, card: Card) -> Self {
         Instrument { id: Some(id), ..Instrument::new(card) }
     }
 
     fn new(card: Card) -> Self {
-        Instrument { id: None, card, written: Written::default(), token: None }
+        Instrument { id: None, card, written: CardData::default(), token: None }
     }
 
-    /// The same as it is in this state and at this time: an id stands for the card that it was given for, and
-    /// a card can have expired.
+    /// The instrument in this state and at this time: an id stands for the card it was created for, and a
+    /// card can have expired.
     pub(crate) fn looked_up(&self, state: &PaymentState, now: Timestamp) -> Result<Self, Refused> {
         self.written.check(now)?;
         if let Some(token) = self.token.as_deref().and_then(|token| state.tokens.get(token)) {
             if token.used {
                 let message = format!("You cannot use a Stripe token more than once: {}.", token.id);
-                return Err(Box::new(Problem::invalid(message).code("token_already_used")));
+                return Err(Box::new(StripeError::invalid(message).code("token_already_used")));
             }
             return Ok(Instrument { card: token.card.card, ..self.clone() });
         }
@@ -50,23 +50,23 @@ impl Instrument {
         Ok(Instrument { card: known.unwrap_or(self.card), ..self.clone() })
     }
 
-    /// That its token is used now, where it was made here.
-    pub(crate) fn token_used(&self, state: &PaymentState) -> Option<Change> {
+    /// The use of its token, when this service created it.
+    pub(crate) fn token_used(&self, state: &PaymentState) -> Option<PaymentChange> {
         let token = self.token.as_deref().and_then(|token| state.tokens.get(token))?;
-        Some(Change::TokenUsed(token.id.clone()))
+        Some(PaymentChange::TokenUsed(token.id.clone()))
     }
 
-    /// Its id, made with this prefix where it has none.
+    /// Its id, created with this prefix when it has none.
     pub(crate) fn id(&self, ids: &Ids, prefix: &str) -> String {
         self.id.clone().unwrap_or_else(|| ids.alphanumeric(prefix, 23))
     }
 
-    /// The same, of one that is not needed any more.
+    /// Its id, like `id`, without cloning.
     pub(crate) fn into_id(self, ids: &Ids, prefix: &str) -> String {
         self.id.unwrap_or_else(|| ids.alphanumeric(prefix, 23))
     }
 
-    /// What a charge or a customer names as `source` (or, as of old, as `card`).
+    /// The `source` of a charge or a customer (formerly `card`).
     pub(crate) fn of_source(params: &Params<'_>) -> Result<Option<Self>, Refused> {
         for name in ["source", "card"] {
             if let Some(id) = params.raw(name) {
@@ -74,23 +74,23 @@ impl Instrument {
             }
             if params.has(name) {
                 let nested = |wanted: &str| inside(params, name, wanted);
-                return number(nested("number"), Written::read(nested), name).map(Some);
+                return number(nested("number"), CardData::read(nested), name).map(Some);
             }
         }
         Ok(None)
     }
 
-    /// The card of which a payment method or a token is made.
+    /// The card of a new payment method or token.
     pub(crate) fn of_card(params: &Params<'_>) -> Result<Option<Self>, Refused> {
         let nested = |wanted: &str| inside(params, "card", wanted);
         match nested("token") {
             Some(id) => token(id, "card[token]").map(Some),
-            None if params.has("card") => number(nested("number"), Written::read(nested), "card").map(Some),
+            None if params.has("card") => number(nested("number"), CardData::read(nested), "card").map(Some),
             None => Ok(None),
         }
     }
 
-    /// What an intent names as its payment method.
+    /// The payment method of an intent.
     pub(crate) fn of_method(params: &Params<'_>) -> Result<Option<Self>, Refused> {
         if let Some(id) = params.text("payment_method")? {
             return method(id, "payment_method").map(Some);
@@ -108,7 +108,7 @@ impl Instrument {
             return match (nested("token"), nested("number")) {
                 (Some(id), _) => token(id, "payment_method_data[card][token]").map(Some),
                 (None, Some(digits)) => {
-                    number(Some(digits), Written::read(nested), "payment_method_data[card]").map(Some)
+                    number(Some(digits), CardData::read(nested), "payment_method_data[card]").map(Some)
                 }
                 (None, None) => Ok(Some(Instrument::new(Card::VISA))),
             };
@@ -123,21 +123,25 @@ impl Instrument {
     }
 }
 
-/// A payment method by its id; the names of Stripe's test cards stand for a new one each time.
+/// A payment method by its id; the name of a test card stands for a new one each time.
 pub(crate) fn method(id: &str, param: &'static str) -> Result<Instrument, Refused> {
     let named = Some(id).filter(|id| id.starts_with("pm_card_")).and_then(Card::named);
     match named {
         Some(card) => Ok(Instrument::new(card)),
-        None if is_made("pm_", id) || is_made("card_", id) || is_made("src_", id) => {
+        None if has_stripe_format("pm_", id)
+            || has_stripe_format("card_", id)
+            || has_stripe_format("src_", id) =>
+        {
             Ok(Instrument::known(id.to_owned(), Card::VISA))
         }
         None => {
             let message = format!(
-                "No such PaymentMethod: '{id}'; It's possible this PaymentMethod exists on one of your connected accounts, in which \
+                "No such PaymentMethod: '{id}'; It's possible this PaymentMethod exists on one of your \
+                 connected accounts, in which \
                  case you should retry this request on that connected account. Learn more at \
                  https://stripe.com/docs/connect/authentication"
             );
-            Err(Box::new(Problem::invalid(message).code("resource_missing").param(param)))
+            Err(Box::new(StripeError::invalid(message).code("resource_missing").param(param)))
         }
     }
 }
@@ -145,27 +149,30 @@ pub(crate) fn method(id: &str, param: &'static str) -> Result<Instrument, Refuse
 fn token(id: &str, param: &'static str) -> Result<Instrument, Refused> {
     match Card::named(id) {
         Some(card) => Ok(Instrument::new(card)),
-        None if is_made("tok_", id) => {
+        None if has_stripe_format("tok_", id) => {
             Ok(Instrument { token: Some(id.to_owned()), ..Instrument::new(Card::VISA) })
         }
-        None if is_made("card_", id) || is_made("src_", id) || is_made("pm_", id) => {
+        None if has_stripe_format("card_", id)
+            || has_stripe_format("src_", id)
+            || has_stripe_format("pm_", id) =>
+        {
             Ok(Instrument::known(id.to_owned(), Card::VISA))
         }
         None => Err(no_such("token", id, param)),
     }
 }
 
-/// Whether an id is one as Stripe makes them, with a digit behind the prefix. No test card is called so: a
-/// name that is misspelt must not become a card that pays.
-fn is_made(prefix: &str, id: &str) -> bool {
+/// Whether an id has Stripe's format, with a digit after the prefix. No test card has such a name: a
+/// misspelled name must not become a card that pays.
+fn has_stripe_format(prefix: &str, id: &str) -> bool {
     is_id(prefix, id) && id.as_bytes().get(prefix.len()).is_some_and(u8::is_ascii_digit)
 }
 
-fn number(digits: Option<&str>, written: Written, param: &str) -> Result<Instrument, Refused> {
+fn number(digits: Option<&str>, written: CardData, param: &str) -> Result<Instrument, Refused> {
     let name = format!("{param}[number]");
     let Some(digits) = digits else {
         return Err(Box::new(
-            Problem::invalid(format!("Missing required param: {name}."))
+            StripeError::invalid(format!("Missing required param: {name}."))
                 .code("parameter_missing")
                 .param(name),
         ));
@@ -173,7 +180,7 @@ fn number(digits: Option<&str>, written: Written, param: &str) -> Result<Instrum
     match Card::numbered(digits) {
         Some(card) => Ok(Instrument { written, ..Instrument::new(card) }),
         None => Err(Box::new(
-            Problem::new(402, "card_error", "Your card number is incorrect.")
+            StripeError::new(402, "card_error", "Your card number is incorrect.")
                 .code("incorrect_number")
                 .param("number"),
         )),
@@ -187,10 +194,11 @@ fn inside<'p>(params: &'p Params<'_>, root: &'p str, wanted: &str) -> Option<&'p
         .map(|(_, _, value)| value)
 }
 
-/// What Stripe says when the bank declines.
-pub(crate) fn declined(decline: Decline) -> Problem {
+/// Stripe's error when the bank declines.
+pub(crate) fn declined(decline: Decline) -> StripeError {
     let (code, decline_code, message) = decline.words();
-    let problem = Problem::new(402, "card_error", message).code(code).decline_code(decline_code).begun();
+    let problem =
+        StripeError::new(402, "card_error", message).code(code).decline_code(decline_code).executed();
     match decline.param() {
         Some(param) => problem.param(param),
         None => problem,

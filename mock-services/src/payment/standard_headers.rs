@@ -1,12 +1,12 @@
-//! The headers that Stripe sends with every answer, in its order.
+//! The headers that Stripe sends with every response, in its order.
 
 use compact_str::CompactString;
 
 use super::errors::request_id;
 use crate::service::{Answer, Context, Request};
 
-/// What stands behind the content type, before what depends on the request.
-const BEFORE: [(&str, &str); 6] = [
+/// The headers after the content type, before those that depend on the request.
+const FIRST_HEADERS: [(&str, &str); 6] = [
     ("Access-Control-Allow-Credentials", "true"),
     ("Access-Control-Allow-Methods", "GET, HEAD, PUT, PATCH, POST, DELETE"),
     ("Access-Control-Allow-Origin", "*"),
@@ -19,11 +19,11 @@ const BEFORE: [(&str, &str); 6] = [
     ("Cache-Control", "no-cache, no-store"),
 ];
 
-/// What stands behind that.
-const BEHIND: [(&str, &str); 2] =
+/// The headers after those.
+const LAST_HEADERS: [(&str, &str); 2] =
     [("Vary", "Origin"), ("Strict-Transport-Security", "max-age=63072000; includeSubDomains; preload")];
 
-/// Adds the headers. A page of the edge never reached the API and carries only the server's name.
+/// Adds the headers. A page of the gateway only has the server's name.
 pub(crate) fn add_standard_headers(
     answer: &mut Answer,
     request: &Request,
@@ -38,12 +38,12 @@ pub(crate) fn add_standard_headers(
     if is_page {
         return;
     }
-    answer.headers.extend(BEFORE.map(|(name, value)| (name.into(), CompactString::const_new(value))));
+    answer.headers.extend(FIRST_HEADERS.map(|(name, value)| (name.into(), CompactString::const_new(value))));
     let id = request_id(context);
     let key = request.header_value("idempotency-key").filter(|_| request.method() == "POST");
     if let Some(key) = key {
         answer.headers.push(("Idempotency-Key".into(), key.into()));
-        // A replay names the request that was answered first; it was put there when the answer was kept.
+        // A replay names the first request; its id was added when the response was stored.
         if answer.header("original-request").is_none() {
             answer.headers.push(("Original-Request".into(), id.clone()));
         }
@@ -52,10 +52,10 @@ pub(crate) fn add_standard_headers(
     let version =
         request.header_value("stripe-version").filter(|version| is_version(version)).unwrap_or(api_version);
     answer.headers.push(("Stripe-Version".into(), version.into()));
-    answer.headers.extend(BEHIND.map(|(name, value)| (name.into(), CompactString::const_new(value))));
+    answer.headers.extend(LAST_HEADERS.map(|(name, value)| (name.into(), CompactString::const_new(value))));
 }
 
-/// A date, and perhaps the name of a release: `2026-10-28.endive`.
+/// A date, and optionally the name of a release: `2026-10-28.endive`.
 fn is_version(text: &str) -> bool {
     let (date, name) = text.split_once('.').unwrap_or((text, "a"));
     date.len() == 10
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::service::Ids;
 
-    fn dressed(request: &Request, mut answer: Answer) -> Answer {
+    fn with_headers(request: &Request, mut answer: Answer) -> Answer {
         let now = jiff::Timestamp::from_second(1_800_000_000).unwrap();
         add_standard_headers(
             &mut answer,
@@ -81,21 +81,24 @@ mod tests {
     }
 
     #[test]
-    fn a_post_with_a_key_gets_it_back_and_a_read_does_not() {
+    fn only_a_post_gets_its_idempotency_key_back() {
         let post = Request::new("POST", "/v1/charges").header("Idempotency-Key", "k1");
-        let answer = dressed(&post, Answer::text(200, "application/json", ""));
+        let answer = with_headers(&post, Answer::text(200, "application/json", ""));
         assert_eq!(answer.header("idempotency-key"), Some("k1"));
         assert_eq!(answer.header("original-request"), answer.header("request-id"));
         assert!(answer.header("request-id").unwrap().starts_with("req_"));
         let get = Request::new("GET", "/v1/charges").header("Idempotency-Key", "k1");
-        assert_eq!(dressed(&get, Answer::text(200, "application/json", "")).header("idempotency-key"), None);
+        assert_eq!(
+            with_headers(&get, Answer::text(200, "application/json", "")).header("idempotency-key"),
+            None
+        );
     }
 
     #[test]
-    fn the_callers_version_is_kept_if_it_is_one() {
+    fn a_valid_version_of_the_client_is_kept() {
         let version = |sent: &str| {
             let request = Request::new("GET", "/v1/charges").header("Stripe-Version", sent);
-            dressed(&request, Answer::text(200, "application/json", ""))
+            with_headers(&request, Answer::text(200, "application/json", ""))
                 .header("stripe-version")
                 .map(str::to_owned)
         };
@@ -105,8 +108,8 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_the_edge_carries_nothing_of_the_api() {
-        let answer = dressed(&Request::new("GET", "/v1/charges"), Answer::text(502, "text/html", ""));
+    fn a_page_of_the_gateway_has_no_headers_of_the_api() {
+        let answer = with_headers(&Request::new("GET", "/v1/charges"), Answer::text(502, "text/html", ""));
         assert_eq!(answer.headers.len(), 2);
         assert_eq!(answer.header("server"), Some("nginx"));
     }

@@ -1,38 +1,42 @@
-//! What is there before the first request: charges that were made earlier.
+//! The state before the first request: earlier charges.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::calls::{World, charge};
+use super::calls::{CallContext, charge};
 use super::cards::Card;
-use super::effects::Change;
+use super::effects::PaymentChange;
 use super::metadata::Metadata;
 use super::objects::{CardSource, Charge, Expandable};
 use super::options::{EarlierCharge, PaymentOptions};
 use super::source::Instrument;
-use super::state::{GIVEN_AT, PaymentState};
+use super::state::{INITIAL_TIME, PaymentState};
 use crate::service::{Context, Ids};
 
-/// The charges that were made before any request came, oldest first.
-pub(super) fn charges(options: &PaymentOptions) -> Vec<Change> {
+/// The charges that exist before the first request, oldest first.
+pub(super) fn charges(options: &PaymentOptions) -> Vec<PaymentChange> {
     let nothing = PaymentState::default();
-    let made = options.charges.iter().zip(1..).map(|(earlier, number)| {
-        // No caller has the number 0, so no request is ever given these ids.
+    let charges = options.charges.iter().zip(1..).map(|(earlier, number)| {
+        // No caller has the number 0, so no request creates these ids.
         let ids = Ids::new(options.seed, "payment", 0, number, 0);
-        let context = Context { now: Timestamp::from_second(GIVEN_AT).unwrap_or_default(), ids };
-        Change::Charged(Arc::new(made(earlier, &World { state: &nothing, options, context: &context })))
+        let context = Context { now: Timestamp::from_second(INITIAL_TIME).unwrap_or_default(), ids };
+        PaymentChange::Charged(Arc::new(earlier_charge(
+            earlier,
+            &CallContext { state: &nothing, options, request: &context },
+        )))
     });
-    made.collect()
+    charges.collect()
 }
 
-fn made(earlier: &EarlierCharge, world: &World<'_>) -> Charge {
-    let wallet = earlier.customer.as_ref().and_then(|customer| world.state.wallet(world.options, customer));
+fn earlier_charge(earlier: &EarlierCharge, context: &CallContext<'_>) -> Charge {
+    let wallet =
+        earlier.customer.as_ref().and_then(|customer| context.state.wallet(context.options, customer));
     let known = wallet.and_then(|wallet| wallet.card).map(|(id, card)| Instrument::known(id, card));
     let card = known.as_ref().map_or(Card::VISA, |instrument| instrument.card);
     let method = known.map_or_else(
-        || world.id("card_1", 23),
-        |instrument| instrument.into_id(&world.context.ids, "card_1"),
+        || context.id("card_1", 23),
+        |instrument| instrument.into_id(&context.request.ids, "card_1"),
     );
     let source =
         CardSource { id: method.clone(), customer: earlier.customer.as_deref().map(Into::into), card };
@@ -40,9 +44,9 @@ fn made(earlier: &EarlierCharge, world: &World<'_>) -> Charge {
         customer: earlier.customer.as_deref().map(Expandable::of),
         metadata: earlier.order.as_ref().map(|order| Metadata::single("order", order)).unwrap_or_default(),
         source: Some(source),
-        ..charge::approved(world, earlier.amount, earlier.currency, card, method)
+        ..charge::approved_charge(context, earlier.amount, earlier.currency, card, method)
     };
-    charge.capture(earlier.amount, world.id("txn_3", 23));
+    charge.capture(earlier.amount, context.id("txn_3", 23));
     charge
 }
 
@@ -51,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_earlier_charge_is_paid_and_can_be_given_back() {
+    fn an_earlier_charge_is_paid_and_can_be_refunded() {
         let earlier =
             EarlierCharge { order: Some("7".to_owned()), ..EarlierCharge::new(4999, "USD").unwrap() };
         let changes =
@@ -59,7 +63,7 @@ mod tests {
         let mut state = PaymentState::default();
         changes.iter().for_each(|change| change.apply(&mut state));
         let [one, other] = state.charges.rows() else { panic!("two charges") };
-        assert!(one.id != other.id, "each has an id of its own");
+        assert!(one.id != other.id, "each has its own id");
         assert_eq!(
             (one.captured, one.refundable(), one.currency, one.metadata.order()),
             (true, 4999, "usd", Some("7"))
@@ -67,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ids_of_what_is_there_before_the_first_request_come_from_the_seed() {
+    fn the_ids_of_the_initial_state_come_from_the_seed() {
         let earlier =
             EarlierCharge { customer: Some("cus_1".to_owned()), ..EarlierCharge::new(4999, "USD").unwrap() };
         let ids = |seed: u64| {
@@ -84,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_or_a_currency_that_the_service_would_refuse_makes_no_charge() {
+    fn an_earlier_charge_needs_a_valid_amount_and_currency() {
         assert_eq!(EarlierCharge::new(1, "usd"), None);
         assert_eq!(EarlierCharge::new(4999, "dollars"), None);
     }

@@ -1,5 +1,4 @@
-//! All that the service remembers: each kind of object in the order in which it was made, found by id without
-//! a scan.
+//! The state of the service: each type of object in the order of creation, found by id without a scan.
 
 use std::sync::Arc;
 
@@ -9,10 +8,10 @@ use super::options::{Customers, PaymentOptions};
 use crate::index::Index;
 use crate::service::Ids;
 
-/// When customers and charges were made that exist before any is created.
-pub(super) const GIVEN_AT: i64 = 1_735_689_600;
+/// The creation time of initial customers and charges.
+pub(super) const INITIAL_TIME: i64 = 1_735_689_600;
 
-/// Everything that was committed.
+/// All committed objects.
 #[derive(Debug, Default)]
 pub struct PaymentState {
     pub(super) charges: Table<Charge>,
@@ -20,13 +19,13 @@ pub struct PaymentState {
     pub(super) refunds: Table<Refund>,
     pub(super) customers: Table<Customer>,
     pub(super) subscriptions: Table<Subscription>,
-    /// What customers and intents were given to pay with, so that an id goes on to stand for its card.
+    /// The payment methods of customers and intents, so that an id keeps its card.
     pub(super) methods: Table<PaymentMethod>,
-    /// Cards that can be used once.
+    /// Single-use cards.
     pub(super) tokens: Table<Token>,
 }
 
-/// Objects of one kind, oldest first.
+/// Objects of one type, oldest first.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
     rows: Vec<Arc<T>>,
@@ -49,7 +48,7 @@ impl<T: Object> Table<T> {
         self.rows.get(self.place(id)?)
     }
 
-    /// Adds an object, or puts it in the place of the one with its id.
+    /// Adds an object, or replaces the one with its id.
     pub(crate) fn put(&mut self, object: Arc<T>) {
         match self.place(object.id()) {
             Some(place) => self.rows[place] = object,
@@ -68,7 +67,7 @@ impl<T: Object> Table<T> {
 }
 
 impl<T: Object + Clone> Table<T> {
-    /// Changes the object with this id, where there is one.
+    /// Changes the object with this id, if it exists.
     pub(crate) fn change(&mut self, id: &str, how: impl FnOnce(&mut T)) {
         if let Some(place) = self.place(id) {
             how(Arc::make_mut(&mut self.rows[place]));
@@ -76,16 +75,16 @@ impl<T: Object + Clone> Table<T> {
     }
 }
 
-/// How a customer pays where a request names nothing.
+/// How a customer pays when a request names no payment method.
 #[derive(Debug, Clone)]
-pub(crate) struct Wallet {
+pub(crate) struct DefaultPayment {
     /// The default card with its id.
     pub(crate) card: Option<(String, Card)>,
 }
 
 impl PaymentState {
-    /// How a customer pays; `None` where there is no such customer.
-    pub(super) fn wallet(&self, options: &PaymentOptions, id: &str) -> Option<Wallet> {
+    /// How a customer pays; `None` when the customer does not exist.
+    pub(super) fn wallet(&self, options: &PaymentOptions, id: &str) -> Option<DefaultPayment> {
         match self.customers.get(id) {
             Some(customer) if customer.deleted => None,
             Some(customer) => {
@@ -93,22 +92,22 @@ impl PaymentState {
                     .default_source
                     .as_ref()
                     .or(customer.invoice_settings.default_payment_method.as_ref());
-                let card = id.and_then(|id| customer.cards.iter().find(|(have, _)| have == id));
-                Some(Wallet { card: card.cloned() })
+                let card = id.and_then(|id| customer.cards.iter().find(|(other, _)| other == id));
+                Some(DefaultPayment { card: card.cloned() })
             }
-            None => {
-                options.is_given(id).then(|| Wallet { card: Some((given_card(options, id), Card::VISA)) })
-            }
+            None => options
+                .is_given(id)
+                .then(|| DefaultPayment { card: Some((initial_card(options, id), Card::VISA)) }),
         }
     }
 
-    /// The card that an id was given for.
+    /// The card of an id.
     pub(super) fn card(&self, id: &str) -> Option<Card> {
         self.methods.get(id).map(|method| method.card)
     }
 
-    /// Remembers which card an id stands for, unless it is known already.
-    pub(super) fn know(&mut self, id: &str, card: Card, created: i64, customer: Option<&str>) {
+    /// Stores the card of an id, unless the id is known.
+    pub(super) fn store_card(&mut self, id: &str, card: Card, created: i64, customer: Option<&str>) {
         if self.methods.get(id).is_none() {
             let method = PaymentMethod::new(id.to_owned(), card, created);
             self.methods.put(Arc::new(match customer {
@@ -118,36 +117,42 @@ impl PaymentState {
         }
     }
 
-    /// Remembers what something is paid with, unless it is known already: what is known can have changed
-    /// since.
-    pub(super) fn know_method(&mut self, method: &Arc<PaymentMethod>) {
+    /// Stores a payment method, unless it is known: the stored one can have changed since.
+    pub(super) fn store_method(&mut self, method: &Arc<PaymentMethod>) {
         if self.methods.get(&method.id).is_none() {
             self.methods.put(Arc::clone(method));
         }
     }
 
-    /// The customer, even one that was deleted.
+    /// The customer, even when deleted.
     pub(super) fn customer(&self, options: &PaymentOptions, id: &str) -> Option<Arc<Customer>> {
-        self.customers.get(id).cloned().or_else(|| options.is_given(id).then(|| Arc::new(given(options, id))))
+        self.customers
+            .get(id)
+            .cloned()
+            .or_else(|| options.is_given(id).then(|| Arc::new(initial_customer(options, id))))
     }
 
-    /// All customers that a list shows, oldest first.
+    /// All listed customers, oldest first.
     pub(super) fn all_customers(&self, options: &PaymentOptions) -> Vec<Arc<Customer>> {
         let ids: &[String] = match &options.customers {
             Customers::Any => &[],
             Customers::Only(ids) => ids,
         };
-        let given =
-            ids.iter().filter(|id| self.customers.get(id).is_none()).map(|id| Arc::new(given(options, id)));
-        given.chain(self.customers.rows().iter().filter(|customer| !customer.deleted).cloned()).collect()
+        let initial_customers = ids
+            .iter()
+            .filter(|id| self.customers.get(id).is_none())
+            .map(|id| Arc::new(initial_customer(options, id)));
+        initial_customers
+            .chain(self.customers.rows().iter().filter(|customer| !customer.deleted).cloned())
+            .collect()
     }
 }
 
-fn given(options: &PaymentOptions, id: &str) -> Customer {
-    Customer::bare(id, GIVEN_AT).with_card(given_card(options, id), Card::VISA)
+fn initial_customer(options: &PaymentOptions, id: &str) -> Customer {
+    Customer::bare(id, INITIAL_TIME).with_card(initial_card(options, id), Card::VISA)
 }
 
-fn given_card(options: &PaymentOptions, customer: &str) -> String {
+fn initial_card(options: &PaymentOptions, customer: &str) -> String {
     Ids::new(options.seed, customer, 0, 0, 0).alphanumeric("card_1", 23)
 }
 
@@ -156,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_keeps_its_place_when_it_changes() {
+    fn a_changed_object_keeps_its_position() {
         let mut table = Table::default();
         table.put(Arc::new(Customer::bare("cus_1", 1)));
         table.put(Arc::new(Customer::bare("cus_2", 2)));
@@ -171,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_given_customer_can_pay_and_a_deleted_one_cannot() {
+    fn an_initial_customer_can_pay_and_a_deleted_one_cannot() {
         let options = PaymentOptions::default();
         let mut state = PaymentState::default();
         assert_eq!(state.wallet(&options, "cus_1").unwrap().card.unwrap().1, Card::VISA);

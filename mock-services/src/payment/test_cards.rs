@@ -1,14 +1,13 @@
-//! Stripe's test cards by name and by number, as its documentation lists them. No number leaves this file and
+//! Stripe's test cards by name and by number, as in its documentation. No number leaves this file and
 //! `cards.rs`.
 
 use super::cards::Decline;
 
-/// A test card: its name behind `tok_` or `pm_card_`, its number, and how its bank answers.
+/// A test card: its name after `tok_` or `pm_card_`, its number, and how its bank responds.
 pub(crate) type TestCard = (&'static str, &'static str, Option<Decline>);
 
-/// Cards that are refused, or held up until their owner has shown who they are. Each name can also have
-/// `visa_` before it.
-pub(crate) const REFUSED: &[TestCard] = &[
+/// Cards that are declined, or that require authentication first. Each name can also have the prefix `visa_`.
+pub(crate) const DECLINED: &[TestCard] = &[
     ("chargeDeclined", "4000000000000002", Some(Decline::Generic)),
     ("chargeDeclinedInsufficientFunds", "4000000000009995", Some(Decline::InsufficientFunds)),
     ("chargeDeclinedLostCard", "4000000000009987", Some(Decline::Lost)),
@@ -19,7 +18,7 @@ pub(crate) const REFUSED: &[TestCard] = &[
     ("chargeDeclinedVelocityLimitExceeded", "4000000000006975", Some(Decline::Velocity)),
     ("chargeDeclinedFraudulent", "4100000000000019", Some(Decline::Fraudulent)),
     ("radarBlock", "4100000000000019", Some(Decline::Fraudulent)),
-    // Blocked by the rules that every account begins with.
+    // Blocked by the default rules of every account.
     ("riskLevelHighest", "4000000000004954", Some(Decline::Fraudulent)),
     // A card that can be saved and declines when it is charged.
     ("chargeCustomerFail", "4000000000000341", Some(Decline::Generic)),
@@ -34,12 +33,12 @@ pub(crate) const REFUSED: &[TestCard] = &[
     ("threeDSecureRequired", "4000000000003063", Some(Decline::Authentication)),
     ("threeDSecure2Required", "4000000000003220", Some(Decline::Authentication)),
     ("threeDSecureRequiredChargeDeclined", "4000008400001629", Some(Decline::Authentication)),
-    // Its owner cannot even be asked.
+    // Authentication is not available.
     ("threeDSecureRequiredProcessingError", "4000008400001280", Some(Decline::Generic)),
 ];
 
-/// Cards that pay. What some of them do afterwards, a dispute or a refund that fails, does not happen here.
-pub(crate) const GOOD: &[TestCard] = &[
+/// Cards that pay. What some of them do later, a dispute or a failed refund, does not happen here.
+pub(crate) const PAYING: &[TestCard] = &[
     ("visa", "4242424242424242", None),
     ("visa_debit", "4000056655665556", None),
     ("mastercard", "5555555555554444", None),
@@ -78,7 +77,7 @@ pub(crate) const GOOD: &[TestCard] = &[
     ("bypassPendingInternational", "4000003720000278", None),
 ];
 
-/// Cards by country, each with the digits by which the country is told.
+/// Cards by country, each with its country's digits.
 pub(crate) const COUNTRIES: &[TestCard] = &[
     ("us", "4242424242424242", None),
     ("ae", "4000007840000001", None),

@@ -1,66 +1,66 @@
-//! `If-Match` and `If-None-Match`: which version a request is about.
+//! `If-Match` and `If-None-Match`: which version a request expects.
 
 use super::problem;
 use crate::service::{Answer, Request};
 
-/// What a request says of the version that it is about.
+/// The versions that a request expects or excludes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Conditions {
-    if_match: Option<Tags>,
-    if_none_match: Option<Tags>,
+    if_match: Option<EntityTags>,
+    if_none_match: Option<EntityTags>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Tags {
+enum EntityTags {
     /// `*`
     Any,
-    These(Vec<u64>),
+    Listed(Vec<u64>),
 }
 
 impl Conditions {
     pub(crate) fn read(request: &Request) -> Result<Self, Answer> {
         Ok(Conditions {
-            if_match: tags(request, "if-match", false)?,
-            if_none_match: tags(request, "if-none-match", true)?,
+            if_match: entity_tags(request, "if-match", false)?,
+            if_none_match: entity_tags(request, "if-none-match", true)?,
         })
     }
 
-    /// Whether there are none.
-    pub(crate) fn are_absent(&self) -> bool {
+    /// Whether the request has neither header.
+    pub(crate) fn is_empty(&self) -> bool {
         self.if_match.is_none() && self.if_none_match.is_none()
     }
 
-    /// Whether a change may be made where this is the version.
+    /// Whether a change is allowed when this is the current version.
     pub(crate) fn allow(&self, current: Option<u64>) -> bool {
-        self.if_match.as_ref().is_none_or(|tags| tags.name(current)) && !self.names_as_known(current)
+        self.if_match.as_ref().is_none_or(|tags| tags.matches(current)) && !self.excludes(current)
     }
 
-    /// Whether `If-None-Match` names this version: the caller of a read has it already.
-    pub(crate) fn names_as_known(&self, current: Option<u64>) -> bool {
-        self.if_none_match.as_ref().is_some_and(|tags| tags.name(current))
+    /// Whether `If-None-Match` lists this version: the client of a read already has it.
+    pub(crate) fn excludes(&self, current: Option<u64>) -> bool {
+        self.if_none_match.as_ref().is_some_and(|tags| tags.matches(current))
     }
 }
 
-impl Tags {
-    fn name(&self, current: Option<u64>) -> bool {
+impl EntityTags {
+    fn matches(&self, current: Option<u64>) -> bool {
         match (self, current) {
             (_, None) => false,
-            (Tags::Any, Some(_)) => true,
-            (Tags::These(versions), Some(current)) => versions.contains(&current),
+            (EntityTags::Any, Some(_)) => true,
+            (EntityTags::Listed(versions), Some(current)) => versions.contains(&current),
         }
     }
 }
 
-/// The tags of a header. A tag that never was a version is kept out of the list, so that it names none; bare
-/// numbers are taken for tags because clients in the wild send them.
-fn tags(request: &Request, name: &'static str, weak: bool) -> Result<Option<Tags>, Answer> {
+/// The entity tags of a header. A tag that cannot be a version is left out of the list, so that it matches
+/// none. Bare numbers are accepted as tags because real clients send them.
+fn entity_tags(request: &Request, name: &'static str, weak: bool) -> Result<Option<EntityTags>, Answer> {
     let Some(value) = request.header_value(name).map(str::trim) else { return Ok(None) };
     if value == "*" {
-        return Ok(Some(Tags::Any));
+        return Ok(Some(EntityTags::Any));
     }
     let mut versions = Vec::new();
     for tag in value.split(',').map(str::trim) {
-        // A weak tag never matches where a strong one is needed.
+        // A weak tag never matches where a strong one is required.
         let (tag, counts) = tag.strip_prefix("W/").map_or((tag, true), |tag| (tag, weak));
         let quoted = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
         let bare = !tag.is_empty() && tag.bytes().all(|byte| byte.is_ascii_digit());
@@ -69,10 +69,10 @@ fn tags(request: &Request, name: &'static str, weak: bool) -> Result<Option<Tags
             None if bare => tag,
             _ => return Err(problem::bad_parameter(name, "It must be * or a list of quoted versions.")),
         };
-        // A tag is a text: `"03"` and `"+3"` are others than `"3"`.
+        // Tags are compared as text: `"03"` and `"+3"` differ from `"3"`.
         versions.extend(text.parse::<u64>().ok().filter(|version| counts && version.to_string() == text));
     }
-    Ok(Some(Tags::These(versions)))
+    Ok(Some(EntityTags::Listed(versions)))
 }
 
 #[cfg(test)]
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_named_by_its_tag_by_one_of_several_or_by_a_star() {
+    fn a_version_matches_its_tag_a_list_with_it_and_a_star() {
         for value in ["\"3\"", "3", "*", "\"1\", \"3\"", " \"3\" "] {
             assert!(read("If-Match", value).unwrap().allow(Some(3)), "{value}");
             assert!(!read("If-Match", value).unwrap().allow(None), "{value}");
@@ -96,14 +96,14 @@ mod tests {
     }
 
     #[test]
-    fn if_none_match_keeps_a_record_that_is_there() {
+    fn if_none_match_star_protects_an_existing_record() {
         assert!(read("If-None-Match", "*").unwrap().allow(None));
         assert!(!read("If-None-Match", "*").unwrap().allow(Some(1)));
-        assert!(read("If-None-Match", "W/\"3\"").unwrap().names_as_known(Some(3)));
+        assert!(read("If-None-Match", "W/\"3\"").unwrap().excludes(Some(3)));
     }
 
     #[test]
-    fn what_is_no_list_of_tags_is_refused() {
+    fn an_invalid_list_of_tags_is_refused() {
         for value in ["", "three", "\"3", "\"3\" \"4\"", "\"3\",", "-1"] {
             assert_eq!(read("If-Match", value).unwrap_err().status, 400, "{value}");
         }

@@ -1,4 +1,4 @@
-//! What the catalog says of the record store, and its options in a scenario.
+//! The record store in the catalog, and its options in a scenario.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ const RECORDS: &[&str] = &["records.put", "records.delete"];
 const REVEALS: &[(&str, &[&str])] =
     &[("records.get", RECORDS), ("records.list", RECORDS), ("records.counter", &["records.increment"])];
 
-/// What the catalog says of the record store.
+/// The catalog's description of the record store.
 pub(crate) fn description() -> ServiceDescription {
     ServiceDescription {
         effects: effects(),
         reveals: ServiceDescription::revealed(REVEALS),
-        // A step that reads the record, adds so much and writes it back.
+        // A step that reads the record, adds this number and writes the sum back.
         step_fields: &[("records.put", "add")],
         options: vec![
             ("records", OptionType::MapOf(Box::new(OptionType::Any))),
@@ -48,7 +48,7 @@ fn effects() -> Vec<EffectDescription> {
     let increment = EffectDescription {
         store: Some(StoreChange { kind: StoreKind::Counter, key: "counter", value: StoredValue::Added }),
         ..EffectDescription::new("records.increment", &["counter", "by", "value"])
-            .noun("move of a counter", "moves of a counter")
+            .noun("increment of a counter", "increments of a counter")
     };
     vec![put, delete, increment]
 }

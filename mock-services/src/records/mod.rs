@@ -1,5 +1,5 @@
-//! The record store: values under keys, each with a version that `If-Match` can ask for, and counters. It
-//! knows nothing of faults, keys of idempotency or clocks; the engine around it does.
+//! The record store: values under keys, each with a version that `If-Match` can require, and counters. It
+//! knows nothing about faults, idempotency keys or clocks; the engine handles those.
 
 mod condition;
 mod decide;
@@ -19,17 +19,17 @@ use crate::service::{
     Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognized, Request, Service,
 };
 pub(crate) use description::description;
-use route::What;
-use state::Change;
+use route::RecordsAction;
+use state::RecordChange;
 
-/// What a record store starts with.
+/// The initial state and the settings of a record store.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RecordsOptions {
-    /// The records that are there before the first request, each at version 1.
+    /// The records that exist before the first request, each at version 1.
     pub initial: Vec<(String, Value)>,
-    /// The counters that are there before the first request, and where they stand.
+    /// The counters that exist before the first request, and their values.
     pub counters: Vec<(String, i64)>,
-    /// Whether a change must say which version it is of: 428 where it does not.
+    /// Whether a change must name the version it changes; otherwise the response is 428.
     pub require_if_match: bool,
 }
 
@@ -40,13 +40,13 @@ pub struct Records {
     operations: Vec<Operation>,
 }
 
-/// A request to the record store that was understood.
+/// A request that the record store understood.
 #[derive(Debug)]
-pub struct Call(What);
+pub struct Call(RecordsAction);
 
-/// One change of what the record store remembers.
+/// One change of the record store's state.
 #[derive(Debug, Clone)]
-pub struct Effect(Change);
+pub struct Effect(RecordChange);
 
 impl Records {
     /// A record store with these options.
@@ -76,24 +76,25 @@ impl Service for Records {
     }
 
     fn recognize(&self, request: &Request, _context: &Context) -> Result<Recognized<Call>, Answer> {
-        let (operation, fields, what) = route::route(request, self.options.require_if_match)?;
-        Ok(Recognized { operation, fields, call: Call(what) })
+        let (operation, fields, action) = route::route(request, self.options.require_if_match)?;
+        Ok(Recognized { operation, fields, call: Call(action) })
     }
 
     fn at_start(&self) -> (Vec<Effect>, Afterwards<Effect>) {
         let records = self.options.initial.iter();
-        let records = records.map(|(key, value)| Change::Known { key: key.clone(), value: value.clone() });
+        let records =
+            records.map(|(key, value)| RecordChange::Known { key: key.clone(), value: value.clone() });
         let counters = self.options.counters.iter();
-        let counters =
-            counters.map(|(counter, value)| Change::Counted { counter: counter.clone(), value: *value });
+        let counters = counters
+            .map(|(counter, value)| RecordChange::Counted { counter: counter.clone(), value: *value });
         (records.chain(counters).map(Effect).collect(), Vec::new())
     }
 
     fn decide(&self, state: &Self::State, call: &Call, context: &Context) -> Decision<Effect> {
         match decide::decide(state, &call.0, context) {
-            decide::Verdict::Read(answer) => Decision::read(answer),
-            decide::Verdict::Change(answer, change) => Decision::accept(answer, vec![Effect(change)]),
-            decide::Verdict::Refuse(answer) => Decision::refuse(answer),
+            decide::RecordsDecision::Read(answer) => Decision::read(answer),
+            decide::RecordsDecision::Change(answer, change) => Decision::accept(answer, vec![Effect(change)]),
+            decide::RecordsDecision::Refuse(answer) => Decision::refuse(answer),
         }
     }
 
@@ -102,7 +103,7 @@ impl Service for Records {
     }
 
     fn describe(&self, effect: &Effect) -> Option<EffectFacts> {
-        state::described(&effect.0)
+        state::facts_of(&effect.0)
     }
 
     fn failure(&self, status: u16, _request: &Request, _context: &Context) -> Answer {
@@ -110,7 +111,7 @@ impl Service for Records {
     }
 
     fn no_endpoint(&self, request: &Request, _context: &Context) -> Option<Answer> {
-        route::nowhere(request)
+        route::unknown_path(request)
     }
 
     fn unauthorized(&self, _request: &Request, _context: &Context) -> Answer {

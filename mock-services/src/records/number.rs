@@ -1,28 +1,28 @@
-//! Numbers that can be kept as they were sent. JSON has numbers of any length; what would come back as
-//! another is not taken.
+//! Finds numbers that cannot be stored exactly. JSON allows numbers of any length; a number that would be
+//! returned changed is refused.
 
-/// The first number of a JSON text that would come back as another.
+/// The first number in a JSON text that would be returned changed.
 pub(crate) fn first_inexact(json: &str) -> Option<&str> {
     let mut rest = json;
     while let Some(at) = rest.find(|c: char| c == '"' || c == '-' || c.is_ascii_digit()) {
         rest = &rest[at..];
         if let Some(text) = rest.strip_prefix('"') {
-            rest = behind_string(text);
+            rest = after_string(text);
             continue;
         }
         let end =
             rest.find(|c: char| !matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E')).unwrap_or(rest.len());
-        let (number, behind) = rest.split_at(end);
+        let (number, remaining) = rest.split_at(end);
         if !is_exact(number) {
             return Some(number);
         }
-        rest = behind;
+        rest = remaining;
     }
     None
 }
 
-/// What stands behind the closing quote.
-fn behind_string(text: &str) -> &str {
+/// The rest of the text after the closing quote.
+fn after_string(text: &str) -> &str {
     let mut escaped = false;
     for (at, c) in text.char_indices() {
         match c {
@@ -38,34 +38,33 @@ fn is_exact(number: &str) -> bool {
     if number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok() {
         return true;
     }
-    // As it is read and written here: of two numbers that are as short and as near, others may choose the
-    // other one.
+    // Compared as this crate reads and writes it: of two shortest decimal forms, other implementations may
+    // choose the other one.
     let kept = serde_json::from_str::<f64>(number).and_then(|kept| serde_json::to_string(&kept));
-    kept.is_ok_and(|kept| Decimal::of(&kept) == Decimal::of(number))
+    kept.is_ok_and(|kept| DecimalNumber::of(&kept) == DecimalNumber::of(number))
 }
 
-/// A number without the freedom that JSON gives in writing it: its digits without zeros around them, times
-/// ten to the power.
+/// A number in canonical form: its digits without leading and trailing zeros, and a power of ten.
 #[derive(Debug, PartialEq, Eq)]
-struct Decimal {
+struct DecimalNumber {
     negative: bool,
     digits: String,
     power: i64,
 }
 
-impl Decimal {
-    /// `None` where the power is beyond all that could be kept.
+impl DecimalNumber {
+    /// `None` when the power of ten is out of range.
     fn of(number: &str) -> Option<Self> {
         let (mantissa, power) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let all = [whole.trim_start_matches('-'), fraction].concat();
         let digits = all.trim_end_matches('0');
-        let behind_point = i64::try_from(fraction.len()).ok()?;
+        let fraction_digits = i64::try_from(fraction.len()).ok()?;
         let zeros = i64::try_from(all.len() - digits.len()).ok()?;
         let digits = digits.trim_start_matches('0').to_owned();
-        let power = power.parse::<i64>().ok()?.checked_sub(behind_point)?.checked_add(zeros)?;
+        let power = power.parse::<i64>().ok()?.checked_sub(fraction_digits)?.checked_add(zeros)?;
         let power = if digits.is_empty() { 0 } else { power };
-        Some(Decimal { negative: mantissa.starts_with('-'), digits, power })
+        Some(DecimalNumber { negative: mantissa.starts_with('-'), digits, power })
     }
 }
 
@@ -75,7 +74,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_number_that_would_come_back_as_another_is_found() {
+    fn a_number_that_would_be_returned_changed_is_found() {
         for (json, found) in [
             (r#"{"value": 12345678901234567890123}"#, "12345678901234567890123"),
             (r#"[1, -9223372036854775809]"#, "-9223372036854775809"),
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn however_it_is_written_a_number_that_comes_back_the_same_is_none() {
+    fn a_number_that_is_returned_equal_is_exact_in_any_notation() {
         for json in [
             r#"{"12345678901234567890123": "12345678901234567890123 \" 1e999"}"#,
             "[9223372036854775807, -9223372036854775808, 18446744073709551615, -0, 0, 0.0, -0.0e7]",
@@ -101,13 +100,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_kept_once_is_kept_again(number in proptest::num::f64::NORMAL) {
+        fn every_finite_float_is_exact(number in proptest::num::f64::NORMAL) {
             let json = serde_json::json!([number]).to_string();
             prop_assert_eq!(first_inexact(&json), None);
         }
 
         #[test]
-        fn no_text_is_too_strange(text in ".*") {
+        fn no_text_makes_it_panic(text in ".*") {
             first_inexact(&text);
         }
     }

@@ -6,7 +6,7 @@ use crate::service::Answer;
 
 /// A problem document.
 #[derive(Debug, Default, Serialize)]
-struct Problem<'a> {
+struct RecordsProblem<'a> {
     r#type: &'static str,
     title: &'static str,
     status: u16,
@@ -14,12 +14,12 @@ struct Problem<'a> {
     detail: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<&'a str>,
-    /// The version that is there, for a condition that does not hold.
+    /// The current version, when a condition does not hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     current_version: Option<Option<u64>>,
 }
 
-impl Problem<'_> {
+impl RecordsProblem<'_> {
     fn answer(self) -> Answer {
         let mut answer = Answer::json(self.status, &self);
         answer.set_header("Content-Type", "application/problem+json");
@@ -27,8 +27,14 @@ impl Problem<'_> {
     }
 }
 
-fn problem(status: u16, detail: Option<&str>) -> Problem<'_> {
-    Problem { r#type: "about:blank", title: title(status), status, detail, ..Problem::default() }
+fn problem(status: u16, detail: Option<&str>) -> RecordsProblem<'_> {
+    RecordsProblem {
+        r#type: "about:blank",
+        title: title(status),
+        status,
+        detail,
+        ..RecordsProblem::default()
+    }
 }
 
 pub(crate) fn malformed(detail: &str) -> Answer {
@@ -36,23 +42,24 @@ pub(crate) fn malformed(detail: &str) -> Answer {
 }
 
 pub(crate) fn bad_parameter(name: &str, detail: &str) -> Answer {
-    Problem { field: Some(name), ..problem(400, Some(detail)) }.answer()
+    RecordsProblem { field: Some(name), ..problem(400, Some(detail)) }.answer()
 }
 
-/// A number is refused that would be kept as another.
+/// Refuses a number that would be returned changed.
 pub(crate) fn inexact(number: &str) -> Answer {
-    // It can be as long as a body.
+    // The number can be as long as a body.
     let begins: String = number.chars().take(40).collect();
     let more = if begins.len() < number.len() { "…" } else { "" };
     let detail = format!(
-        "The number {begins}{more} cannot be kept exactly. Whole numbers from -9223372036854775808 to 18446744073709551615 are \
-         taken, and others as far as a 64-bit float holds them; a longer one can be sent as a string."
+        "The number {begins}{more} cannot be stored exactly. Integers from -9223372036854775808 to \
+         18446744073709551615 are accepted, and other numbers that a 64-bit float represents exactly; \
+         a longer number can be sent as a string."
     );
     bad_parameter("value", &detail)
 }
 
 pub(crate) fn invalid(field: &str, detail: &str) -> Answer {
-    Problem { field: Some(field), ..problem(422, Some(detail)) }.answer()
+    RecordsProblem { field: Some(field), ..problem(422, Some(detail)) }.answer()
 }
 
 pub(crate) fn not_found(detail: &str) -> Answer {
@@ -68,18 +75,13 @@ pub(crate) fn too_large() -> Answer {
 }
 
 pub(crate) fn precondition_required() -> Answer {
-    problem(
-        428,
-        Some(
-            "Say with If-Match which version is to be changed, or with If-None-Match: * that there is none.",
-        ),
-    )
-    .answer()
+    problem(428, Some("Send If-Match with the version to change, or If-None-Match: * to create the record."))
+        .answer()
 }
 
 pub(crate) fn precondition_failed(current: Option<u64>) -> Answer {
     let failed = problem(412, Some("The record is not at the version that the request names."));
-    let answer = Problem { current_version: Some(current), ..failed }.answer();
+    let answer = RecordsProblem { current_version: Some(current), ..failed }.answer();
     match current {
         Some(version) => answer.with_header("ETag", format!("\"{version}\"")),
         None => answer,
@@ -87,10 +89,12 @@ pub(crate) fn precondition_failed(current: Option<u64>) -> Answer {
 }
 
 pub(crate) fn unauthorized() -> Answer {
-    problem(401, Some("The key is missing or not known.")).answer().with_header("WWW-Authenticate", "Bearer")
+    problem(401, Some("The API key is missing or unknown."))
+        .answer()
+        .with_header("WWW-Authenticate", "Bearer")
 }
 
-/// What the store answers when it fails with this status.
+/// The response when the store fails with this status.
 pub(crate) fn failure(status: u16) -> Answer {
     problem(status, None).answer()
 }

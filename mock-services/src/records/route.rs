@@ -1,23 +1,23 @@
-//! Which request is which call: paths, parameters and bodies. It looks at no state.
+//! Parses requests: paths, parameters and bodies. It reads no state.
 
 use serde_json::Value;
 
 use super::condition::Conditions;
 use super::number::first_inexact;
 use super::problem;
-use super::state::plain;
+use super::state::field_value;
 use crate::endpoints;
 use crate::service::{Answer, Fields, Operation, Request};
 
-/// How long a key can be, in bytes.
-const LONGEST_KEY: usize = 256;
-/// How long a value can be, in bytes of JSON.
-const LARGEST_VALUE: usize = 256 * 1024;
-/// How many members a list has where nothing is said, and at most.
-const LIMITS: (usize, usize) = (100, 1000);
+/// The maximum length of a key, in bytes.
+const MAX_KEY_BYTES: usize = 256;
+/// The maximum length of a value, in bytes of JSON.
+const MAX_VALUE_BYTES: usize = 256 * 1024;
+/// The default and the maximum number of entries in a list.
+const LIST_LIMITS: (usize, usize) = (100, 1000);
 
-/// What a counter can be moved by.
-const BY: &str = "It must be a whole number from -9223372036854775808 to 9223372036854775807 but 0.";
+/// The rule for `by`, as the error states it.
+const BY_RULE: &str = "It must be a whole number from -9223372036854775808 to 9223372036854775807 but 0.";
 
 const PUT: usize = 0;
 const DELETE: usize = 1;
@@ -26,21 +26,21 @@ const GET: usize = 3;
 const LIST: usize = 4;
 const COUNTER: usize = 5;
 
-/// What is to be done.
+/// The action that a request asks for.
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum RecordsAction {
     Put { key: String, value: Value, conditions: Conditions },
     Delete { key: String, conditions: Conditions },
     Increment { counter: String, by: i64 },
     Get { key: String, conditions: Conditions },
-    List(Span),
+    List(KeyRange),
     Counter { counter: String },
-    Counters(Span),
+    Counters(KeyRange),
 }
 
-/// Which part of a list is wanted.
+/// The part of a list that a request asks for.
 #[derive(Debug)]
-pub(crate) struct Span {
+pub(crate) struct KeyRange {
     pub(crate) prefix: String,
     pub(crate) after: String,
     pub(crate) limit: usize,
@@ -57,42 +57,49 @@ pub(crate) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// The operation, the fields that matter, and the call.
-pub(crate) fn route(request: &Request, require_if_match: bool) -> Result<(usize, Fields, What), Answer> {
+/// The operation, the fields of the request, and the action.
+pub(crate) fn route(
+    request: &Request,
+    require_if_match: bool,
+) -> Result<(usize, Fields, RecordsAction), Answer> {
     let segments = request.segments();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let of = |key: &str| Fields::new().with("key", key);
     Ok(match (request.method(), segments.as_slice()) {
         ("GET", ["records"]) => {
-            let span = span(request)?;
-            let prefix = Some(span.prefix.as_str()).filter(|prefix| !prefix.is_empty());
-            (LIST, Fields::new().with_some("prefix", prefix), What::List(span))
+            let range = range(request)?;
+            let prefix = Some(range.prefix.as_str()).filter(|prefix| !prefix.is_empty());
+            (LIST, Fields::new().with_some("prefix", prefix), RecordsAction::List(range))
         }
         ("GET", ["records", name]) => {
             let key = key(name)?;
-            (GET, of(&key), What::Get { key, conditions: Conditions::read(request)? })
+            (GET, of(&key), RecordsAction::Get { key, conditions: Conditions::read(request)? })
         }
         ("PUT", ["records", name]) => {
             let key = key(name)?;
             let conditions = conditions(request, require_if_match)?;
             let value = value(request)?;
-            (PUT, of(&key).with("value", plain(&value)), What::Put { key, value, conditions })
+            (PUT, of(&key).with("value", field_value(&value)), RecordsAction::Put { key, value, conditions })
         }
         ("DELETE", ["records", name]) => {
             let key = key(name)?;
-            (DELETE, of(&key), What::Delete { key, conditions: conditions(request, require_if_match)? })
+            (
+                DELETE,
+                of(&key),
+                RecordsAction::Delete { key, conditions: conditions(request, require_if_match)? },
+            )
         }
-        ("GET", ["counters"]) => (COUNTER, Fields::new(), What::Counters(span(request)?)),
+        ("GET", ["counters"]) => (COUNTER, Fields::new(), RecordsAction::Counters(range(request)?)),
         ("GET", ["counters", name]) => {
             let counter = key(name)?;
-            (COUNTER, Fields::new().with("counter", counter.as_str()), What::Counter { counter })
+            (COUNTER, Fields::new().with("counter", counter.as_str()), RecordsAction::Counter { counter })
         }
         ("POST", ["counters", name, "increment"]) => {
             let (counter, by) = (key(name)?, by(request)?);
             (
                 INCREMENT,
                 Fields::new().with("counter", counter.as_str()).with("by", by),
-                What::Increment { counter, by },
+                RecordsAction::Increment { counter, by },
             )
         }
         (_, ["records"] | ["counters"] | ["counters", _]) => return Err(problem::method_not_allowed("GET")),
@@ -103,7 +110,7 @@ pub(crate) fn route(request: &Request, require_if_match: bool) -> Result<(usize,
 }
 
 /// The refusal of a request for a path that the store does not have.
-pub(crate) fn nowhere(request: &Request) -> Option<Answer> {
+pub(crate) fn unknown_path(request: &Request) -> Option<Answer> {
     let segments = request.segments();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let is_known = matches!(
@@ -123,9 +130,9 @@ fn no_endpoint(request: &Request) -> Answer {
 }
 
 fn key(name: &str) -> Result<String, Answer> {
-    // U+FFFD stands for what was not UTF-8.
+    // U+FFFD stands for bytes that were not UTF-8.
     let foreign = |c: char| c == '/' || c == char::REPLACEMENT_CHARACTER || c.is_control();
-    if name.len() > LONGEST_KEY || name.contains(foreign) {
+    if name.len() > MAX_KEY_BYTES || name.contains(foreign) {
         return Err(problem::bad_parameter(
             "key",
             "It must be printable UTF-8 of 1 to 256 bytes without a slash.",
@@ -136,7 +143,7 @@ fn key(name: &str) -> Result<String, Answer> {
 
 fn conditions(request: &Request, required: bool) -> Result<Conditions, Answer> {
     let conditions = Conditions::read(request)?;
-    if required && conditions.are_absent() {
+    if required && conditions.is_empty() {
         return Err(problem::precondition_required());
     }
     Ok(conditions)
@@ -152,13 +159,13 @@ fn value(request: &Request) -> Result<Value, Answer> {
     if let Some(number) = std::str::from_utf8(request.bytes()).ok().and_then(first_inexact) {
         return Err(problem::inexact(number));
     }
-    if value.to_string().len() > LARGEST_VALUE {
+    if value.to_string().len() > MAX_VALUE_BYTES {
         return Err(problem::too_large());
     }
     Ok(value)
 }
 
-/// How far a counter is to be moved; by one where nothing is said.
+/// The amount that a counter is increased by; 1 by default.
 fn by(request: &Request) -> Result<i64, Answer> {
     if request.bytes().is_empty() {
         return Ok(1);
@@ -168,7 +175,7 @@ fn by(request: &Request) -> Result<i64, Answer> {
     };
     match members.get("by") {
         None => Ok(1),
-        Some(by) => by.as_i64().filter(|by| *by != 0).ok_or_else(|| problem::invalid("by", BY)),
+        Some(by) => by.as_i64().filter(|by| *by != 0).ok_or_else(|| problem::invalid("by", BY_RULE)),
     }
 }
 
@@ -176,12 +183,12 @@ fn json(request: &Request) -> Result<Value, Answer> {
     serde_json::from_slice(request.bytes()).map_err(|_| problem::malformed("The body is not JSON."))
 }
 
-fn span(request: &Request) -> Result<Span, Answer> {
+fn range(request: &Request) -> Result<KeyRange, Answer> {
     let text = |name| request.query_value(name).unwrap_or_default();
     let limit = match request.query_value("limit").map(|limit| limit.parse::<usize>()) {
-        None => LIMITS.0,
-        Some(Ok(limit)) if (1..=LIMITS.1).contains(&limit) => limit,
+        None => LIST_LIMITS.0,
+        Some(Ok(limit)) if (1..=LIST_LIMITS.1).contains(&limit) => limit,
         Some(_) => return Err(problem::bad_parameter("limit", "It must be a whole number from 1 to 1000.")),
     };
-    Ok(Span { prefix: text("prefix"), after: text("after"), limit })
+    Ok(KeyRange { prefix: text("prefix"), after: text("after"), limit })
 }

@@ -1,4 +1,4 @@
-//! All that a record store remembers, how each change is committed, and what the ledger says of it.
+//! The state of a record store, how each change is committed, and what the ledger records.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use crate::service::{self, EffectFacts, Fields};
 
-/// When records that were there at the start say they were written: the first second of 2025.
-const BEFORE: Timestamp = Timestamp::constant(1_735_689_600, 0);
+/// The write time of the initial records: the first second of 2025.
+const INITIAL_RECORD_TIME: Timestamp = Timestamp::constant(1_735_689_600, 0);
 
-/// What a record store remembers.
+/// The state of a record store.
 #[derive(Debug, Clone, Default)]
 pub struct State {
     slots: BTreeMap<String, Slot>,
     pub(crate) counters: BTreeMap<String, i64>,
 }
 
-/// The place of a key. It outlives its record, so that no version comes twice.
+/// The entry of a key. It outlives its record, so that a version is never reused.
 #[derive(Debug, Clone)]
 struct Slot {
     version: u64,
@@ -35,17 +35,17 @@ pub(crate) struct Record {
 
 /// One change of the state.
 #[derive(Debug, Clone)]
-pub(crate) enum Change {
-    /// A record that was there at the start.
+pub(crate) enum RecordChange {
+    /// An initial record.
     Known { key: String, value: Value },
-    /// A counter that was there at the start.
+    /// An initial counter.
     Counted { counter: String, value: i64 },
     /// A record was written; `previous` is the version that it replaces.
     Put { key: String, record: Record, previous: Option<u64> },
-    /// A record was taken away.
+    /// A record was deleted.
     Deleted { key: String, version: u64 },
-    /// A counter was moved, and now stands at `value`.
-    Moved { counter: String, by: i64, value: i64 },
+    /// A counter was increased to `value`.
+    Incremented { counter: String, by: i64, value: i64 },
 }
 
 impl State {
@@ -53,35 +53,35 @@ impl State {
         self.slots.get(key).and_then(|slot| slot.record.as_ref())
     }
 
-    /// The version that the next record under this key gets.
+    /// The next version of the record under this key.
     pub(crate) fn next_version(&self, key: &str) -> u64 {
         self.slots.get(key).map_or(1, |slot| slot.version + 1)
     }
 
-    /// The records whose key begins with `prefix` and comes behind `after`, by key.
+    /// The records whose key begins with `prefix` and sorts after `after`, by key.
     pub(crate) fn records<'a>(
         &'a self,
         prefix: &'a str,
         after: &'a str,
     ) -> impl Iterator<Item = (&'a str, &'a Record)> {
-        behind(&self.slots, prefix, after).filter_map(|(key, slot)| Some((key, slot.record.as_ref()?)))
+        entries_after(&self.slots, prefix, after).filter_map(|(key, slot)| Some((key, slot.record.as_ref()?)))
     }
 
-    pub(crate) fn commit(&mut self, change: &Change) {
+    pub(crate) fn commit(&mut self, change: &RecordChange) {
         match change {
-            Change::Known { key, value } => {
-                self.put(key, Record { value: value.clone(), version: 1, updated_at: BEFORE })
+            RecordChange::Known { key, value } => {
+                self.put(key, Record { value: value.clone(), version: 1, updated_at: INITIAL_RECORD_TIME })
             }
-            Change::Put { key, record, .. } => self.put(key, record.clone()),
-            Change::Deleted { key, .. } => {
+            RecordChange::Put { key, record, .. } => self.put(key, record.clone()),
+            RecordChange::Deleted { key, .. } => {
                 if let Some(slot) = self.slots.get_mut(key) {
                     slot.record = None;
                 }
             }
-            Change::Counted { counter, value } => {
+            RecordChange::Counted { counter, value } => {
                 self.counters.insert(counter.clone(), *value);
             }
-            Change::Moved { counter, by, .. } => {
+            RecordChange::Incremented { counter, by, .. } => {
                 let value = self.counters.entry(counter.clone()).or_default();
                 *value = value.saturating_add(*by);
             }
@@ -93,8 +93,8 @@ impl State {
     }
 }
 
-/// The entries whose key begins with `prefix` and comes behind `after`, without walking over the others.
-pub(crate) fn behind<'a, Entry>(
+/// The entries whose key begins with `prefix` and sorts after `after`, found without visiting the others.
+pub(crate) fn entries_after<'a, Entry>(
     map: &'a BTreeMap<String, Entry>,
     prefix: &'a str,
     after: &'a str,
@@ -106,25 +106,25 @@ pub(crate) fn behind<'a, Entry>(
         .map(|(key, entry)| (key.as_str(), entry))
 }
 
-/// What the ledger says of a change; what was there at the start is none.
-pub(crate) fn described(change: &Change) -> Option<EffectFacts> {
+/// The ledger's facts of a change; initial records and counters have none.
+pub(crate) fn facts_of(change: &RecordChange) -> Option<EffectFacts> {
     Some(match change {
-        Change::Known { .. } | Change::Counted { .. } => return None,
-        Change::Put { key, record, previous } => EffectFacts {
+        RecordChange::Known { .. } | RecordChange::Counted { .. } => return None,
+        RecordChange::Put { key, record, previous } => EffectFacts {
             effect: "records.put".into(),
             id: key.clone(),
             fields: Fields::new()
                 .with("key", key.as_str())
-                .with("value", plain(&record.value))
+                .with("value", field_value(&record.value))
                 .with("version", number(record.version))
                 .with_some("previous_version", previous.map(number)),
         },
-        Change::Deleted { key, version } => EffectFacts {
+        RecordChange::Deleted { key, version } => EffectFacts {
             effect: "records.delete".into(),
             id: key.clone(),
             fields: Fields::new().with("key", key.as_str()).with("version", number(*version)),
         },
-        Change::Moved { counter, by, value } => EffectFacts {
+        RecordChange::Incremented { counter, by, value } => EffectFacts {
             effect: "records.increment".into(),
             id: counter.clone(),
             fields: Fields::new().with("counter", counter.as_str()).with("by", *by).with("value", *value),
@@ -132,8 +132,8 @@ pub(crate) fn described(change: &Change) -> Option<EffectFacts> {
     })
 }
 
-/// The value as a field has it; what is neither text, whole number nor truth value is its JSON.
-pub(crate) fn plain(value: &Value) -> service::Value {
+/// The value as a field; anything but a string, an integer and a boolean is its JSON.
+pub(crate) fn field_value(value: &Value) -> service::Value {
     match value {
         Value::String(text) => service::Value::from(text.as_str()),
         Value::Bool(flag) => service::Value::Bool(*flag),

@@ -1,4 +1,4 @@
-//! The store, driven by a fold of its own effects as the engine drives it.
+//! The store, driven by folding its own effects, as the engine does.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 use super::*;
 use crate::service::{Fields, Ids};
 
-/// A store, its state, and what it committed.
-struct World {
+/// A store, its state, and its committed effects.
+struct RecordsHarness {
     service: Records,
     state: state::State,
     requests: u64,
     effects: Vec<EffectFacts>,
 }
 
-impl World {
+impl RecordsHarness {
     fn new(options: RecordsOptions) -> Self {
         let service = Records::new(options);
         let mut state = state::State::default();
@@ -22,7 +22,7 @@ impl World {
             assert!(service.describe(&effect).is_none());
             service.apply(&mut state, &effect);
         }
-        World { service, state, requests: 0, effects: Vec::new() }
+        RecordsHarness { service, state, requests: 0, effects: Vec::new() }
     }
 
     fn send(&mut self, request: &Request) -> Answer {
@@ -65,86 +65,86 @@ fn body(answer: &Answer) -> Value {
     serde_json::from_slice(&answer.body).unwrap_or_default()
 }
 
-fn world() -> World {
-    World::new(RecordsOptions::default())
+fn harness() -> RecordsHarness {
+    RecordsHarness::new(RecordsOptions::default())
 }
 
 #[test]
 fn a_record_is_written_read_and_versioned() {
-    let mut world = world();
-    let created = world.put("stock%20a", &json!({"n": 1}), None);
+    let mut harness = harness();
+    let created = harness.put("stock%20a", &json!({"n": 1}), None);
     assert_eq!((created.status, created.header("etag")), (201, Some("\"1\"")));
-    let same_again = world.put("stock%20a", &json!({"n": 1}), None);
+    let same_again = harness.put("stock%20a", &json!({"n": 1}), None);
     assert_eq!((same_again.status, same_again.header("etag")), (200, Some("\"2\"")));
     let expected =
         json!({"key": "stock a", "value": {"n": 1}, "version": 2, "updated_at": "2025-10-09T08:53:20Z"});
-    assert_eq!(world.get("/records/stock%20a"), (200, expected));
-    assert_eq!(world.effects.len(), 2);
+    assert_eq!(harness.get("/records/stock%20a"), (200, expected));
+    assert_eq!(harness.effects.len(), 2);
     let fields = Fields::new()
         .with("key", "stock a")
         .with("value", "{\"n\":1}")
         .with("version", 2)
         .with("previous_version", 1);
-    assert_eq!((world.effects[1].effect.as_ref(), &world.effects[1].fields), ("records.put", &fields));
+    assert_eq!((harness.effects[1].effect.as_ref(), &harness.effects[1].fields), ("records.put", &fields));
 }
 
 #[test]
-fn a_write_on_an_old_version_is_refused_and_told_the_new_one() {
-    let mut world = world();
-    world.put("a", &json!(1), None);
-    assert_eq!(world.put("a", &json!(2), Some(("If-Match", "\"1\""))).status, 200);
-    let late = world.put("a", &json!(3), Some(("If-Match", "\"1\"")));
+fn a_write_on_an_old_version_is_refused_with_the_current_one() {
+    let mut harness = harness();
+    harness.put("a", &json!(1), None);
+    assert_eq!(harness.put("a", &json!(2), Some(("If-Match", "\"1\""))).status, 200);
+    let late = harness.put("a", &json!(3), Some(("If-Match", "\"1\"")));
     assert_eq!((late.status, late.header("content-type")), (412, Some("application/problem+json")));
     assert_eq!(body(&late)["current_version"], 2);
-    assert_eq!(world.get("/records/a").1["value"], 2);
-    assert_eq!(world.effects.len(), 2);
+    assert_eq!(harness.get("/records/a").1["value"], 2);
+    assert_eq!(harness.effects.len(), 2);
 }
 
 #[test]
 fn if_match_star_needs_a_record_and_if_none_match_star_needs_none() {
-    let mut world = world();
-    let missing = world.put("a", &json!(1), Some(("If-Match", "*")));
+    let mut harness = harness();
+    let missing = harness.put("a", &json!(1), Some(("If-Match", "*")));
     assert_eq!((missing.status, &body(&missing)["current_version"]), (412, &Value::Null));
-    assert_eq!(world.put("a", &json!(1), Some(("If-None-Match", "*"))).status, 201);
-    assert_eq!(world.put("a", &json!(2), Some(("If-None-Match", "*"))).status, 412);
-    assert_eq!(world.put("a", &json!(2), Some(("If-Match", "*"))).status, 200);
+    assert_eq!(harness.put("a", &json!(1), Some(("If-None-Match", "*"))).status, 201);
+    assert_eq!(harness.put("a", &json!(2), Some(("If-None-Match", "*"))).status, 412);
+    assert_eq!(harness.put("a", &json!(2), Some(("If-Match", "*"))).status, 200);
 }
 
 #[test]
-fn a_version_never_comes_twice_even_after_a_delete() {
-    let mut world = world();
-    world.put("a", &json!(1), None);
-    assert_eq!(world.send(&Request::new("DELETE", "/records/a").header("If-Match", "\"7\"")).status, 412);
-    assert_eq!(world.send(&Request::new("DELETE", "/records/a").header("If-Match", "\"1\"")).status, 204);
-    assert_eq!(world.get("/records/a").0, 404);
-    assert_eq!(world.send(&Request::new("DELETE", "/records/a")).status, 404);
-    assert_eq!(world.put("a", &json!(1), None).header("etag"), Some("\"2\""));
+fn a_version_is_never_reused_even_after_a_delete() {
+    let mut harness = harness();
+    harness.put("a", &json!(1), None);
+    assert_eq!(harness.send(&Request::new("DELETE", "/records/a").header("If-Match", "\"7\"")).status, 412);
+    assert_eq!(harness.send(&Request::new("DELETE", "/records/a").header("If-Match", "\"1\"")).status, 204);
+    assert_eq!(harness.get("/records/a").0, 404);
+    assert_eq!(harness.send(&Request::new("DELETE", "/records/a")).status, 404);
+    assert_eq!(harness.put("a", &json!(1), None).header("etag"), Some("\"2\""));
     assert_eq!(
-        world.effects.iter().map(|effect| effect.effect.as_ref()).collect::<Vec<_>>(),
+        harness.effects.iter().map(|effect| effect.effect.as_ref()).collect::<Vec<_>>(),
         ["records.put", "records.delete", "records.put"]
     );
 }
 
 #[test]
-fn a_store_can_demand_that_every_change_names_its_version() {
-    let mut world = World::new(RecordsOptions {
+fn a_store_can_require_that_every_change_names_its_version() {
+    let mut harness = RecordsHarness::new(RecordsOptions {
         initial: vec![("a".to_owned(), json!("x"))],
         require_if_match: true,
         ..RecordsOptions::default()
     });
-    assert_eq!(world.put("a", &json!("y"), None).status, 428);
-    assert_eq!(world.send(&Request::new("DELETE", "/records/a")).status, 428);
-    assert_eq!(world.put("a", &json!("y"), Some(("If-Match", "\"1\""))).status, 200);
-    assert_eq!(world.put("b", &json!("z"), Some(("If-None-Match", "*"))).status, 201);
+    assert_eq!(harness.put("a", &json!("y"), None).status, 428);
+    assert_eq!(harness.send(&Request::new("DELETE", "/records/a")).status, 428);
+    assert_eq!(harness.put("a", &json!("y"), Some(("If-Match", "\"1\""))).status, 200);
+    assert_eq!(harness.put("b", &json!("z"), Some(("If-None-Match", "*"))).status, 201);
 }
 
 #[test]
-fn a_list_goes_on_behind_its_last_key_and_skips_what_was_deleted() {
-    let mut world = world();
+fn a_list_continues_after_its_last_key_and_skips_deleted_records() {
+    let mut harness = harness();
     for key in ["a1", "b1", "b2", "b3", "b4", "c1"] {
-        world.put(key, &json!(key), None);
+        harness.put(key, &json!(key), None);
     }
-    world.send(&Request::new("DELETE", "/records/b2"));
+    harness.send(&Request::new("DELETE", "/records/b2"));
     let keys = |list: &Value| -> Vec<String> {
         list["records"]
             .as_array()
@@ -153,60 +153,68 @@ fn a_list_goes_on_behind_its_last_key_and_skips_what_was_deleted() {
             .map(|record| record["key"].as_str().unwrap().to_owned())
             .collect()
     };
-    let (_, first) = world.get("/records?prefix=b&limit=2");
+    let (_, first) = harness.get("/records?prefix=b&limit=2");
     assert_eq!((keys(&first), &first["next"]), (vec!["b1".to_owned(), "b3".to_owned()], &json!("b3")));
-    let (_, second) = world.get("/records?prefix=b&limit=2&after=b3");
+    let (_, second) = harness.get("/records?prefix=b&limit=2&after=b3");
     assert_eq!((keys(&second), &second["next"]), (vec!["b4".to_owned()], &Value::Null));
-    assert_eq!(keys(&world.get("/records?prefix=b&after=a").1).len(), 3);
-    assert!(keys(&world.get("/records?prefix=b&after=c").1).is_empty());
-    assert_eq!(keys(&world.get("/records").1).len(), 5);
-    assert_eq!(world.get("/records?limit=0").0, 400);
+    assert_eq!(keys(&harness.get("/records?prefix=b&after=a").1).len(), 3);
+    assert!(keys(&harness.get("/records?prefix=b&after=c").1).is_empty());
+    assert_eq!(keys(&harness.get("/records").1).len(), 5);
+    assert_eq!(harness.get("/records?limit=0").0, 400);
 }
 
 #[test]
-fn a_known_version_is_not_sent_again() {
-    let mut world = world();
-    world.put("a", &json!(1), None);
-    let answer = world.send(&Request::new("GET", "/records/a").header("If-None-Match", "\"1\""));
+fn a_version_that_the_client_has_is_not_sent_again() {
+    let mut harness = harness();
+    harness.put("a", &json!(1), None);
+    let answer = harness.send(&Request::new("GET", "/records/a").header("If-None-Match", "\"1\""));
     assert_eq!((answer.status, answer.body.len(), answer.header("etag")), (304, 0, Some("\"1\"")));
 }
 
 #[test]
-fn a_counter_begins_at_nought_and_each_increment_is_an_effect() {
-    let mut world =
-        World::new(RecordsOptions { counters: vec![("seen".to_owned(), 40)], ..RecordsOptions::default() });
-    assert_eq!(world.get("/counters/new").1, json!({"counter": "new", "value": 0}));
+fn a_counter_starts_at_zero_and_each_increment_is_an_effect() {
+    let mut harness = RecordsHarness::new(RecordsOptions {
+        counters: vec![("seen".to_owned(), 40)],
+        ..RecordsOptions::default()
+    });
+    assert_eq!(harness.get("/counters/new").1, json!({"counter": "new", "value": 0}));
     let increment =
         |name: &str, body: &str| Request::new("POST", &format!("/counters/{name}/increment")).body(body);
-    assert_eq!(body(&world.send(&increment("seen", "{\"by\": 2}"))), json!({"counter": "seen", "value": 42}));
-    assert_eq!(body(&world.send(&increment("new", ""))), json!({"counter": "new", "value": 1}));
-    assert_eq!(world.send(&increment("seen", "{\"by\": 9223372036854775807}")).status, 422);
+    assert_eq!(
+        body(&harness.send(&increment("seen", "{\"by\": 2}"))),
+        json!({"counter": "seen", "value": 42})
+    );
+    assert_eq!(body(&harness.send(&increment("new", ""))), json!({"counter": "new", "value": 1}));
+    assert_eq!(harness.send(&increment("seen", "{\"by\": 9223372036854775807}")).status, 422);
     for wrong in ["{\"by\": 0}", "{\"by\": 1.5}", "{\"by\": \"1\"}", "{\"by\": null}"] {
-        assert_eq!(world.send(&increment("seen", wrong)).status, 422, "{wrong}");
+        assert_eq!(harness.send(&increment("seen", wrong)).status, 422, "{wrong}");
     }
-    let (_, list) = world.get("/counters");
+    let (_, list) = harness.get("/counters");
     assert_eq!(list["counters"], json!([{"counter": "new", "value": 1}, {"counter": "seen", "value": 42}]));
     let fields = Fields::new().with("counter", "seen").with("by", 2).with("value", 42);
-    assert_eq!((world.effects[0].effect.as_ref(), &world.effects[0].fields), ("records.increment", &fields));
-    assert_eq!(world.effects.len(), 2);
+    assert_eq!(
+        (harness.effects[0].effect.as_ref(), &harness.effects[0].fields),
+        ("records.increment", &fields)
+    );
+    assert_eq!(harness.effects.len(), 2);
 }
 
 #[test]
-fn what_is_too_long_too_deep_or_not_there_gets_its_true_refusal() {
-    let mut world = world();
-    assert_eq!(world.put(&"k".repeat(256), &json!(1), None).status, 201);
-    assert_eq!(world.put(&"k".repeat(257), &json!(1), None).status, 400);
-    assert_eq!(world.put("a%2Fb", &json!(1), None).status, 400);
-    assert_eq!(world.put("%FF", &json!(1), None).status, 400);
-    assert_eq!(world.put("big", &json!("x".repeat(256 * 1024)), None).status, 413);
+fn invalid_keys_values_and_paths_are_refused() {
+    let mut harness = harness();
+    assert_eq!(harness.put(&"k".repeat(256), &json!(1), None).status, 201);
+    assert_eq!(harness.put(&"k".repeat(257), &json!(1), None).status, 400);
+    assert_eq!(harness.put("a%2Fb", &json!(1), None).status, 400);
+    assert_eq!(harness.put("%FF", &json!(1), None).status, 400);
+    assert_eq!(harness.put("big", &json!("x".repeat(256 * 1024)), None).status, 413);
     let put = |body: String| Request::new("PUT", "/records/a").body(body);
-    assert_eq!(world.send(&put("[".repeat(200_000))).status, 400);
-    assert_eq!(world.send(&put("{\"value\"".to_owned())).status, 400);
-    assert_eq!(world.send(&put("{\"valeu\": 1}".to_owned())).status, 422);
-    assert_eq!(world.send(&put("{\"value\": null}".to_owned())).status, 201);
-    let wrong_method = world.send(&Request::new("PATCH", "/records/a"));
+    assert_eq!(harness.send(&put("[".repeat(200_000))).status, 400);
+    assert_eq!(harness.send(&put("{\"value\"".to_owned())).status, 400);
+    assert_eq!(harness.send(&put("{\"valeu\": 1}".to_owned())).status, 422);
+    assert_eq!(harness.send(&put("{\"value\": null}".to_owned())).status, 201);
+    let wrong_method = harness.send(&Request::new("PATCH", "/records/a"));
     assert_eq!((wrong_method.status, wrong_method.header("allow")), (405, Some("DELETE, GET, PUT")));
-    assert_eq!(world.get("/records/a/b").0, 404);
+    assert_eq!(harness.get("/records/a/b").0, 404);
 }
 
 proptest! {
@@ -218,33 +226,33 @@ proptest! {
         condition in ".{0,8}",
         body in prop::collection::vec(any::<u8>(), 0..64),
     ) {
-        let mut world = World::new(RecordsOptions { initial: vec![("a".to_owned(), json!(1))], ..RecordsOptions::default() });
+        let mut harness = RecordsHarness::new(RecordsOptions { initial: vec![("a".to_owned(), json!(1))], ..RecordsOptions::default() });
         let request = Request::new(method, &format!("{target}{rest}")).header("If-Match", &condition).body(body);
-        let answer = world.send(&request);
+        let answer = harness.send(&request);
         prop_assert!((200..500).contains(&answer.status));
     }
 
     #[test]
     fn the_state_is_the_fold_of_the_effects(writes in prop::collection::vec((0u8..4, 0i64..100), 0..30)) {
-        let mut world = world();
+        let mut harness = harness();
         let mut expected = std::collections::BTreeMap::new();
         for (key, value) in writes {
-            world.put(&key.to_string(), &json!(value), None);
+            harness.put(&key.to_string(), &json!(value), None);
             let slot = expected.entry(key.to_string()).or_insert((0u64, 0));
             *slot = (slot.0 + 1, value);
         }
         for (key, (version, value)) in expected {
-            let (_, record) = world.get(&format!("/records/{key}"));
+            let (_, record) = harness.get(&format!("/records/{key}"));
             prop_assert_eq!((record["version"].as_u64(), record["value"].as_i64()), (Some(version), Some(value)));
         }
     }
 }
 
 #[test]
-fn a_number_that_would_be_kept_as_another_is_refused() {
-    let mut world = World::new(RecordsOptions::default());
+fn a_number_that_cannot_be_stored_exactly_is_refused() {
+    let mut harness = RecordsHarness::new(RecordsOptions::default());
     let mut put = |value: &str| {
-        let answer = world.send(&Request::new("PUT", "/records/a").body(format!("{{\"value\": {value}}}")));
+        let answer = harness.send(&Request::new("PUT", "/records/a").body(format!("{{\"value\": {value}}}")));
         (answer.status, body(&answer))
     };
     for number in ["12345678901234567890123", "[0.10000000000000000001]", "{\"a\": 1e-400}"] {
@@ -258,8 +266,8 @@ fn a_number_that_would_be_kept_as_another_is_refused() {
     }
     for by in ["9223372036854775808", "12345678901234567890123", "1.5", "0"] {
         let answer =
-            world.send(&Request::new("POST", "/counters/c/increment").body(format!("{{\"by\": {by}}}")));
+            harness.send(&Request::new("POST", "/counters/c/increment").body(format!("{{\"by\": {by}}}")));
         assert_eq!(answer.status, 422, "{by}");
     }
-    assert_eq!(world.get("/counters/c").1["value"], 0);
+    assert_eq!(harness.get("/counters/c").1["value"], 0);
 }

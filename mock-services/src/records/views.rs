@@ -1,4 +1,4 @@
-//! What the store shows of records and counters.
+//! Records and counters as responses show them.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub(crate) struct RecordView<'a> {
     updated_at: String,
 }
 
-/// A list of records; `next` is what to ask for behind it.
+/// A list of records; `next` is the `after` of the next page.
 #[derive(Debug, Serialize)]
 pub(crate) struct RecordList<'a> {
     pub(crate) records: Vec<RecordView<'a>>,
@@ -29,7 +29,7 @@ pub(crate) struct CounterView<'a> {
     pub(crate) value: i64,
 }
 
-/// A list of counters; `next` is what to ask for behind it.
+/// A list of counters; `next` is the `after` of the next page.
 #[derive(Debug, Serialize)]
 pub(crate) struct CounterList<'a> {
     pub(crate) counters: Vec<CounterView<'a>>,

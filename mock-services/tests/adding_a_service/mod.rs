@@ -1,6 +1,6 @@
-//! Follows `docs/adding-a-service.md`: the code of the page is the code of the folder `shipping`, and it works
-//! over the wire. Beside it, the rule that makes the page short: no file outside a service's own folder names
-//! the service.
+//! Follows `docs/adding-a-service.md`: the code of the page is the code of the folder `shipping`, and it
+//! works over the wire. Also checks the rule that keeps the page short: no file outside a service's own
+//! folder names the service.
 
 mod names;
 #[expect(unreachable_pub, reason = "inside the package these items are public")]
@@ -22,7 +22,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The code blocks of the page that name a file in their first line: the file, and the text.
+/// The code blocks of the page whose first line names a file: the file, and the text.
 fn blocks(page: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut lines = page.lines();
@@ -50,14 +50,14 @@ fn the_code_of_the_page_is_the_code_of_the_example() {
     assert_eq!(blocks.len(), places.len(), "the page has one block for each file");
     for (name, path) in places {
         let kept = std::fs::read_to_string(&path).unwrap();
-        // Inside the package its own name is `crate`.
+        // Inside the package, its own name is `crate`.
         let kept = if name.starts_with("mock-services/") { in_the_package(&kept) } else { kept };
         let (_, text) = blocks.iter().find(|(file, _)| file == name).unwrap();
         assert!(*text == kept, "{name} of the page differs from {}", path.display());
     }
 }
 
-/// The text of a file of the example as it is inside the package.
+/// The text of an example file as it is inside the package.
 fn in_the_package(text: &str) -> String {
     let text = text.replace("use mock_services::{Builder", "use crate::services::{Builder");
     text.replace("mock_services::", "crate::")
@@ -66,7 +66,7 @@ fn in_the_package(text: &str) -> String {
 }
 
 #[test]
-fn the_lines_of_the_page_fit_into_the_files_that_it_names() {
+fn the_lines_of_the_page_fit_the_files_that_it_names() {
     let page = std::fs::read_to_string(root().join("docs/adding-a-service.md")).unwrap();
     for (file, line, alike) in [
         ("mock-services/src/lib.rs", "pub mod shipping;", "pub mod records;"),
@@ -104,8 +104,8 @@ fn the_description_is_consistent() {
     );
 }
 
-/// Sends one request and gives the status and the body of the answer; `None` where there is no answer.
-fn ask(address: SocketAddr, key: &str, head: &str, body: &Value) -> Option<(u16, Value)> {
+/// Sends one request and returns the status and the body of the response; `None` without a response.
+fn exchange(address: SocketAddr, key: &str, head: &str, body: &Value) -> Option<(u16, Value)> {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let mut line = TcpStream::connect(address).unwrap();
     let request = format!(
@@ -145,10 +145,10 @@ async fn the_service_works_over_the_wire_with_options_faults_and_a_ledger() {
         let order = json!({ "order": "ord_1", "country": "de" });
         let refused = json!({ "order": "ord_2", "country": "atlantis" });
         [
-            ask(address, "wrong", "POST /labels", &order),
-            ask(address, &key, "POST /labels", &refused),
-            ask(address, &key, "POST /labels", &order),
-            ask(address, &key, "GET /labels?order=ord_1", &Value::Null),
+            exchange(address, "wrong", "POST /labels", &order),
+            exchange(address, &key, "POST /labels", &refused),
+            exchange(address, &key, "POST /labels", &order),
+            exchange(address, &key, "GET /labels?order=ord_1", &Value::Null),
         ]
     });
     let [wrong_key, refused, lost, listed] = asked.await.unwrap();

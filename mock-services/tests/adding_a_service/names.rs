@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mock_services::catalog;
 
-/// Folders and files that may name services, and why.
+/// Folders and files that may name services, with the reason.
 const EXCEPTIONS: [(&str, &str); 7] = [
     ("mock-services/src/custom/", "the folder of the services that files declare"),
     ("mock-services/src/catalog/", "the list of services, and the examples of messages"),
@@ -16,7 +16,7 @@ const EXCEPTIONS: [(&str, &str); 7] = [
     ("src/report/sample/", "the sample report that tests use"),
 ];
 
-/// Words that are the name of a service and mean something else in a file or folder.
+/// Names of services that mean something else in a file or folder.
 const OTHER_MEANINGS: [(&str, &str); 3] = [
     // A field of a customer.
     ("mock-services/src/payment/", "email"),
@@ -26,11 +26,11 @@ const OTHER_MEANINGS: [(&str, &str); 3] = [
 ];
 
 #[test]
-fn no_source_file_names_a_service_outside_of_the_services_own_folder() {
+fn no_source_file_outside_its_folder_names_a_service() {
     let root = super::root();
     let mut files = Vec::new();
     for folder in ["src", "mock-services/src"] {
-        gather(&root.join(folder), &mut files);
+        collect_files(&root.join(folder), &mut files);
     }
     assert!(files.len() > 100, "the source files are not where they are looked for");
     let mut message = String::new();
@@ -46,13 +46,14 @@ fn no_source_file_names_a_service_outside_of_the_services_own_folder() {
     }
     assert!(
         message.is_empty(),
-        "{message}Ask the catalog (mock-services/src/catalog) instead, and put what is special about the service \
+        "{message}Ask the catalog (mock-services/src/catalog) instead, and put what is special about the \
+         service \
          into its description."
     );
 }
 
 #[test]
-fn a_service_is_found_in_texts_paths_and_types_but_not_in_comments_and_tests() {
+fn a_service_name_is_found_in_strings_paths_and_types_only() {
     let found = |text: &str| services_named_in("src/x.rs", text);
     assert_eq!(found("if name == \"payment\" {"), [(1, "payment".to_owned())]);
     assert_eq!(found("\n\"write payment.charge\""), [(2, "payment".to_owned())]);
@@ -75,7 +76,7 @@ fn a_service_is_found_in_texts_paths_and_types_but_not_in_comments_and_tests() {
 }
 
 /// The source files of a folder, without tests.
-fn gather(folder: &Path, files: &mut Vec<PathBuf>) {
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
     let mut inside: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     inside.sort();
@@ -94,14 +95,14 @@ fn gather(folder: &Path, files: &mut Vec<PathBuf>) {
             continue;
         }
         if path.is_dir() {
-            gather(&path, files);
+            collect_files(&path, files);
         } else if is_source {
             files.push(path);
         }
     }
 }
 
-/// The names of modules that are compiled for tests only.
+/// The names of modules that are compiled only for tests.
 fn test_modules(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let after_test = lines.windows(2).filter(|pair| pair[0] == "#[cfg(test)]").map(|pair| pair[1]);
@@ -112,12 +113,12 @@ fn test_modules(text: &str) -> Vec<String> {
     after_test.filter_map(name).collect()
 }
 
-/// The services that a text names, each with its line, where they are not its own.
+/// The services that a text names, each with its line, except the file's own.
 fn services_named_in(file: &str, text: &str) -> Vec<(usize, String)> {
-    // Unit tests stand at the end of a file.
+    // Unit tests are at the end of a file.
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let mut found = Vec::new();
-    for (line, piece) in pieces(code) {
+    for (line, piece) in source_parts(code) {
         for service in catalog::names() {
             let is_own = file.starts_with(&format!("mock-services/src/{service}/"));
             let is_other =
@@ -132,17 +133,17 @@ fn services_named_in(file: &str, text: &str) -> Vec<(usize, String)> {
 }
 
 /// A part of a source file.
-enum Piece {
-    /// A text between quotes.
+enum SourcePart {
+    /// A string literal.
     Text(String),
-    /// One line of code between texts and comments.
+    /// One line of code between strings and comments.
     Code(String),
 }
 
-impl Piece {
+impl SourcePart {
     fn names(&self, service: &str) -> bool {
         match self {
-            Piece::Text(text) => {
+            SourcePart::Text(text) => {
                 let is_operation = text.match_indices(&format!("{service}.")).any(|(at, found)| {
                     let before = text[..at].chars().next_back();
                     let after = text[at + found.len()..].chars().next();
@@ -152,7 +153,7 @@ impl Piece {
                     || (is_operation && !text.contains(&format!("{service}.yaml")))
                     || text.contains(&format!("HAPAX_{}_", service.to_uppercase()))
             }
-            Piece::Code(code) => {
+            SourcePart::Code(code) => {
                 let capital = format!("{}{}", service[..1].to_uppercase(), &service[1..]);
                 let mut words = code.split(|next: char| !is_word(next));
                 let is_type = words.any(|word| {
@@ -175,9 +176,9 @@ fn is_word(next: char) -> bool {
     next.is_ascii_alphanumeric() || next == '_'
 }
 
-/// The texts and the code of a source file, each with the line on which it begins; comments are left out.
-fn pieces(source: &str) -> Vec<(usize, Piece)> {
-    let (mut pieces, mut code) = (Vec::new(), String::new());
+/// The strings and the code of a source file, each with its first line; comments are left out.
+fn source_parts(source: &str) -> Vec<(usize, SourcePart)> {
+    let (mut source_parts, mut code) = (Vec::new(), String::new());
     let (mut at, mut line) = (0, 1);
     while let Some(next) = source[at..].chars().next() {
         let rest = &source[at..];
@@ -193,11 +194,11 @@ fn pieces(source: &str) -> Vec<(usize, Piece)> {
             let end = format!("\"{}", "#".repeat(marks));
             let begin = marks + 2;
             let length = rest[begin..].find(&end).unwrap_or(rest.len() - begin);
-            pieces.push((line, Piece::Text(rest[begin..begin + length].to_owned())));
+            source_parts.push((line, SourcePart::Text(rest[begin..begin + length].to_owned())));
             (begin + length + end.len()).min(rest.len())
         } else if next == '"' {
             let length = text_length(&rest[1..]);
-            pieces.push((line, Piece::Text(rest[1..=length].to_owned())));
+            source_parts.push((line, SourcePart::Text(rest[1..=length].to_owned())));
             (length + 2).min(rest.len())
         } else if next == '\'' {
             character_length(rest)
@@ -206,16 +207,16 @@ fn pieces(source: &str) -> Vec<(usize, Piece)> {
             next.len_utf8()
         };
         if next == '\n' && !code.trim().is_empty() {
-            pieces.push((line, Piece::Code(std::mem::take(&mut code))));
+            source_parts.push((line, SourcePart::Code(std::mem::take(&mut code))));
         }
         line += source[at..at + length].matches('\n').count();
         at += length;
     }
-    pieces.push((line, Piece::Code(code)));
-    pieces
+    source_parts.push((line, SourcePart::Code(code)));
+    source_parts
 }
 
-/// The length of a text up to the quote that ends it.
+/// The length of a string up to its closing quote.
 fn text_length(rest: &str) -> usize {
     let mut is_escaped = false;
     for (at, next) in rest.char_indices() {
@@ -229,7 +230,7 @@ fn text_length(rest: &str) -> usize {
     rest.len()
 }
 
-/// The length of a character between quotes; 1 for the quote of a lifetime.
+/// The length of a character literal; 1 for the quote of a lifetime.
 fn character_length(rest: &str) -> usize {
     let mut inside = rest.chars().skip(1);
     match (inside.next(), inside.next()) {

@@ -1,27 +1,27 @@
-//! What is no HTTP, and what is HTTP but no request that could be understood.
+//! Input that is not HTTP, and HTTP that is not a valid request.
 
 use std::time::Duration;
 
 use mock_services::{Limits, MockServices};
 use tokio::io::AsyncWriteExt;
 
-use crate::bad_input::alive;
+use crate::bad_input::assert_alive;
 use crate::kit::connection::header;
-use crate::kit::{Answer, Connection, End, attempts, connected, email, events, records, request, started};
+use crate::kit::{Connection, End, RawResponse, attempts, connect, email, events, records, request, start};
 
-/// A store that waits long for whatever does not come: a refusal that needs a time-out would never come.
-async fn patient() -> MockServices {
+/// A store with long timeouts: a refusal that depended on a timeout would never come.
+async fn with_long_timeouts() -> MockServices {
     let time = Duration::from_secs(600);
     let limits = Limits { head_time: time, body_time: time, idle_time: time, ..Limits::default() };
-    started(records(&["records.put#1 commit=now reply=ok"]).limits(limits)).await
+    start(records(&["records.put#1 commit=now reply=ok"]).limits(limits)).await
 }
 
-/// Sends bytes that are refused before they are a request; gives the answer.
-async fn refused(services: &MockServices, bytes: &[u8]) -> Answer {
-    let mut line = connected(services, 1).await;
-    let seen = line.ask(bytes).await;
+/// Sends bytes that are refused before they are a request; returns the response.
+async fn refused(services: &MockServices, bytes: &[u8]) -> RawResponse {
+    let mut line = connect(services, 1).await;
+    let seen = line.exchange(bytes).await;
     assert_eq!(
-        (header(&seen.head, "connection"), line.rest().await),
+        (header(&seen.head, "connection"), line.read_to_end().await),
         (Some("close"), (Vec::new(), End::Fin))
     );
     assert!(attempts(services).is_empty());
@@ -30,7 +30,7 @@ async fn refused(services: &MockServices, bytes: &[u8]) -> Answer {
 
 #[tokio::test]
 async fn garbage_instead_of_http_is_refused_at_once() {
-    let services = patient().await;
+    let services = with_long_timeouts().await;
     let hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\x8f\xee\x12\x44";
     let none: [&[u8]; 14] = [
         hello,
@@ -45,7 +45,8 @@ async fn garbage_instead_of_http_is_refused_at_once() {
         b"GET /records HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n",
         b"PUT /records/a HTTP/1.1\r\nHost: h\r\nIdempotency-Key: a\r\nIdempotency-Key: b\r\n\r\n",
         b"PUT /records/a HTTP/1.1\r\nHost: h\r\nIdempotency-Key: \xff\xfe\r\n\r\n",
-        b"PUT /records/a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"PUT /records/a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: \
+         chunked\r\n\r\n",
         b"PUT /records/a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
     ];
     for bytes in none {
@@ -53,12 +54,12 @@ async fn garbage_instead_of_http_is_refused_at_once() {
         assert_eq!(seen.status, 400, "{}", bytes.escape_ascii());
         assert!(String::from_utf8(seen.body).unwrap().contains("<h1>400 Bad Request</h1>"));
     }
-    assert_eq!(alive(&services).await, [400; 14]);
+    assert_eq!(assert_alive(&services).await, [400; 14]);
 }
 
 #[tokio::test]
-async fn other_versions_and_framings_are_refused_by_their_own_status() {
-    let services = patient().await;
+async fn other_versions_and_framings_have_their_own_status() {
+    let services = with_long_timeouts().await;
     let cases: [(&[u8], u16); 5] = [
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
         (b"GET / HTTP/3.0\r\n\r\n", 505),
@@ -69,12 +70,12 @@ async fn other_versions_and_framings_are_refused_by_their_own_status() {
     for (bytes, status) in cases {
         assert_eq!(refused(&services, bytes).await.status, status, "{}", bytes.escape_ascii());
     }
-    assert_eq!(alive(&services).await, cases.map(|(_, status)| status));
+    assert_eq!(assert_alive(&services).await, cases.map(|(_, status)| status));
 }
 
 #[tokio::test]
-async fn no_bytes_whatever_make_an_attempt_or_end_the_service() {
-    let services = patient().await;
+async fn no_bytes_make_an_attempt_or_stop_the_service() {
+    let services = with_long_timeouts().await;
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     for _ in 0..300 {
         let mut bytes = b"GET / HTTP/1.1\r\nHost: h\r\n".to_vec();
@@ -90,10 +91,10 @@ async fn no_bytes_whatever_make_an_attempt_or_end_the_service() {
                 bytes.push(byte);
             }
         }
-        let mut line = connected(&services, 1).await;
+        let mut line = connect(&services, 1).await;
         line.send(&bytes).await;
         line.stream.shutdown().await.unwrap();
-        let (seen, end) = line.rest().await;
+        let (seen, end) = line.read_to_end().await;
         assert!(
             seen.is_empty() || seen.starts_with(b"HTTP/1.1 4") || seen.starts_with(b"HTTP/1.1 505"),
             "{}",
@@ -102,13 +103,13 @@ async fn no_bytes_whatever_make_an_attempt_or_end_the_service() {
         assert_eq!(end, End::Fin, "{}", bytes.escape_ascii());
     }
     assert!(attempts(&services).is_empty() && services.fired()[0].seen == 0);
-    alive(&services).await;
+    assert_alive(&services).await;
 }
 
 #[tokio::test]
-async fn what_the_service_itself_refuses_has_its_own_words_and_leaves_the_line_open() {
-    let services = patient().await;
-    let mut line = connected(&services, 1).await;
+async fn a_refusal_of_the_service_keeps_the_connection_open() {
+    let services = with_long_timeouts().await;
+    let mut line = connect(&services, 1).await;
     let cases = [
         ("an unknown path", request(&services, "GET", "/nowhere", &[], ""), 404),
         ("a wrong method", request(&services, "PATCH", "/records/a", &[], "{}"), 405),
@@ -132,7 +133,7 @@ async fn what_the_service_itself_refuses_has_its_own_words_and_leaves_the_line_o
         ("nesting without end", request(&services, "PUT", "/records/a", &[], &"[".repeat(100_000)), 400),
     ];
     for (what, bytes, status) in &cases {
-        let seen = line.ask(bytes).await;
+        let seen = line.exchange(bytes).await;
         assert_eq!(
             (seen.status, header(&seen.head, "content-type")),
             (*status, Some("application/problem+json")),
@@ -144,34 +145,34 @@ async fn what_the_service_itself_refuses_has_its_own_words_and_leaves_the_line_o
         }
     }
     assert!(attempts(&services).is_empty() && services.fired()[0].seen == 0);
-    assert_eq!(alive(&services).await, cases.map(|(_, _, status)| status));
+    assert_eq!(assert_alive(&services).await, cases.map(|(_, _, status)| status));
 }
 
 #[tokio::test]
-async fn invalid_utf_8_is_refused_wherever_it_stands() {
-    let services = patient().await;
+async fn invalid_utf_8_is_refused_everywhere() {
+    let services = with_long_timeouts().await;
     let mut path = request(&services, "GET", "/records/x", &[], "");
     path[13] = 0xff;
     assert_eq!(refused(&services, &path).await.status, 400);
-    let mut line = connected(&services, 1).await;
+    let mut line = connect(&services, 1).await;
     let mut body = request(&services, "PUT", "/records/a", &[], "{\"value\":\"x\"}");
     let at = body.len() - 3;
     body[at] = 0xff;
-    assert_eq!(line.ask(&body).await.status, 400);
+    assert_eq!(line.exchange(&body).await.status, 400);
     let mut key = request(&services, "GET", "/records", &["X-Api-Key: x"], "");
     let at = key.len() - 5;
     key[at] = 0xff;
     assert_eq!(refused(&services, &key).await.status, 400);
-    assert_eq!(alive(&services).await, [400, 400, 400]);
+    assert_eq!(assert_alive(&services).await, [400, 400, 400]);
 }
 
 #[tokio::test]
-async fn garbage_instead_of_smtp_is_refused_until_patience_ends() {
-    let services = started(email(&[])).await;
+async fn garbage_instead_of_smtp_is_refused_until_the_error_limit() {
+    let services = start(email(&[])).await;
     let mut line = Connection::open(services.smtp_address("email", 1).unwrap()).await;
     line.send(b"GET / HTTP/1.1\r\n\xff\xfe\x00\r\nMAIL FROM:<a@x.example>\r\nDATA\r\n").await;
     line.send(&b"nonsense\r\n".repeat(30)).await;
-    let (seen, end) = line.rest().await;
+    let (seen, end) = line.read_to_end().await;
     let text = String::from_utf8(seen).unwrap();
     assert!(text.lines().skip(1).all(|line| line.starts_with("50") || line.starts_with("421 ")), "{text}");
     assert!(text.ends_with("421 4.7.0 Error: too many errors\r\n"), "{text}");

@@ -1,7 +1,8 @@
-//! Bad input: a correct refusal, bounded memory, the service alive, the ledger whole.
+//! Bad input: it is refused correctly, memory is bounded, the service keeps running, and the ledger is
+//! consistent.
 
-mod crowd;
 mod garbage;
+mod idle;
 mod large;
 mod processes;
 mod slow;
@@ -9,16 +10,16 @@ mod slow;
 use mock_services::MockServices;
 use mock_services::ledger::Event;
 
-use crate::kit::ledger::assert_whole;
-use crate::kit::{attempts, connected, events, put};
+use crate::kit::ledger::assert_consistent;
+use crate::kit::{attempts, connect, events, put};
 
-/// Asserts that the service still answers and that its ledger is whole; gives the statuses of what it
-/// refused.
-async fn alive(services: &MockServices) -> Vec<u16> {
+/// Asserts that the service still responds and that its ledger is consistent; returns the statuses of its
+/// refusals.
+async fn assert_alive(services: &MockServices) -> Vec<u16> {
     let before = attempts(services).len();
-    let seen = connected(services, 1).await.ask(&put(services, &format!("alive{before}"))).await;
+    let seen = connect(services, 1).await.exchange(&put(services, &format!("alive{before}"))).await;
     assert_eq!((seen.status, attempts(services).len()), (201, before + 1));
-    assert_whole(services.ledger());
+    assert_consistent(services.ledger());
     events(services).into_iter().filter_map(refused).collect()
 }
 

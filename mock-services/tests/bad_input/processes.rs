@@ -1,15 +1,15 @@
-//! The parts that run in processes of their own: a record store, and a crowd that says nothing.
+//! The parts that run in their own processes: a record store, and idle connections.
 
 use std::net::{SocketAddr, TcpStream};
 
 use mock_services::ledger::{Event, Ledger, LedgerFile, read_ledgers};
 use mock_services::{Clock, MockServices};
 
-use crate::kit::ledger::assert_whole;
-use crate::kit::process::{ChildProcess, say, told_to_end};
-use crate::kit::{Connection, attempts, events, records, started};
+use crate::kit::ledger::assert_consistent;
+use crate::kit::process::{ChildProcess, send_line, wait_for_end};
+use crate::kit::{Connection, attempts, events, records, start};
 
-/// A record store in a process of its own.
+/// A record store in its own process.
 pub(crate) struct Store {
     pub(crate) part: ChildProcess,
     pub(crate) address: SocketAddr,
@@ -18,8 +18,8 @@ pub(crate) struct Store {
 
 impl Store {
     pub(crate) async fn start(limit: &str) -> Store {
-        let mut part = ChildProcess::start("bad_input::processes::a_store", limit, &[]);
-        let words = part.next_words().await;
+        let mut part = ChildProcess::start("bad_input::processes::run_record_store", limit, &[]);
+        let words = part.next_line().await;
         Store { part, address: words[0].parse().unwrap(), key: words[1].clone() }
     }
 
@@ -31,15 +31,14 @@ impl Store {
         format!("{head}\r\n{body}").into_bytes()
     }
 
-    /// Whether a request over a new connection is answered as it should be.
-    pub(crate) async fn answers(&self, key: &str) {
+    /// Asserts that a request over a new connection gets the correct response.
+    pub(crate) async fn assert_answers(&self, key: &str) {
         let request = self.put(key, "Content-Length: 11\r\n", "{\"value\":1}");
-        assert_eq!(Connection::open(self.address).await.ask(&request).await.status, 201);
+        assert_eq!(Connection::open(self.address).await.exchange(&request).await.status, 201);
     }
 
-    /// Lets it end; gives how many attempts and how many refusals its ledger has. The ledger has been found
-    /// whole.
-    pub(crate) async fn ends(self) -> (usize, usize) {
+    /// Stops it; returns the number of attempts and refusals in its ledger, which it has checked.
+    pub(crate) async fn finish(self) -> (usize, usize) {
         let words = self.part.finish().await;
         (words[0].parse().unwrap(), words[1].parse().unwrap())
     }
@@ -47,50 +46,50 @@ impl Store {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a part that other tests start"]
-async fn a_store() {
+async fn run_record_store() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("ledger.jsonl");
     let file = LedgerFile::create(&path).unwrap();
     let ledger = Ledger::in_file("trial", 1, Clock::default(), &file);
-    let services = started(records(&[]).ledger(ledger.clone())).await;
-    say(&format!("{} {}", services.address("records", 1).unwrap(), services.key("records").unwrap()));
-    told_to_end().await;
+    let services = start(records(&[]).ledger(ledger.clone())).await;
+    send_line(&format!("{} {}", services.address("records", 1).unwrap(), services.key("records").unwrap()));
+    wait_for_end().await;
     let (attempts, refused) = (attempts(&services).len(), refusals(&services));
     services.stop().await;
-    assert_whole(&ledger);
+    assert_consistent(&ledger);
     ledger.close();
     file.flush().unwrap();
     let saved = read_ledgers(std::io::BufReader::new(std::fs::File::open(&path).unwrap())).unwrap();
     assert_eq!(saved["trial"].torn, None);
     assert_eq!(saved["trial"].entries, ledger.entries());
-    say(&format!("{attempts} {refused}"));
+    send_line(&format!("{attempts} {refused}"));
 }
 
 fn refusals(services: &MockServices) -> usize {
     events(services).iter().filter(|event| matches!(event, Event::Refused { .. })).count()
 }
 
-/// Connections that say nothing, from a process of their own.
-pub(crate) async fn crowd(address: SocketAddr, count: usize) -> (ChildProcess, usize) {
+/// Idle connections from their own process.
+pub(crate) async fn idle_connections(address: SocketAddr, count: usize) -> (ChildProcess, usize) {
     let variables = [("CROWD_TO", address.to_string()), ("CROWD_OF", count.to_string())];
     let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
-    let mut part = ChildProcess::start("bad_input::processes::a_crowd", AS_MANY_FILES_AS_MAY_BE, &variables);
-    let opened = part.next_words().await[0].parse().unwrap();
+    let mut part =
+        ChildProcess::start("bad_input::processes::hold_idle_connections", RAISE_FILE_LIMIT, &variables);
+    let opened = part.next_line().await[0].parse().unwrap();
     (part, opened)
 }
 
-/// Lifts the limit on open files as far as ten thousand connections need it, or as far as it goes.
-pub(crate) const AS_MANY_FILES_AS_MAY_BE: &str =
-    "ulimit -Sn 10500 2>/dev/null || ulimit -Sn \"$(ulimit -Hn)\"";
+/// Raises the limit on open files as far as ten thousand connections need, or as far as possible.
+pub(crate) const RAISE_FILE_LIMIT: &str = "ulimit -Sn 10500 2>/dev/null || ulimit -Sn \"$(ulimit -Hn)\"";
 
 #[tokio::test]
 #[ignore = "a part that other tests start"]
-async fn a_crowd() {
+async fn hold_idle_connections() {
     let to: SocketAddr = std::env::var("CROWD_TO").unwrap().parse().unwrap();
     let count = std::env::var("CROWD_OF").unwrap().parse().unwrap();
-    // It ends where the files do.
+    // Stops when there are no more file descriptors.
     let lines: Vec<TcpStream> = (0..count).map_while(|_| TcpStream::connect(to).ok()).collect();
-    say(&lines.len().to_string());
-    told_to_end().await;
-    say("gone");
+    send_line(&lines.len().to_string());
+    wait_for_end().await;
+    send_line("gone");
 }

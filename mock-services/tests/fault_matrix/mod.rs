@@ -1,17 +1,16 @@
-//! Every cell of the square: whatever is committed, whatever the caller sees, on every write for which it
-//! makes sense, over sockets. What a raw client sees, what is committed before and after the services settle,
-//! and what the ledger says of it.
+//! Every combination of commit and reply on every write for which it is valid, over sockets: what a raw
+//! client receives, what is committed before and after the services settle, and what the ledger records.
 
 use crate::kit::client::Transcript;
 use crate::kit::connection::End;
 use crate::kit::ledger::wait_for;
 use crate::kit::request::TestRequest;
-use crate::kit::services::{TestServices, everything};
+use crate::kit::services::{TestServices, all_services};
 use crate::kit::write::Write;
 use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::{CommitTiming, Event};
 
-/// What is committed: as a fault says it, the word for it, and why an effect is then committed.
+/// The commit options: as a fault spells it, its name, and why an effect is then committed.
 const COMMITS: [(&str, &str, CommitTiming); 7] = [
     ("now", "now", CommitTiming::Now),
     ("never", "never", CommitTiming::Now),
@@ -22,7 +21,7 @@ const COMMITS: [(&str, &str, CommitTiming); 7] = [
     ("{part: 0.5}", "part", CommitTiming::Part),
 ];
 
-/// What the caller sees: as a fault says it, and the word for it.
+/// The reply options: as a fault spells it, and its name.
 const REPLIES: [(&str, &str); 15] = [
     ("ok", "ok"),
     ("drop", "drop"),
@@ -41,7 +40,7 @@ const REPLIES: [(&str, &str); 15] = [
     ("{status: 500, kept: true}", "status"),
 ];
 
-/// What is to be seen of a reply.
+/// Checks what the client receives.
 fn check_view(op: Write, reply: &str, seen: &Transcript) {
     let truth = op.facts().status;
     let is_smtp = op == Write::Smtp;
@@ -70,7 +69,7 @@ fn check_view(op: Write, reply: &str, seen: &Transcript) {
         "garble" if is_smtp => assert_eq!((seen.status(), seen.end, seen.is_whole()), (None, left, true)),
         "garble" => {
             assert_eq!((seen.status(), seen.end, seen.is_whole()), (Some(truth), left, true));
-            // An answer that may have no body is garbled nowhere.
+            // A response without a body is not garbled.
             assert!(truth == 204 || serde_json::from_slice::<serde_json::Value>(seen.body()).is_err());
         }
         _ => {
@@ -80,25 +79,25 @@ fn check_view(op: Write, reply: &str, seen: &Transcript) {
     }
 }
 
-async fn cell(
-    world: &TestServices,
+async fn check_combination(
+    services: &TestServices,
     op: Write,
     (commit, commit_word, timing): (&str, &str, CommitTiming),
     (reply, reply_word): (&str, &str),
 ) {
     let facts = op.facts();
-    world.services.clear_faults();
-    world.services.reset("cell").await;
-    let ask = op.request(world, 1).await;
-    let before = world.count();
-    world.arm(&format!("{} commit={commit} reply={reply}", facts.name));
-    let seen = world.send(facts.service, &ask).await;
+    services.mock.clear_faults();
+    services.mock.reset("cell").await;
+    let ask = op.request(services, 1).await;
+    let before = services.count();
+    services.arm(&format!("{} commit={commit} reply={reply}", facts.name));
+    let seen = services.send(facts.service, &ask).await;
     check_view(op, reply, &seen);
 
-    let attempts = world.services.fired().remove(0).attempts;
+    let attempts = services.mock.fired().remove(0).attempts;
     let [attempt] = attempts[..] else { panic!("fired {attempts:?}") };
     let replied = wait_for(
-        world.ledger(),
+        services.ledger(),
         |event| matches!(event, Event::Replied { attempt: have, .. } if *have == attempt),
     )
     .await;
@@ -106,12 +105,12 @@ async fn cell(
     let sent = seen.bytes.len() as u64;
     let all = !matches!(reply_word, "drop" | "reset" | "hang" | "truncate");
     assert_eq!((word.word(), bytes, whole, replay), (reply_word, sent, all, false));
-    // A garbled reply of SMTP is sent with its code, of which nothing is left.
-    let told = if reply_word == "garble" { Some(facts.status) } else { seen.status() };
-    assert_eq!(status, told);
+    // A garbled SMTP reply is recorded with its code, although the client does not receive it.
+    let expected = if reply_word == "garble" { Some(facts.status) } else { seen.status() };
+    assert_eq!(status, expected);
 
     let whole = facts.effects;
-    let count = || world.effects().iter().filter(|effect| effect.attempt == attempt).count();
+    let count = || services.effects().iter().filter(|effect| effect.attempt == attempt).count();
     let due = match commit {
         "now" => whole,
         "twice" => whole + facts.again,
@@ -119,25 +118,25 @@ async fn cell(
         _ => 0,
     };
     match commit {
-        "{later: 1ms}" => world.until_effects(before + whole).await,
+        "{later: 1ms}" => services.wait_for_effects(before + whole).await,
         "{later: {requests: 2}}" => {
             assert_eq!(count(), 0, "at once");
-            world.send(facts.service, &TestRequest::get(facts.read)).await;
+            services.send(facts.service, &TestRequest::get(facts.read)).await;
             assert_eq!(count(), 0, "after one request");
-            world.send(facts.service, &TestRequest::get(facts.read)).await;
+            services.send(facts.service, &TestRequest::get(facts.read)).await;
             assert_eq!(count(), whole, "after two requests");
         }
         _ => assert_eq!(count(), due, "before it settles"),
     }
-    world.settle().await;
+    services.settle().await;
     let finally = if commit_word == "later" { whole } else { due };
     assert_eq!(count(), finally, "when it has settled");
-    assert_eq!(world.count(), before + finally, "nothing else was committed");
-    world.settle().await;
+    assert_eq!(services.count(), before + finally, "nothing else was committed");
+    services.settle().await;
     assert_eq!(count(), finally, "settling again changes nothing");
 
-    check_ledger(world, attempt, facts.name, (commit_word, reply_word));
-    let timings: Vec<CommitTiming> = world
+    check_ledger(services, attempt, facts.name, (commit_word, reply_word));
+    let timings: Vec<CommitTiming> = services
         .effects()
         .iter()
         .filter(|effect| effect.attempt == attempt)
@@ -148,9 +147,9 @@ async fn cell(
     assert_eq!(timings, expected);
 }
 
-/// One attempt, one fault and one reply, in this order, and what was committed at once between the last two.
-fn check_ledger(world: &TestServices, attempt: u64, name: &str, (commit, reply): (&str, &str)) {
-    let entries = world.ledger().entries();
+/// One attempt, one fault and one reply, in this order, with the immediate commits between the last two.
+fn check_ledger(services: &TestServices, attempt: u64, name: &str, (commit, reply): (&str, &str)) {
+    let entries = services.ledger().entries();
     let places = |like: &dyn Fn(&Event<'_>) -> bool| -> Vec<u64> {
         entries.iter().filter(|entry| like(&entry.event)).map(|entry| entry.n).collect()
     };
@@ -165,8 +164,8 @@ fn check_ledger(world: &TestServices, attempt: u64, name: &str, (commit, reply):
     assert!(received < fault && fault < replied);
     let (commit_kind, reply_kind) =
         (CommitKind::from_word(commit).unwrap(), ReplyKind::from_word(reply).unwrap());
-    let told = Event::Fault { attempt, fault: 0, commit: commit_kind, reply: reply_kind, drawn: None };
-    assert!(entries.iter().any(|entry| entry.event == told), "{told:?}");
+    let expected = Event::Fault { attempt, fault: 0, commit: commit_kind, reply: reply_kind, drawn: None };
+    assert!(entries.iter().any(|entry| entry.event == expected), "{expected:?}");
     let committed =
         places(&|event| matches!(event, Event::Committed { attempt: have, .. } if *have == attempt));
     if commit != "later" {
@@ -174,89 +173,89 @@ fn check_ledger(world: &TestServices, attempt: u64, name: &str, (commit, reply):
     }
 }
 
-/// Whether a pair makes sense for an operation.
-fn can_be(op: Write, commit: &str, reply: &str) -> bool {
+/// Whether a combination is valid for an operation.
+fn is_valid(op: Write, commit: &str, reply: &str) -> bool {
     (op.is_list() || !commit.contains("part")) && !(commit.contains("later") && reply.contains("kept"))
 }
 
-async fn all_cells(ops: &[Write]) {
-    let world = TestServices::start(everything(7), &[]).await.unwrap();
+async fn check_combinations(ops: &[Write]) {
+    let services = TestServices::start(all_services(7), &[]).await.unwrap();
     for op in ops {
         for commit in COMMITS {
             for reply in REPLIES {
-                if can_be(*op, commit.0, reply.0) {
-                    let cell = cell(&world, *op, commit, reply);
-                    let told = format!("{op:?} {} {}", commit.0, reply.0);
-                    // Where it panics, the name of the cell is what one wants to know.
-                    let caught = Caught(Some(told));
+                if is_valid(*op, commit.0, reply.0) {
+                    let cell = check_combination(&services, *op, commit, reply);
+                    let label = format!("{op:?} {} {}", commit.0, reply.0);
+                    // When it panics, print the name of the combination.
+                    let caught = FailureLabel(Some(label));
                     cell.await;
-                    caught.fine();
+                    caught.done();
                 }
             }
         }
     }
 }
 
-/// Tells which cell failed.
-struct Caught(Option<String>);
+/// Prints which combination failed.
+struct FailureLabel(Option<String>);
 
-impl Caught {
-    fn fine(mut self) {
+impl FailureLabel {
+    fn done(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Caught {
+impl Drop for FailureLabel {
     fn drop(&mut self) {
-        if let Some(told) = &self.0 {
-            eprintln!("in the cell {told}");
+        if let Some(label) = &self.0 {
+            eprintln!("in the combination {label}");
         }
     }
 }
 
 #[tokio::test]
-async fn every_cell_works_on_charges_and_intents() {
-    all_cells(&[Write::Charge, Write::Intent, Write::Confirm]).await;
+async fn every_combination_works_on_charges_and_intents() {
+    check_combinations(&[Write::Charge, Write::Intent, Write::Confirm]).await;
 }
 
 #[tokio::test]
-async fn every_cell_works_on_refunds_and_captures() {
-    all_cells(&[Write::Refund, Write::Capture]).await;
+async fn every_combination_works_on_refunds_and_captures() {
+    check_combinations(&[Write::Refund, Write::Capture]).await;
 }
 
 #[tokio::test]
-async fn every_cell_works_on_subscriptions() {
-    all_cells(&[Write::Subscribe, Write::Upgrade, Write::Unsubscribe]).await;
+async fn every_combination_works_on_subscriptions() {
+    check_combinations(&[Write::Subscribe, Write::Upgrade, Write::Unsubscribe]).await;
 }
 
 #[tokio::test]
-async fn every_cell_works_on_mail_over_resend() {
-    all_cells(&[Write::Resend, Write::Batch]).await;
+async fn every_combination_works_on_mail_over_resend() {
+    check_combinations(&[Write::Resend, Write::Batch]).await;
 }
 
 #[tokio::test]
-async fn every_cell_works_on_mail_over_sendgrid_and_smtp() {
-    all_cells(&[Write::SendGrid, Write::Smtp]).await;
+async fn every_combination_works_on_mail_over_sendgrid_and_smtp() {
+    check_combinations(&[Write::SendGrid, Write::Smtp]).await;
 }
 
 #[tokio::test]
-async fn every_cell_works_on_deployments() {
-    all_cells(&[Write::Github, Write::Plain]).await;
+async fn every_combination_works_on_deployments() {
+    check_combinations(&[Write::Github, Write::Plain]).await;
 }
 
 #[tokio::test]
-async fn every_cell_works_on_records() {
-    all_cells(&[Write::Put, Write::Delete, Write::Increment]).await;
+async fn every_combination_works_on_records() {
+    check_combinations(&[Write::Put, Write::Delete, Write::Increment]).await;
 }
 
 #[tokio::test]
-async fn every_cell_works_on_a_service_of_ones_own() {
-    all_cells(&[Write::OpenTicket, Write::Notify]).await;
+async fn every_combination_works_on_a_declared_service() {
+    check_combinations(&[Write::OpenTicket, Write::Notify]).await;
 }
 
 #[tokio::test]
-async fn a_pair_that_cannot_be_is_refused_with_the_reason_when_the_plan_is_made() {
-    let world = TestServices::with(&[]).await;
+async fn an_invalid_combination_is_refused_with_the_reason() {
+    let services = TestServices::with(&[]).await;
     for (yaml, reason) in [
         ("{on: payment.charge, commit: {part: 0.5}}", "no part of it can be committed"),
         ("{on: records.put, commit: {part: 0.5}, reply: drop}", "no part of it can be committed"),
@@ -286,15 +285,15 @@ async fn a_pair_that_cannot_be_is_refused_with_the_reason_when_the_plan_is_made(
         ("{on: payment.pay, reply: drop}", "no operation `payment.pay`"),
     ] {
         let unchecked = crate::kit::services::unchecked(yaml);
-        let told = world.services.arm(vec![unchecked.clone()]).unwrap_err().to_string();
-        assert!(told.contains(reason), "{yaml}: {told}");
-        let started =
-            everything(1).faults(vec![unchecked]).start().await.map(|_| ()).unwrap_err().to_string();
-        assert!(started.contains(reason), "{yaml}: {started}");
+        let error = services.mock.arm(vec![unchecked.clone()]).unwrap_err().to_string();
+        assert!(error.contains(reason), "{yaml}: {error}");
+        let start_error =
+            all_services(1).faults(vec![unchecked]).start().await.map(|_| ()).unwrap_err().to_string();
+        assert!(start_error.contains(reason), "{yaml}: {start_error}");
     }
     let both =
         ["payment.charge#every reply=drop", "payment.charge#2 reply=reset"].map(crate::kit::fault).to_vec();
-    let told = world.services.arm(both).unwrap_err().to_string();
-    assert!(told.contains("can never fire"), "{told}");
-    assert!(world.services.fired().is_empty(), "nothing is armed of a plan that is refused");
+    let error = services.mock.arm(both).unwrap_err().to_string();
+    assert!(error.contains("can never fire"), "{error}");
+    assert!(services.mock.fired().is_empty(), "nothing is armed of a plan that is refused");
 }

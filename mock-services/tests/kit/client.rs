@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use super::connection::End;
 use super::request::{Mail, TestRequest};
 
-/// Everything that a caller sees of one answer: bytes, and how the connection ended.
+/// Everything that a client receives for one request: bytes, and how the connection ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Transcript {
     pub(crate) bytes: Vec<u8>,
@@ -21,7 +21,7 @@ impl Transcript {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    /// The status, or the reply code, where one was sent.
+    /// The status, or the SMTP reply code, if one was sent.
     pub(crate) fn status(&self) -> Option<u16> {
         let at = if self.smtp { 0 } else { "HTTP/1.1 ".len() };
         std::str::from_utf8(self.bytes.get(at..at + 3)?).ok()?.parse().ok()
@@ -47,12 +47,12 @@ impl Transcript {
         serde_json::from_slice(self.body()).unwrap_or_else(|error| panic!("{error} in {}", self.text()))
     }
 
-    /// The value at this place of the body, as text.
+    /// The string at this JSON pointer of the body.
     pub(crate) fn at(&self, pointer: &str) -> String {
         self.json().pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
     }
 
-    /// Whether the answer is as long as it says.
+    /// Whether the response has the length that it declares.
     pub(crate) fn is_whole(&self) -> bool {
         if self.smtp {
             return self.bytes.ends_with(b"\r\n");
@@ -67,7 +67,7 @@ impl Transcript {
 /// Sends a request and reads until the connection ends.
 pub(crate) async fn http(address: SocketAddr, secret: &str, request: &TestRequest) -> Transcript {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // The same for all requests, because some services put it into links.
+    // The same for all requests, because some services use it in links.
     let mut head = format!(
         "{} {} HTTP/1.1\r\nHost: service.example\r\nUser-Agent: proof/1\r\nConnection: close\r\n",
         request.method, request.target
@@ -106,7 +106,7 @@ pub(crate) async fn smtp(address: SocketAddr, secret: &str, mail: &Mail) -> Tran
     reply(&mut stream).await
 }
 
-/// Reads one reply, all of its lines.
+/// Reads one reply with all its lines.
 async fn reply(stream: &mut TcpStream) -> Transcript {
     let mut bytes = Vec::new();
     let end = loop {

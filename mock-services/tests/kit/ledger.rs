@@ -1,35 +1,35 @@
-//! Reading a ledger, and waiting until it has a certain entry.
+//! Reads a ledger, and waits for entries.
 
 use mock_services::MockServices;
 use mock_services::ledger::{Entry, Event, Ledger, Received};
 
-use super::must;
 use super::services::TestServices;
+use super::within_timeout;
 
 /// Anything that has a ledger.
 pub(crate) trait HasLedger {
-    fn its_ledger(&self) -> &Ledger;
+    fn ledger_ref(&self) -> &Ledger;
 }
 
 impl HasLedger for Ledger {
-    fn its_ledger(&self) -> &Ledger {
+    fn ledger_ref(&self) -> &Ledger {
         self
     }
 }
 
 impl HasLedger for MockServices {
-    fn its_ledger(&self) -> &Ledger {
+    fn ledger_ref(&self) -> &Ledger {
         self.ledger()
     }
 }
 
 impl HasLedger for TestServices {
-    fn its_ledger(&self) -> &Ledger {
+    fn ledger_ref(&self) -> &Ledger {
         self.ledger()
     }
 }
 
-/// What a reply was, as the ledger has it.
+/// A reply as the ledger records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Replied {
     pub(crate) attempt: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Replied {
 
 /// All events so far.
 pub(crate) fn events(of: &impl HasLedger) -> Vec<Event<'static>> {
-    of.its_ledger().entries().into_iter().map(|entry| entry.event).collect()
+    of.ledger_ref().entries().into_iter().map(|entry| entry.event).collect()
 }
 
 /// All attempts so far.
@@ -50,17 +50,17 @@ pub(crate) fn received(of: &impl HasLedger) -> Vec<Received<'static>> {
     events(of).into_iter().filter_map(received).collect()
 }
 
-/// The numbers of all attempts, in the order in which they came.
+/// The numbers of all attempts, in order of arrival.
 pub(crate) fn attempts(of: &impl HasLedger) -> Vec<u64> {
     received(of).iter().map(|received| received.attempt).collect()
 }
 
-/// The attempts of all effects, in the order in which they were committed.
+/// The attempts of all effects, in order of commit.
 pub(crate) fn commits(of: &impl HasLedger) -> Vec<u64> {
-    of.its_ledger().all_effects().map(|effect| effect.attempt).collect()
+    of.ledger_ref().all_effects().map(|effect| effect.attempt).collect()
 }
 
-/// The statuses of the requests that were refused.
+/// The statuses of the refused requests.
 pub(crate) fn refused(of: &impl HasLedger) -> Vec<u16> {
     let status = |event| if let Event::Refused { status, .. } = event { Some(status) } else { None };
     events(of).into_iter().filter_map(status).collect()
@@ -80,9 +80,9 @@ pub(crate) fn replies(of: &impl HasLedger) -> Vec<Replied> {
     events(of).iter().filter_map(reply).collect()
 }
 
-/// Waits until the ledger has an entry from which `pick` makes something, and gives that.
+/// Waits for an entry for which `pick` returns a value, and returns the value.
 pub(crate) async fn wait_for_value<T>(of: &impl HasLedger, pick: impl Fn(&Event<'static>) -> Option<T>) -> T {
-    let mut reader = of.its_ledger().reader();
+    let mut reader = of.ledger_ref().reader();
     let picked = async {
         loop {
             if let Some(picked) = reader.grown().await.iter().find_map(|entry| pick(&entry.event)) {
@@ -90,21 +90,21 @@ pub(crate) async fn wait_for_value<T>(of: &impl HasLedger, pick: impl Fn(&Event<
             }
         }
     };
-    must(picked).await
+    within_timeout(picked).await
 }
 
-/// Waits until the ledger has an entry like this, and gives the first.
+/// Waits for a matching entry, and returns the first.
 pub(crate) async fn wait_for(of: &impl HasLedger, like: impl Fn(&Event<'static>) -> bool) -> Event<'static> {
     wait_for_count(of, 1, like).await
 }
 
-/// Waits until the ledger has this number of entries like this, and gives the last.
+/// Waits for this number of matching entries, and returns the last.
 pub(crate) async fn wait_for_count(
     of: &impl HasLedger,
     count: usize,
     like: impl Fn(&Event<'static>) -> bool,
 ) -> Event<'static> {
-    let mut reader = of.its_ledger().reader();
+    let mut reader = of.ledger_ref().reader();
     let mut have = 0;
     let last = async {
         loop {
@@ -116,7 +116,7 @@ pub(crate) async fn wait_for_count(
             }
         }
     };
-    must(last).await
+    within_timeout(last).await
 }
 
 /// Waits for the reply to an attempt.
@@ -137,16 +137,16 @@ fn reply(event: &Event<'static>) -> Option<Replied> {
     }
 }
 
-/// Asserts that a ledger is consistent: numbered without gaps, times in order, at most one reply for each attempt,
-/// and nothing of an attempt that was not received.
-pub(crate) fn assert_whole(ledger: &Ledger) {
+/// Asserts that a ledger is consistent: numbered without gaps, times in order, at most one reply for each
+/// attempt, and no entry for an attempt that was not received.
+pub(crate) fn assert_consistent(ledger: &Ledger) {
     let entries = ledger.entries();
     assert_eq!(entries.len() as u64, ledger.len());
     let mut last = 0;
     let (mut received, mut answered) = (Vec::new(), Vec::new());
     for (index, Entry { n, at, event, .. }) in entries.iter().enumerate() {
         assert_eq!(*n, index as u64 + 1);
-        assert!(*at >= last, "entry {n} is older than the one before");
+        assert!(*at >= last, "entry {n} is older than the previous one");
         last = *at;
         match event {
             Event::Received(attempt) => received.push(attempt.attempt),

@@ -1,6 +1,6 @@
-//! The one test kit of this package: services to test against, raw connections that keep every byte and know how they
-//! ended, requests and writes, the ledger, and child processes. It knows nothing of what a test expects. Tests wait for
-//! entries of the ledger, never for time.
+//! The test kit of this package: services to test against, raw connections that keep every byte, requests and
+//! writes, the ledger, and child processes. It knows nothing about what a test expects. Tests wait for
+//! entries of the ledger, not for time.
 
 #![allow(unused_imports, reason = "the kit exports its main names from one place")]
 
@@ -20,23 +20,23 @@ use mock_services::fault::Fault;
 use mock_services::records::Records;
 use mock_services::{Builder, MockServices, ServiceOptions};
 
-pub(crate) use connection::{Answer, Connection, End};
+pub(crate) use connection::{Connection, End, RawResponse};
 pub(crate) use ledger::{attempts, commits, events, replies, wait_for_count, wait_for_value};
 
-/// A test that waits longer than this has failed. Longer than anything takes on a busy machine.
+/// A test that waits longer than this has failed. Longer than any step takes on a busy machine.
 const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Waits for something that must come.
-pub(crate) async fn must<T>(what: impl Future<Output = T>) -> T {
+/// Waits for something with the test timeout.
+pub(crate) async fn within_timeout<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(TEST_TIMEOUT, what).await.expect("the test timed out")
 }
 
-/// The fault of a line: `records.put#1 commit=now reply=drop`. Whether it makes sense is checked when it is armed.
+/// Parses a fault: `records.put#1 commit=now reply=drop`. It is checked when it is armed.
 pub(crate) fn fault(line: &str) -> Fault {
     line.parse().unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// The same for several lines.
+/// Parses several faults.
 pub(crate) fn faults(lines: &[&str]) -> Vec<Fault> {
     lines.iter().map(|line| fault(line)).collect()
 }
@@ -54,17 +54,17 @@ pub(crate) fn email(lines: &[&str]) -> Builder {
         .service(Email::new(EmailOptions::default()), ServiceOptions::default())
 }
 
-/// Started services.
-pub(crate) async fn started(builder: Builder) -> MockServices {
+/// Starts the services.
+pub(crate) async fn start(builder: Builder) -> MockServices {
     builder.start().await.unwrap()
 }
 
 /// A connection of a caller to the record store.
-pub(crate) async fn connected(services: &MockServices, caller: u32) -> Connection {
+pub(crate) async fn connect(services: &MockServices, caller: u32) -> Connection {
     Connection::open(services.address("records", caller).unwrap()).await
 }
 
-/// A request to the record store with the right key; `headers` are whole lines.
+/// A request to the record store with the correct key; `headers` are whole lines.
 pub(crate) fn request(
     services: &MockServices,
     method: &str,
@@ -91,16 +91,16 @@ pub(crate) fn put(services: &MockServices, key: &str) -> Vec<u8> {
         "PUT",
         &format!("/records/{key}"),
         &[],
-        "{\"value\":\"one that is long enough to be cut in two\"}",
+        "{\"value\":\"a value that is long enough to be truncated\"}",
     )
 }
 
-/// A request that reads what is under a key.
+/// A request that reads the value under a key.
 pub(crate) fn get(services: &MockServices, key: &str) -> Vec<u8> {
     request(services, "GET", &format!("/records/{key}"), &[], "")
 }
 
-/// A request that moves a counter by one.
+/// A request that increments a counter by one.
 pub(crate) fn increment(services: &MockServices, counter: &str, headers: &[&str]) -> Vec<u8> {
     request(services, "POST", &format!("/counters/{counter}/increment"), headers, "{\"by\":1}")
 }

@@ -7,9 +7,9 @@ pub(crate) struct TestRequest {
     pub(crate) target: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
-    /// An API key in place of the one that the service accepts; empty: none is sent.
+    /// The API key, when it is not the one that the service accepts; when empty, none is sent.
     pub(crate) secret: Option<String>,
-    /// A message over SMTP in place of a request.
+    /// A message over SMTP instead of an HTTP request.
     pub(crate) mail: Option<Mail>,
 }
 

@@ -1,4 +1,4 @@
-//! The services of one trial, with callers that speak to them over sockets.
+//! The services of one trial, with callers that connect over sockets.
 
 use mock_services::custom::{Custom, TICKETS};
 use mock_services::deploy::Deploy;
@@ -18,11 +18,11 @@ use super::{fault, faults};
 
 /// Running services.
 pub(crate) struct TestServices {
-    pub(crate) services: MockServices,
+    pub(crate) mock: MockServices,
 }
 
-/// All services of the package, each in its own way, with three callers.
-pub(crate) fn everything(seed: u64) -> Builder {
+/// All services of the package, with three callers.
+pub(crate) fn all_services(seed: u64) -> Builder {
     let options = ServiceOptions::default();
     MockServices::builder()
         .seed(seed)
@@ -34,13 +34,13 @@ pub(crate) fn everything(seed: u64) -> Builder {
         .service(tickets(), options)
 }
 
-/// The same at a moment that does not pass.
-pub(crate) fn pinned(seed: u64) -> Builder {
-    everything(seed).clock(Clock::Pinned("2026-11-15T10:00:00.25Z".parse().unwrap()))
+/// All services with a clock that stands still.
+pub(crate) fn all_services_at_fixed_time(seed: u64) -> Builder {
+    all_services(seed).clock(Clock::Pinned("2026-11-15T10:00:00.25Z".parse().unwrap()))
 }
 
-/// All services with the keys of one profile.
-pub(crate) fn keyed(idempotency: Idempotency) -> Builder {
+/// All services with this idempotency profile.
+pub(crate) fn all_services_with_keys(idempotency: Idempotency) -> Builder {
     let options = ServiceOptions { idempotency: Some(idempotency), ..ServiceOptions::default() };
     MockServices::builder()
         .callers(3)
@@ -51,12 +51,12 @@ pub(crate) fn keyed(idempotency: Idempotency) -> Builder {
         .service(tickets(), options)
 }
 
-/// The service of a file.
+/// The declared example service.
 pub(crate) fn tickets() -> Custom {
     Custom::from_source(&Source::new("tickets.yaml", TICKETS)).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// A fault that was read from YAML and not checked.
+/// A fault from YAML, unchecked.
 pub(crate) fn unchecked(yaml: &str) -> Fault {
     let file = Source::new("fault", yaml);
     let reader = Reader::new(&file);
@@ -66,58 +66,55 @@ pub(crate) fn unchecked(yaml: &str) -> Fault {
 impl TestServices {
     /// All services, with these faults.
     pub(crate) async fn with(faults: &[&str]) -> TestServices {
-        TestServices::start(everything(1), faults).await.unwrap()
+        TestServices::start(all_services(1), faults).await.unwrap()
     }
 
     pub(crate) async fn start(builder: Builder, faults: &[&str]) -> Result<TestServices, StartError> {
-        Ok(TestServices { services: builder.faults(self::faults(faults)).start().await? })
+        Ok(TestServices { mock: builder.faults(self::faults(faults)).start().await? })
     }
 
     /// Arms one more fault.
     pub(crate) fn arm(&self, line: &str) {
-        self.services.arm(vec![fault(line)]).unwrap_or_else(|objections| panic!("{objections}"));
+        self.mock.arm(vec![fault(line)]).unwrap_or_else(|objections| panic!("{objections}"));
     }
 
-    /// The first caller asks.
+    /// Sends a request as the first caller.
     pub(crate) async fn send(&self, service: &str, request: &TestRequest) -> Transcript {
         self.send_as(1, service, request).await
     }
 
     pub(crate) async fn send_as(&self, caller: u32, service: &str, request: &TestRequest) -> Transcript {
-        let secret =
-            request.secret.as_deref().unwrap_or_else(|| self.services.key(service).unwrap_or_default());
+        let secret = request.secret.as_deref().unwrap_or_else(|| self.mock.key(service).unwrap_or_default());
         match &request.mail {
-            Some(mail) => {
-                client::smtp(self.services.smtp_address(service, caller).unwrap(), secret, mail).await
-            }
-            None => client::http(self.services.address(service, caller).unwrap(), secret, request).await,
+            Some(mail) => client::smtp(self.mock.smtp_address(service, caller).unwrap(), secret, mail).await,
+            None => client::http(self.mock.address(service, caller).unwrap(), secret, request).await,
         }
     }
 
     pub(crate) fn ledger(&self) -> &Ledger {
-        self.services.ledger()
+        self.mock.ledger()
     }
 
     pub(crate) fn effects(&self) -> Vec<CommittedEffect> {
         self.ledger().all_effects().collect()
     }
 
-    /// How many effects there are.
+    /// The number of effects.
     pub(crate) fn count(&self) -> usize {
         self.effects().len()
     }
 
     /// How often each fault has fired.
     pub(crate) fn fired(&self) -> Vec<usize> {
-        self.services.fired().iter().map(|fired| fired.attempts.len()).collect()
+        self.mock.fired().iter().map(|fired| fired.attempts.len()).collect()
     }
 
-    /// Waits until so many effects are there.
-    pub(crate) async fn until_effects(&self, count: usize) {
+    /// Waits for this number of effects.
+    pub(crate) async fn wait_for_effects(&self, count: usize) {
         ledger::wait_for_count(self.ledger(), count, |event| matches!(event, Event::Committed { .. })).await;
     }
 
     pub(crate) async fn settle(&self) {
-        self.services.settle().await;
+        self.mock.settle().await;
     }
 }

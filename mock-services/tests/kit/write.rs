@@ -1,11 +1,11 @@
-//! The writes that faults are put on, each with what has to be there before it.
+//! The writes that faults are applied to, each with its preparation.
 
 use serde_json::json;
 
 use super::request::TestRequest;
 use super::services::TestServices;
 
-/// A way to write.
+/// A write operation over one of the APIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Write {
     Charge,
@@ -29,21 +29,21 @@ pub(crate) enum Write {
     Notify,
 }
 
-/// What an operation is.
+/// The properties of a write.
 pub(crate) struct WriteFacts {
     pub(crate) service: &'static str,
     pub(crate) name: &'static str,
-    /// The status of its answer.
+    /// The status of its response.
     pub(crate) status: u16,
-    /// How many effects it leaves.
+    /// The number of its effects.
     pub(crate) effects: usize,
-    /// How many more it leaves when it comes a second time, without a key.
+    /// The number of further effects when it is repeated without a key.
     pub(crate) again: usize,
-    /// Reads that show what was done.
+    /// A read that shows its effects.
     pub(crate) read: &'static str,
 }
 
-const FOUR: [&str; 4] = ["ann@x.example", "bob@x.example", "cy@x.example", "dee@x.example"];
+const RECIPIENTS: [&str; 4] = ["ann@x.example", "bob@x.example", "cy@x.example", "dee@x.example"];
 
 impl Write {
     pub(crate) const ALL: [Write; 19] = [
@@ -71,7 +71,7 @@ impl Write {
     pub(crate) const fn facts(self) -> WriteFacts {
         match self {
             Write::Charge | Write::Intent => payment("payment.charge", 1),
-            // Its intent has succeeded, so the service refuses the second.
+            // Its intent has succeeded, so the service refuses the second confirmation.
             Write::Confirm => payment("payment.charge", 0),
             Write::Refund => payment("payment.refund", 1),
             Write::Capture => payment("payment.capture", 0),
@@ -82,7 +82,7 @@ impl Write {
             Write::SendGrid => email(202),
             Write::Smtp => email(250),
             Write::Github => deploy("/repos/acme/shop/deployments", 1),
-            // The version is live already when it comes again.
+            // The version is already live when it is repeated.
             Write::Plain => deploy("/deployments", 0),
             Write::Put => records("records.put", 201, 1),
             Write::Delete => records("records.delete", 204, 0),
@@ -110,11 +110,11 @@ impl Write {
         self.facts().effects > 1
     }
 
-    /// Does what has to be done before, and gives the request itself.
-    pub(crate) async fn request(self, world: &TestServices, caller: u32) -> TestRequest {
+    /// Prepares the write, and returns its request.
+    pub(crate) async fn request(self, services: &TestServices, caller: u32) -> TestRequest {
         let service = self.facts().service;
         let made = async |ask: TestRequest| {
-            let seen = world.send_as(caller, service, &ask).await;
+            let seen = services.send_as(caller, service, &ask).await;
             assert!(seen.status().is_some_and(|status| status < 300), "{}", seen.text());
             seen
         };
@@ -154,21 +154,22 @@ impl Write {
                 TestRequest::delete(format!("/v1/subscriptions/{}", made(subscribe()).await.at("/id")))
             }
             Write::Resend => {
-                let mail =
-                    json!({"from": "shop@shop.example", "to": FOUR, "subject": "Hello", "text": "Hello"});
+                let mail = json!({"from": "shop@shop.example", "to": RECIPIENTS, "subject": "Hello", "text": "Hello"});
                 TestRequest::json("POST", "/emails", &mail)
             }
             Write::Batch => {
                 let mail = |to: &str| json!({"from": "shop@shop.example", "to": [to], "subject": "Hello", "text": "Hello"});
-                TestRequest::json("POST", "/emails/batch", &FOUR.map(mail).to_vec().into())
+                TestRequest::json("POST", "/emails/batch", &RECIPIENTS.map(mail).to_vec().into())
             }
             Write::SendGrid => {
-                let personal = FOUR.map(|to| json!({"to": [{"email": to}]}));
+                let personal = RECIPIENTS.map(|to| json!({"to": [{"email": to}]}));
                 let mail = json!({"from": {"email": "shop@shop.example"}, "subject": "Hello", "personalizations": personal,
                     "content": [{"type": "text/plain", "value": "Hello"}]});
                 TestRequest::json("POST", "/v3/mail/send", &mail)
             }
-            Write::Smtp => TestRequest::mail(&FOUR, "From: shop@shop.example\r\nSubject: Hello\r\n\r\nHello"),
+            Write::Smtp => {
+                TestRequest::mail(&RECIPIENTS, "From: shop@shop.example\r\nSubject: Hello\r\n\r\nHello")
+            }
             Write::Github => {
                 let body = json!({"ref": "v2", "environment": "production", "required_contexts": []});
                 TestRequest::json("POST", "/repos/acme/shop/deployments", &body)
@@ -190,7 +191,7 @@ impl Write {
                 &json!({"customer": "cus_42", "subject": "Late", "order": "ord_1"}),
             ),
             Write::Notify => {
-                TestRequest::json("POST", "/notices", &json!({"recipients": FOUR, "subject": "Late"}))
+                TestRequest::json("POST", "/notices", &json!({"recipients": RECIPIENTS, "subject": "Late"}))
             }
         }
     }

@@ -1,10 +1,10 @@
-//! Same view, different world: for one reply a caller reads the same bytes whatever was committed, and
-//! nothing in any answer tells that it was faked. The clock stands still and the callers name one host, so
+//! A client cannot see what was committed: for one reply it receives the same bytes for every commit option,
+//! and no response reveals that it is a mock. The clock stands still and the callers use one host name, so
 //! that nothing else can differ.
 
 use crate::kit::client::Transcript;
 use crate::kit::request::TestRequest;
-use crate::kit::services::{TestServices, pinned, tickets};
+use crate::kit::services::{TestServices, all_services_at_fixed_time, tickets};
 use crate::kit::write::Write;
 use mock_services::email::Email;
 use mock_services::service::{Answer, Context, Envelope, Ids, Request, Service};
@@ -34,42 +34,42 @@ const REPLIES: [&str; 17] = [
     "{status: 409, headers: {X-Extra: a}, body: {error: busy}}",
 ];
 
-/// Something that happens before, in all worlds alike.
+/// A preceding request, the same for all commit options.
 #[derive(Debug, Clone, Copy)]
-enum Earlier {
+enum PrecedingRequest {
     Write(Write),
     Read,
     NoSuchPath,
     WrongSecret,
 }
 
-/// One experiment: everything but what is committed.
+/// One experiment: everything except the commit option.
 #[derive(Debug, Clone)]
 struct Case {
     op: Write,
     reply: &'static str,
     caller: u32,
     key: Option<String>,
-    earlier: Vec<(u32, Earlier)>,
+    earlier: Vec<(u32, PrecedingRequest)>,
 }
 
-impl Earlier {
-    async fn happen(self, world: &TestServices, caller: u32, op: Write) -> Transcript {
+impl PrecedingRequest {
+    async fn send(self, services: &TestServices, caller: u32, op: Write) -> Transcript {
         let facts = op.facts();
         let ask = match self {
-            Earlier::Write(other) if other.facts().service == facts.service => {
-                other.request(world, caller).await
+            PrecedingRequest::Write(other) if other.facts().service == facts.service => {
+                other.request(services, caller).await
             }
-            Earlier::Write(_) | Earlier::Read => TestRequest::get(facts.read),
-            Earlier::NoSuchPath => TestRequest::get("/no/such/path"),
-            Earlier::WrongSecret => TestRequest::get(facts.read).secret("sk_test_wrong"),
+            PrecedingRequest::Write(_) | PrecedingRequest::Read => TestRequest::get(facts.read),
+            PrecedingRequest::NoSuchPath => TestRequest::get("/no/such/path"),
+            PrecedingRequest::WrongSecret => TestRequest::get(facts.read).secret("sk_test_wrong"),
         };
-        world.send_as(caller, facts.service, &ask).await
+        services.send_as(caller, facts.service, &ask).await
     }
 }
 
-/// Whether the answer to this is about nothing that was committed before.
-fn speaks_only_of_itself(op: Write) -> bool {
+/// Whether the response to this write depends on no earlier commit.
+fn is_independent_of_earlier_commits(op: Write) -> bool {
     !matches!(
         op,
         Write::Refund
@@ -83,46 +83,46 @@ fn speaks_only_of_itself(op: Write) -> bool {
     ) && op != Write::Increment
 }
 
-/// What the caller sees of all that it is told: before, under the fault and, where that is about nothing
-/// else, afterwards.
-async fn view(world: &TestServices, case: &Case, commit: &str) -> Vec<Transcript> {
+/// Everything that the client receives: before the fault, under it and, when it is independent of the commit,
+/// afterwards.
+async fn view(services: &TestServices, case: &Case, commit: &str) -> Vec<Transcript> {
     let facts = case.op.facts();
-    world.services.clear_faults();
-    world.services.reset("view").await;
+    services.mock.clear_faults();
+    services.mock.reset("view").await;
     let mut seen = Vec::new();
     for (caller, earlier) in &case.earlier {
-        seen.push(earlier.happen(world, *caller, case.op).await);
+        seen.push(earlier.send(services, *caller, case.op).await);
     }
-    let mut ask = case.op.request(world, case.caller).await;
+    let mut ask = case.op.request(services, case.caller).await;
     ask.headers.extend(case.key.as_ref().map(|key| ("Idempotency-Key".to_owned(), key.clone())));
-    world.arm(&format!("{} commit={commit} reply={}", facts.name, case.reply));
+    services.arm(&format!("{} commit={commit} reply={}", facts.name, case.reply));
     if case.op == Write::Plain {
-        // What is live already is not deployed again.
-        world.arm(&format!("deploy.no-change commit={commit} reply={}", case.reply));
+        // A live version is not deployed again.
+        services.arm(&format!("deploy.no-change commit={commit} reply={}", case.reply));
     }
-    seen.push(world.send_as(case.caller, facts.service, &ask).await);
-    assert_eq!(world.fired().iter().sum::<usize>(), 1, "{case:?} {commit}");
-    if speaks_only_of_itself(case.op) {
+    seen.push(services.send_as(case.caller, facts.service, &ask).await);
+    assert_eq!(services.fired().iter().sum::<usize>(), 1, "{case:?} {commit}");
+    if is_independent_of_earlier_commits(case.op) {
         ask.headers.retain(|(name, _)| name != "Idempotency-Key");
-        seen.push(world.send_as(case.caller, facts.service, &ask).await);
+        seen.push(services.send_as(case.caller, facts.service, &ask).await);
     }
     seen
 }
 
-/// The first world in which the caller sees something else than in the others.
-async fn difference(world: &TestServices, case: &Case) -> Option<String> {
-    let can_be = |commit: &&str| {
+/// The first commit option for which the client receives something else.
+async fn difference(services: &TestServices, case: &Case) -> Option<String> {
+    let is_valid = |commit: &&str| {
         (case.op.is_list() || !commit.contains("part"))
             && !(case.reply.contains("kept") && commit.contains("later"))
     };
-    let commits = COMMITS.into_iter().filter(can_be);
+    let commits = COMMITS.into_iter().filter(is_valid);
     let mut first = None;
     for commit in commits {
-        let seen = view(world, case, commit).await;
+        let seen = view(services, case, commit).await;
         let first = first.get_or_insert_with(|| seen.clone());
         if let Some((one, other)) = first.iter().zip(&seen).find(|(one, other)| one != other) {
             return Some(format!(
-                "{commit} gives itself away\n{}\n{:?}\n{}\n{:?}",
+                "{commit} is visible to the client\n{}\n{:?}\n{}\n{:?}",
                 one.text(),
                 one.end,
                 other.text(),
@@ -134,12 +134,16 @@ async fn difference(world: &TestServices, case: &Case) -> Option<String> {
 }
 
 async fn check_all(ops: &[Write], key: Option<&str>) {
-    let world = TestServices::start(pinned(11), &[]).await.unwrap();
+    let services = TestServices::start(all_services_at_fixed_time(11), &[]).await.unwrap();
     for op in ops {
         for reply in REPLIES {
-            let earlier = vec![(1, Earlier::Write(*op)), (2, Earlier::Read), (1, Earlier::NoSuchPath)];
+            let earlier = vec![
+                (1, PrecedingRequest::Write(*op)),
+                (2, PrecedingRequest::Read),
+                (1, PrecedingRequest::NoSuchPath),
+            ];
             let case = Case { op: *op, reply, caller: 1, key: key.map(str::to_owned), earlier };
-            if let Some(difference) = difference(&world, &case).await {
+            if let Some(difference) = difference(&services, &case).await {
                 panic!("{case:?}: {difference}");
             }
         }
@@ -147,20 +151,20 @@ async fn check_all(ops: &[Write], key: Option<&str>) {
 }
 
 #[tokio::test]
-async fn a_caller_of_payments_reads_the_same_bytes_whatever_was_committed() {
+async fn payment_replies_do_not_reveal_the_commit() {
     let ops = Write::ALL.into_iter().filter(|op| op.facts().service == "payment").collect::<Vec<_>>();
     check_all(&ops, None).await;
     check_all(&[Write::Charge, Write::Intent], Some("k-1")).await;
 }
 
 #[tokio::test]
-async fn a_caller_of_mail_reads_the_same_bytes_whatever_was_committed() {
+async fn mail_replies_do_not_reveal_the_commit() {
     check_all(&[Write::Resend, Write::Batch, Write::SendGrid, Write::Smtp], None).await;
     check_all(&[Write::Resend], Some("k-1")).await;
 }
 
 #[tokio::test]
-async fn a_caller_of_all_else_reads_the_same_bytes_whatever_was_committed() {
+async fn all_other_replies_do_not_reveal_the_commit() {
     check_all(
         &[
             Write::Github,
@@ -177,27 +181,27 @@ async fn a_caller_of_all_else_reads_the_same_bytes_whatever_was_committed() {
 }
 
 #[tokio::test]
-async fn after_a_reset_the_same_requests_are_answered_with_the_same_bytes() {
-    let world = TestServices::start(pinned(3), &[]).await.unwrap();
+async fn after_a_reset_the_same_requests_get_the_same_bytes() {
+    let services = TestServices::start(all_services_at_fixed_time(3), &[]).await.unwrap();
     for op in Write::ALL {
         let case = Case {
             op,
             reply: "ok",
             caller: 2,
             key: None,
-            earlier: vec![(2, Earlier::Write(op)), (3, Earlier::Write(op))],
+            earlier: vec![(2, PrecedingRequest::Write(op)), (3, PrecedingRequest::Write(op))],
         };
-        let (one, other) = (view(&world, &case, "now").await, view(&world, &case, "now").await);
+        let (one, other) = (view(&services, &case, "now").await, view(&services, &case, "now").await);
         assert!(one == other, "{op:?}");
     }
 }
 
-fn earlier() -> impl Strategy<Value = (u32, Earlier)> {
+fn earlier() -> impl Strategy<Value = (u32, PrecedingRequest)> {
     let what = prop_oneof![
-        4 => proptest::sample::select(Write::ALL.to_vec()).prop_map(Earlier::Write),
-        2 => Just(Earlier::Read),
-        1 => Just(Earlier::NoSuchPath),
-        1 => Just(Earlier::WrongSecret),
+        4 => proptest::sample::select(Write::ALL.to_vec()).prop_map(PrecedingRequest::Write),
+        2 => Just(PrecedingRequest::Read),
+        1 => Just(PrecedingRequest::NoSuchPath),
+        1 => Just(PrecedingRequest::WrongSecret),
     ];
     (1u32..=3, what)
 }
@@ -220,12 +224,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_seed_caller_key_or_history_makes_the_worlds_differ(seed: u64, cases in proptest::collection::vec(case(), 3)) {
+    fn no_seed_caller_key_or_history_reveals_the_commit(seed: u64, cases in proptest::collection::vec(case(), 3)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let found = runtime.block_on(async {
-            let world = TestServices::start(pinned(seed), &[]).await.unwrap();
+            let services = TestServices::start(all_services_at_fixed_time(seed), &[]).await.unwrap();
             for case in &cases {
-                if let Some(difference) = difference(&world, case).await {
+                if let Some(difference) = difference(&services, case).await {
                     return Some(format!("{case:?}: {difference}"));
                 }
             }
@@ -235,23 +239,23 @@ proptest! {
     }
 }
 
-/// Words that the real services never say.
-const TELLING: [&str; 11] =
+/// Words that the real services never use.
+const REVEALING_WORDS: [&str; 11] =
     ["hapax", "mock", "fault", "inject", "simulat", "chaos", "fake", "dummy", "pretend", "trial", "ledger"];
 
 fn check_words(text: &str) {
-    // What hapax lacks is said openly: a trial in which it is asked for is void, so nothing is given away.
+    // Unsupported features are stated openly: a trial that uses one is void, so nothing is revealed.
     if text.starts_with("HTTP/1.1 501 ") {
         return;
     }
     let plain =
         text.to_ascii_lowercase().replace("default", "").replace("trial_", "").replace("trialing", "");
-    for word in TELLING {
+    for word in REVEALING_WORDS {
         assert!(!plain.contains(word), "{word} in {text}");
     }
 }
 
-/// The request as the service reads it.
+/// The request as the service parses it.
 fn as_read(ask: &TestRequest, secret: &str) -> Request {
     if let Some(mail) = &ask.mail {
         let envelope = Envelope { from: "shop@shop.example".to_owned(), to: mail.to.clone() };
@@ -267,7 +271,7 @@ fn as_read(ask: &TestRequest, secret: &str) -> Request {
         .body(ask.body.clone())
 }
 
-/// The answer as it is read, from the header behind `Date` on.
+/// The response as the client receives it, from the header after `Date`.
 fn as_sent(answer: &Answer, smtp: bool) -> String {
     let body = String::from_utf8_lossy(&answer.body);
     if smtp {
@@ -277,16 +281,16 @@ fn as_sent(answer: &Answer, smtp: bool) -> String {
     format!("{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}", answer.body.len())
 }
 
-/// Each status in place of the true one comes as the service itself sends it when it fails so.
-async fn failures_are_the_services_own<S: Service>(service: &S, op: Write) {
+/// Each injected status has the response that the service itself sends when it fails.
+async fn check_injected_statuses<S: Service>(service: &S, op: Write) {
     let facts = op.facts();
-    let world = TestServices::start(pinned(5), &[]).await.unwrap();
-    let ask = op.request(&world, 1).await;
-    let request = as_read(&ask, world.services.key(facts.service).unwrap());
+    let services = TestServices::start(all_services_at_fixed_time(5), &[]).await.unwrap();
+    let ask = op.request(&services, 1).await;
+    let request = as_read(&ask, services.mock.key(facts.service).unwrap());
     for (number, status) in (400..600).enumerate() {
-        world.services.clear_faults();
-        world.arm(&format!("{} commit=never reply={{status: {status}}}", facts.name));
-        let seen = world.send(facts.service, &ask).await;
+        services.mock.clear_faults();
+        services.arm(&format!("{} commit=never reply={{status: {status}}}", facts.name));
+        let seen = services.send(facts.service, &ask).await;
         let ids = Ids::new(5, facts.service, 1, number as u64 + 1, 0);
         let context = Context { now: "2026-11-15T10:00:00.25Z".parse().unwrap(), ids };
         let mut expected = service.failure(status, &request, &context);
@@ -301,24 +305,24 @@ async fn failures_are_the_services_own<S: Service>(service: &S, op: Write) {
 }
 
 #[tokio::test]
-async fn a_status_in_place_of_the_true_one_is_the_services_own_failure() {
-    failures_are_the_services_own(&Payment::default(), Write::Charge).await;
-    failures_are_the_services_own(&Email::default(), Write::Resend).await;
-    failures_are_the_services_own(&Email::default(), Write::SendGrid).await;
-    failures_are_the_services_own(&Email::default(), Write::Smtp).await;
-    failures_are_the_services_own(&Deploy::default(), Write::Github).await;
-    failures_are_the_services_own(&Deploy::default(), Write::Plain).await;
-    failures_are_the_services_own(&Records::default(), Write::Put).await;
-    failures_are_the_services_own(&tickets(), Write::OpenTicket).await;
+async fn an_injected_status_is_the_failure_of_the_service() {
+    check_injected_statuses(&Payment::default(), Write::Charge).await;
+    check_injected_statuses(&Email::default(), Write::Resend).await;
+    check_injected_statuses(&Email::default(), Write::SendGrid).await;
+    check_injected_statuses(&Email::default(), Write::Smtp).await;
+    check_injected_statuses(&Deploy::default(), Write::Github).await;
+    check_injected_statuses(&Deploy::default(), Write::Plain).await;
+    check_injected_statuses(&Records::default(), Write::Put).await;
+    check_injected_statuses(&tickets(), Write::OpenTicket).await;
 }
 
 #[tokio::test]
-async fn no_answer_says_that_it_is_made_up() {
-    let world = TestServices::start(pinned(9), &[]).await.unwrap();
+async fn no_response_reveals_the_mock() {
+    let services = TestServices::start(all_services_at_fixed_time(9), &[]).await.unwrap();
     for op in Write::ALL {
         let facts = op.facts();
-        let ask = op.request(&world, 1).await;
-        check_words(&world.send(facts.service, &ask).await.text());
+        let ask = op.request(&services, 1).await;
+        check_words(&services.send(facts.service, &ask).await.text());
         let reads = [
             facts.read,
             "/",
@@ -329,11 +333,13 @@ async fn no_answer_says_that_it_is_made_up() {
             "/no/such/path",
         ];
         for target in reads {
-            check_words(&world.send(facts.service, &TestRequest::get(target)).await.text());
-            check_words(&world.send(facts.service, &TestRequest::get(target).secret("")).await.text());
-            check_words(&world.send(facts.service, &TestRequest::get(target).secret("wrong")).await.text());
+            check_words(&services.send(facts.service, &TestRequest::get(target)).await.text());
+            check_words(&services.send(facts.service, &TestRequest::get(target).secret("")).await.text());
             check_words(
-                &world
+                &services.send(facts.service, &TestRequest::get(target).secret("wrong")).await.text(),
+            );
+            check_words(
+                &services
                     .send(facts.service, &TestRequest { method: "PATCH", ..TestRequest::get(target) })
                     .await
                     .text(),
@@ -341,15 +347,18 @@ async fn no_answer_says_that_it_is_made_up() {
         }
         for body in ["", "{", "a=%", "{\"a\":[]}", "\u{0}"] {
             check_words(
-                &world
+                &services
                     .send(facts.service, &TestRequest { body: body.to_owned(), mail: None, ..ask.clone() })
                     .await
                     .text(),
             );
         }
-        // What is no request at all is refused by the server in front.
+        // The HTTP server refuses what is not a request.
         check_words(
-            &world.send(facts.service, &TestRequest { method: "GE T", ..TestRequest::get("/") }).await.text(),
+            &services
+                .send(facts.service, &TestRequest { method: "GE T", ..TestRequest::get("/") })
+                .await
+                .text(),
         );
     }
 }

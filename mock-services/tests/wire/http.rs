@@ -1,16 +1,16 @@
-//! HTTP/1.1 as a raw socket sees it: keep-alive, pipelining, `HEAD`, `100 Continue`, and the old version.
+//! HTTP/1.1 over a raw socket: keep-alive, pipelining, `HEAD`, `100 Continue`, and HTTP/1.0.
 
 use mock_services::ledger::{ClosedBy, Event};
 
 use crate::kit::connection::header;
-use crate::kit::{End, attempts, commits, connected, get, put, records, request, started, wait_for_value};
+use crate::kit::{End, attempts, commits, connect, get, put, records, request, start, wait_for_value};
 
 #[tokio::test]
-async fn several_requests_go_over_one_connection() {
-    let services = started(records(&[])).await;
-    let mut line = connected(&services, 1).await;
+async fn one_connection_carries_several_requests() {
+    let services = start(records(&[])).await;
+    let mut line = connect(&services, 1).await;
     for number in 0..5 {
-        let seen = line.ask(&put(&services, &format!("k{number}"))).await;
+        let seen = line.exchange(&put(&services, &format!("k{number}"))).await;
         assert_eq!((seen.status, header(&seen.head, "connection")), (201, Some("keep-alive")));
     }
     drop(line);
@@ -23,13 +23,13 @@ async fn several_requests_go_over_one_connection() {
 }
 
 #[tokio::test]
-async fn pipelined_requests_are_answered_in_order_even_behind_a_late_one() {
-    let services = started(records(&[
+async fn pipelined_requests_are_answered_in_order_even_after_a_delayed_one() {
+    let services = start(records(&[
         "records.put#2 commit=now reply={delay: 60ms}",
         "records.put#3 commit=now reply={drip: 20ms}",
     ]))
     .await;
-    let mut line = connected(&services, 1).await;
+    let mut line = connect(&services, 1).await;
     let all: Vec<u8> = (0..5).flat_map(|number| put(&services, &format!("k{number}"))).collect();
     line.send(&all).await;
     for number in 0..5 {
@@ -41,22 +41,26 @@ async fn pipelined_requests_are_answered_in_order_even_behind_a_late_one() {
 }
 
 #[tokio::test]
-async fn what_is_pipelined_behind_a_dropped_request_is_no_attempt() {
-    let services = started(records(&["records.put#2 commit=now reply=drop"])).await;
-    let mut line = connected(&services, 1).await;
+async fn a_request_pipelined_after_a_dropped_one_is_not_an_attempt() {
+    let services = start(records(&["records.put#2 commit=now reply=drop"])).await;
+    let mut line = connect(&services, 1).await;
     let all: Vec<u8> = (0..4).flat_map(|number| put(&services, &format!("k{number}"))).collect();
     line.send(&all).await;
     assert_eq!(line.answer().await.status, 201);
-    assert_eq!(line.rest().await, (Vec::new(), End::Fin), "unread input does not turn the FIN into a RST");
+    assert_eq!(
+        line.read_to_end().await,
+        (Vec::new(), End::Fin),
+        "unread input does not turn the FIN into a RST"
+    );
     drop(line);
     wait_for_value(&services, |event| matches!(event, Event::Closed { .. }).then_some(())).await;
     assert_eq!(attempts(&services), [1, 2]);
 }
 
 #[tokio::test]
-async fn a_request_may_come_byte_by_byte() {
-    let services = started(records(&[])).await;
-    let mut line = connected(&services, 1).await;
+async fn a_request_can_arrive_in_single_bytes() {
+    let services = start(records(&[])).await;
+    let mut line = connect(&services, 1).await;
     line.stream.set_nodelay(true).unwrap();
     for byte in put(&services, "a") {
         line.send(&[byte]).await;
@@ -65,68 +69,68 @@ async fn a_request_may_come_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn a_chunked_body_is_taken() {
-    let services = started(records(&[])).await;
-    let mut line = connected(&services, 1).await;
+async fn a_chunked_body_is_read() {
+    let services = start(records(&[])).await;
+    let mut line = connect(&services, 1).await;
     let head = request(&services, "PUT", "/records/a", &["Transfer-Encoding: chunked"], "");
     line.send(&head).await;
     line.send(b"3\r\n{\"v\r\n").await;
-    let seen = line.ask(b"9\r\nalue\":17}\r\n0\r\n\r\n").await;
+    let seen = line.exchange(b"9\r\nalue\":17}\r\n0\r\n\r\n").await;
     assert_eq!(seen.status, 201);
     assert!(String::from_utf8(seen.body).unwrap().contains("\"value\":17"));
-    assert_eq!(line.ask(&get(&services, "a")).await.status, 200);
+    assert_eq!(line.exchange(&get(&services, "a")).await.status, 200);
 }
 
 #[tokio::test]
-async fn the_answer_to_a_head_declares_a_body_and_has_none() {
-    let services = started(records(&[])).await;
-    let mut line = connected(&services, 1).await;
+async fn the_response_to_head_declares_a_body_and_has_none() {
+    let services = start(records(&[])).await;
+    let mut line = connect(&services, 1).await;
     line.send(&request(&services, "HEAD", "/records", &[], "")).await;
-    let seen = line.answer_to_head().await;
+    let seen = line.response_head().await;
     assert!(header(&seen.head, "content-length").unwrap().parse::<u64>().unwrap() > 0, "{}", seen.head);
-    let next = line.ask(&request(&services, "GET", "/records", &[], "")).await;
+    let next = line.exchange(&request(&services, "GET", "/records", &[], "")).await;
     assert_eq!((next.status, next.body.as_slice()), (200, b"{\"records\":[],\"next\":null}".as_slice()));
 }
 
 #[tokio::test]
-async fn a_caller_that_expects_it_is_told_to_continue() {
-    let services = started(records(&[])).await;
-    let mut line = connected(&services, 1).await;
+async fn a_client_that_expects_100_continue_gets_it() {
+    let services = start(records(&[])).await;
+    let mut line = connect(&services, 1).await;
     let whole = request(&services, "PUT", "/records/a", &["Expect: 100-continue"], "{\"value\":1}");
     let (head, body) = whole.split_at(whole.len() - 11);
     line.send(head).await;
-    assert_eq!(line.through(b"\r\n\r\n").await, b"HTTP/1.1 100 Continue\r\n\r\n");
-    assert_eq!(attempts(&services), [0; 0], "nothing is an attempt before it is whole");
-    assert_eq!(line.ask(body).await.status, 201);
+    assert_eq!(line.read_through(b"\r\n\r\n").await, b"HTTP/1.1 100 Continue\r\n\r\n");
+    assert_eq!(attempts(&services), [0; 0], "a request is not an attempt before it is complete");
+    assert_eq!(line.exchange(body).await.status, 201);
 }
 
 #[tokio::test]
-async fn an_old_client_gets_one_answer_and_a_fin() {
-    let services = started(records(&[])).await;
+async fn an_http_1_0_client_gets_one_response_and_a_fin() {
+    let services = start(records(&[])).await;
     let old = |headers: &[&str]| {
         let text = String::from_utf8(request(&services, "GET", "/records", headers, "")).unwrap();
         text.replace("HTTP/1.1", "HTTP/1.0").into_bytes()
     };
-    let mut line = connected(&services, 1).await;
-    let seen = line.ask(&old(&[])).await;
+    let mut line = connect(&services, 1).await;
+    let seen = line.exchange(&old(&[])).await;
     assert_eq!((seen.status, header(&seen.head, "connection")), (200, Some("close")));
-    assert_eq!(line.rest().await, (Vec::new(), End::Fin));
-    let mut line = connected(&services, 1).await;
+    assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin));
+    let mut line = connect(&services, 1).await;
     for _ in 0..2 {
         assert_eq!(
-            header(&line.ask(&old(&["Connection: keep-alive"])).await.head, "connection"),
+            header(&line.exchange(&old(&["Connection: keep-alive"])).await.head, "connection"),
             Some("keep-alive")
         );
     }
 }
 
 #[tokio::test]
-async fn a_caller_that_asks_for_it_gets_one_answer_and_a_fin() {
-    let services = started(records(&[])).await;
-    let mut line = connected(&services, 1).await;
-    let seen = line.ask(&request(&services, "GET", "/records", &["Connection: close"], "")).await;
+async fn a_client_that_sends_connection_close_gets_one_response_and_a_fin() {
+    let services = start(records(&[])).await;
+    let mut line = connect(&services, 1).await;
+    let seen = line.exchange(&request(&services, "GET", "/records", &["Connection: close"], "")).await;
     assert_eq!((seen.status, header(&seen.head, "connection")), (200, Some("close")));
-    assert_eq!(line.rest().await, (Vec::new(), End::Fin));
+    assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin));
     drop(line);
     let by = wait_for_value(
         &services,
@@ -137,19 +141,19 @@ async fn a_caller_that_asks_for_it_gets_one_answer_and_a_fin() {
 }
 
 #[tokio::test]
-async fn a_reply_that_the_caller_did_not_take_is_corrected_in_the_ledger() {
+async fn a_reply_that_the_client_did_not_read_is_corrected_in_the_ledger() {
     const RECORDS: u64 = 50;
-    let services = started(records(&[])).await;
-    let mut line = connected(&services, 1).await;
+    let services = start(records(&[])).await;
+    let mut line = connect(&services, 1).await;
     let body = format!("{{\"value\":\"{}\"}}", "x".repeat(250_000));
     for number in 0..RECORDS {
         assert_eq!(
-            line.ask(&request(&services, "PUT", &format!("/records/{number}"), &[], &body)).await.status,
+            line.exchange(&request(&services, "PUT", &format!("/records/{number}"), &[], &body)).await.status,
             201
         );
     }
-    // All of them together are more than the buffers between both ends can hold.
-    let mut line = connected(&services, 1).await;
+    // Together they are larger than the buffers of both ends.
+    let mut line = connect(&services, 1).await;
     line.send(&request(&services, "GET", "/records?limit=100", &[], "")).await;
     let promised = wait_for_value(&services, |event| match event {
         Event::Replied { attempt, bytes, whole: true, .. } if *attempt > RECORDS => Some(*bytes),

@@ -1,4 +1,4 @@
-//! After the end of a trial: its ports stay bound, what was going on is counted, and what comes too late is
+//! After the end of a trial: its ports stay bound, unfinished requests are counted, and late requests are
 //! recorded and refused.
 
 use mock_services::ledger::{Event, LATE_REQUEST, Ledger, LedgerFile, read_ledgers};
@@ -6,10 +6,10 @@ use mock_services::service::Fields;
 use mock_services::{Clock, MockServices, OpenConnections};
 
 use crate::kit::{
-    Connection, connected, email, get, must, put, records, started, wait_for_count, wait_for_value,
+    Connection, connect, email, get, put, records, start, wait_for_count, wait_for_value, within_timeout,
 };
 
-/// The late requests that the ledger has, by kind and operation.
+/// The late requests in the ledger, by kind and operation.
 fn late(services: &MockServices) -> Vec<(String, String)> {
     let text = |fields: &Fields, name: &str| fields.get(name).map(ToString::to_string).unwrap_or_default();
     let entries = services.ledger().entries();
@@ -24,14 +24,14 @@ fn late(services: &MockServices) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn a_late_request_is_recorded_refused_and_changes_nothing() {
-    let services = started(records(&[])).await;
-    assert_eq!(connected(&services, 1).await.ask(&put(&services, "a")).await.status, 201);
+    let services = start(records(&[])).await;
+    assert_eq!(connect(&services, 1).await.exchange(&put(&services, "a")).await.status, 201);
     services.retire().await;
     services.ledger().close();
     for request in
         [put(&services, "b"), get(&services, "a"), b"GET /records/a HTTP/1.1\r\nHost: x\r\n\r\n".to_vec()]
     {
-        assert_eq!(connected(&services, 1).await.ask(&request).await.status, 503);
+        assert_eq!(connect(&services, 1).await.exchange(&request).await.status, 503);
     }
     let named = |kind: &str, operation: &str| (kind.to_owned(), operation.to_owned());
     assert_eq!(
@@ -48,12 +48,12 @@ async fn a_late_request_is_recorded_refused_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn the_ledger_in_the_file_is_closed_again_behind_each_late_request() {
+async fn the_ledger_file_is_closed_again_after_each_late_request() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.jsonl");
     let file = LedgerFile::create_planned(&path, "{}").unwrap();
     let ledger = Ledger::in_file("t", 1, Clock::default(), &file);
-    let services = started(records(&[]).ledger(ledger.clone())).await;
+    let services = start(records(&[]).ledger(ledger.clone())).await;
     services.retire().await;
     ledger.close();
     let read = || {
@@ -65,7 +65,7 @@ async fn the_ledger_in_the_file_is_closed_again_behind_each_late_request() {
     };
     let before = read();
     for count in 1..=3 {
-        connected(&services, 1).await.ask(&put(&services, "b")).await;
+        connect(&services, 1).await.exchange(&put(&services, "b")).await;
         let saved = read();
         assert_eq!(saved.torn, None);
         assert_eq!(
@@ -79,17 +79,17 @@ async fn the_ledger_in_the_file_is_closed_again_behind_each_late_request() {
 }
 
 #[tokio::test]
-async fn what_was_going_on_at_the_end_is_counted_and_idle_connections_are_closed() {
-    let services = started(records(&["records.put#1 commit=now reply={hang: {release: 10m}}"])).await;
-    let mut unanswered = connected(&services, 1).await;
+async fn unfinished_requests_are_counted_and_idle_connections_are_closed() {
+    let services = start(records(&["records.put#1 commit=now reply={hang: {release: 10m}}"])).await;
+    let mut unanswered = connect(&services, 1).await;
     unanswered.send(&put(&services, "a")).await;
     wait_for_count(&services, 1, |event| matches!(event, Event::Committed { .. })).await;
-    let mut idle = connected(&services, 1).await;
-    assert_eq!(idle.ask(&get(&services, "a")).await.status, 200);
-    let mut sending = connected(&services, 1).await;
+    let mut idle = connect(&services, 1).await;
+    assert_eq!(idle.exchange(&get(&services, "a")).await.status, 200);
+    let mut sending = connect(&services, 1).await;
     sending.send(b"PUT /records/b HTTP/1.1\r\nHos").await;
     let expected = OpenConnections { idle: 1, sending: 1, unanswered: 1 };
-    must(async {
+    within_timeout(async {
         while services.connections(1) != expected {
             tokio::task::yield_now().await;
         }
@@ -97,19 +97,19 @@ async fn what_was_going_on_at_the_end_is_counted_and_idle_connections_are_closed
     .await;
     assert_eq!(services.retire().await, [expected]);
     for line in [&mut unanswered, &mut idle, &mut sending] {
-        assert_eq!(line.rest().await.0, b"", "closed, and nothing was sent");
+        assert_eq!(line.read_to_end().await.0, b"", "closed, and nothing was sent");
     }
     assert_eq!(services.connections(1), OpenConnections::default());
 }
 
 #[tokio::test]
-async fn a_request_on_its_way_when_an_idle_connection_is_closed_is_still_recorded() {
-    let services = started(records(&[])).await;
-    let mut idle = connected(&services, 1).await;
-    assert_eq!(idle.ask(&put(&services, "a")).await.status, 201);
+async fn a_request_that_crosses_the_closing_of_its_connection_is_recorded() {
+    let services = start(records(&[])).await;
+    let mut idle = connect(&services, 1).await;
+    assert_eq!(idle.exchange(&put(&services, "a")).await.status, 201);
     services.retire().await;
     services.ledger().close();
-    // The client has not yet seen that the connection was closed.
+    // The client has not noticed yet that the connection was closed.
     idle.send(&put(&services, "b")).await;
     wait_for_value(&services, |event| {
         matches!(event, Event::Noted { name, .. } if name == LATE_REQUEST).then_some(())
@@ -119,26 +119,26 @@ async fn a_request_on_its_way_when_an_idle_connection_is_closed_is_still_recorde
 }
 
 #[tokio::test]
-async fn a_client_that_comes_too_late_with_a_message_over_smtp_is_recorded_as_a_write() {
-    let services = started(email(&[])).await;
+async fn a_late_smtp_message_is_recorded_as_a_write() {
+    let services = start(email(&[])).await;
     services.retire().await;
     services.ledger().close();
     let mut line = Connection::open(services.smtp_address("email", 1).unwrap()).await;
     line.send(b"EHLO me\r\n").await;
-    let (said, _) = line.rest().await;
+    let (said, _) = line.read_to_end().await;
     assert!(String::from_utf8_lossy(&said).contains("\r\n421 "), "{}", String::from_utf8_lossy(&said));
     assert_eq!(late(&services), [("write".to_owned(), "email.send".to_owned())]);
 }
 
 #[tokio::test]
-async fn a_flood_of_late_reads_hides_no_write() {
-    let services = started(records(&[])).await;
+async fn many_late_reads_hide_no_late_write() {
+    let services = start(records(&[])).await;
     services.retire().await;
     services.ledger().close();
     for _ in 0..100 {
-        connected(&services, 1).await.ask(&get(&services, "a")).await;
+        connect(&services, 1).await.exchange(&get(&services, "a")).await;
     }
-    connected(&services, 1).await.ask(&put(&services, "b")).await;
+    connect(&services, 1).await.exchange(&put(&services, "b")).await;
     let found = late(&services);
     assert!(found.len() < 50, "{}", found.len());
     assert_eq!(found.last().unwrap().0, "write");

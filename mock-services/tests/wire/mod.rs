@@ -1,4 +1,4 @@
-//! What goes over the wire, faulted or not: bytes, their number, and the way in which a connection ends.
+//! What goes over the wire, with and without faults: bytes, their number, and how a connection ends.
 
 mod callers;
 mod faults;

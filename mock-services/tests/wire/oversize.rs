@@ -1,34 +1,34 @@
-//! Replies that are too large: what is committed stays, and the bytes come as a stream.
+//! Oversized replies: the commit stands, and the bytes are streamed.
 
 use mock_services::ledger::ClosedBy;
 use serde_json::Value;
 
 use crate::kit::connection::header;
 use crate::kit::ledger::replied;
-use crate::kit::{commits, connected, get, put, records, started, wait_for_value};
+use crate::kit::{commits, connect, get, put, records, start, wait_for_value};
 use mock_services::ledger::Event;
 
 #[tokio::test]
-async fn an_oversized_reply_is_the_true_answer_filled_up_with_blanks() {
-    let services = started(records(&["records.put#1 commit=now reply={oversize: 3MB}"])).await;
-    let mut line = connected(&services, 1).await;
-    let seen = line.ask(&put(&services, "a")).await;
+async fn an_oversized_reply_is_the_response_padded_with_spaces() {
+    let services = start(records(&["records.put#1 commit=now reply={oversize: 3MB}"])).await;
+    let mut line = connect(&services, 1).await;
+    let seen = line.exchange(&put(&services, "a")).await;
     assert_eq!((seen.status, header(&seen.head, "content-length")), (201, Some("3000000")));
     assert_eq!(seen.body.len(), 3_000_000);
     assert_eq!(serde_json::from_slice::<Value>(&seen.body).unwrap()["key"], "a");
     let reply = replied(&services, 1).await;
     assert_eq!((reply.reply.as_str(), reply.whole, reply.bytes), ("oversize", true, seen.bytes));
-    // The line is as good as before.
-    assert_eq!(line.ask(&get(&services, "a")).await.status, 200);
+    // The connection is still usable.
+    assert_eq!(line.exchange(&get(&services, "a")).await.status, 200);
 }
 
 #[tokio::test]
-async fn a_caller_that_closes_the_connection_before_the_end_had_a_part_of_it_and_the_effect_stands() {
-    // Far more than the sockets on the way can hold.
-    let services = started(records(&["records.put#1 commit=now reply={oversize: 256MB}"])).await;
-    let mut line = connected(&services, 1).await;
+async fn a_client_that_leaves_during_an_oversized_reply_has_a_part_of_it() {
+    // Far more than the socket buffers can hold.
+    let services = start(records(&["records.put#1 commit=now reply={oversize: 256MB}"])).await;
+    let mut line = connect(&services, 1).await;
     line.send(&put(&services, "a")).await;
-    line.answer_to_head().await;
+    line.response_head().await;
     drop(line);
     let by = wait_for_value(
         &services,
@@ -43,10 +43,10 @@ async fn a_caller_that_closes_the_connection_before_the_end_had_a_part_of_it_and
 }
 
 #[tokio::test]
-async fn nothing_need_be_committed_behind_an_oversized_reply() {
-    let services = started(records(&["records.put#1 commit=never reply={oversize: 1KB}"])).await;
-    let mut line = connected(&services, 1).await;
-    let seen = line.ask(&put(&services, "a")).await;
+async fn an_oversized_reply_needs_no_commit() {
+    let services = start(records(&["records.put#1 commit=never reply={oversize: 1KB}"])).await;
+    let mut line = connect(&services, 1).await;
+    let seen = line.exchange(&put(&services, "a")).await;
     assert_eq!((seen.status, seen.body.len()), (201, 1_000));
     assert!(commits(&services).is_empty());
 }

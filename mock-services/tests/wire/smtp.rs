@@ -1,17 +1,17 @@
-//! The same faults over SMTP, on the answer to a message: the `250` is lost, and the message is delivered all
-//! the same.
+//! The same faults over SMTP, on the reply to a message: the `250` is lost, and the message is delivered
+//! nevertheless.
 
 use mock_services::MockServices;
 use mock_services::ledger::{ClosedBy, Event};
 
 use crate::kit::ledger::replied;
-use crate::kit::{Connection, End, attempts, commits, email, events, faults, started, wait_for_value};
+use crate::kit::{Connection, End, attempts, commits, email, events, faults, start, wait_for_value};
 
-/// Reads one reply, of however many lines.
+/// Reads one reply with all its lines.
 async fn reply(line: &mut Connection) -> String {
     let mut text = String::new();
     loop {
-        let one = String::from_utf8(line.through(b"\r\n").await).unwrap();
+        let one = String::from_utf8(line.read_through(b"\r\n").await).unwrap();
         text.push_str(&one);
         if one.as_bytes().get(3) != Some(&b'-') {
             return text;
@@ -19,30 +19,30 @@ async fn reply(line: &mut Connection) -> String {
     }
 }
 
-async fn say(line: &mut Connection, command: &str) -> String {
+async fn send_command(line: &mut Connection, command: &str) -> String {
     line.send(format!("{command}\r\n").as_bytes()).await;
     reply(line).await
 }
 
-async fn greeted(services: &MockServices) -> Connection {
+async fn greeted_connection(services: &MockServices) -> Connection {
     let mut line = Connection::open(services.smtp_address("email", 1).unwrap()).await;
     assert!(reply(&mut line).await.starts_with("220 "));
-    assert!(say(&mut line, "EHLO shop.example").await.starts_with("250-"));
+    assert!(send_command(&mut line, "EHLO shop.example").await.starts_with("250-"));
     line
 }
 
-/// Hands a message over, up to the dot that ends it; the answer to it has not been read.
-async fn hand_over(line: &mut Connection, to: &str) {
-    assert!(say(line, "MAIL FROM:<shop@shop.example>").await.starts_with("250 "));
-    assert!(say(line, &format!("RCPT TO:<{to}>")).await.starts_with("250 "));
-    assert!(say(line, "DATA").await.starts_with("354 "));
+/// Sends a message up to the final dot; its reply is not read yet.
+async fn send_message(line: &mut Connection, to: &str) {
+    assert!(send_command(line, "MAIL FROM:<shop@shop.example>").await.starts_with("250 "));
+    assert!(send_command(line, &format!("RCPT TO:<{to}>")).await.starts_with("250 "));
+    assert!(send_command(line, "DATA").await.starts_with("354 "));
     line.send(b"From: shop@shop.example\r\nSubject: Your order\r\n\r\nIt is on its way.\r\n.\r\n").await;
 }
 
-async fn struck(reply: &str) -> (MockServices, Connection) {
-    let services = started(email(&[&format!("email.send#1 commit=now reply={reply}")])).await;
-    let mut line = greeted(&services).await;
-    hand_over(&mut line, "ann@x.example").await;
+async fn faulted(reply: &str) -> (MockServices, Connection) {
+    let services = start(email(&[&format!("email.send#1 commit=now reply={reply}")])).await;
+    let mut line = greeted_connection(&services).await;
+    send_message(&mut line, "ann@x.example").await;
     (services, line)
 }
 
@@ -52,25 +52,25 @@ async fn closed_by(services: &MockServices) -> ClosedBy {
 }
 
 #[tokio::test]
-async fn a_message_that_is_taken_is_answered_and_more_may_follow() {
-    let services = started(email(&[])).await;
-    let mut line = greeted(&services).await;
+async fn an_accepted_message_is_answered_and_more_can_follow() {
+    let services = start(email(&[])).await;
+    let mut line = greeted_connection(&services).await;
     for number in 1..=3 {
-        hand_over(&mut line, "ann@x.example").await;
+        send_message(&mut line, "ann@x.example").await;
         let answer = reply(&mut line).await;
         assert!(answer.starts_with("250 2.0.0 Ok: queued as "), "{answer}");
-        let told = replied(&services, number).await;
-        assert_eq!((told.bytes, told.whole, told.status), (answer.len() as u64, true, Some(250)));
+        let recorded = replied(&services, number).await;
+        assert_eq!((recorded.bytes, recorded.whole, recorded.status), (answer.len() as u64, true, Some(250)));
     }
-    assert!(say(&mut line, "QUIT").await.starts_with("221 "));
-    assert_eq!(line.rest().await, (Vec::new(), End::Fin));
+    assert!(send_command(&mut line, "QUIT").await.starts_with("221 "));
+    assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin));
     assert_eq!(commits(&services), [1, 2, 3]);
 }
 
 #[tokio::test]
 async fn drop_loses_the_250_with_a_fin() {
-    let (services, mut line) = struck("drop").await;
-    assert_eq!(line.rest().await, (Vec::new(), End::Fin));
+    let (services, mut line) = faulted("drop").await;
+    assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin));
     assert_eq!((replied(&services, 1).await.bytes, commits(&services)), (0, vec![1]));
     drop(line);
     assert_eq!(closed_by(&services).await, ClosedBy::Service);
@@ -78,15 +78,15 @@ async fn drop_loses_the_250_with_a_fin() {
 
 #[tokio::test]
 async fn reset_loses_the_250_with_a_rst() {
-    let (services, mut line) = struck("reset").await;
-    assert_eq!(line.rest().await, (Vec::new(), End::Reset));
+    let (services, mut line) = faulted("reset").await;
+    assert_eq!(line.read_to_end().await, (Vec::new(), End::Reset));
     assert_eq!((replied(&services, 1).await.bytes, commits(&services)), (0, vec![1]));
     assert_eq!(closed_by(&services).await, ClosedBy::Service);
 }
 
 #[tokio::test]
-async fn hang_keeps_the_line_open_and_silent_until_the_caller_leaves() {
-    let (services, mut line) = struck("{hang: {release: 10m}}").await;
+async fn hang_keeps_the_connection_silent_until_the_client_leaves() {
+    let (services, mut line) = faulted("{hang: {release: 10m}}").await;
     wait_for_value(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
     assert!(line.is_silent().await);
     drop(line);
@@ -95,82 +95,82 @@ async fn hang_keeps_the_line_open_and_silent_until_the_caller_leaves() {
 }
 
 #[tokio::test]
-async fn hang_ends_with_a_fin_when_its_release_is_over() {
-    let (services, mut line) = struck("{hang: {release: 40ms}}").await;
-    assert_eq!(line.rest().await, (Vec::new(), End::Fin));
+async fn hang_ends_with_a_fin_after_its_release() {
+    let (services, mut line) = faulted("{hang: {release: 40ms}}").await;
+    assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin));
     assert_eq!((replied(&services, 1).await.bytes, commits(&services)), (0, vec![1]));
 }
 
 #[tokio::test]
-async fn a_status_of_503_is_a_421_and_the_end_of_the_conversation() {
-    let (services, mut line) = struck("{status: 503}").await;
-    let (bytes, end) = line.rest().await;
+async fn a_503_is_a_421_and_ends_the_session() {
+    let (services, mut line) = faulted("{status: 503}").await;
+    let (bytes, end) = line.read_to_end().await;
     assert_eq!(bytes, b"421 4.3.2 Service not available, closing transmission channel\r\n");
     assert_eq!((end, commits(&services)), (End::Fin, vec![1]));
-    let told = replied(&services, 1).await;
-    assert_eq!((told.bytes, told.whole, told.status), (bytes.len() as u64, true, Some(421)));
+    let recorded = replied(&services, 1).await;
+    assert_eq!((recorded.bytes, recorded.whole, recorded.status), (bytes.len() as u64, true, Some(421)));
 }
 
 #[tokio::test]
-async fn garble_is_a_line_that_is_no_reply() {
-    let (services, mut line) = struck("garble").await;
-    let bytes = line.through(b"\r\n").await;
+async fn garble_is_a_line_that_is_not_a_reply() {
+    let (services, mut line) = faulted("garble").await;
+    let bytes = line.read_through(b"\r\n").await;
     assert!(bytes[..3].iter().any(|byte| !byte.is_ascii_digit()), "{}", bytes.escape_ascii());
-    let told = replied(&services, 1).await;
-    assert_eq!((told.bytes, told.whole), (bytes.len() as u64, true));
-    assert!(say(&mut line, "NOOP").await.starts_with("250 "), "the line is open");
+    let recorded = replied(&services, 1).await;
+    assert_eq!((recorded.bytes, recorded.whole), (bytes.len() as u64, true));
+    assert!(send_command(&mut line, "NOOP").await.starts_with("250 "), "the connection is open");
 }
 
 #[tokio::test]
-async fn truncate_is_half_of_a_line_and_a_fin() {
-    let (services, mut line) = struck("truncate").await;
-    let (bytes, end) = line.rest().await;
+async fn truncate_is_half_a_line_and_a_fin() {
+    let (services, mut line) = faulted("truncate").await;
+    let (bytes, end) = line.read_to_end().await;
     assert!(bytes.starts_with(b"250 2.0.0 ") && !bytes.ends_with(b"\r\n"), "{}", bytes.escape_ascii());
-    let told = replied(&services, 1).await;
-    assert_eq!((told.bytes, told.whole, end), (bytes.len() as u64, false, End::Fin));
+    let recorded = replied(&services, 1).await;
+    assert_eq!((recorded.bytes, recorded.whole, end), (bytes.len() as u64, false, End::Fin));
 }
 
 #[tokio::test]
-async fn delay_and_drip_bring_the_250_after_all() {
+async fn delay_and_drip_send_the_250_in_the_end() {
     for manner in ["{delay: 40ms}", "{drip: 40ms}"] {
-        let (services, mut line) = struck(manner).await;
+        let (services, mut line) = faulted(manner).await;
         let answer = reply(&mut line).await;
         assert!(answer.starts_with("250 2.0.0 Ok: queued as "), "{answer}");
-        let told = replied(&services, 1).await;
-        assert_eq!((told.bytes, told.whole), (answer.len() as u64, true));
+        let recorded = replied(&services, 1).await;
+        assert_eq!((recorded.bytes, recorded.whole), (answer.len() as u64, true));
     }
 }
 
 #[tokio::test]
-async fn another_conversation_goes_on_while_one_is_cut_off() {
-    let services = started(email(&["email.send#1 commit=now reply=reset"])).await;
-    let (mut other, mut faulted) = (greeted(&services).await, greeted(&services).await);
-    assert!(say(&mut other, "MAIL FROM:<shop@shop.example>").await.starts_with("250 "));
-    hand_over(&mut faulted, "ann@x.example").await;
-    assert_eq!(faulted.rest().await.1, End::Reset);
-    assert!(say(&mut other, "RSET").await.starts_with("250 "));
-    hand_over(&mut other, "bob@x.example").await;
+async fn another_session_continues_while_one_is_reset() {
+    let services = start(email(&["email.send#1 commit=now reply=reset"])).await;
+    let (mut other, mut faulted) = (greeted_connection(&services).await, greeted_connection(&services).await);
+    assert!(send_command(&mut other, "MAIL FROM:<shop@shop.example>").await.starts_with("250 "));
+    send_message(&mut faulted, "ann@x.example").await;
+    assert_eq!(faulted.read_to_end().await.1, End::Reset);
+    assert!(send_command(&mut other, "RSET").await.starts_with("250 "));
+    send_message(&mut other, "bob@x.example").await;
     assert!(reply(&mut other).await.starts_with("250 "));
 }
 
 #[tokio::test]
-async fn without_the_minted_key_nothing_is_taken_and_no_fault_is_used_up() {
+async fn without_the_api_key_no_message_is_accepted_and_no_fault_is_used_up() {
     let builder = mock_services::MockServices::builder()
         .faults(faults(&["email.send#1 commit=now reply=drop"]))
         .service(mock_services::email::Email::default(), mock_services::ServiceOptions::default());
-    let services = started(builder).await;
-    let mut line = greeted(&services).await;
-    assert!(say(&mut line, "MAIL FROM:<shop@shop.example>").await.starts_with("530 "));
+    let services = start(builder).await;
+    let mut line = greeted_connection(&services).await;
+    assert!(send_command(&mut line, "MAIL FROM:<shop@shop.example>").await.starts_with("530 "));
     // base64 of "\0user\0wrong".
-    assert!(say(&mut line, "AUTH PLAIN AHVzZXIAd3Jvbmc=").await.starts_with("535 "));
+    assert!(send_command(&mut line, "AUTH PLAIN AHVzZXIAd3Jvbmc=").await.starts_with("535 "));
     let refused = events(&services).iter().any(|event| matches!(event, Event::Refused { status: 535, .. }));
     assert!(refused && attempts(&services).is_empty());
     assert!(services.fired()[0].attempts.is_empty());
-    assert!(say(&mut line, "AUTH LOGIN").await.starts_with("334 "));
-    assert!(say(&mut line, "dXNlcg==").await.starts_with("334 "));
-    assert!(say(&mut line, &base64(services.key("email").unwrap())).await.starts_with("235 "));
-    hand_over(&mut line, "ann@x.example").await;
-    assert_eq!(line.rest().await, (Vec::new(), End::Fin));
+    assert!(send_command(&mut line, "AUTH LOGIN").await.starts_with("334 "));
+    assert!(send_command(&mut line, "dXNlcg==").await.starts_with("334 "));
+    assert!(send_command(&mut line, &base64(services.key("email").unwrap())).await.starts_with("235 "));
+    send_message(&mut line, "ann@x.example").await;
+    assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin));
     assert_eq!(services.fired()[0].attempts, [1]);
 }
 
@@ -189,8 +189,8 @@ fn base64(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_oversized_reply_is_one_of_many_lines() {
-    let (services, mut line) = struck("{oversize: 100KB}").await;
+async fn an_oversized_reply_has_many_lines() {
+    let (services, mut line) = faulted("{oversize: 100KB}").await;
     let answer = reply(&mut line).await;
     assert!(
         answer.len() >= 100_000 && answer.lines().all(|line| line.starts_with("250")),
@@ -198,7 +198,7 @@ async fn an_oversized_reply_is_one_of_many_lines() {
         answer.len()
     );
     assert!(answer.lines().last().unwrap().starts_with("250 2.0.0 Ok: queued as "));
-    let told = replied(&services, 1).await;
-    assert_eq!((told.whole, told.bytes), (true, answer.len() as u64));
-    assert!(say(&mut line, "NOOP").await.starts_with("250 "));
+    let recorded = replied(&services, 1).await;
+    assert_eq!((recorded.whole, recorded.bytes), (true, answer.len() as u64));
+    assert!(send_command(&mut line, "NOOP").await.starts_with("250 "));
 }

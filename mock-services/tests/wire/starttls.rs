@@ -1,4 +1,4 @@
-//! Faults over TLS: a line that is cut ends without the alert by which TLS says that this is the end.
+//! Faults over TLS: a cut connection ends without the closing alert of TLS.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -12,28 +12,28 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::kit::{email, must, started};
+use crate::kit::{email, start, within_timeout};
 
-/// Reads until the text has come.
+/// Reads until the text has arrived.
 async fn wait_for_count(line: &mut (impl AsyncReadExt + Unpin), text: &str) {
     let mut have = Vec::new();
     while !String::from_utf8_lossy(&have).contains(text) {
-        assert_ne!(must(line.read_buf(&mut have)).await.unwrap(), 0, "{}", have.escape_ascii());
+        assert_ne!(within_timeout(line.read_buf(&mut have)).await.unwrap(), 0, "{}", have.escape_ascii());
     }
 }
 
-async fn secured(address: std::net::SocketAddr) -> TlsStream<TcpStream> {
+async fn start_tls(address: std::net::SocketAddr) -> TlsStream<TcpStream> {
     let mut line = TcpStream::connect(address).await.unwrap();
     wait_for_count(&mut line, "220 ").await;
     line.write_all(b"EHLO shop.example\r\n").await.unwrap();
     wait_for_count(&mut line, "250 ").await;
     line.write_all(b"STARTTLS\r\n").await.unwrap();
     wait_for_count(&mut line, "220 ").await;
-    shaken(line, "localhost").await.unwrap()
+    handshake(line, "localhost").await.unwrap()
 }
 
-/// A handshake of a client that trusts nothing but the certificate authority of the services.
-async fn shaken(line: TcpStream, name: &'static str) -> std::io::Result<TlsStream<TcpStream>> {
+/// The handshake of a client that only trusts the certificate authority of the services.
+async fn handshake(line: TcpStream, name: &'static str) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     let pem = mock_services::certificate_authority().unwrap();
     roots.add(CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()).unwrap();
@@ -42,31 +42,32 @@ async fn shaken(line: TcpStream, name: &'static str) -> std::io::Result<TlsStrea
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    must(TlsConnector::from(Arc::new(config)).connect(ServerName::try_from(name).unwrap(), line)).await
+    within_timeout(TlsConnector::from(Arc::new(config)).connect(ServerName::try_from(name).unwrap(), line))
+        .await
 }
 
 #[tokio::test]
-async fn a_client_that_trusts_the_authority_can_verify_every_name_of_the_local_machine_and_no_other() {
-    let services = started(email(&[])).await;
+async fn the_certificate_is_valid_for_local_names_only() {
+    let services = start(email(&[])).await;
     let address = services.smtps_address("email", 1).unwrap();
     for name in ["localhost", "127.0.0.1", "::1"] {
         let line = TcpStream::connect(address).await.unwrap();
-        let mut line = shaken(line, name).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut line = handshake(line, name).await.unwrap_or_else(|error| panic!("{name}: {error}"));
         wait_for_count(&mut line, "220 ").await;
     }
     let line = TcpStream::connect(address).await.unwrap();
-    assert!(shaken(line, "mail.example").await.is_err());
+    assert!(handshake(line, "mail.example").await.is_err());
 }
 
 #[tokio::test]
-async fn a_mail_is_taken_over_tls_from_the_first_byte_and_tls_is_not_offered_twice() {
-    let services = started(email(&[])).await;
+async fn implicit_tls_accepts_mail_and_offers_no_starttls() {
+    let services = start(email(&[])).await;
     let line = TcpStream::connect(services.smtps_address("email", 1).unwrap()).await.unwrap();
-    let mut line = shaken(line, "127.0.0.1").await.unwrap();
+    let mut line = handshake(line, "127.0.0.1").await.unwrap();
     wait_for_count(&mut line, "220 ").await;
     line.write_all(b"STARTTLS\r\n").await.unwrap();
     wait_for_count(&mut line, "502 ").await;
-    hand_over(&mut line).await;
+    send_message(&mut line).await;
     wait_for_count(&mut line, "250 ").await;
     let entries = services.ledger().entries();
     assert!(
@@ -75,7 +76,7 @@ async fn a_mail_is_taken_over_tls_from_the_first_byte_and_tls_is_not_offered_twi
     );
 }
 
-async fn hand_over(line: &mut TlsStream<TcpStream>) {
+async fn send_message(line: &mut TlsStream<TcpStream>) {
     for (say, expected) in [
         ("EHLO shop.example", "250 "),
         ("MAIL FROM:<shop@shop.example>", "250 "),
@@ -89,69 +90,71 @@ async fn hand_over(line: &mut TlsStream<TcpStream>) {
 }
 
 #[tokio::test]
-async fn a_line_that_is_cut_ends_without_a_word_over_tls_too() {
+async fn a_cut_tls_connection_ends_without_an_alert() {
     for reply in ["drop", "truncate", "{hang: {release: 1ms}}"] {
-        let services = started(email(&[&format!("email.send#1 commit=now reply={reply}")])).await;
-        let mut line = secured(services.smtp_address("email", 1).unwrap()).await;
-        hand_over(&mut line).await;
-        let end = must(line.read_to_end(&mut Vec::new())).await;
+        let services = start(email(&[&format!("email.send#1 commit=now reply={reply}")])).await;
+        let mut line = start_tls(services.smtp_address("email", 1).unwrap()).await;
+        send_message(&mut line).await;
+        let end = within_timeout(line.read_to_end(&mut Vec::new())).await;
         assert_eq!(end.map_err(|error| error.kind()), Err(ErrorKind::UnexpectedEof), "{reply}");
     }
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_over_ends_in_order_over_tls() {
-    let services = started(email(&[])).await;
-    let mut line = secured(services.smtp_address("email", 1).unwrap()).await;
-    hand_over(&mut line).await;
+async fn a_finished_tls_session_ends_with_an_alert() {
+    let services = start(email(&[])).await;
+    let mut line = start_tls(services.smtp_address("email", 1).unwrap()).await;
+    send_message(&mut line).await;
     wait_for_count(&mut line, "250 ").await;
     line.write_all(b"QUIT\r\n").await.unwrap();
     let mut rest = Vec::new();
-    must(line.read_to_end(&mut rest)).await.unwrap();
+    within_timeout(line.read_to_end(&mut rest)).await.unwrap();
     assert!(rest.starts_with(b"221 "), "{}", rest.escape_ascii());
 }
 
-/// The refusals in the ledger, as the method and the reason of each, when there are so many.
+/// The refusals in the ledger, as method and reason, once there are this many.
 async fn refusals(services: &mock_services::MockServices, count: usize) -> Vec<(String, String)> {
     use mock_services::ledger::Event;
     let mut reader = services.ledger().reader();
     let mut found = Vec::new();
     while found.len() < count {
-        found.extend(must(reader.grown()).await.into_iter().filter_map(|entry| match entry.event {
-            Event::Refused { method, reason, .. } => {
-                Some((method.into_owned(), reason.unwrap_or_default().into_owned()))
-            }
-            _ => None,
-        }));
+        found.extend(within_timeout(reader.grown()).await.into_iter().filter_map(
+            |entry| match entry.event {
+                Event::Refused { method, reason, .. } => {
+                    Some((method.into_owned(), reason.unwrap_or_default().into_owned()))
+                }
+                _ => None,
+            },
+        ));
     }
     found
 }
 
-/// A client that knows no authority at all, and so accepts no certificate.
-async fn distrusting(line: TcpStream) {
+/// A client that trusts no authority and accepts no certificate.
+async fn handshake_without_trust(line: TcpStream) {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(RootCertStore::empty())
         .with_no_client_auth();
     let name = ServerName::try_from("localhost").unwrap();
-    assert!(must(TlsConnector::from(Arc::new(config)).connect(name, line)).await.is_err());
+    assert!(within_timeout(TlsConnector::from(Arc::new(config)).connect(name, line)).await.is_err());
 }
 
 #[tokio::test]
-async fn a_handshake_that_fails_is_written_down_with_its_reason() {
-    let services = started(email(&[])).await;
+async fn a_failed_handshake_is_recorded_with_its_reason() {
+    let services = start(email(&[])).await;
     let (plain, tls) =
         (services.smtp_address("email", 1).unwrap(), services.smtps_address("email", 1).unwrap());
-    distrusting(TcpStream::connect(tls).await.unwrap()).await;
+    handshake_without_trust(TcpStream::connect(tls).await.unwrap()).await;
     let mut spoken = TcpStream::connect(tls).await.unwrap();
     spoken.write_all(b"EHLO shop.example\r\n").await.unwrap();
-    // On the port that begins in plain text, TLS from the first byte.
+    // TLS from the first byte on the plain text port.
     let mut hello = TcpStream::connect(plain).await.unwrap();
     hello.write_all(&[0x16, 0x03, 0x01, 0x00, 0x05]).await.unwrap();
-    // As Node does: the handshake first, then the certificate.
-    drop(shaken(TcpStream::connect(tls).await.unwrap(), "localhost").await.unwrap());
-    let told = refusals(&services, 4).await;
+    // Like Node: the handshake first, then the certificate.
+    drop(handshake(TcpStream::connect(tls).await.unwrap(), "localhost").await.unwrap());
+    let recorded = refusals(&services, 4).await;
     for part in [
         "did not accept the certificate (alert UnknownCA)",
         "did not speak TLS",
@@ -159,15 +162,15 @@ async fn a_handshake_that_fails_is_written_down_with_its_reason() {
         "closed the connection during the handshake or right after it",
     ] {
         assert!(
-            told.iter().any(|(method, reason)| method == "TLS" && reason.contains(part)),
-            "{part} in {told:?}"
+            recorded.iter().any(|(method, reason)| method == "TLS" && reason.contains(part)),
+            "{part} in {recorded:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_log_in_or_with_a_wrong_password_is_written_down_without_its_password() {
-    let services = started(
+async fn a_failed_login_is_recorded_without_the_password() {
+    let services = start(
         mock_services::MockServices::builder()
             .service(mock_services::email::Email::default(), Default::default()),
     )
@@ -183,12 +186,12 @@ async fn a_client_that_does_not_log_in_or_with_a_wrong_password_is_written_down_
         line.write_all(format!("{say}\r\n").as_bytes()).await.unwrap();
         wait_for_count(&mut line, expected).await;
     }
-    let told = refusals(&services, 3).await;
+    let recorded = refusals(&services, 3).await;
     let expected =
         [("MAIL", "5.7.0 Authentication required"), ("AUTH", "5.7.8 Error: authentication failed")];
-    for ((method, reason), have) in expected.iter().zip(&told) {
+    for ((method, reason), have) in expected.iter().zip(&recorded) {
         assert_eq!((have.0.as_str(), have.1.as_str()), (*method, *reason));
     }
-    assert!(told[2].1.contains("Unrecognized authentication type"), "{told:?}");
+    assert!(recorded[2].1.contains("Unrecognized authentication type"), "{recorded:?}");
     assert!(!format!("{:?}", services.ledger().entries()).contains("guessed-secret"));
 }

@@ -10,10 +10,11 @@ fn problems(yaml: &str) -> String {
     }
 }
 
-/// What is said of a service that has, beside a maker `open`, this operation.
-fn told(operation: &str, message: &str, help: &str) {
+/// Checks the problem reported for a service with a creating operation `open` and this operation.
+fn assert_problem(operation: &str, message: &str, help: &str) {
     let yaml = format!(
-        "service: desk\noperations:\n  open: {{route: POST /t, fields: {{customer: body.customer}}, effect: {{identity: [customer]}}, set: {{state: open}}}}\n  \
+        "service: desk\noperations:\n  open: {{route: POST /t, fields: {{customer: body.customer}}, effect: \
+         {{identity: [customer]}}, set: {{state: open}}}}\n  \
          other: {{{operation}}}\n"
     );
     let shown = problems(&yaml);
@@ -23,13 +24,13 @@ fn told(operation: &str, message: &str, help: &str) {
 }
 
 #[test]
-fn the_shipped_example_is_without_fault() {
+fn the_shipped_example_has_no_problems() {
     let tickets = read(&Source::new("tickets.yaml", TICKETS)).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(tickets.operations.len(), tickets.rules.len());
 }
 
 #[test]
-fn all_problems_of_a_service_are_told_at_once() {
+fn all_problems_of_a_service_are_reported_at_once() {
     let yaml = "\
 service: payment
 idempotency: strpe
@@ -115,7 +116,8 @@ error: the operation `list` has no key `colour`
 13 |     colour: red
    |     ^^^^^^ unknown key
    |
-   = help: it can have `route`, `effect`, `changes`, `reads`, `fields`, `required`, `each`, `set`, `shows`, `unless`, `filter` or `answer`
+   = help: it can have `route`, `effect`, `changes`, `reads`, `fields`, `required`, `each`, `set`, `shows`, \
+   `unless`, `filter` or `answer`
 
 error: `reason` is not defined here
   --> service.yaml:14:26
@@ -128,34 +130,39 @@ error: `reason` is not defined here
 }
 
 #[test]
-fn a_bad_route_is_told() {
+fn an_invalid_route_is_reported() {
     let form = "write it as POST /tickets/{id}/close";
-    told("route: /t, reads: open", "a route is a method, a space and a path", form);
-    told(
+    assert_problem("route: /t, reads: open", "a route is a method, a space and a path", form);
+    assert_problem(
         "route: FETCH /t, reads: open",
         "`FETCH` is not a method: it can be `GET`, `POST`, `PUT`, `PATCH` or `DELETE`",
         form,
     );
-    told(
+    assert_problem(
         "route: 'GET /a/{x}/{x}', reads: open",
         "each name in braces consists of letters, digits and underscores and occurs once",
         form,
     );
-    told("route: GET t, reads: open", "a path begins with a slash", form);
-    told("reads: open", "the operation `other` needs the key `route`", "");
+    assert_problem("route: GET t, reads: open", "a path begins with a slash", form);
+    assert_problem("reads: open", "the operation `other` needs the key `route`", "");
 }
 
 #[test]
 fn two_operations_cannot_have_one_route() {
-    let help = "no request could tell them apart; change one of the two";
-    told("route: POST /t, reads: open", "`open` and `other` have the same route", help);
+    let help = "a request could match either; change one of the two";
+    assert_problem("route: POST /t, reads: open", "`open` and `other` have the same route", help);
 }
 
 #[test]
-fn an_operation_does_exactly_one_thing() {
-    let help = "`effect` makes something, `changes` changes what another operation made, `reads` shows it";
-    told("route: GET /x", "the operation `other` needs exactly one of `effect`, `changes` and `reads`", help);
-    told(
+fn an_operation_has_exactly_one_action() {
+    let help = "`effect` creates an item, `changes` updates an item of another operation, `reads` \
+                returns items";
+    assert_problem(
+        "route: GET /x",
+        "the operation `other` needs exactly one of `effect`, `changes` and `reads`",
+        help,
+    );
+    assert_problem(
         "route: 'POST /t/{id}', reads: open, changes: open, set: {state: closed}",
         "the operation `other` needs exactly one of `effect`, `changes` and `reads`",
         help,
@@ -163,79 +170,91 @@ fn an_operation_does_exactly_one_thing() {
 }
 
 #[test]
-fn only_what_was_made_can_be_changed_and_read() {
-    told(
+fn only_created_items_can_be_changed_and_read() {
+    assert_problem(
         "route: GET /x, reads: other",
-        "`reads` names `other`, which makes nothing",
+        "`reads` names `other`, which creates no items",
         "operations with an effect: `open`",
     );
-    told(
+    assert_problem(
         "route: GET /x, reads: opne",
         "there is no operation `opne`",
         "did you mean `open`? operations with an effect: `open`",
     );
-    told(
+    assert_problem(
         "route: 'POST /t/{id}', changes: open",
-        "`other` changes nothing",
-        "say what under `set`: {state: closed}",
+        "`other` sets no field",
+        "list the new values under `set`: {state: closed}",
     );
-    told(
+    assert_problem(
         "route: POST /x, changes: open, set: {state: closed}",
-        "an operation with `changes` needs `{id}` in its route, to say which item is meant",
+        "an operation with `changes` needs `{id}` in its route, to select the item",
         "write it as POST /tickets/{id}/close",
     );
-    told(
+    assert_problem(
         "route: GET /x, fields: {a: query.a}, effect: {identity: [a]}",
-        "`other` changes something, and a GET must not",
+        "`other` changes items, which a GET must not do",
         "use POST, PUT, PATCH or DELETE",
     );
 }
 
 #[test]
-fn a_key_in_the_wrong_kind_of_operation_is_told() {
-    told(
+fn a_key_of_another_kind_of_operation_is_reported() {
+    assert_problem(
         "route: GET /x, reads: open, set: {a: 1}",
-        "`set` goes with `effect` or `changes` alone",
-        "leave it out",
+        "`set` is only allowed with `effect` or `changes`",
+        "remove it",
     );
-    told("route: GET /x, reads: open, shows: {}", "`shows` goes with `effect` alone", "leave it out");
-    told(
+    assert_problem(
+        "route: GET /x, reads: open, shows: {}",
+        "`shows` is only allowed with `effect`",
+        "remove it",
+    );
+    assert_problem(
         "route: GET /x, reads: open, unless: {state: open}",
-        "`unless` goes with `changes` alone",
-        "leave it out",
+        "`unless` is only allowed with `changes`",
+        "remove it",
     );
-    told(
+    assert_problem(
         "route: 'POST /t/{id}', changes: open, set: {state: x}, filter: [state]",
-        "`filter` goes with `reads` alone",
-        "leave it out",
+        "`filter` is only allowed with `reads`",
+        "remove it",
     );
-    told(
+    assert_problem(
         "route: 'GET /t/{id}', reads: open, filter: [state]",
-        "`filter` is for lists, and `{id}` names one item",
-        "leave it out",
+        "`filter` only applies to lists, and `{id}` selects one item",
+        "remove it",
     );
 }
 
 #[test]
-fn names_that_nothing_has_are_told() {
-    told(
+fn unknown_names_are_reported() {
+    assert_problem(
         "route: GET /x, reads: open, filter: [stat]",
-        "`filter` names `stat`, which what `open` makes does not hold",
+        "`filter` names `stat`, which items of `open` do not have",
         "did you mean `state`?",
     );
-    told(
+    assert_problem(
         "route: 'POST /t/{id}', changes: open, set: {state: x}, unless: {colour: red}",
-        "`unless` names `colour`, which what `open` makes does not hold",
+        "`unless` names `colour`, which items of `open` do not have",
         "it can be `customer` or `state`",
     );
-    told(
+    assert_problem(
         "route: GET /x, reads: open, answer: {body: '${item}'}",
         "`item` is not defined here",
         "did you mean `items`?",
     );
-    told("route: GET /x, reads: open, answer: {body: '${items'}", "`${` is not closed", "close it with `}`");
-    told("route: 'POST /t/{id}', changes: open, set: {state: '${x}'}", "`x` is not defined here", "");
-    told(
+    assert_problem(
+        "route: GET /x, reads: open, answer: {body: '${items'}",
+        "`${` is not closed",
+        "close it with `}`",
+    );
+    assert_problem(
+        "route: 'POST /t/{id}', changes: open, set: {state: '${x}'}",
+        "`x` is not defined here",
+        "",
+    );
+    assert_problem(
         "route: POST /x, fields: {a: body.a}, effect: {identity: [a]}, shows: {a: '${b}'}",
         "`b` is not defined here",
         "did you mean `a`? it can be `a`, `id` or `created_at`",
@@ -243,45 +262,49 @@ fn names_that_nothing_has_are_told() {
 }
 
 #[test]
-fn fields_that_cannot_be_are_told() {
-    told("route: GET /x, reads: open, fields: {a: body.a}", "a GET has no body", "use query.name");
-    told(
+fn invalid_fields_are_reported() {
+    assert_problem("route: GET /x, reads: open, fields: {a: body.a}", "a GET has no body", "use query.name");
+    assert_problem(
         "route: 'GET /x/{b}', reads: open, fields: {a: path.c}",
         "the route has no `{c}`",
         "the names in braces are `b`",
     );
-    told(
+    assert_problem(
         "route: GET /x, reads: open, fields: {now: query.a}",
         "a field cannot be called `now`",
-        "the service itself gives it",
+        "the service sets it itself",
     );
-    told("route: GET /x, reads: open, fields: {'a b': query.a}", "`a b` cannot be the name of a field", "");
-    told(
+    assert_problem(
+        "route: GET /x, reads: open, fields: {'a b': query.a}",
+        "`a b` cannot be the name of a field",
+        "",
+    );
+    assert_problem(
         "route: 'POST /x/{id}', fields: {a: body.a}, effect: {identity: [a]}",
-        "a path of this operation cannot have `{id}`",
-        "the service itself gives it",
+        "the path of this operation cannot contain `{id}`",
+        "the service sets it itself",
     );
-    told(
+    assert_problem(
         "route: POST /x, fields: {a: body.a}, effect: {identity: [a]}, set: {a: 1}",
         "`a` is a field of the request",
-        "the item holds the request's value already; choose another name",
+        "the item already holds the value of the request; choose another name",
     );
-    told(
+    assert_problem(
         "route: POST /x, effect: {identity: []}",
-        "without an identity a duplicate cannot be told from a second effect",
-        "name the fields",
+        "`identity` must name at least one field",
+        "list the fields",
     );
-    told(
+    assert_problem(
         "route: POST /x, fields: {a: body.a}, effect: {identity: [a], id: 'a b'}",
         "ids cannot begin with `a b`",
         "",
     );
-    told(
+    assert_problem(
         "route: POST /x, fields: {a: body.a}, each: {a: body.b}, effect: {identity: [a]}",
-        "`a` is a field already",
+        "`a` is already a field",
         "keep one of the two",
     );
-    told(
+    assert_problem(
         "route: POST /x, fields: {a: body.a}, each: [b], effect: {identity: [a]}",
         "expected a map of keys and values, found a list",
         "",
@@ -290,15 +313,15 @@ fn fields_that_cannot_be_are_told() {
 
 #[test]
 fn a_204_has_no_body() {
-    told(
+    assert_problem(
         "route: GET /x, reads: open, answer: {status: 204, body: {}}",
         "an answer with the status 204 has no body",
-        "leave `body` out, or choose 200",
+        "remove `body`, or use the status 200",
     );
 }
 
 #[test]
-fn a_bad_head_is_told() {
+fn an_invalid_top_level_is_reported() {
     for (yaml, message) in [
         ("", "expected a service (a map of keys and values), found nothing"),
         ("service: x\noperations: {}", "a service needs at least one operation"),
@@ -306,8 +329,8 @@ fn a_bad_head_is_told() {
         ("operations: {}", "a service needs the key `service`"),
         ("service: x", "a service needs the key `operations`"),
         ("service: x\nkey: 'a b'\noperations: {}", "`a b` cannot be the name of a header"),
-        ("service: x\nkey: path.id\noperations: {}", "`path.id` cannot be where the key stands"),
-        ("service: x\nkey: body.\noperations: {}", "`body.` cannot be where the key stands"),
+        ("service: x\nkey: path.id\noperations: {}", "`path.id` cannot be the place of the key"),
+        ("service: x\nkey: body.\noperations: {}", "`body.` cannot be the place of the key"),
         ("service: x\noperations: {'a b': {}}", "`a b` cannot be the name of an operation"),
     ] {
         let shown = problems(yaml);
@@ -316,7 +339,7 @@ fn a_bad_head_is_told() {
 }
 
 #[test]
-fn a_service_with_too_many_operations_is_told() {
+fn a_service_with_too_many_operations_is_reported() {
     let many: String = (0..201).map(|number| format!("  o{number}: {{}}\n")).collect();
     let shown = problems(&format!("service: x\noperations:\n{many}"));
     assert!(shown.starts_with("error: there are 201 operations here, and at most 200 are read\n"), "{shown}");
@@ -324,13 +347,14 @@ fn a_service_with_too_many_operations_is_told() {
 
 proptest! {
     #[test]
-    fn no_file_makes_it_panic(inside in "(route|fields|effect|changes|reads|set|each|answer|shows|unless|filter): [\\[\\]{}a-z0-9:., $/'-]{0,30}") {
-        let yaml = format!("service: desk\noperations:\n  open: {{route: POST /t, fields: {{a: body.a}}, effect: {{identity: [a]}}}}\n  other: {{{inside}}}\n");
+    fn no_operation_makes_the_reader_panic(inside in "(route|fields|effect|changes|reads|set|each|answer|shows|unless|filter): [\\[\\]{}a-z0-9:., $/'-]{0,30}") {
+        let yaml = format!("service: desk\noperations:\n  open: {{route: POST /t, fields: {{a: body.a}}, \
+                            effect: {{identity: [a]}}}}\n  other: {{{inside}}}\n");
         let _ = read(&Source::new("service.yaml", yaml)).map_err(|problems| problems.to_string());
     }
 
     #[test]
-    fn no_change_to_the_example_makes_it_panic(at in 0usize..2000, mark in "[{}\\[\\]:,$'\"a\n ]{1,3}") {
+    fn no_edit_of_the_example_makes_the_reader_panic(at in 0usize..2000, mark in "[{}\\[\\]:,$'\"a\n ]{1,3}") {
         let mut yaml = TICKETS.to_owned();
         let at = at.min(yaml.len());
         yaml.insert_str(at, &mark);

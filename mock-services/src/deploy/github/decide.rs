@@ -1,148 +1,162 @@
-//! What a request to GitHub's API comes to.
+//! Decides a request to GitHub's API.
 
 use super::objects::{deployment_object, status_object};
-use super::read::{Filter, Report};
-use super::{Call, Page, Place, What, errors, repository};
-use crate::deploy::deployment::{Deployment, Progress, Record, Source, Stage, Status, Wanted};
-use crate::deploy::state::{Change, State};
+use super::read::{GithubFilter, NewStatus};
+use super::{GithubAction, GithubCall, Page, RepositoryAddress, errors, repository};
+use crate::deploy::deployment::{
+    Deployment, DeploymentStatus, GithubRecord, GithubSource, Progress, RequestedDeployment, Stage,
+};
+use crate::deploy::state::{DeployChange, State};
 use crate::service::{Answer, Context, Decision};
 
-/// The states of a deployment that nobody is served by.
-const OUT_OF_SERVICE: [&str; 3] = ["inactive", "failure", "error"];
+/// The states in which a deployment serves no users.
+const RETIRED_STATES: [&str; 3] = ["inactive", "failure", "error"];
 
 /// A deployment that was made over this API.
-type Made<'a> = (&'a Deployment, &'a Source, &'a Record);
+type GithubDeployment<'a> = (&'a Deployment, &'a GithubSource, &'a GithubRecord);
 
-pub(crate) fn decide(state: &State, call: &Call, context: &Context) -> Decision<Change> {
-    let place = &call.place;
-    match &call.what {
-        What::Repository => Decision::read(Answer::json(200, &repository::repository(place))),
-        What::Create(wanted) => create(place, wanted, context),
-        What::List(filter, page) => list(state, place, filter, page),
-        What::Get(number) => read(state, place, *number, |(deployment, source, record)| {
-            Some(Answer::json(200, &deployment_object(place, deployment, source, record)))
+pub(crate) fn decide(state: &State, call: &GithubCall, context: &Context) -> Decision<DeployChange> {
+    let repository = &call.repository;
+    match &call.action {
+        GithubAction::Repository => Decision::read(Answer::json(200, &repository::repository(repository))),
+        GithubAction::Create(requested) => create(repository, requested, context),
+        GithubAction::List(filter, page) => list(state, repository, filter, page),
+        GithubAction::Get(number) => read(state, repository, *number, |(deployment, source, record)| {
+            Some(Answer::json(200, &deployment_object(repository, deployment, source, record)))
         }),
-        What::Statuses(number, page) => read(state, place, *number, |(_, _, record)| {
+        GithubAction::Statuses(number, page) => read(state, repository, *number, |(_, _, record)| {
             let newest_first: Vec<_> = record.statuses.iter().rev().collect();
-            Some(page.answer(&newest_first, |status| status_object(place, *number, status)))
+            Some(page.answer(&newest_first, |status| status_object(repository, *number, status)))
         }),
-        What::Status(number, id) => read(state, place, *number, |(_, _, record)| {
+        GithubAction::DeploymentStatus(number, id) => read(state, repository, *number, |(_, _, record)| {
             let status = record.statuses.iter().find(|status| status.number == *id)?;
-            Some(Answer::json(200, &status_object(place, *number, status)))
+            Some(Answer::json(200, &status_object(repository, *number, status)))
         }),
-        What::Delete(number) => delete(state, place, *number),
-        What::Report(number, report) => post_status(state, place, *number, report, context),
+        GithubAction::Delete(number) => delete(state, repository, *number),
+        GithubAction::NewStatus(number, new_status) => {
+            post_status(state, repository, *number, new_status, context)
+        }
     }
 }
 
-fn create(place: &Place, wanted: &Wanted, context: &Context) -> Decision<Change> {
-    let Some(source) = &wanted.source else {
+fn create(
+    repository: &RepositoryAddress,
+    requested: &RequestedDeployment,
+    context: &Context,
+) -> Decision<DeployChange> {
+    let Some(source) = &requested.source else {
         return Decision::refuse(errors::not_found(errors::CREATE_DOCS));
     };
     let number = fresh_number(context, "deployment");
-    let record = Record {
+    let record = GithubRecord {
         number,
         node_id: context.ids.alphanumeric("DE_kwDO", 14),
-        environment: wanted.environment.clone(),
+        environment: requested.environment.clone(),
         updated_at: context.now,
         statuses: Vec::new(),
     };
     let deployment = Deployment {
         id: number.to_string(),
-        wanted: wanted.clone(),
+        requested: requested.clone(),
         created_at: context.now,
         stage: Stage::Live,
-        progress: Progress::WHOLE,
+        progress: Progress::COMPLETE,
         record: Some(record.clone()),
     };
-    let object = deployment_object(place, &deployment, source, &record);
+    let object = deployment_object(repository, &deployment, source, &record);
     let answer = Answer::json(201, &object).with_header("Location", object.url);
-    Decision::accept(answer, vec![Change::Deployed(Box::new(deployment))])
+    Decision::accept(answer, vec![DeployChange::Deployed(Box::new(deployment))])
 }
 
-fn list(state: &State, place: &Place, filter: &Filter, page: &Page) -> Decision<Change> {
-    let newest_first: Vec<_> = of_place(state, place)
+fn list(
+    state: &State,
+    repository: &RepositoryAddress,
+    filter: &GithubFilter,
+    page: &Page,
+) -> Decision<DeployChange> {
+    let newest_first: Vec<_> = deployments_of(state, repository)
         .rev()
         .filter(|(deployment, source, record)| filter.fits(deployment, source, record))
         .collect();
     Decision::read(page.answer(&newest_first, |(deployment, source, record)| {
-        deployment_object(place, deployment, source, record)
+        deployment_object(repository, deployment, source, record)
     }))
 }
 
 fn read<'a>(
     state: &'a State,
-    place: &Place,
+    repository: &RepositoryAddress,
     number: u64,
-    view: impl FnOnce(Made<'a>) -> Option<Answer>,
-) -> Decision<Change> {
-    match find(state, place, number).and_then(view) {
+    view: impl FnOnce(GithubDeployment<'a>) -> Option<Answer>,
+) -> Decision<DeployChange> {
+    match find(state, repository, number).and_then(view) {
         Some(answer) => Decision::read(answer),
         None => Decision::refuse(errors::not_found(errors::GET_DOCS)),
     }
 }
 
-fn delete(state: &State, place: &Place, number: u64) -> Decision<Change> {
-    let Some((deployment, _, record)) = find(state, place, number) else {
+fn delete(state: &State, repository: &RepositoryAddress, number: u64) -> Decision<DeployChange> {
+    let Some((deployment, _, record)) = find(state, repository, number) else {
         return Decision::refuse(errors::not_found(errors::DELETE_DOCS));
     };
-    let in_its_environment =
-        of_place(state, place).filter(|(_, _, other)| other.environment == record.environment).count();
+    let in_its_environment = deployments_of(state, repository)
+        .filter(|(_, _, other)| other.environment == record.environment)
+        .count();
     if record.is_active() && in_its_environment > 1 {
         return Decision::refuse(errors::still_active());
     }
-    Decision::accept(Answer::empty(204), vec![Change::Deleted(Box::new(deployment.clone()))])
+    Decision::accept(Answer::empty(204), vec![DeployChange::Deleted(Box::new(deployment.clone()))])
 }
 
 fn post_status(
     state: &State,
-    place: &Place,
+    repository: &RepositoryAddress,
     number: u64,
-    report: &Report,
+    new_status: &NewStatus,
     context: &Context,
-) -> Decision<Change> {
-    let Some((deployment, _, record)) = find(state, place, number) else {
+) -> Decision<DeployChange> {
+    let Some((deployment, _, record)) = find(state, repository, number) else {
         return Decision::refuse(errors::not_found(errors::STATUS_DOCS));
     };
-    let environment = report.environment.clone().unwrap_or_else(|| record.environment.clone());
-    let status = Status {
+    let environment = new_status.environment.clone().unwrap_or_else(|| record.environment.clone());
+    let status = DeploymentStatus {
         number: fresh_number(context, "status"),
         node_id: context.ids.alphanumeric("DES_kwDO", 16),
-        state: report.state.clone(),
-        description: report.description.clone(),
+        state: new_status.state.clone(),
+        description: new_status.description.clone(),
         environment,
-        environment_url: report.environment_url.clone(),
-        log_url: report.log_url.clone(),
+        environment_url: new_status.environment_url.clone(),
+        log_url: new_status.log_url.clone(),
         created_at: context.now,
     };
-    let object = status_object(place, number, &status);
+    let object = status_object(repository, number, &status);
     let answer = Answer::json(201, &object).with_header("Location", object.url);
     let mut changes = Vec::new();
-    if report.auto_inactive && report.state == "success" {
-        changes.extend(retired(state, place, number, &status, context));
+    if new_status.auto_inactive && new_status.state == "success" {
+        changes.extend(retired_deployments(state, repository, number, &status, context));
     }
     let is_elsewhere = status.environment != record.environment;
-    if is_elsewhere || OUT_OF_SERVICE.contains(&status.state.as_str()) {
-        changes.push(Change::Retired {
+    if is_elsewhere || RETIRED_STATES.contains(&status.state.as_str()) {
+        changes.push(DeployChange::Retired {
             deployment: Box::new(deployment.clone()),
             status: Box::new(status.clone()),
         });
     }
-    changes.push(Change::Reported { id: deployment.id.clone(), status: Box::new(status) });
+    changes.push(DeployChange::Reported { id: deployment.id.clone(), status: Box::new(status) });
     Decision::accept(answer, changes)
 }
 
-/// A success retires the earlier successes of the environment, those in production and transient ones
-/// excepted.
-fn retired<'a>(
+/// A success retires the earlier successful deployments of the environment, except production and transient
+/// ones.
+fn retired_deployments<'a>(
     state: &'a State,
-    place: &'a Place,
+    repository: &'a RepositoryAddress,
     number: u64,
-    status: &'a Status,
+    status: &'a DeploymentStatus,
     context: &'a Context,
-) -> impl Iterator<Item = Change> + 'a {
-    let earlier = of_place(state, place).take_while(move |(_, _, record)| record.number != number);
-    let retires = |(_, source, record): &Made<'_>| {
+) -> impl Iterator<Item = DeployChange> + 'a {
+    let earlier = deployments_of(state, repository).take_while(move |(_, _, record)| record.number != number);
+    let retires = |(_, source, record): &GithubDeployment<'_>| {
         record.is_active()
             && !source.transient
             && !source.production
@@ -150,7 +164,7 @@ fn retired<'a>(
     };
     earlier.filter(retires).map(|(deployment, _, record)| {
         let name = format!("inactive {}", deployment.id);
-        let inactive = Status {
+        let inactive = DeploymentStatus {
             number: fresh_number(context, &name),
             node_id: format!("DES_kwDO{}", context.ids.hex(&name, 16)),
             state: "inactive".to_owned(),
@@ -160,29 +174,38 @@ fn retired<'a>(
             log_url: String::new(),
             created_at: context.now,
         };
-        Change::Reported { id: deployment.id.clone(), status: Box::new(inactive) }
+        DeployChange::Reported { id: deployment.id.clone(), status: Box::new(inactive) }
     })
 }
 
-/// The deployments of the repository, the oldest first.
-fn of_place<'a>(state: &'a State, place: &'a Place) -> impl DoubleEndedIterator<Item = Made<'a>> {
+/// The deployments of the repository, oldest first.
+fn deployments_of<'a>(
+    state: &'a State,
+    repository: &'a RepositoryAddress,
+) -> impl DoubleEndedIterator<Item = GithubDeployment<'a>> {
     state.deployments.iter().filter_map(|deployment| {
-        let source =
-            deployment.wanted.source.as_ref().filter(|source| source.is_of(&place.owner, &place.repo))?;
+        let source = deployment
+            .requested
+            .source
+            .as_ref()
+            .filter(|source| source.is_of(&repository.owner, &repository.repo))?;
         Some((deployment, source, deployment.record.as_ref()?))
     })
 }
 
-fn find<'a>(state: &'a State, place: &Place, number: u64) -> Option<Made<'a>> {
+fn find<'a>(state: &'a State, repository: &RepositoryAddress, number: u64) -> Option<GithubDeployment<'a>> {
     state.deployments.iter().find_map(|deployment| {
         let record = deployment.record.as_ref().filter(|record| record.number == number)?;
-        let source =
-            deployment.wanted.source.as_ref().filter(|source| source.is_of(&place.owner, &place.repo))?;
+        let source = deployment
+            .requested
+            .source
+            .as_ref()
+            .filter(|source| source.is_of(&repository.owner, &repository.repo))?;
         Some((deployment, source, record))
     })
 }
 
-/// An id of ten digits: beyond 32 bits, as GitHub's are, and within what JavaScript holds exactly.
+/// An id of ten digits: more than 32 bits, as GitHub's ids are, and exact in JavaScript.
 fn fresh_number(context: &Context, name: &str) -> u64 {
     2_000_000_000 + context.ids.number(name, 7_999_999_999)
 }

@@ -1,9 +1,9 @@
-//! GitHub's error bodies: its true refusals, and what it sends when it fails.
+//! GitHub's error bodies: refused requests and failures.
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::deploy::body::{Body, Flaw};
+use crate::deploy::body::{BodyError, JsonBody};
 use crate::endpoints;
 use crate::service::{Answer, Context, Request};
 
@@ -17,28 +17,28 @@ pub(crate) const STATUS_DOCS: &str =
     "https://docs.github.com/rest/deployments/statuses#create-a-deployment-status";
 const LIMIT_DOCS: &str = "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api";
 
-/// How long the windows of the rate limit are, in seconds.
-const WINDOW: i64 = 10;
+/// The length of a rate limit window, in seconds.
+const RATE_LIMIT_WINDOW: i64 = 10;
 
 #[derive(Debug, Serialize)]
-struct Failure<'a> {
+struct GithubError<'a> {
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    errors: Option<Errors<'a>>,
+    errors: Option<ErrorDetails<'a>>,
     documentation_url: &'a str,
     status: String,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Errors<'a> {
+enum ErrorDetails<'a> {
     Plain([&'a str; 1]),
-    Custom([Custom<'a>; 1]),
-    Checks([Checks<'a>; 1]),
+    StatusError([StatusError<'a>; 1]),
+    ChecksError([ChecksError<'a>; 1]),
 }
 
 #[derive(Debug, Serialize)]
-struct Checks<'a> {
+struct ChecksError<'a> {
     contexts: Vec<Check<'a>>,
     resource: &'a str,
     field: &'a str,
@@ -52,28 +52,28 @@ struct Check<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Custom<'a> {
+struct StatusError<'a> {
     resource: &'a str,
     code: &'a str,
     field: &'a str,
     message: &'a str,
 }
 
-/// Where GitHub itself fails, nothing but a message comes.
+/// When GitHub itself fails, the body has only a message.
 #[derive(Debug, Serialize)]
-struct Bare {
+struct BareMessage {
     message: &'static str,
 }
 
-fn failed(status: u16, message: &str, docs: &str) -> Answer {
+fn error_answer(status: u16, message: &str, docs: &str) -> Answer {
     Answer::json(
         status,
-        &Failure { message, errors: None, documentation_url: docs, status: status.to_string() },
+        &GithubError { message, errors: None, documentation_url: docs, status: status.to_string() },
     )
 }
 
-fn validation_failed(errors: Errors<'_>, docs: &str) -> Answer {
-    let failure = Failure {
+fn validation_failed(errors: ErrorDetails<'_>, docs: &str) -> Answer {
+    let failure = GithubError {
         message: "Validation Failed",
         errors: Some(errors),
         documentation_url: docs,
@@ -83,41 +83,44 @@ fn validation_failed(errors: Errors<'_>, docs: &str) -> Answer {
 }
 
 pub(crate) fn not_found(docs: &str) -> Answer {
-    failed(404, "Not Found", docs)
+    error_answer(404, "Not Found", docs)
 }
 
-/// An endpoint that GitHub has and the service does not.
+/// An endpoint that GitHub has and this service does not.
 pub(crate) fn lacking(endpoint: &str) -> Answer {
-    failed(501, &endpoints::lacking(endpoint), DOCS).unsupported(endpoint)
+    error_answer(501, &endpoints::lacking(endpoint), DOCS).unsupported(endpoint)
 }
 
-/// The path is not one of GitHub's at all: whoever asks wants another service.
+/// The path is not one of GitHub's: the request is meant for another service.
 pub(crate) fn no_endpoint(method: &str, path: &str) -> Answer {
-    let said = endpoints::no_such_endpoint("deploy", "GitHub's API and one of its own", method, path);
-    failed(404, &format!("Not Found ({said})"), DOCS)
+    let message = endpoints::no_such_endpoint("deploy", "GitHub's API and one of its own", method, path);
+    error_answer(404, &format!("Not Found ({message})"), DOCS)
 }
 
 pub(crate) fn no_ref(name: &str) -> Answer {
-    failed(422, &format!("No ref found for: {name}"), CREATE_DOCS)
+    error_answer(422, &format!("No ref found for: {name}"), CREATE_DOCS)
 }
 
-/// Checks that a deployment must wait for have not passed.
+/// Required checks of a deployment have not passed.
 pub(crate) fn checks_pending(name: &str, contexts: &[String]) -> Answer {
     let contexts = contexts.iter().map(|context| Check { context, state: "pending" }).collect();
-    let checks = Checks { contexts, resource: "Deployment", field: "required_contexts", code: "invalid" };
+    let checks =
+        ChecksError { contexts, resource: "Deployment", field: "required_contexts", code: "invalid" };
     let message = format!("Conflict: Commit status checks failed for {name}.");
-    let errors = Some(Errors::Checks([checks]));
+    let errors = Some(ErrorDetails::ChecksError([checks]));
     Answer::json(
         409,
-        &Failure { message: &message, errors, documentation_url: CREATE_DOCS, status: "409".to_owned() },
+        &GithubError { message: &message, errors, documentation_url: CREATE_DOCS, status: "409".to_owned() },
     )
 }
 
-/// GitHub takes no request that does not say whose it is. The server before the API says so.
-pub(crate) fn nameless(request: &Request) -> Option<Answer> {
+/// GitHub refuses requests without a User-Agent. The server in front of the API does so.
+pub(crate) fn missing_user_agent(request: &Request) -> Option<Answer> {
     let is_named = request.header_value("user-agent").is_some_and(|agent| !agent.trim().is_empty());
-    let page = "\r\nRequest forbidden by administrative rules. Please make sure your request has a User-Agent header \
-                (https://docs.github.com/en/rest/overview/resources-in-the-rest-api#user-agent-required). Check \
+    let page = "\r\nRequest forbidden by administrative rules. Please make sure your request has a \
+                User-Agent header \
+                (https://docs.github.com/en/rest/overview/resources-in-the-rest-api#user-agent-required). \
+                Check \
                 https://developer.github.com for other possible causes.\r\n";
     (!is_named).then(|| Answer::text(403, "text/html", page))
 }
@@ -125,28 +128,32 @@ pub(crate) fn nameless(request: &Request) -> Option<Answer> {
 pub(crate) fn still_active() -> Answer {
     let reason =
         "We cannot delete an active deployment unless it is the only deployment in a given environment.";
-    validation_failed(Errors::Plain([reason]), DELETE_DOCS)
+    validation_failed(ErrorDetails::Plain([reason]), DELETE_DOCS)
 }
 
 pub(crate) fn invalid_status(field: &str, message: &str) -> Answer {
-    let error = Custom { resource: "DeploymentStatus", code: "custom", field, message };
-    validation_failed(Errors::Custom([error]), STATUS_DOCS)
+    let error = StatusError { resource: "DeploymentStatus", code: "custom", field, message };
+    validation_failed(ErrorDetails::StatusError([error]), STATUS_DOCS)
 }
 
-/// What GitHub says of a body that it cannot read.
-pub(crate) fn flawed(flaw: &Flaw, docs: &str) -> Answer {
-    match flaw {
-        Flaw::NotJson => failed(400, "Problems parsing JSON", docs),
-        Flaw::NotAnObject => failed(400, "Body should be a JSON object", docs),
-        Flaw::Missing(name) => failed(422, &format!("Invalid request.\n\n\"{name}\" wasn't supplied."), docs),
-        Flaw::Mistyped(name, value, kind) => {
-            failed(422, &format!("Invalid request.\n\nFor 'properties/{name}', {value} is not {kind}."), docs)
+/// GitHub's response to an invalid body.
+pub(crate) fn invalid_body(error: &BodyError, docs: &str) -> Answer {
+    match error {
+        BodyError::NotJson => error_answer(400, "Problems parsing JSON", docs),
+        BodyError::NotAnObject => error_answer(400, "Body should be a JSON object", docs),
+        BodyError::Missing(name) => {
+            error_answer(422, &format!("Invalid request.\n\n\"{name}\" wasn't supplied."), docs)
         }
+        BodyError::Mistyped(name, value, kind) => error_answer(
+            422,
+            &format!("Invalid request.\n\nFor 'properties/{name}', {value} is not {kind}."),
+            docs,
+        ),
     }
 }
 
 pub(crate) fn unauthorized(request: &Request) -> Answer {
-    if let Some(answer) = nameless(request) {
+    if let Some(answer) = missing_user_agent(request) {
         return answer;
     }
     let message = if request.header_value("authorization").is_some() {
@@ -154,61 +161,65 @@ pub(crate) fn unauthorized(request: &Request) -> Answer {
     } else {
         "Requires authentication"
     };
-    failed(401, message, DOCS)
+    error_answer(401, message, DOCS)
 }
 
-/// When the window of the rate limit in which `now` lies is over.
-pub(crate) fn reset(now: Timestamp) -> i64 {
-    (now.as_second().div_euclid(WINDOW) + 1) * WINDOW
+/// The end of the rate limit window that contains `now`.
+pub(crate) fn window_end(now: Timestamp) -> i64 {
+    (now.as_second().div_euclid(RATE_LIMIT_WINDOW) + 1) * RATE_LIMIT_WINDOW
 }
 
-/// What GitHub answers when it fails with this status.
+/// GitHub's response when it fails with this status.
 pub(crate) fn failure(status: u16, request: &Request, context: &Context) -> Answer {
     match status {
         403 => {
             let user = context.ids.number("user", 100_000_000) + 10_000_000;
             let message = format!(
-                "API rate limit exceeded for user ID {user}. If you reach out to GitHub Support for help, please include the \
+                "API rate limit exceeded for user ID {user}. If you reach out to GitHub Support for help, \
+                 please include the \
                  request ID {} and timestamp {}.",
                 super::standard_headers::request_id(context),
                 context.now.strftime("%Y-%m-%d %H:%M:%S UTC")
             );
-            failed(403, &message, LIMIT_DOCS)
+            error_answer(403, &message, LIMIT_DOCS)
                 .with_header("X-RateLimit-Remaining", "0")
                 .with_header("X-RateLimit-Used", "5000")
-                .with_header("X-RateLimit-Reset", reset(context.now).to_string())
+                .with_header("X-RateLimit-Reset", window_end(context.now).to_string())
         }
         429 => {
             let message =
                 "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
-            failed(429, message, LIMIT_DOCS).with_header("Retry-After", "1")
+            error_answer(429, message, LIMIT_DOCS).with_header("Retry-After", "1")
         }
         404 => not_found(DOCS),
-        401 => failed(401, "Bad credentials", DOCS),
+        401 => error_answer(401, "Bad credentials", DOCS),
         409 => {
-            let name = Body::read(request.bytes()).ok().and_then(|mut body| body.text("ref").ok().flatten());
+            let name =
+                JsonBody::read(request.bytes()).ok().and_then(|mut body| body.text("ref").ok().flatten());
             let message =
                 format!("Conflict: Commit status checks failed for {}.", name.as_deref().unwrap_or("main"));
-            failed(409, &message, CREATE_DOCS)
+            error_answer(409, &message, CREATE_DOCS)
         }
-        422 => failed(422, "Validation Failed", CREATE_DOCS),
-        400 => failed(400, "Problems parsing JSON", DOCS),
-        408 => failed(408, "Request Timeout", DOCS),
+        422 => error_answer(422, "Validation Failed", CREATE_DOCS),
+        400 => error_answer(400, "Problems parsing JSON", DOCS),
+        408 => error_answer(408, "Request Timeout", DOCS),
         503 => Answer::json(
             503,
-            &Bare {
-                message: "No server is currently available to service your request. Sorry about that. Please try resubmitting \
+            &BareMessage {
+                message: "No server is currently available to service your request. Sorry about that. \
+                          Please try resubmitting \
                           your request and contact us if the problem persists.",
             },
         ),
         504 => Answer::json(
             504,
-            &Bare {
-                message: "We couldn't respond to your request in time. Sorry about that. Please try resubmitting your request \
+            &BareMessage {
+                message: "We couldn't respond to your request in time. Sorry about that. Please try \
+                          resubmitting your request \
                           and contact us if the problem persists.",
             },
         ),
-        500.. => Answer::json(status, &Bare { message: "Server Error" }),
-        _ => failed(status, "Bad Request", DOCS),
+        500.. => Answer::json(status, &BareMessage { message: "Server Error" }),
+        _ => error_answer(status, "Bad Request", DOCS),
     }
 }

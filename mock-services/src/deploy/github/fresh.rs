@@ -1,11 +1,10 @@
-//! Whether a caller has already seen what a read would show it: the tag of an answer, and the 304 in place of
-//! one that is known.
+//! Conditional reads: the ETag of a response, and the 304 that replaces one that the client already has.
 
 use sha2::{Digest, Sha256};
 
 use crate::service::{Answer, Request};
 
-/// Tags what a read shows, and leaves the body out where the caller names that tag.
+/// Adds the ETag to a read, and removes the body when the client sent that tag.
 pub(crate) fn tag(answer: &mut Answer, request: &Request) {
     if request.method() != "GET" || answer.status != 200 {
         return;
@@ -21,7 +20,7 @@ pub(crate) fn tag(answer: &mut Answer, request: &Request) {
     answer.set_header("ETag", format!("W/\"{digest}\""));
 }
 
-/// Whether a list of tags has this one, strong or weak.
+/// Whether a list of tags contains this one, strong or weak.
 fn names(known: &str, digest: &str) -> bool {
     known.split(',').map(str::trim).any(|tag| {
         let tag = tag.strip_prefix("W/").unwrap_or(tag);

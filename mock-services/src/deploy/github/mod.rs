@@ -1,5 +1,5 @@
-//! GitHub's deployments API as PyGithub and octokit speak it, below `/repos` and, as on an Enterprise server,
-//! `/api/v3/repos`. It knows no locks, no roll-outs and no keys: each POST makes a deployment.
+//! GitHub's deployments API as PyGithub and octokit use it, below `/repos` and, as on an Enterprise server,
+//! `/api/v3/repos`. It has no locks, rollouts or idempotency keys: each POST makes a deployment.
 
 mod decide;
 mod errors;
@@ -13,91 +13,90 @@ mod standard_headers;
 
 use std::sync::LazyLock;
 
-use super::deployment::Wanted;
+use super::deployment::RequestedDeployment;
 use super::facts::operation;
 use crate::endpoints::{Endpoints, Known};
 use crate::service::{Answer, Fields, Recognized, Request};
 pub(crate) use decide::decide;
 pub(crate) use errors::{failure, unauthorized};
 use page::Page;
-use read::{Filter, Report};
+use read::{GithubFilter, NewStatus};
 pub(crate) use standard_headers::add_standard_headers;
 
 /// A request to GitHub's API.
 #[derive(Debug)]
-pub(crate) struct Call {
-    pub(crate) place: Place,
-    pub(crate) what: What,
+pub(crate) struct GithubCall {
+    pub(crate) repository: RepositoryAddress,
+    pub(crate) action: GithubAction,
 }
 
-/// The repository that is meant, and how the caller reached it.
+/// The repository of a request, and how the client addressed it.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
-    /// The address in front of `/repos`, the prefix included.
+pub(crate) struct RepositoryAddress {
+    /// The address before `/repos`, including the prefix.
     pub(crate) base: String,
     pub(crate) owner: String,
     pub(crate) repo: String,
 }
 
-impl Place {
+impl RepositoryAddress {
     pub(crate) fn url(&self) -> String {
         format!("{}/repos/{}/{}", self.base, self.owner, self.repo)
     }
 }
 
-/// What is to be done with it.
+/// The action that a request asks for.
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum GithubAction {
     Repository,
-    Create(Box<Wanted>),
-    List(Filter, Page),
+    Create(Box<RequestedDeployment>),
+    List(GithubFilter, Page),
     Get(u64),
     Delete(u64),
-    Report(u64, Box<Report>),
+    NewStatus(u64, Box<NewStatus>),
     Statuses(u64, Page),
-    Status(u64, u64),
+    DeploymentStatus(u64, u64),
 }
 
 const PREFIX: [&str; 2] = ["api", "v3"];
 
-/// All that GitHub has.
+/// All endpoints of GitHub.
 static GITHUB: LazyLock<Endpoints> = LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
 
-/// Whether the request is meant for GitHub's API: by its path or, where that is unknown, by what it wants
-/// back.
-pub(crate) fn is_addressed(request: &Request) -> bool {
+/// Whether the request is meant for GitHub's API: by its path, or for an unknown path by its `Accept` header.
+pub(crate) fn is_for_github(request: &Request) -> bool {
     let wants_github =
         || request.header_value("accept").is_some_and(|accept| accept.contains("application/vnd.github"));
     is_path(request.path())
         .unwrap_or_else(|| wants_github() || (request.path() != "/" && GITHUB.has_path(request.path())))
 }
 
-/// The path as it is without the prefix of an Enterprise server.
-fn bare_path(request: &Request) -> &str {
+/// The path without the prefix of an Enterprise server.
+fn path_without_prefix(request: &Request) -> &str {
     let path = request.path();
-    // GraphQL has a prefix of its own there.
+    // GraphQL has its own prefix there.
     path.strip_prefix("/api/v3")
         .or_else(|| path.strip_prefix("/api").filter(|rest| *rest == "/graphql"))
         .unwrap_or(path)
 }
 
-/// The refusal of a request that no call stands for.
+/// The refusal of a request that the service does not support.
 fn unknown(request: &Request) -> Answer {
-    match GITHUB.find(request.method(), bare_path(request)) {
+    match GITHUB.find(request.method(), path_without_prefix(request)) {
         Known::Endpoint(endpoint) => errors::lacking(&endpoint),
         Known::OtherMethods => errors::not_found(errors::DOCS),
-        Known::Nothing => nowhere(request).unwrap_or_else(|| errors::not_found(errors::DOCS)),
+        Known::Nothing => unknown_path(request).unwrap_or_else(|| errors::not_found(errors::DOCS)),
     }
 }
 
 /// The refusal of a request for a path that GitHub does not have.
-pub(crate) fn nowhere(request: &Request) -> Option<Answer> {
-    let is_known = || GITHUB.has_path(bare_path(request).trim_end_matches('/'));
+pub(crate) fn unknown_path(request: &Request) -> Option<Answer> {
+    let is_known = || GITHUB.has_path(path_without_prefix(request).trim_end_matches('/'));
     let is_here = is_path(request.path()) == Some(true) || request.path() == "/";
     (!is_here && !is_known()).then(|| errors::no_endpoint(request.method(), request.path()))
 }
 
-/// Whether a path is one of GitHub's API; `None` where neither API has it.
+/// Whether a path belongs to GitHub's API; `None` when neither API has it.
 pub(crate) fn is_path(path: &str) -> Option<bool> {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     match parts.next() {
@@ -108,8 +107,8 @@ pub(crate) fn is_path(path: &str) -> Option<bool> {
     }
 }
 
-pub(crate) fn recognize(request: &Request) -> Result<Recognized<Call>, Answer> {
-    if let Some(answer) = errors::nameless(request) {
+pub(crate) fn recognize(request: &Request) -> Result<Recognized<GithubCall>, Answer> {
+    if let Some(answer) = errors::missing_user_agent(request) {
         return Err(answer);
     }
     let segments = request.segments();
@@ -122,55 +121,63 @@ pub(crate) fn recognize(request: &Request) -> Result<Recognized<Call>, Answer> {
     if !is_name(owner) || !is_name(repo) {
         return Err(errors::not_found(errors::DOCS));
     }
-    let place = Place { base, owner: (*owner).to_owned(), repo: (*repo).to_owned() };
+    let repository = RepositoryAddress { base, owner: (*owner).to_owned(), repo: (*repo).to_owned() };
     let fields = Fields::new().with("repo", format!("{owner}/{repo}"));
-    let (operation, fields, what) = route(request, &place, fields, rest)?;
-    Ok(Recognized { operation, fields, call: Call { place, what } })
+    let (operation, fields, action) = route(request, &repository, fields, rest)?;
+    Ok(Recognized { operation, fields, call: GithubCall { repository, action } })
 }
 
 fn route(
     request: &Request,
-    place: &Place,
+    repository: &RepositoryAddress,
     fields: Fields,
     rest: &[&str],
-) -> Result<(usize, Fields, What), Answer> {
+) -> Result<(usize, Fields, GithubAction), Answer> {
     let of = |number: u64| fields.clone().with("deployment", number.to_string());
     Ok(match (request.method(), rest) {
-        ("GET", []) => (operation::REPOSITORY, fields, What::Repository),
+        ("GET", []) => (operation::REPOSITORY, fields, GithubAction::Repository),
         ("POST", ["deployments"]) => {
-            let wanted = read::wanted(request, place)?;
-            (operation::DEPLOY, super::facts::wanted_fields(&wanted), What::Create(Box::new(wanted)))
+            let requested = read::requested(request, repository)?;
+            (
+                operation::DEPLOY,
+                super::facts::deployment_fields(&requested),
+                GithubAction::Create(Box::new(requested)),
+            )
         }
         ("GET", ["deployments"]) => {
-            let filter = Filter::read(request);
-            (operation::LIST, filter.fields(fields), What::List(filter, Page::read(request)))
+            let filter = GithubFilter::read(request);
+            (operation::LIST, filter.fields(fields), GithubAction::List(filter, Page::read(request)))
         }
         ("GET", ["deployments", id]) => {
             let number = number(id)?;
-            (operation::GET, of(number), What::Get(number))
+            (operation::GET, of(number), GithubAction::Get(number))
         }
         ("DELETE", ["deployments", id]) => {
             let number = number(id)?;
-            (operation::DELETE, of(number), What::Delete(number))
+            (operation::DELETE, of(number), GithubAction::Delete(number))
         }
         ("POST", ["deployments", id, "statuses"]) => {
             let number = number(id)?;
-            let report = read::report(request)?;
-            (operation::STATUS, report.fields(of(number)), What::Report(number, Box::new(report)))
+            let new_status = read::new_status(request)?;
+            (
+                operation::STATUS,
+                new_status.fields(of(number)),
+                GithubAction::NewStatus(number, Box::new(new_status)),
+            )
         }
         ("GET", ["deployments", id, "statuses"]) => {
             let number = number(id)?;
-            (operation::STATUSES, of(number), What::Statuses(number, Page::read(request)))
+            (operation::STATUSES, of(number), GithubAction::Statuses(number, Page::read(request)))
         }
         ("GET", ["deployments", id, "statuses", status]) => {
             let (number, status) = (number(id)?, self::number(status)?);
-            (operation::STATUSES, of(number), What::Status(number, status))
+            (operation::STATUSES, of(number), GithubAction::DeploymentStatus(number, status))
         }
         _ => return Err(unknown(request)),
     })
 }
 
-/// GitHub's ids are whole numbers; whatever else stands there is not found.
+/// GitHub's ids are integers; any other id is not found.
 fn number(text: &str) -> Result<u64, Answer> {
     text.parse().map_err(|_| errors::not_found(errors::DOCS))
 }

@@ -1,10 +1,10 @@
-//! GitHub's deployment and status objects. Their addresses lead back to the caller's own way in.
+//! GitHub's deployment and status objects. Their URLs have the address that the client used.
 
 use serde::Serialize;
 
-use super::Place;
+use super::RepositoryAddress;
 use super::people::{Account, account};
-use crate::deploy::deployment::{Deployment, Record, Source, Status, moment};
+use crate::deploy::deployment::{Deployment, DeploymentStatus, GithubRecord, GithubSource, time_text};
 
 /// A deployment as GitHub shows it.
 #[derive(Debug, Serialize)]
@@ -50,27 +50,27 @@ pub(crate) struct StatusObject<'a> {
 }
 
 pub(crate) fn deployment_object<'a>(
-    place: &Place,
+    repository: &RepositoryAddress,
     deployment: &'a Deployment,
-    source: &'a Source,
-    record: &'a Record,
+    source: &'a GithubSource,
+    record: &'a GithubRecord,
 ) -> DeploymentObject<'a> {
-    let url = format!("{}/deployments/{}", place.url(), record.number);
+    let url = format!("{}/deployments/{}", repository.url(), record.number);
     DeploymentObject {
         id: record.number,
         node_id: &record.node_id,
         sha: &source.sha,
-        r#ref: &deployment.wanted.version,
+        r#ref: &deployment.requested.version,
         task: &source.task,
         payload: &source.payload,
-        original_environment: &deployment.wanted.environment,
+        original_environment: &deployment.requested.environment,
         environment: &record.environment,
-        description: deployment.wanted.description.as_deref(),
-        creator: account(&place.base, &source.owner),
-        created_at: moment(deployment.created_at),
-        updated_at: moment(record.updated_at),
+        description: deployment.requested.description.as_deref(),
+        creator: account(&repository.base, &source.owner),
+        created_at: time_text(deployment.created_at),
+        updated_at: time_text(record.updated_at),
         statuses_url: format!("{url}/statuses"),
-        repository_url: place.url(),
+        repository_url: repository.url(),
         transient_environment: source.transient,
         production_environment: source.production,
         performed_via_github_app: (),
@@ -78,21 +78,25 @@ pub(crate) fn deployment_object<'a>(
     }
 }
 
-pub(crate) fn status_object<'a>(place: &Place, deployment: u64, status: &'a Status) -> StatusObject<'a> {
-    let deployment_url = format!("{}/deployments/{deployment}", place.url());
+pub(crate) fn status_object<'a>(
+    repository: &RepositoryAddress,
+    deployment: u64,
+    status: &'a DeploymentStatus,
+) -> StatusObject<'a> {
+    let deployment_url = format!("{}/deployments/{deployment}", repository.url());
     StatusObject {
         url: format!("{deployment_url}/statuses/{}", status.number),
         id: status.number,
         node_id: &status.node_id,
         state: &status.state,
-        creator: account(&place.base, &place.owner),
+        creator: account(&repository.base, &repository.owner),
         description: &status.description,
         environment: &status.environment,
         target_url: &status.log_url,
-        created_at: moment(status.created_at),
-        updated_at: moment(status.created_at),
+        created_at: time_text(status.created_at),
+        updated_at: time_text(status.created_at),
         deployment_url,
-        repository_url: place.url(),
+        repository_url: repository.url(),
         environment_url: &status.environment_url,
         log_url: &status.log_url,
         performed_via_github_app: (),

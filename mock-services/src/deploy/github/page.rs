@@ -1,15 +1,15 @@
-//! One page of a list, and the `Link` header that leads to the others.
+//! One page of a list, and the `Link` header with the addresses of the others.
 
 use serde::Serialize;
 
 use crate::service::{Answer, Request};
 
-/// Which part of a list is wanted; pages are counted from 1.
+/// The requested part of a list; pages are counted from 1.
 #[derive(Debug)]
 pub(crate) struct Page {
     number: usize,
     size: usize,
-    /// The path as sent, and the query but for the page.
+    /// The path as sent, and the query without the page.
     path: String,
     query: Vec<(String, String)>,
 }
@@ -28,7 +28,7 @@ impl Page {
         }
     }
 
-    /// The members on this page as JSON, with the way to the others.
+    /// The entries of this page as JSON, with the `Link` header.
     pub(crate) fn answer<Member, View: Serialize>(
         &self,
         all: &[Member],
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_links_lead_back_to_the_caller_and_keep_its_query() {
+    fn links_keep_the_address_and_the_query_of_the_request() {
         let answer = page("/api/v3/repos/o/r/deployments?per_page=2&environment=a%20b&page=2", 5);
         assert_eq!(answer.body, b"[2,3]");
         let at = |page| {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_one_page_has_no_links_and_nonsense_is_the_first_page() {
+    fn a_list_of_one_page_has_no_links_and_an_invalid_page_is_the_first() {
         assert_eq!(page("/x", 30).header("link"), None);
         assert_eq!(page("/x?page=-1&per_page=nonsense", 3).body, b"[0,1,2]");
         assert_eq!(page("/x?page=18446744073709551615&per_page=100", 3).body, b"[]");

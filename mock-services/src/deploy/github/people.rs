@@ -1,4 +1,4 @@
-//! The account objects that hang on GitHub's deployments, statuses and repositories.
+//! The account objects in GitHub's deployments, statuses and repositories.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ const URLS: [(&str, &str); 9] = [
     ("received_events_url", "/received_events"),
 ];
 
-/// The account of that name; `base` is the address of the API.
+/// The account with this name; `base` is the address of the API.
 pub(crate) fn account(base: &str, login: &str) -> Account {
     let url = format!("{base}/users/{login}");
     let id = stable_number("user", login);
@@ -53,14 +53,14 @@ pub(crate) fn account(base: &str, login: &str) -> Account {
     }
 }
 
-/// A number that is always the same for the name: the id of what was there before the first request.
+/// A number derived from the name: the id of an object that exists before the first request.
 pub(crate) fn stable_number(kind: &str, name: &str) -> u64 {
     let digest = digest(kind, name);
     let word = digest.iter().take(4).fold(0u64, |word, byte| word << 8 | u64::from(*byte));
     10_000_000 + word % 900_000_000
 }
 
-/// A text id that is always the same for the name.
+/// A text id derived from the name.
 pub(crate) fn stable_text(prefix: &str, name: &str) -> String {
     const SYMBOLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let symbol = |byte: &u8| char::from(SYMBOLS[usize::from(*byte) % SYMBOLS.len()]);

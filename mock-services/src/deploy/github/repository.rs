@@ -1,11 +1,11 @@
-//! The repository object, full enough for clients that look a repository up before they deploy from it. Every
+//! The repository object, complete enough for clients that read a repository before they deploy it. Every
 //! repository exists.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Place;
+use super::RepositoryAddress;
 use super::people::{Account, account, stable_number, stable_text};
 
 /// A repository.
@@ -119,16 +119,16 @@ const URLS: [(&str, &str); 36] = [
     ("trees_url", "/git/trees{/sha}"),
 ];
 
-/// The repository at that place.
-pub(crate) fn repository(place: &Place) -> Repository {
-    let full_name = format!("{}/{}", place.owner, place.repo);
-    let url = place.url();
+/// The repository object.
+pub(crate) fn repository(repository: &RepositoryAddress) -> Repository {
+    let full_name = format!("{}/{}", repository.owner, repository.repo);
+    let url = repository.url();
     Repository {
         id: stable_number("repository", &full_name),
         node_id: stable_text("R_kgDO", &full_name),
-        name: place.repo.clone(),
+        name: repository.repo.clone(),
         private: true,
-        owner: account(&place.base, &place.owner),
+        owner: account(&repository.base, &repository.owner),
         html_url: format!("https://github.com/{full_name}"),
         description: None,
         fork: false,

@@ -1,4 +1,4 @@
-//! What GitHub sends with every answer.
+//! The headers of every GitHub response.
 
 use crate::service::{Answer, Context, Request};
 
@@ -17,10 +17,10 @@ const FIXED: [(&str, &str); 12] = [
     ("Content-Security-Policy", "default-src 'none'"),
 ];
 
-/// How many requests an hour allows.
+/// The number of requests allowed per hour.
 const LIMIT: u64 = 5000;
 
-/// Adds GitHub's headers; those that the answer already has stay.
+/// Adds GitHub's headers; headers that the response already has stay.
 pub(crate) fn add_standard_headers(answer: &mut Answer, request: &Request, context: &Context) {
     super::fresh::tag(answer, request);
     if answer.header("content-type") == Some("application/json") {
@@ -32,7 +32,7 @@ pub(crate) fn add_standard_headers(answer: &mut Answer, request: &Request, conte
     let used = 1 + context.ids.number("rate", 200);
     add(answer, "X-RateLimit-Limit", || LIMIT.to_string());
     add(answer, "X-RateLimit-Remaining", || (LIMIT - used).to_string());
-    add(answer, "X-RateLimit-Reset", || super::errors::reset(context.now).to_string());
+    add(answer, "X-RateLimit-Reset", || super::errors::window_end(context.now).to_string());
     add(answer, "X-RateLimit-Used", || used.to_string());
     add(answer, "X-RateLimit-Resource", || "core".to_owned());
     add(answer, "X-GitHub-Request-Id", || request_id(context));
@@ -44,7 +44,7 @@ fn add(answer: &mut Answer, name: &'static str, value: impl FnOnce() -> String) 
     }
 }
 
-/// `C800:12BEC:606F1A6:714CFC1:5F846F24`, the last part being the time.
+/// `C800:12BEC:606F1A6:714CFC1:5F846F24`; the last part is the time.
 pub(crate) fn request_id(context: &Context) -> String {
     let digits = context.ids.hex("request", 23).to_ascii_uppercase();
     let second = context.now.as_second();

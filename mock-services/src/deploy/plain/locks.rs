@@ -1,11 +1,11 @@
-//! Taking and freeing the lock of an environment.
+//! Taking and releasing the lock of an environment.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::views::{LockOutcome, lock_view};
-use super::{PATIENCE, problem};
+use super::{DEFAULT_RETRY_AFTER, problem};
 use crate::deploy::facts::operation;
-use crate::deploy::state::{Change, Lock, State};
+use crate::deploy::state::{DeployChange, Lock, State};
 use crate::service::{Accepted, Answer, Context, Decision};
 
 pub(crate) fn lock(
@@ -14,7 +14,7 @@ pub(crate) fn lock(
     holder: &str,
     ttl: Option<u64>,
     context: &Context,
-) -> Decision<Change> {
+) -> Decision<DeployChange> {
     let held = state.environments.get(environment).and_then(|environment| environment.lock_at(context.now));
     if let Some(held) = held.filter(|held| held.holder != holder) {
         return Decision::refuse(refusal(held, context.now));
@@ -24,36 +24,46 @@ pub(crate) fn lock(
         context.now.checked_add(ttl).unwrap_or(Timestamp::MAX)
     });
     let caller = Some(context.ids.caller());
-    let lock =
-        Lock { holder: holder.to_owned(), caller, since: Some(context.now), expires, patience: PATIENCE };
+    let lock = Lock {
+        holder: holder.to_owned(),
+        caller,
+        since: Some(context.now),
+        expires,
+        retry_after: DEFAULT_RETRY_AFTER,
+    };
     let effect = if held.is_some() { "renewed" } else { "locked" };
     let answer = Answer::json(200, &LockOutcome { effect, environment, lock: lock_view(&lock) });
-    let taken = taken(held, environment, "lock", context);
-    let locked = Change::Locked { environment: environment.to_owned(), lock };
+    let lock_use = lock_use(held, environment, "lock", context);
+    let locked = DeployChange::Locked { environment: environment.to_owned(), lock };
     Decision::Accept(Accepted {
-        operation: taken.is_some().then_some(operation::TAKE_LOCK),
-        effects: taken.into_iter().chain([locked]).collect(),
+        operation: lock_use.is_some().then_some(operation::TAKE_LOCK),
+        effects: lock_use.into_iter().chain([locked]).collect(),
         afterwards: Vec::new(),
         answer,
     })
 }
 
-/// That a caller passed for the holder of a lock that somebody else took.
-pub(crate) fn taken(
+/// The use of a lock by a caller that does not hold it.
+pub(crate) fn lock_use(
     held: Option<&Lock>,
     environment: &str,
     by: &'static str,
     context: &Context,
-) -> Option<Change> {
+) -> Option<DeployChange> {
     let other = held.filter(|held| held.caller != Some(context.ids.caller()))?;
-    Some(Change::LockTaken { environment: environment.to_owned(), holder: other.holder.clone(), by })
+    Some(DeployChange::LockTaken { environment: environment.to_owned(), holder: other.holder.clone(), by })
 }
 
-pub(crate) fn unlock(state: &State, environment: &str, holder: &str, context: &Context) -> Decision<Change> {
+pub(crate) fn unlock(
+    state: &State,
+    environment: &str,
+    holder: &str,
+    context: &Context,
+) -> Decision<DeployChange> {
     let lock = state.environments.get(environment).and_then(|environment| environment.lock.as_ref());
-    let unlocked = || Change::Unlocked { environment: environment.to_owned(), holder: holder.to_owned() };
-    // Who frees a lock that has just run out has freed it: whether it had must not depend on how fast anybody
-    // is.
+    let unlocked =
+        || DeployChange::Unlocked { environment: environment.to_owned(), holder: holder.to_owned() };
+    // Releasing a lock that has just expired succeeds: whether it had expired must not depend on timing.
     let is_own = |held: &&Lock| held.holder == holder && held.caller == Some(context.ids.caller());
     let Some(held) = lock.filter(|held| is_own(held) || held.is_in_force(context.now)) else {
         return Decision::refuse(problem::not_locked());
@@ -61,12 +71,12 @@ pub(crate) fn unlock(state: &State, environment: &str, holder: &str, context: &C
     if held.holder != holder {
         return Decision::refuse(refusal(held, context.now));
     }
-    let taken = taken(Some(held), environment, "unlock", context);
-    Decision::accept(Answer::empty(204), taken.into_iter().chain([unlocked()]).collect())
+    let lock_use = lock_use(Some(held), environment, "unlock", context);
+    Decision::accept(Answer::empty(204), lock_use.into_iter().chain([unlocked()]).collect())
 }
 
-/// What somebody else is told while the lock is held.
+/// The response to another caller while the lock is held.
 pub(crate) fn refusal(lock: &Lock, now: Timestamp) -> Answer {
     let left = lock.expires.map(|end| end.as_second().saturating_sub(now.as_second()).max(1).unsigned_abs());
-    problem::locked(&lock.holder, left.unwrap_or(lock.patience).max(1))
+    problem::locked(&lock.holder, left.unwrap_or(lock.retry_after).max(1))
 }

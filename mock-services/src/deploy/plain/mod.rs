@@ -1,5 +1,5 @@
-//! The plain deploy API: versions in environments, locks, dry runs and roll-outs, as a company's own deploy
-//! service has them.
+//! The plain deploy API: versions in environments, locks, dry runs and rollouts, like a company's internal
+//! deploy service.
 
 mod decide;
 mod locks;
@@ -8,30 +8,30 @@ mod read;
 mod rollout;
 mod views;
 
-use super::deployment::Wanted;
-use super::facts::{operation, wanted_fields};
+use super::deployment::RequestedDeployment;
+use super::facts::{deployment_fields, operation};
 use crate::endpoints;
 use crate::service::{Answer, Context, Fields, Recognized, Request};
 pub(crate) use decide::decide;
 pub(crate) use problem::{failure, unauthorized};
-use read::Filter;
+use read::PlainFilter;
 
-/// What a refused caller is told to wait for a lock of which no end is known, in seconds.
-pub(crate) const PATIENCE: u64 = 30;
+/// The `Retry-After` for a lock whose end is unknown, in seconds.
+pub(crate) const DEFAULT_RETRY_AFTER: u64 = 30;
 
 /// A request to the plain API.
 #[derive(Debug)]
-pub(crate) struct Call {
-    /// The address under which the caller reached the service.
+pub(crate) struct PlainCall {
+    /// The address that the client used.
     pub(crate) base: String,
-    pub(crate) what: What,
+    pub(crate) action: PlainAction,
 }
 
-/// What is to be done.
+/// The action that a request asks for.
 #[derive(Debug)]
-pub(crate) enum What {
-    Deploy(Box<Deploy>),
-    List(Filter),
+pub(crate) enum PlainAction {
+    DeployRequest(Box<DeployRequest>),
+    List(PlainFilter),
     Get(String),
     Environments,
     Environment(String),
@@ -39,55 +39,55 @@ pub(crate) enum What {
     Unlock { environment: String, holder: String },
 }
 
-/// A deployment that is asked for.
+/// A requested deployment.
 #[derive(Debug)]
-pub(crate) struct Deploy {
-    pub(crate) wanted: Wanted,
+pub(crate) struct DeployRequest {
+    pub(crate) requested: RequestedDeployment,
     pub(crate) dry_run: bool,
-    /// As whom the caller passes a lock.
+    /// The lock holder that the caller claims to be.
     pub(crate) holder: Option<String>,
 }
 
-pub(crate) fn recognize(request: &Request) -> Result<Recognized<Call>, Answer> {
+pub(crate) fn recognize(request: &Request) -> Result<Recognized<PlainCall>, Answer> {
     let segments = request.segments();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-    let (operation, fields, what) = route(request, &segments)?;
-    Ok(Recognized { operation, fields, call: Call { base: request.base_url(), what } })
+    let (operation, fields, action) = route(request, &segments)?;
+    Ok(Recognized { operation, fields, call: PlainCall { base: request.base_url(), action } })
 }
 
-fn route(request: &Request, segments: &[&str]) -> Result<(usize, Fields, What), Answer> {
+fn route(request: &Request, segments: &[&str]) -> Result<(usize, Fields, PlainAction), Answer> {
     let in_environment = |name: &str| Fields::new().with("environment", name);
     Ok(match (request.method(), segments) {
         ("POST", ["deployments"]) => {
             let deploy = read::deploy(request)?;
-            let fields = wanted_fields(&deploy.wanted).with_some("holder", deploy.holder.as_deref());
-            // Nothing comes of a dry run, so that no fault of a deployment may be used up by it.
+            let fields = deployment_fields(&deploy.requested).with_some("holder", deploy.holder.as_deref());
+            // A dry run deploys nothing, so it must not use up a fault on deploying.
             (
                 if deploy.dry_run { operation::DRY_RUN } else { operation::DEPLOY },
                 fields,
-                What::Deploy(Box::new(deploy)),
+                PlainAction::DeployRequest(Box::new(deploy)),
             )
         }
         ("GET", ["deployments"]) => {
-            let filter = Filter::read(request)?;
-            (operation::LIST, filter.fields(), What::List(filter))
+            let filter = PlainFilter::read(request)?;
+            (operation::LIST, filter.fields(), PlainAction::List(filter))
         }
         ("GET", ["deployments", id]) => {
-            (operation::GET, Fields::new().with("deployment", *id), What::Get((*id).to_owned()))
+            (operation::GET, Fields::new().with("deployment", *id), PlainAction::Get((*id).to_owned()))
         }
-        ("GET", ["environments"]) => (operation::ENVIRONMENT, Fields::new(), What::Environments),
+        ("GET", ["environments"]) => (operation::ENVIRONMENT, Fields::new(), PlainAction::Environments),
         ("GET", ["environments", name]) => {
-            (operation::ENVIRONMENT, in_environment(name), What::Environment((*name).to_owned()))
+            (operation::ENVIRONMENT, in_environment(name), PlainAction::Environment((*name).to_owned()))
         }
         ("PUT", ["environments", name, "lock"]) => {
             let (holder, ttl) = read::lock(request, name)?;
             let fields = in_environment(name).with("holder", holder.as_str());
-            (operation::LOCK, fields, What::Lock { environment: (*name).to_owned(), holder, ttl })
+            (operation::LOCK, fields, PlainAction::Lock { environment: (*name).to_owned(), holder, ttl })
         }
         ("DELETE", ["environments", name, "lock"]) => {
             let holder = read::unlock(request)?;
             let fields = in_environment(name).with("holder", holder.as_str());
-            (operation::UNLOCK, fields, What::Unlock { environment: (*name).to_owned(), holder })
+            (operation::UNLOCK, fields, PlainAction::Unlock { environment: (*name).to_owned(), holder })
         }
         (_, ["deployments"]) => return Err(problem::method_not_allowed("GET, POST")),
         (_, ["deployments", _] | ["environments"] | ["environments", _]) => {
@@ -99,7 +99,7 @@ fn route(request: &Request, segments: &[&str]) -> Result<(usize, Fields, What), 
 }
 
 /// The refusal of a request for a path that the API does not have.
-pub(crate) fn nowhere(request: &Request) -> Option<Answer> {
+pub(crate) fn unknown_path(request: &Request) -> Option<Answer> {
     let segments = request.segments();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let is_known = matches!(
@@ -114,7 +114,7 @@ fn no_endpoint(request: &Request) -> Answer {
     problem::not_found(&endpoints::no_such_endpoint("deploy", api, request.method(), request.path()))
 }
 
-/// Adds what the service sends with every answer.
+/// Adds the headers of every response.
 pub(crate) fn add_standard_headers(answer: &mut Answer, context: &Context) {
     answer.set_header("Cache-Control", "no-store");
     answer.set_header("X-Request-Id", context.ids.uuid("request"));

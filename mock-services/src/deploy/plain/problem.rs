@@ -1,4 +1,4 @@
-//! The plain API's errors: problem documents (RFC 9457) with a short word in `error`.
+//! The plain API's errors: problem documents (RFC 9457) with an error code in `error`.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::service::Answer;
 
 /// A problem document.
 #[derive(Debug, Default, Serialize)]
-struct Problem<'a> {
+struct PlainProblem<'a> {
     r#type: &'static str,
     title: &'a str,
     status: u16,
@@ -28,7 +28,7 @@ struct Problem<'a> {
     retry_after: Option<u64>,
 }
 
-impl Problem<'_> {
+impl PlainProblem<'_> {
     fn answer(self) -> Answer {
         let mut answer = Answer::json(self.status, &self);
         answer.set_header("Content-Type", "application/problem+json");
@@ -39,8 +39,15 @@ impl Problem<'_> {
     }
 }
 
-fn problem<'a>(status: u16, error: &'a str, detail: Option<&'a str>) -> Problem<'a> {
-    Problem { r#type: "about:blank", title: title(status), status, error, detail, ..Problem::default() }
+fn problem<'a>(status: u16, error: &'a str, detail: Option<&'a str>) -> PlainProblem<'a> {
+    PlainProblem {
+        r#type: "about:blank",
+        title: title(status),
+        status,
+        error,
+        detail,
+        ..PlainProblem::default()
+    }
 }
 
 pub(crate) fn malformed(detail: &str) -> Answer {
@@ -48,11 +55,11 @@ pub(crate) fn malformed(detail: &str) -> Answer {
 }
 
 pub(crate) fn bad_parameter(name: &str, detail: &str) -> Answer {
-    Problem { field: Some(name), ..problem(400, "bad_parameter", Some(detail)) }.answer()
+    PlainProblem { field: Some(name), ..problem(400, "bad_parameter", Some(detail)) }.answer()
 }
 
 pub(crate) fn invalid(field: &str, detail: &str) -> Answer {
-    Problem { field: Some(field), ..problem(422, "invalid", Some(detail)) }.answer()
+    PlainProblem { field: Some(field), ..problem(422, "invalid", Some(detail)) }.answer()
 }
 
 pub(crate) fn not_found(detail: &str) -> Answer {
@@ -69,22 +76,26 @@ pub(crate) fn method_not_allowed(allowed: &'static str) -> Answer {
 
 pub(crate) fn locked(holder: &str, retry_after: u64) -> Answer {
     let detail = "The environment is locked by somebody else.";
-    Problem { holder: Some(holder), retry_after: Some(retry_after), ..problem(409, "locked", Some(detail)) }
-        .answer()
+    PlainProblem {
+        holder: Some(holder),
+        retry_after: Some(retry_after),
+        ..problem(409, "locked", Some(detail))
+    }
+    .answer()
 }
 
 pub(crate) fn in_progress(deployment: Option<&str>, version: Option<&str>, progress: Progress) -> Answer {
     let detail = "Another deployment to the environment is rolling out.";
     let conflict = problem(409, "in_progress", Some(detail));
-    Problem { deployment, version, progress: Some(progress), retry_after: Some(1), ..conflict }.answer()
+    PlainProblem { deployment, version, progress: Some(progress), retry_after: Some(1), ..conflict }.answer()
 }
 
 pub(crate) fn unauthorized() -> Answer {
-    let detail = "The key is missing or not known.";
+    let detail = "The API key is missing or unknown.";
     problem(401, "unauthorized", Some(detail)).answer().with_header("WWW-Authenticate", "Bearer")
 }
 
-/// What the service answers when it fails with this status.
+/// The response when the service fails with this status.
 pub(crate) fn failure(status: u16) -> Answer {
     let error = match status {
         400 => "malformed",

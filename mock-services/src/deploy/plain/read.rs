@@ -1,17 +1,17 @@
-//! Reads what a request to the plain API asks for.
+//! Parses requests to the plain API.
 
-use super::{Deploy, problem};
-use crate::deploy::body::{Body, Flaw};
-use crate::deploy::deployment::{Deployment, Stage, Wanted};
+use super::{DeployRequest, problem};
+use crate::deploy::body::{BodyError, JsonBody};
+use crate::deploy::deployment::{Deployment, RequestedDeployment, Stage};
 use crate::deploy::facts::metadata_of;
 use crate::service::{Answer, Fields, Request};
 
-/// How long a name can be, in bytes.
-const LONGEST_NAME: usize = 255;
+/// The maximum length of a name, in bytes.
+const MAX_NAME_BYTES: usize = 255;
 
-/// Which deployments a list is about.
+/// The filter of a list of deployments.
 #[derive(Debug)]
-pub(crate) struct Filter {
+pub(crate) struct PlainFilter {
     environment: Option<String>,
     version: Option<String>,
     service: Option<String>,
@@ -19,7 +19,7 @@ pub(crate) struct Filter {
     pub(crate) limit: usize,
 }
 
-impl Filter {
+impl PlainFilter {
     pub(crate) fn read(request: &Request) -> Result<Self, Answer> {
         let value = |name| request.query_value(name).filter(|value| !value.is_empty());
         let limit = match value("limit").map(|limit| limit.parse()) {
@@ -41,7 +41,7 @@ impl Filter {
                 }
             },
         };
-        Ok(Filter {
+        Ok(PlainFilter {
             environment: value("environment"),
             version: value("version"),
             service: value("service"),
@@ -59,74 +59,75 @@ impl Filter {
     }
 
     pub(crate) fn fits(&self, deployment: &Deployment) -> bool {
-        let wanted = &deployment.wanted;
-        self.environment.as_ref().is_none_or(|name| *name == wanted.environment)
-            && self.version.as_ref().is_none_or(|version| *version == wanted.version)
-            && self.service.as_ref().is_none_or(|service| wanted.service.as_ref() == Some(service))
+        let requested = &deployment.requested;
+        self.environment.as_ref().is_none_or(|name| *name == requested.environment)
+            && self.version.as_ref().is_none_or(|version| *version == requested.version)
+            && self.service.as_ref().is_none_or(|service| requested.service.as_ref() == Some(service))
             && self.stage.is_none_or(|stage| stage == deployment.stage)
     }
 }
 
-/// The deployment that a request asks for.
-pub(crate) fn deploy(request: &Request) -> Result<Deploy, Answer> {
-    let mut body = Body::read(request.bytes()).map_err(refuse)?;
-    let environment = named(&mut body, "environment")?;
-    let version = named(&mut body, "version")?;
-    let dry_by_body = body.flag("dry_run").map_err(refuse)?.unwrap_or(false);
+/// The deployment of a request.
+pub(crate) fn deploy(request: &Request) -> Result<DeployRequest, Answer> {
+    let mut body = JsonBody::read(request.bytes()).map_err(refuse_body)?;
+    let environment = required_name(&mut body, "environment")?;
+    let version = required_name(&mut body, "version")?;
+    let dry_by_body = body.flag("dry_run").map_err(refuse_body)?.unwrap_or(false);
     let dry_by_query = match request.query_value("dry_run").as_deref() {
         None | Some("false" | "0") => false,
         Some("true" | "1" | "") => true,
         Some(_) => return Err(problem::bad_parameter("dry_run", "It must be true or false.")),
     };
-    let wanted = Wanted {
+    let requested = RequestedDeployment {
         environment,
         version,
-        service: body.text("service").map_err(refuse)?.filter(|name| !name.is_empty()),
-        description: body.text("description").map_err(refuse)?,
+        service: body.text("service").map_err(refuse_body)?.filter(|name| !name.is_empty()),
+        description: body.text("description").map_err(refuse_body)?,
         metadata: body.take("metadata").map(|metadata| metadata_of(&metadata)).unwrap_or_default(),
         source: None,
     };
-    let holder = body.text("holder").map_err(refuse)?;
-    Ok(Deploy { wanted, dry_run: dry_by_body || dry_by_query, holder })
+    let holder = body.text("holder").map_err(refuse_body)?;
+    Ok(DeployRequest { requested, dry_run: dry_by_body || dry_by_query, holder })
 }
 
-/// Who locks an environment, and for how many seconds.
+/// The holder of a new lock, and its lifetime in seconds.
 pub(crate) fn lock(request: &Request, environment: &str) -> Result<(String, Option<u64>), Answer> {
     check_name("environment", environment)?;
-    let mut body = Body::read(request.bytes()).map_err(refuse)?;
-    let holder = named(&mut body, "holder")?;
-    Ok((holder, body.seconds("ttl").map_err(refuse)?))
+    let mut body = JsonBody::read(request.bytes()).map_err(refuse_body)?;
+    let holder = required_name(&mut body, "holder")?;
+    Ok((holder, body.seconds("ttl").map_err(refuse_body)?))
 }
 
-/// Who frees an environment; many clients send no body with DELETE, so the query can say it too.
+/// The holder of the lock to release. Many clients send no body with DELETE, so the query can name the holder
+/// too.
 pub(crate) fn unlock(request: &Request) -> Result<String, Answer> {
     if let Some(holder) = request.query_value("holder") {
         return Ok(holder);
     }
-    named(&mut Body::read_optional(request.bytes()).map_err(refuse)?, "holder")
+    required_name(&mut JsonBody::read_optional(request.bytes()).map_err(refuse_body)?, "holder")
 }
 
-fn named(body: &mut Body, member: &'static str) -> Result<String, Answer> {
-    let name = body.required_text(member).map_err(refuse)?;
+fn required_name(body: &mut JsonBody, member: &'static str) -> Result<String, Answer> {
+    let name = body.required_text(member).map_err(refuse_body)?;
     check_name(member, &name)?;
     Ok(name)
 }
 
 fn check_name(member: &str, name: &str) -> Result<(), Answer> {
-    if name.is_empty() || name.len() > LONGEST_NAME || name.contains(char::is_control) {
+    if name.is_empty() || name.len() > MAX_NAME_BYTES || name.contains(char::is_control) {
         return Err(problem::invalid(
             member,
-            &format!("It must be printable text of 1 to {LONGEST_NAME} bytes."),
+            &format!("It must be printable text of 1 to {MAX_NAME_BYTES} bytes."),
         ));
     }
     Ok(())
 }
 
-fn refuse(flaw: Flaw) -> Answer {
-    match flaw {
-        Flaw::NotJson => problem::malformed("The body is not JSON."),
-        Flaw::NotAnObject => problem::malformed("The body is not a JSON object."),
-        Flaw::Missing(member) => problem::invalid(member, "It is required."),
-        Flaw::Mistyped(member, _, kind) => problem::invalid(member, &format!("It must be {kind}.")),
+fn refuse_body(error: BodyError) -> Answer {
+    match error {
+        BodyError::NotJson => problem::malformed("The body is not JSON."),
+        BodyError::NotAnObject => problem::malformed("The body is not a JSON object."),
+        BodyError::Missing(member) => problem::invalid(member, "It is required."),
+        BodyError::Mistyped(member, _, kind) => problem::invalid(member, &format!("It must be {kind}.")),
     }
 }

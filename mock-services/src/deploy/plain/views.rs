@@ -1,24 +1,24 @@
-//! What the plain API shows of deployments and environments.
+//! Deployments and environments as the plain API shows them.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::deploy::deployment::{Deployment, Progress, moment};
-use crate::deploy::state::{Environment, Lock, Track};
+use crate::deploy::deployment::{Deployment, Progress, time_text};
+use crate::deploy::state::{Environment, LiveVersion, Lock};
 
-/// What a request did, at the top of its answer.
+/// The result of a request that deployed, at the top of its response.
 #[derive(Debug, Serialize)]
-pub(crate) struct Outcome<'a> {
+pub(crate) struct DeploymentOutcome<'a> {
     pub(crate) effect: &'static str,
     #[serde(flatten)]
     pub(crate) deployment: DeploymentView<'a>,
 }
 
-/// What a request did not do: because it is so already, or because it only asked.
+/// The result of a request that deployed nothing: a no-op or a dry run.
 #[derive(Debug, Serialize)]
-pub(crate) struct Nothing<'a> {
+pub(crate) struct UnchangedOutcome<'a> {
     pub(crate) effect: &'static str,
     pub(crate) dry_run: bool,
     pub(crate) environment: &'a str,
@@ -26,7 +26,7 @@ pub(crate) struct Nothing<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) service: Option<&'a str>,
     pub(crate) current_version: Option<&'a str>,
-    /// The deployment that made it so.
+    /// The deployment that made the version live.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,9 +63,9 @@ pub(crate) struct DeploymentList<'a> {
 pub(crate) struct EnvironmentView<'a> {
     name: &'a str,
     #[serde(flatten)]
-    whole: TrackView<'a>,
+    whole: LiveVersionView<'a>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    services: BTreeMap<&'a str, TrackView<'a>>,
+    services: BTreeMap<&'a str, LiveVersionView<'a>>,
     lock: Option<LockView<'a>>,
 }
 
@@ -76,17 +76,17 @@ pub(crate) struct EnvironmentList<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct TrackView<'a> {
+struct LiveVersionView<'a> {
     version: Option<&'a str>,
     state: &'static str,
     progress: Progress,
-    /// Which version is live on how many parts.
-    live: Vec<Share<'a>>,
+    /// The number of parts on which each version is live.
+    live: Vec<VersionShare<'a>>,
     deployment: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
-struct Share<'a> {
+struct VersionShare<'a> {
     version: Option<&'a str>,
     parts: u32,
 }
@@ -100,7 +100,7 @@ pub(crate) struct LockView<'a> {
     expires_at: Option<String>,
 }
 
-/// A lock as an answer of its own.
+/// A lock as the whole response.
 #[derive(Debug, Serialize)]
 pub(crate) struct LockOutcome<'a> {
     pub(crate) effect: &'static str,
@@ -110,17 +110,17 @@ pub(crate) struct LockOutcome<'a> {
 }
 
 pub(crate) fn deployment_view<'a>(base: &str, deployment: &'a Deployment) -> DeploymentView<'a> {
-    let wanted = &deployment.wanted;
+    let requested = &deployment.requested;
     DeploymentView {
         id: &deployment.id,
-        environment: &wanted.environment,
-        version: &wanted.version,
-        service: wanted.service.as_deref(),
-        description: wanted.description.as_deref(),
-        metadata: wanted.metadata.iter().map(|(name, value)| (name.as_str(), value)).collect(),
+        environment: &requested.environment,
+        version: &requested.version,
+        service: requested.service.as_deref(),
+        description: requested.description.as_deref(),
+        metadata: requested.metadata.iter().map(|(name, value)| (name.as_str(), value)).collect(),
         state: deployment.stage.name(),
         progress: deployment.progress,
-        created_at: moment(deployment.created_at),
+        created_at: time_text(deployment.created_at),
         status_url: format!("{base}/deployments/{}", deployment.id),
     }
 }
@@ -132,31 +132,35 @@ pub(crate) fn environment_view<'a>(
 ) -> EnvironmentView<'a> {
     EnvironmentView {
         name,
-        whole: track_view(&environment.whole),
+        whole: live_version_view(&environment.whole),
         services: environment
             .services
             .iter()
-            .map(|(service, track)| (service.as_str(), track_view(track)))
+            .map(|(service, track)| (service.as_str(), live_version_view(track)))
             .collect(),
         lock: environment.lock_at(now).map(lock_view),
     }
 }
 
 pub(crate) fn lock_view(lock: &Lock) -> LockView<'_> {
-    LockView { holder: &lock.holder, locked_at: lock.since.map(moment), expires_at: lock.expires.map(moment) }
+    LockView {
+        holder: &lock.holder,
+        locked_at: lock.since.map(time_text),
+        expires_at: lock.expires.map(time_text),
+    }
 }
 
-fn track_view(track: &Track) -> TrackView<'_> {
+fn live_version_view(track: &LiveVersion) -> LiveVersionView<'_> {
     let Progress { done, of } = track.progress;
     let version = track.version.as_deref();
     let mut live = Vec::new();
     if version.is_some() {
-        live.push(Share { version, parts: done });
+        live.push(VersionShare { version, parts: done });
     }
     if done < of {
-        live.push(Share { version: track.previous.as_deref(), parts: of - done });
+        live.push(VersionShare { version: track.previous.as_deref(), parts: of - done });
     }
-    TrackView {
+    LiveVersionView {
         version,
         state: if version.is_none() { "empty" } else { track.progress.stage().name() },
         progress: track.progress,

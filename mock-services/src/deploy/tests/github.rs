@@ -5,17 +5,17 @@ use crate::service::Fields;
 
 const DEPLOYMENTS: &str = "/repos/octo/shop/deployments";
 
-fn created(world: &mut World, body: &Value) -> Value {
-    let (status, deployment) = world.call("POST", DEPLOYMENTS, body);
+fn created(harness: &mut DeployHarness, body: &Value) -> Value {
+    let (status, deployment) = harness.call("POST", DEPLOYMENTS, body);
     assert_eq!(status, 201, "{deployment}");
     deployment
 }
 
 #[test]
 fn a_deployment_is_made_and_read_back() {
-    let mut world = world();
+    let mut harness = harness();
     let payload = json!({"order": "ord_1", "retries": 2});
-    let answer = world.send(&request(
+    let answer = harness.send(&request(
         "POST",
         DEPLOYMENTS,
         &json!({"ref": "v2", "payload": payload, "required_contexts": []}),
@@ -40,7 +40,7 @@ fn a_deployment_is_made_and_read_back() {
         assert_eq!(deployment[name], value, "{name}");
     }
     let path = url.strip_prefix("http://127.0.0.1:4010").unwrap();
-    assert_eq!(world.get(path), (200, deployment.clone()));
+    assert_eq!(harness.get(path), (200, deployment.clone()));
     let sha = deployment["sha"].as_str().unwrap();
     assert_eq!(sha.len(), 40);
     let fields = Fields::new()
@@ -55,44 +55,44 @@ fn a_deployment_is_made_and_read_back() {
         .with("metadata.retries", 2)
         .with("deployment", deployment["id"].to_string());
     assert_eq!(
-        world.effects,
+        harness.effects,
         [EffectFacts { effect: "deploy.deploy".into(), id: deployment["id"].to_string(), fields }]
     );
 }
 
 #[test]
 fn the_same_deployment_twice_is_two_deployments() {
-    let mut world = world();
-    let first = created(&mut world, &json!({"ref": "v2"}));
-    let second = created(&mut world, &json!({"ref": "v2"}));
+    let mut harness = harness();
+    let first = created(&mut harness, &json!({"ref": "v2"}));
+    let second = created(&mut harness, &json!({"ref": "v2"}));
     assert_ne!(first["id"], second["id"]);
     assert_eq!(first["sha"], second["sha"]);
-    assert_eq!(world.effects.len(), 2);
+    assert_eq!(harness.effects.len(), 2);
 }
 
 #[test]
-fn a_prefix_stays_in_every_address() {
-    let mut world = world();
-    let (_, deployment) = world.call("POST", "/api/v3/repos/octo/shop/deployments", &json!({"ref": "v2"}));
+fn every_url_keeps_the_prefix() {
+    let mut harness = harness();
+    let (_, deployment) = harness.call("POST", "/api/v3/repos/octo/shop/deployments", &json!({"ref": "v2"}));
     for name in ["url", "statuses_url", "repository_url"] {
         let url = deployment[name].as_str().unwrap();
         assert!(url.starts_with("http://127.0.0.1:4010/api/v3/repos/octo/shop"), "{url}");
     }
-    let (status, repository) = world.get("/api/v3/repos/octo/shop");
+    let (status, repository) = harness.get("/api/v3/repos/octo/shop");
     assert_eq!((status, &repository["full_name"]), (200, &json!("octo/shop")));
     assert_eq!(repository["url"], "http://127.0.0.1:4010/api/v3/repos/octo/shop");
     assert_eq!(repository["deployments_url"], "http://127.0.0.1:4010/api/v3/repos/octo/shop/deployments");
-    assert_eq!(repository["id"], world.get("/repos/Octo/shop").1["id"]);
+    assert_eq!(repository["id"], harness.get("/repos/Octo/shop").1["id"]);
 }
 
 #[test]
-fn a_list_is_filtered_and_comes_newest_first_in_pages() {
-    let mut world = world();
+fn a_list_is_filtered_paged_and_newest_first() {
+    let mut harness = harness();
     for (version, environment) in
         [("v1", "staging"), ("v1", "production"), ("v2", "staging"), ("v3", "staging")]
     {
         created(
-            &mut world,
+            &mut harness,
             &json!({"ref": version, "environment": environment, "task": "deploy:migrations"}),
         );
     }
@@ -103,11 +103,11 @@ fn a_list_is_filtered_and_comes_newest_first_in_pages() {
             .map(|deployment| deployment["ref"].as_str().unwrap().to_owned())
             .collect()
     };
-    assert_eq!(refs(&world.get(&format!("{DEPLOYMENTS}?environment=staging")).1), ["v3", "v2", "v1"]);
-    assert_eq!(refs(&world.get(&format!("{DEPLOYMENTS}?ref=v1")).1), ["v1", "v1"]);
-    assert!(refs(&world.get(&format!("{DEPLOYMENTS}?task=deploy")).1).is_empty());
-    assert!(refs(&world.get("/repos/octo/other/deployments").1).is_empty());
-    let answer = world.send(
+    assert_eq!(refs(&harness.get(&format!("{DEPLOYMENTS}?environment=staging")).1), ["v3", "v2", "v1"]);
+    assert_eq!(refs(&harness.get(&format!("{DEPLOYMENTS}?ref=v1")).1), ["v1", "v1"]);
+    assert!(refs(&harness.get(&format!("{DEPLOYMENTS}?task=deploy")).1).is_empty());
+    assert!(refs(&harness.get("/repos/octo/other/deployments").1).is_empty());
+    let answer = harness.send(
         &Request::new("GET", &format!("{DEPLOYMENTS}?per_page=3"))
             .header("Host", "h")
             .header("User-Agent", "tests"),
@@ -119,63 +119,63 @@ fn a_list_is_filtered_and_comes_newest_first_in_pages() {
             .unwrap()
             .starts_with("<http://h/repos/octo/shop/deployments?per_page=3&page=2>; rel=\"next\"")
     );
-    assert_eq!(refs(&world.get(&format!("{DEPLOYMENTS}?per_page=3&page=2")).1), ["v1"]);
+    assert_eq!(refs(&harness.get(&format!("{DEPLOYMENTS}?per_page=3&page=2")).1), ["v1"]);
 }
 
 #[test]
 fn a_status_is_posted_and_read_and_deploys_nothing() {
-    let mut world = world();
-    let id = created(&mut world, &json!({"ref": "v2"}))["id"].as_u64().unwrap();
+    let mut harness = harness();
+    let id = created(&mut harness, &json!({"ref": "v2"}))["id"].as_u64().unwrap();
     let statuses = format!("{DEPLOYMENTS}/{id}/statuses");
     let (status, posted) =
-        world.call("POST", &statuses, &json!({"state": "in_progress", "target_url": "https://ci/1"}));
+        harness.call("POST", &statuses, &json!({"state": "in_progress", "target_url": "https://ci/1"}));
     assert_eq!(
         (status, &posted["state"], &posted["log_url"]),
         (201, &json!("in_progress"), &json!("https://ci/1"))
     );
     assert_eq!(posted["deployment_url"], format!("http://127.0.0.1:4010{DEPLOYMENTS}/{id}"));
-    world.call("POST", &statuses, &json!({"state": "success"}));
-    let (_, list) = world.get(&statuses);
+    harness.call("POST", &statuses, &json!({"state": "success"}));
+    let (_, list) = harness.get(&statuses);
     assert_eq!((list.as_array().unwrap().len(), &list[0]["state"]), (2, &json!("success")));
-    assert_eq!(world.get(&format!("{statuses}/{}", posted["id"])), (200, posted));
-    assert_eq!(world.get(&format!("{statuses}/1")).0, 404);
-    assert_eq!(world.effects.len(), 1);
+    assert_eq!(harness.get(&format!("{statuses}/{}", posted["id"])), (200, posted));
+    assert_eq!(harness.get(&format!("{statuses}/1")).0, 404);
+    assert_eq!(harness.effects.len(), 1);
 }
 
 #[test]
-fn a_success_retires_the_one_before_it_and_only_that_may_be_deleted() {
-    let mut world = world();
+fn a_success_retires_the_previous_one_and_only_that_can_be_deleted() {
+    let mut harness = harness();
     let ids: Vec<_> = ["v1", "v2"]
         .map(|version| {
-            created(&mut world, &json!({"ref": version, "environment": "staging"}))["id"].to_string()
+            created(&mut harness, &json!({"ref": version, "environment": "staging"}))["id"].to_string()
         })
         .to_vec();
     let of = |id: &str, rest: &str| format!("{DEPLOYMENTS}/{id}{rest}");
-    world.call("POST", &of(&ids[0], "/statuses"), &json!({"state": "success"}));
-    let (status, refusal) = world.call("DELETE", &of(&ids[0], ""), &json!(null));
+    harness.call("POST", &of(&ids[0], "/statuses"), &json!({"state": "success"}));
+    let (status, refusal) = harness.call("DELETE", &of(&ids[0], ""), &json!(null));
     assert_eq!((status, &refusal["message"]), (422, &json!("Validation Failed")));
-    world.call("POST", &of(&ids[1], "/statuses"), &json!({"state": "success"}));
-    assert_eq!(world.get(&of(&ids[0], "/statuses")).1[0]["state"], "inactive");
-    assert_eq!(world.call("DELETE", &of(&ids[0], ""), &json!(null)).0, 204);
-    assert_eq!(world.get(&of(&ids[0], "")).0, 404);
-    assert_eq!(world.call("DELETE", &of(&ids[1], ""), &json!(null)).0, 204);
-    let gone: Vec<_> = world
+    harness.call("POST", &of(&ids[1], "/statuses"), &json!({"state": "success"}));
+    assert_eq!(harness.get(&of(&ids[0], "/statuses")).1[0]["state"], "inactive");
+    assert_eq!(harness.call("DELETE", &of(&ids[0], ""), &json!(null)).0, 204);
+    assert_eq!(harness.get(&of(&ids[0], "")).0, 404);
+    assert_eq!(harness.call("DELETE", &of(&ids[1], ""), &json!(null)).0, 204);
+    let gone: Vec<_> = harness
         .effects
         .iter()
         .filter(|facts| facts.effect == "deploy.delete")
         .map(|facts| facts.id.clone())
         .collect();
-    assert_eq!(gone, ids, "to take a deployment away is an effect");
+    assert_eq!(gone, ids, "deleting a deployment is an effect");
 }
 
 #[test]
-fn a_status_that_takes_a_deployment_out_of_service_is_an_effect() {
-    let mut world = world();
-    let id = created(&mut world, &json!({"ref": "v2", "environment": "staging"}))["id"].to_string();
+fn a_status_that_retires_a_deployment_is_an_effect() {
+    let mut harness = harness();
+    let id = created(&mut harness, &json!({"ref": "v2", "environment": "staging"}))["id"].to_string();
     let mut post = |body: Value| {
-        let before = world.effects.len();
-        assert_eq!(world.call("POST", &format!("{DEPLOYMENTS}/{id}/statuses"), &body).0, 201);
-        world.effects[before..].to_vec()
+        let before = harness.effects.len();
+        assert_eq!(harness.call("POST", &format!("{DEPLOYMENTS}/{id}/statuses"), &body).0, 201);
+        harness.effects[before..].to_vec()
     };
     for state in ["queued", "pending", "in_progress", "success"] {
         assert!(post(json!({"state": state})).is_empty(), "{state}");
@@ -195,26 +195,26 @@ fn a_status_that_takes_a_deployment_out_of_service_is_an_effect() {
 }
 
 #[test]
-fn what_an_environment_is_not_by_its_name_is_told() {
-    let mut world = world();
-    created(&mut world, &json!({"ref": "v2", "environment": "production", "production_environment": true}));
-    assert_eq!(world.effects[0].fields.get("production_environment"), None);
+fn environment_flags_that_differ_from_the_name_are_fields() {
+    let mut harness = harness();
+    created(&mut harness, &json!({"ref": "v2", "environment": "production", "production_environment": true}));
+    assert_eq!(harness.effects[0].fields.get("production_environment"), None);
     let odd = json!({"ref": "v2", "environment": "production", "production_environment": false, "transient_environment": true,
         "payload": "force"});
-    created(&mut world, &odd);
+    created(&mut harness, &odd);
     let expected = Fields::new().with("production_environment", false).with("transient_environment", true);
     assert!(
-        world.effects[1].fields.meet(&expected.with("payload", "force")),
+        harness.effects[1].fields.meet(&expected.with("payload", "force")),
         "{:?}",
-        world.effects[1].fields
+        harness.effects[1].fields
     );
 }
 
 #[test]
-fn a_bad_request_gets_the_words_of_github() {
-    let mut world = world();
+fn a_bad_request_gets_the_message_of_github() {
+    let mut harness = harness();
     let mut refused = |target: &str, body: &[u8]| {
-        let answer = world.send(&Request::new("POST", target).header("User-Agent", "tests").body(body));
+        let answer = harness.send(&Request::new("POST", target).header("User-Agent", "tests").body(body));
         (answer.status, parsed(&answer)["message"].as_str().unwrap_or_default().to_owned())
     };
     assert_eq!(refused(DEPLOYMENTS, b"{"), (400, "Problems parsing JSON".to_owned()));
@@ -237,17 +237,17 @@ fn a_bad_request_gets_the_words_of_github() {
     );
     assert_eq!(refused("/repos/octo/shop/deployments/x/statuses", b"{}"), (404, "Not Found".to_owned()));
     assert_eq!(refused("/repos/o%0Ax/shop/deployments", b"{}"), (404, "Not Found".to_owned()));
-    assert!(world.effects.is_empty());
+    assert!(harness.effects.is_empty());
     assert_eq!(
-        world.get("/repos/octo").1,
+        harness.get("/repos/octo").1,
         json!({"message": "Not Found", "documentation_url": "https://docs.github.com/rest", "status": "404"})
     );
 }
 
 #[test]
-fn every_answer_is_dressed_as_github_does_it() {
-    let mut world = world();
-    let answer = world.send(&Request::new("GET", "/repos/octo/shop").header("User-Agent", "tests"));
+fn every_response_has_the_standard_headers_of_github() {
+    let mut harness = harness();
+    let answer = harness.send(&Request::new("GET", "/repos/octo/shop").header("User-Agent", "tests"));
     assert_eq!(answer.header("server"), Some("github.com"));
     assert_eq!(answer.header("content-type"), Some("application/json; charset=utf-8"));
     assert_eq!(answer.header("x-github-media-type"), Some("github.v3; format=json"));
@@ -256,60 +256,60 @@ fn every_answer_is_dressed_as_github_does_it() {
 }
 
 #[test]
-fn checks_that_are_named_have_not_passed() {
-    let mut world = world();
+fn required_checks_are_pending() {
+    let mut harness = harness();
     let (status, body) =
-        world.call("POST", DEPLOYMENTS, &json!({"ref": "main", "required_contexts": ["ci/x", "ci/y"]}));
+        harness.call("POST", DEPLOYMENTS, &json!({"ref": "main", "required_contexts": ["ci/x", "ci/y"]}));
     let contexts = json!([{"context": "ci/x", "state": "pending"}, {"context": "ci/y", "state": "pending"}]);
     let errors = json!([{"contexts": contexts, "resource": "Deployment", "field": "required_contexts", "code": "invalid"}]);
     assert_eq!((status, &body["errors"]), (409, &errors));
     assert_eq!(body["message"], "Conflict: Commit status checks failed for main.");
-    assert_eq!(world.call("POST", DEPLOYMENTS, &json!({"ref": "main", "required_contexts": [7]})).0, 422);
-    assert!(world.deployed().is_empty());
+    assert_eq!(harness.call("POST", DEPLOYMENTS, &json!({"ref": "main", "required_contexts": [7]})).0, 422);
+    assert!(harness.deployed_versions().is_empty());
 }
 
 #[test]
-fn who_does_not_say_its_name_is_turned_away() {
-    let mut world = world();
+fn a_request_without_a_user_agent_is_refused() {
+    let mut harness = harness();
     for request in
         [Request::new("GET", DEPLOYMENTS), Request::new("GET", DEPLOYMENTS).header("User-Agent", " ")]
     {
-        let answer = world.send(&request);
+        let answer = harness.send(&request);
         let text = String::from_utf8_lossy(&answer.body).into_owned();
         assert_eq!(answer.status, 403);
         assert!(text.contains("Please make sure your request has a User-Agent header"), "{text}");
     }
     assert_eq!(
-        world.send(&Request::new("GET", "/deployments")).status,
+        harness.send(&Request::new("GET", "/deployments")).status,
         200,
-        "the plain API asks for no name"
+        "the plain API does not require a User-Agent"
     );
 }
 
 #[test]
-fn a_read_that_shows_what_the_caller_knows_is_not_repeated() {
-    let mut world = world();
+fn a_read_that_the_client_already_has_is_a_304() {
+    let mut harness = harness();
     let get = |tag: &str| {
         let request = Request::new("GET", DEPLOYMENTS).header("User-Agent", "tests");
         if tag.is_empty() { request } else { request.header("If-None-Match", tag) }
     };
-    let first = world.send(&get(""));
+    let first = harness.send(&get(""));
     let tag = first.header("ETag").unwrap().to_owned();
     assert!(tag.starts_with("W/\"") && tag.ends_with('"'), "{tag}");
-    let again = world.send(&get(&format!("\"other\", {tag}")));
+    let again = harness.send(&get(&format!("\"other\", {tag}")));
     assert_eq!((again.status, again.body.len(), again.header("ETag")), (304, 0, Some(tag.as_str())));
-    let made = world.send(&request("POST", DEPLOYMENTS, &json!({"ref": "v2"})));
+    let made = harness.send(&request("POST", DEPLOYMENTS, &json!({"ref": "v2"})));
     assert_eq!((made.status, made.header("ETag")), (201, None));
-    let changed = world.send(&get(&tag));
+    let changed = harness.send(&get(&tag));
     assert!(changed.status == 200 && changed.header("ETag") != Some(tag.as_str()));
 }
 
 #[test]
-fn a_tag_is_the_same_version_under_its_whole_name() {
-    let mut world = world();
-    let deployment = created(&mut world, &json!({"ref": "refs/tags/v1.4.2", "required_contexts": []}));
+fn a_tag_is_the_same_version_under_its_full_ref_name() {
+    let mut harness = harness();
+    let deployment = created(&mut harness, &json!({"ref": "refs/tags/v1.4.2", "required_contexts": []}));
     assert_eq!(deployment["ref"], "refs/tags/v1.4.2");
-    let fields = &world.effects[0].fields;
+    let fields = &harness.effects[0].fields;
     let field = |name: &str| fields.get(name).map(ToString::to_string).unwrap_or_default();
     assert_eq!((field("version"), field("ref")), ("v1.4.2".to_owned(), "refs/tags/v1.4.2".to_owned()));
 }

@@ -1,4 +1,4 @@
-//! The service, driven by a fold of its own effects as the engine drives it.
+//! The service, driven by folding its own effects, as the engine does.
 
 mod github;
 mod plain;
@@ -11,29 +11,29 @@ use serde_json::{Value, json};
 use super::*;
 use crate::service::Ids;
 
-/// A service, its state, and what it committed.
-struct World {
+/// A service, its state, and its committed effects.
+struct DeployHarness {
     service: Deploy,
     state: state::State,
     requests: u64,
     now: Timestamp,
-    /// What is put off: how many more requests still find it undone.
+    /// Delayed effects, with the number of requests until they are due.
     pending: Vec<(After, Effect)>,
     effects: Vec<EffectFacts>,
     /// All changes, in order.
     committed: Vec<Effect>,
-    /// Whose requests these are.
+    /// The caller of the requests.
     caller: u32,
-    /// What the last request that was accepted turned out to be.
+    /// The operation of the last accepted request.
     operation: String,
 }
 
-impl World {
+impl DeployHarness {
     fn new(options: DeployOptions) -> Self {
         let service = Deploy::new(options);
         let (there, pending) = service.at_start();
         let now = Timestamp::from_second(1_760_000_000).unwrap();
-        let mut world = World {
+        let mut harness = DeployHarness {
             service,
             state: state::State::default(),
             requests: 0,
@@ -45,11 +45,11 @@ impl World {
             operation: String::new(),
         };
         for effect in there {
-            world.commit(&effect);
+            harness.commit(&effect);
         }
-        world.committed.clear();
-        assert!(world.effects.is_empty(), "what is there at the start is no effect");
-        world
+        harness.committed.clear();
+        assert!(harness.effects.is_empty(), "the initial state is not an effect");
+        harness
     }
 
     fn commit(&mut self, effect: &Effect) {
@@ -58,8 +58,8 @@ impl World {
         self.committed.push(effect.clone());
     }
 
-    /// What is left in force, by name and holder.
-    fn left(&self) -> Vec<(String, String)> {
+    /// The unreleased locks: effect and holder.
+    fn unreleased_locks(&self) -> Vec<(String, String)> {
         let left = self.committed.iter().filter_map(|effect| self.service.left_behind(&self.state, effect));
         let mut left: Vec<_> = left
             .map(|facts| (facts.effect.into_owned(), facts.fields.get("holder").unwrap().to_string()))
@@ -68,7 +68,7 @@ impl World {
         left
     }
 
-    /// Counts a request: what is due by now is done, the rest comes nearer.
+    /// Counts a request: commits the effects that are due and moves the others closer.
     fn count(&mut self) {
         let mut due = Vec::new();
         self.pending.retain_mut(|(after, effect)| match after {
@@ -143,7 +143,7 @@ impl World {
     }
 
     /// `environment` and `version` of each effect.
-    fn deployed(&self) -> Vec<(String, String)> {
+    fn deployed_versions(&self) -> Vec<(String, String)> {
         let text = |effect: &EffectFacts, name| effect.fields.get(name).unwrap().to_string();
         let deployed = self.effects.iter().filter(|effect| effect.effect == "deploy.deploy");
         deployed.map(|effect| (text(effect, "environment"), text(effect, "version"))).collect()
@@ -161,25 +161,28 @@ fn parsed(answer: &Answer) -> Value {
     serde_json::from_slice(&answer.body).unwrap_or_default()
 }
 
-fn world() -> World {
-    World::new(DeployOptions::default())
+fn harness() -> DeployHarness {
+    DeployHarness::new(DeployOptions::default())
 }
 
 #[test]
-fn both_apis_look_at_one_state() {
-    let mut world = world();
-    world.call("POST", "/repos/o/r/deployments", &json!({"ref": "v7", "environment": "staging"}));
-    assert_eq!(world.get("/environments/staging").1["version"], "v7");
-    assert_eq!(world.get("/deployments?environment=staging").1["deployments"][0]["version"], "v7");
-    world.call("POST", "/deployments", &json!({"environment": "staging", "version": "v8"}));
-    assert_eq!(world.get("/repos/o/r/deployments").1.as_array().unwrap().len(), 1);
-    assert_eq!(world.deployed(), [("staging".into(), "v7".into()), ("staging".into(), "v8".into())]);
+fn both_apis_share_one_state() {
+    let mut harness = harness();
+    harness.call("POST", "/repos/o/r/deployments", &json!({"ref": "v7", "environment": "staging"}));
+    assert_eq!(harness.get("/environments/staging").1["version"], "v7");
+    assert_eq!(harness.get("/deployments?environment=staging").1["deployments"][0]["version"], "v7");
+    harness.call("POST", "/deployments", &json!({"environment": "staging", "version": "v8"}));
+    assert_eq!(harness.get("/repos/o/r/deployments").1.as_array().unwrap().len(), 1);
+    assert_eq!(
+        harness.deployed_versions(),
+        [("staging".into(), "v7".into()), ("staging".into(), "v8".into())]
+    );
 }
 
 #[test]
-fn each_api_fails_in_its_own_words() {
-    let world = world();
-    let (context, service) = (world.context(), &world.service);
+fn each_api_fails_in_its_own_format() {
+    let harness = harness();
+    let (context, service) = (harness.context(), &harness.service);
     let github = Request::new("POST", "/repos/o/r/deployments").body("{\"ref\": \"v7\"}");
     let plain = Request::new("POST", "/deployments");
     assert_eq!(parsed(&service.failure(500, &github, &context)), json!({"message": "Server Error"}));
@@ -213,14 +216,14 @@ fn each_api_fails_in_its_own_words() {
 }
 
 #[test]
-fn a_wrong_key_gets_what_each_api_says_to_it() {
-    let world = world();
+fn each_api_refuses_a_wrong_key_in_its_own_format() {
+    let harness = harness();
     let github = Request::new("GET", "/api/v3/repos/o/r")
         .header("User-Agent", "tests")
         .header("Authorization", "Bearer x");
-    let answer = world.service.unauthorized(&github, &world.context());
+    let answer = harness.service.unauthorized(&github, &harness.context());
     assert_eq!((answer.status, &parsed(&answer)["message"]), (401, &json!("Bad credentials")));
-    let answer = world.service.unauthorized(&Request::new("GET", "/deployments"), &world.context());
+    let answer = harness.service.unauthorized(&Request::new("GET", "/deployments"), &harness.context());
     assert_eq!((answer.status, &parsed(&answer)["error"]), (401, &json!("unauthorized")));
 }
 
@@ -275,27 +278,27 @@ mod any_request {
 
     proptest! {
         #[test]
-        fn of_any_bytes_makes_no_panic(
+        fn no_bytes_make_it_panic(
             method in prop::sample::select(vec!["GET", "POST", "PUT", "DELETE", "PATCH"]),
             target in prop::sample::select(TARGETS.to_vec()),
             rest in ".{0,16}",
             body in prop::collection::vec(any::<u8>(), 0..64),
         ) {
-            let answer = world().send(&Request::new(method, &format!("{target}{rest}")).header("User-Agent", "tests").body(body));
+            let answer = harness().send(&Request::new(method, &format!("{target}{rest}")).header("User-Agent", "tests").body(body));
             prop_assert!((200..500).contains(&answer.status) || answer.lacks().is_some());
         }
 
         #[test]
-        fn of_any_json_makes_no_panic_and_no_two_effects(
+        fn no_json_makes_it_panic_or_deploy_twice(
             method in prop::sample::select(vec!["POST", "PUT"]),
             target in prop::sample::select(TARGETS.to_vec()),
             members in prop::collection::btree_map(prop::sample::select(NAMES.to_vec()), value(), 0..8),
         ) {
-            let mut world = world();
+            let mut harness = harness();
             let body = Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
-            let answer = world.send(&request(method, target, &body));
+            let answer = harness.send(&request(method, target, &body));
             prop_assert!((200..500).contains(&answer.status));
-            prop_assert_eq!(world.deployed().len(), usize::from(answer.status == 201 && target.ends_with("deployments")));
+            prop_assert_eq!(harness.deployed_versions().len(), usize::from(answer.status == 201 && target.ends_with("deployments")));
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::endpoints;
 use crate::service::{Answer, Request};
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ResendErrorBody<'a> {
     #[serde(rename = "statusCode")]
     status: u16,
     message: &'a str,
@@ -15,59 +15,59 @@ struct Body<'a> {
 
 /// An error as Resend writes it.
 pub(super) fn error(status: u16, name: &str, message: &str) -> Answer {
-    Answer::json(status, &Body { status, message, name })
+    Answer::json(status, &ResendErrorBody { status, message, name })
 }
 
-/// Something in the request is not as it should be.
+/// A request with an invalid value.
 pub(super) fn invalid(message: &str) -> Answer {
     error(422, "validation_error", message)
 }
 
-/// A field is not there.
+/// A request without a required field.
 pub(super) fn missing(field: &str) -> Answer {
     error(422, "missing_required_field", &format!("Missing `{field}` field."))
 }
 
-/// What an error says.
+/// The message of an error.
 pub(super) fn message_of(error: &Answer) -> String {
-    let said: Option<Said> = serde_json::from_slice(&error.body).ok();
-    said.map(|said| said.message).unwrap_or_default()
+    let message: Option<ErrorMessage> = serde_json::from_slice(&error.body).ok();
+    message.map(|message| message.message).unwrap_or_default()
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct ErrorMessage {
     message: String,
 }
 
-/// No such endpoint.
+/// The endpoint does not exist.
 pub(super) fn no_endpoint() -> Answer {
     error(404, "not_found", "The requested endpoint does not exist.")
 }
 
-/// The path is not one of Resend's at all: whoever asks wants another service.
+/// The path is not one of Resend's: the request is meant for another service.
 pub(super) fn no_such_endpoint(request: &Request) -> Answer {
     let api = "Resend's API, SendGrid's and SMTP";
-    let said = endpoints::no_such_endpoint("email", api, request.method(), request.path());
-    error(404, "not_found", &format!("The requested endpoint does not exist. ({said})"))
+    let message = endpoints::no_such_endpoint("email", api, request.method(), request.path());
+    error(404, "not_found", &format!("The requested endpoint does not exist. ({message})"))
 }
 
-/// An endpoint that Resend has and the service does not.
+/// An endpoint that Resend has and this service does not.
 pub(super) fn lacking(endpoint: &str) -> Answer {
     error(501, "application_error", &endpoints::lacking(endpoint)).unsupported(endpoint)
 }
 
-/// No such mail.
+/// The mail does not exist.
 pub(super) fn no_email() -> Answer {
     error(404, "not_found", "Email not found")
 }
 
-/// An endpoint, but not for this method.
+/// The endpoint does not support this method.
 pub(super) fn no_method() -> Answer {
     error(405, "method_not_allowed", "Method is not allowed for the requested path.")
 }
 
-/// What Resend answers when it fails with this status. Beyond 500 it is not Resend that answers but the
-/// network before it.
+/// Resend's response when it fails with this status. Statuses above 500 come from the proxy in front of
+/// Resend.
 pub(in crate::email) fn failure(status: u16) -> Answer {
     match status {
         400 | 422 => {
@@ -83,7 +83,8 @@ pub(in crate::email) fn failure(status: u16) -> Answer {
             "Same idempotency key used while original request is still in progress.",
         ),
         429 => {
-            let message = "Too many requests. You can only make 2 requests per second. See rate limit response headers for more \
+            let message = "Too many requests. You can only make 2 requests per second. See rate limit \
+                           response headers for more \
                 information. Or contact support to increase rate limit.";
             error(429, "rate_limit_exceeded", message).with_header("retry-after", "1")
         }
@@ -93,7 +94,7 @@ pub(in crate::email) fn failure(status: u16) -> Answer {
     }
 }
 
-/// The true answer to a request without a valid key.
+/// The response to a request without a valid API key.
 pub(in crate::email) fn unauthorized(request: &Request) -> Answer {
     match request.credential() {
         None => error(401, "missing_api_key", "Missing API key in the authorization header"),

@@ -1,4 +1,4 @@
-//! Resend's REST API: which request means what, and how its answers are dressed. It reads no state; [`read`]
+//! Resend's REST API: parses requests and adds its standard headers to responses. It reads no state; [`read`]
 //! does.
 
 mod error;
@@ -10,20 +10,22 @@ use std::sync::LazyLock;
 use serde::Serialize;
 
 use crate::email::mailbox::Message;
-use crate::email::{Api, Asked, Call, Outgoing};
+use crate::email::{Call, EmailAction, EmailApi, OutgoingMail};
 use crate::endpoints::{Endpoints, Known};
 use crate::service::{Answer, Context, Recognized, Request};
 
 pub(super) use error::{failure, unauthorized};
-pub(super) use read::{Page, get};
+pub(super) use read::{ListPage, get};
 pub(super) use send::{LeftOut, reference};
 
-/// What the request asks for.
+/// Parses a request.
 pub(super) fn recognize(request: &Request) -> Result<Recognized<Call>, Answer> {
     let segments = request.segments();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     match (request.method(), segments.as_slice()) {
-        ("POST", ["emails"]) => Ok(Outgoing::new(Api::Resend, send::one(request.bytes())?).recognised()),
+        ("POST", ["emails"]) => {
+            Ok(OutgoingMail::new(EmailApi::Resend, send::one(request.bytes())?).into_recognized())
+        }
         ("POST", ["emails", "batch"]) => {
             let is_permissive = request
                 .header_value("x-batch-validation")
@@ -31,22 +33,23 @@ pub(super) fn recognize(request: &Request) -> Result<Recognized<Call>, Answer> {
             let (drafts, left_out) = if is_permissive {
                 let (drafts, left_out) = send::permissive_batch(request.bytes())?;
                 if drafts.is_empty() {
-                    // Nothing would be sent: it is no attempt to send anything.
+                    // The service cannot schedule mail: such a request is not an attempt to send.
                     return Err(sent_batch([].into_iter(), Some(&left_out)));
                 }
                 (drafts, Some(left_out))
             } else {
                 (send::batch(request.bytes())?, None)
             };
-            Ok(Outgoing { batch: true, left_out, ..Outgoing::new(Api::Resend, drafts) }.recognised())
+            Ok(OutgoingMail { batch: true, left_out, ..OutgoingMail::new(EmailApi::Resend, drafts) }
+                .into_recognized())
         }
         ("GET", ["emails"]) => {
-            let page = Page::parse(request)?;
-            Ok(Call::list(page.fields(), Asked::ResendList(page)))
+            let page = ListPage::parse(request)?;
+            Ok(Call::list(page.fields(), EmailAction::ResendList(page)))
         }
         ("GET", ["emails", id]) if !matches!(*id, "batch" | "metrics" | "receiving") => {
             read::check_id(id)?;
-            Ok(Call::get(id, Asked::ResendGet((*id).to_owned())))
+            Ok(Call::get(id, EmailAction::ResendGet((*id).to_owned())))
         }
         ("PATCH", ["emails", id]) | ("POST", ["emails", id, "cancel"]) => {
             read::check_id(id)?;
@@ -57,10 +60,10 @@ pub(super) fn recognize(request: &Request) -> Result<Recognized<Call>, Answer> {
     }
 }
 
-/// All that Resend has.
+/// All endpoints of Resend.
 static RESEND: LazyLock<Endpoints> = LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
 
-/// The refusal of a request that no call stands for.
+/// The refusal of a request that the service does not support.
 fn unknown(request: &Request) -> Answer {
     match RESEND.find(request.method(), request.path().trim_end_matches('/')) {
         Known::Endpoint(endpoint) => error::lacking(&endpoint),
@@ -70,40 +73,43 @@ fn unknown(request: &Request) -> Answer {
 }
 
 /// The refusal of a request for a path that Resend does not have.
-pub(super) fn nowhere(request: &Request) -> Option<Answer> {
+pub(super) fn unknown_path(request: &Request) -> Option<Answer> {
     (!RESEND.has_path(request.path().trim_end_matches('/'))).then(|| error::no_such_endpoint(request))
 }
 
 #[derive(Serialize)]
-struct Sent<'a> {
+struct SentEmail<'a> {
     id: &'a str,
 }
 
 #[derive(Serialize)]
-struct Batch<'a> {
-    data: Vec<Sent<'a>>,
-    /// Only where valid mails are sent without the others.
+struct SentBatch<'a> {
+    data: Vec<SentEmail<'a>>,
+    /// Only present when valid mails are sent without the invalid ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<&'a [LeftOut]>,
 }
 
-/// What the sender of one mail is told.
+/// The response to one mail.
 pub(super) fn sent<'a>(mut messages: impl Iterator<Item = &'a Message>) -> Answer {
     match messages.next() {
-        Some(message) => Answer::json(200, &Sent { id: &message.id }),
+        Some(message) => Answer::json(200, &SentEmail { id: &message.id }),
         None => sent_batch(messages, None),
     }
 }
 
-/// What the sender of a list of mails is told.
+/// The response to a batch of mails.
 pub(super) fn sent_batch<'a>(
     messages: impl Iterator<Item = &'a Message>,
     errors: Option<&'a [LeftOut]>,
 ) -> Answer {
-    Answer::json(200, &Batch { data: messages.map(|message| Sent { id: &message.id }).collect(), errors })
+    Answer::json(
+        200,
+        &SentBatch { data: messages.map(|message| SentEmail { id: &message.id }).collect(), errors },
+    )
 }
 
-/// What goes with every answer.
+/// Adds the headers of every response.
 pub(super) fn add_standard_headers(answer: &mut Answer, context: &Context) {
     let remaining = if answer.status == 429 { "0" } else { "1" };
     answer.set_header("Server", "cloudflare");

@@ -1,20 +1,20 @@
-//! Sent mail as Resend shows it: one by its id, or page by page with the newest first.
+//! Sent mail as Resend shows it: one by id, or a page of the list, newest first.
 
 use serde::Serialize;
 
-use crate::email::mailbox::{Entry, Mailbox, Status};
+use crate::email::mailbox::{Mailbox, MailboxEntry, RecipientStatus};
 use crate::email::resend::error::{error, invalid, no_email};
 use crate::service::{Answer, Decision, Fields, Request};
 
-/// Which part of the list is asked for.
+/// The part of the list that a request asks for.
 #[derive(Debug)]
-pub(in crate::email) struct Page {
+pub(in crate::email) struct ListPage {
     limit: usize,
     after: Option<String>,
     before: Option<String>,
 }
 
-impl Page {
+impl ListPage {
     pub(super) fn parse(request: &Request) -> Result<Self, Answer> {
         let limit = match request.query_value("limit") {
             None => 20,
@@ -31,7 +31,7 @@ impl Page {
         for cursor in [&after, &before].into_iter().flatten() {
             check_id(cursor)?;
         }
-        Ok(Page { limit, after, before })
+        Ok(ListPage { limit, after, before })
     }
 
     pub(super) fn fields(&self) -> Fields {
@@ -41,7 +41,7 @@ impl Page {
             .with_some("before", self.before.as_deref())
     }
 
-    /// The page, in this mailbox.
+    /// Reads the page from this mailbox.
     pub(in crate::email) fn decide<Effect>(&self, mailbox: &Mailbox) -> Decision<Effect> {
         let count = mailbox.newest_first().len();
         let Some(cursor) = self.after.as_ref().or(self.before.as_ref()) else {
@@ -64,20 +64,20 @@ impl Page {
         range: std::ops::Range<usize>,
         has_more: bool,
     ) -> Decision<Effect> {
-        let data = mailbox.newest_first().skip(range.start).take(range.len()).map(Item::of).collect();
-        Decision::read(Answer::json(200, &List { object: "list", has_more, data }))
+        let data = mailbox.newest_first().skip(range.start).take(range.len()).map(ListedEmail::of).collect();
+        Decision::read(Answer::json(200, &EmailList { object: "list", has_more, data }))
     }
 }
 
-/// One mail, in this mailbox.
+/// Reads one mail from this mailbox.
 pub(in crate::email) fn get<Effect>(id: &str, mailbox: &Mailbox) -> Decision<Effect> {
     match mailbox.get(id) {
-        Some(entry) => Decision::read(Answer::json(200, &Email::of(entry))),
+        Some(entry) => Decision::read(Answer::json(200, &EmailView::of(entry))),
         None => Decision::refuse(no_email()),
     }
 }
 
-/// An id of a mail is a UUID.
+/// Checks that an id is a UUID.
 pub(super) fn check_id(id: &str) -> Result<(), Answer> {
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
     let shape = id.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
@@ -89,14 +89,14 @@ pub(super) fn check_id(id: &str) -> Result<(), Answer> {
 }
 
 #[derive(Serialize)]
-struct List<'a> {
+struct EmailList<'a> {
     object: &'static str,
     has_more: bool,
-    data: Vec<Item<'a>>,
+    data: Vec<ListedEmail<'a>>,
 }
 
 #[derive(Serialize)]
-struct Item<'a> {
+struct ListedEmail<'a> {
     id: &'a str,
     message_id: String,
     to: Vec<&'a str>,
@@ -111,7 +111,7 @@ struct Item<'a> {
 }
 
 #[derive(Serialize)]
-struct Email<'a> {
+struct EmailView<'a> {
     object: &'static str,
     id: &'a str,
     message_id: String,
@@ -126,20 +126,20 @@ struct Email<'a> {
     reply_to: Vec<&'a str>,
     last_event: &'static str,
     scheduled_at: Option<()>,
-    tags: Vec<Tag<'a>>,
+    tags: Vec<EmailTag<'a>>,
 }
 
 #[derive(Serialize)]
-struct Tag<'a> {
+struct EmailTag<'a> {
     name: &'a str,
     value: &'a str,
 }
 
-impl<'a> Item<'a> {
-    fn of(entry: &'a Entry) -> Self {
-        let email = Email::of(entry);
+impl<'a> ListedEmail<'a> {
+    fn of(entry: &'a MailboxEntry) -> Self {
+        let email = EmailView::of(entry);
         let some = |list: Vec<&'a str>| (!list.is_empty()).then_some(list);
-        Item {
+        ListedEmail {
             id: email.id,
             message_id: email.message_id,
             to: email.to,
@@ -155,13 +155,13 @@ impl<'a> Item<'a> {
     }
 }
 
-impl<'a> Email<'a> {
-    fn of(entry: &'a Entry) -> Self {
+impl<'a> EmailView<'a> {
+    fn of(entry: &'a MailboxEntry) -> Self {
         let (message, draft) = (&entry.message, &entry.message.draft);
-        let shown = |list: &'a [crate::email::address::Address]| {
+        let shown = |list: &'a [crate::email::address::MailAddress]| {
             list.iter().map(|address| address.shown.as_str()).collect()
         };
-        Email {
+        EmailView {
             object: "email",
             id: &message.id,
             message_id: format!(
@@ -180,17 +180,17 @@ impl<'a> Email<'a> {
             reply_to: draft.reply_to.iter().map(String::as_str).collect(),
             last_event: last_event(entry),
             scheduled_at: None,
-            tags: draft.metadata.iter().map(|(name, value)| Tag { name, value }).collect(),
+            tags: draft.metadata.iter().map(|(name, value)| EmailTag { name, value }).collect(),
         }
     }
 }
 
-/// One word for all recipients: it is delivered when all have it, and bounced when it came back from one.
-fn last_event(entry: &Entry) -> &'static str {
-    let mut fates = entry.fates.iter().map(|(status, _)| *status);
-    if fates.clone().any(|status| status == Status::Bounced) {
+/// One status for all recipients: delivered when all copies are, bounced when one is.
+fn last_event(entry: &MailboxEntry) -> &'static str {
+    let mut statuses = entry.statuses.iter().map(|(status, _)| *status);
+    if statuses.clone().any(|status| status == RecipientStatus::Bounced) {
         "bounced"
-    } else if fates.all(|status| status == Status::Delivered) {
+    } else if statuses.all(|status| status == RecipientStatus::Delivered) {
         "delivered"
     } else {
         "sent"

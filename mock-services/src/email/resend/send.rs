@@ -1,24 +1,24 @@
-//! A mail as Resend's clients ask for it, and the rules it has to keep.
+//! A mail in the format of Resend's clients, and its validation.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::email::address::Address;
-use crate::email::draft::Draft;
+use crate::email::address::MailAddress;
+use crate::email::draft::MailDraft;
 use crate::email::resend::error::{error, invalid, message_of, missing};
 use crate::service::Answer;
 
-const LARGEST: usize = 40 * 1024 * 1024;
-const MOST_RECIPIENTS: usize = 50;
-const MOST_TAGS: usize = 75;
-const MOST_EMAILS: usize = 100;
+const MAX_MESSAGE_BYTES: usize = 40 * 1024 * 1024;
+const MAX_RECIPIENTS: usize = 50;
+const MAX_TAGS: usize = 75;
+const MAX_EMAILS: usize = 100;
 
-/// One mail. Fields are taken as they come, because each that is wrong has a message of its own; of
-/// attachments only the names are looked at.
+/// One mail. Fields are read as any JSON value, because each invalid one has its own message. Of attachments
+/// only the names are read.
 #[derive(Deserialize)]
-struct Body {
+struct SendEmail {
     from: Option<Value>,
     to: Option<Value>,
     cc: Option<Value>,
@@ -29,35 +29,35 @@ struct Body {
     text: Option<Value>,
     tags: Option<Value>,
     headers: Option<Map<String, Value>>,
-    template: Option<Template>,
+    template: Option<TemplateReference>,
     scheduled_at: Option<Value>,
     attachments: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Template {
+struct TemplateReference {
     id: String,
 }
 
 /// The mail of a `POST /emails`.
-pub(super) fn one(body: &[u8]) -> Result<Vec<Arc<Draft>>, Answer> {
-    Ok(vec![read::<Body>(body)?.draft()?])
+pub(super) fn one(body: &[u8]) -> Result<Vec<Arc<MailDraft>>, Answer> {
+    Ok(vec![read::<SendEmail>(body)?.draft()?])
 }
 
-/// A mail of a batch that is not sent though others are.
+/// A mail of a batch that is not sent although others are.
 #[derive(Debug, Serialize)]
 pub(in crate::email) struct LeftOut {
     index: usize,
     message: String,
 }
 
-/// The mails of a `POST /emails/batch`: all of them or none.
-pub(super) fn batch(body: &[u8]) -> Result<Vec<Arc<Draft>>, Answer> {
-    bodies(body)?.into_iter().map(Body::draft).collect()
+/// The mails of a `POST /emails/batch`: all are sent or none.
+pub(super) fn batch(body: &[u8]) -> Result<Vec<Arc<MailDraft>>, Answer> {
+    bodies(body)?.into_iter().map(SendEmail::draft).collect()
 }
 
-/// The same where those that are valid are sent without the others.
-pub(super) fn permissive_batch(body: &[u8]) -> Result<(Vec<Arc<Draft>>, Vec<LeftOut>), Answer> {
+/// The mails of a batch from which invalid mails are left out.
+pub(super) fn permissive_batch(body: &[u8]) -> Result<(Vec<Arc<MailDraft>>, Vec<LeftOut>), Answer> {
     let (mut drafts, mut left_out) = (Vec::new(), Vec::new());
     for (index, body) in bodies(body)?.into_iter().enumerate() {
         match body.draft() {
@@ -68,25 +68,25 @@ pub(super) fn permissive_batch(body: &[u8]) -> Result<(Vec<Arc<Draft>>, Vec<Left
     Ok((drafts, left_out))
 }
 
-fn bodies(body: &[u8]) -> Result<Vec<Body>, Answer> {
-    let bodies = read::<Vec<Body>>(body)?;
-    if bodies.is_empty() || bodies.len() > MOST_EMAILS {
-        return Err(invalid(&format!("The batch must contain between 1 and {MOST_EMAILS} emails.")));
+fn bodies(body: &[u8]) -> Result<Vec<SendEmail>, Answer> {
+    let bodies = read::<Vec<SendEmail>>(body)?;
+    if bodies.is_empty() || bodies.len() > MAX_EMAILS {
+        return Err(invalid(&format!("The batch must contain between 1 and {MAX_EMAILS} emails.")));
     }
     Ok(bodies)
 }
 
 fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Answer> {
-    if body.len() > LARGEST {
+    if body.len() > MAX_MESSAGE_BYTES {
         return Err(error(413, "validation_error", "The email size exceeds the maximum of 40MB."));
     }
     serde_json::from_slice(body).map_err(|_| error(400, "validation_error", "The request body is not valid."))
 }
 
-impl Body {
-    fn draft(self) -> Result<Arc<Draft>, Answer> {
+impl SendEmail {
+    fn draft(self) -> Result<Arc<MailDraft>, Answer> {
         let from = self.from.filter(is_given).ok_or_else(|| missing("from"))?;
-        let from = from.as_str().and_then(Address::parse).ok_or_else(|| malformed("from"))?;
+        let from = from.as_str().and_then(MailAddress::parse).ok_or_else(|| malformed("from"))?;
         let to = addresses("to", self.to)?;
         if to.is_empty() {
             return Err(missing("to"));
@@ -108,7 +108,7 @@ impl Body {
                 "Invalid `scheduled_at` field. Scheduling is not available for this account.",
             ));
         }
-        let mut draft = Draft::new(from, subject);
+        let mut draft = MailDraft::new(from, subject);
         draft.to = to;
         draft.cc = addresses("cc", self.cc)?;
         draft.bcc = addresses("bcc", self.bcc)?;
@@ -123,14 +123,15 @@ impl Body {
     }
 }
 
-/// `null` and the empty text are as good as nothing.
+/// `null` and the empty string count as absent.
 fn is_given(value: &Value) -> bool {
     !(value.is_null() || value.as_str().is_some_and(str::is_empty))
 }
 
 fn malformed(field: &str) -> Answer {
     invalid(&format!(
-        "Invalid `{field}` field. The email address needs to follow the `email@example.com` or `Name <email@example.com>` format."
+        "Invalid `{field}` field. The email address needs to follow the `email@example.com` or `Name \
+         <email@example.com>` format."
     ))
 }
 
@@ -142,19 +143,19 @@ fn text(field: &str, value: Option<Value>) -> Result<Option<String>, Answer> {
     }
 }
 
-fn addresses(field: &str, value: Option<Value>) -> Result<Vec<Address>, Answer> {
-    let parsed = |value: &Value| value.as_str().and_then(Address::parse).ok_or_else(|| malformed(field));
+fn addresses(field: &str, value: Option<Value>) -> Result<Vec<MailAddress>, Answer> {
+    let parsed = |value: &Value| value.as_str().and_then(MailAddress::parse).ok_or_else(|| malformed(field));
     match value.filter(is_given) {
         None => Ok(Vec::new()),
-        Some(Value::Array(values)) if values.len() > MOST_RECIPIENTS => Err(invalid(&format!(
-            "The `{field}` field must not contain more than {MOST_RECIPIENTS} recipients."
+        Some(Value::Array(values)) if values.len() > MAX_RECIPIENTS => Err(invalid(&format!(
+            "The `{field}` field must not contain more than {MAX_RECIPIENTS} recipients."
         ))),
         Some(Value::Array(values)) => values.iter().map(parsed).collect(),
         Some(value) => Ok(vec![parsed(&value)?]),
     }
 }
 
-/// The names of what is attached; what has no name is called by where it comes from.
+/// The names of the attachments; an attachment without a name gets the name of its source.
 fn attachments(value: Option<Value>) -> Result<Vec<String>, Answer> {
     let Some(value) = value.filter(is_given) else { return Ok(Vec::new()) };
     let Value::Array(attachments) = value else {
@@ -170,8 +171,8 @@ fn attachments(value: Option<Value>) -> Result<Vec<String>, Answer> {
 fn tags(value: Option<Value>) -> Result<Vec<(String, String)>, Answer> {
     let Some(value) = value.filter(is_given) else { return Ok(Vec::new()) };
     let Value::Array(tags) = value else { return Err(invalid("The `tags` field must be an `array`.")) };
-    if tags.len() > MOST_TAGS {
-        return Err(invalid(&format!("The `tags` field must not contain more than {MOST_TAGS} tags.")));
+    if tags.len() > MAX_TAGS {
+        return Err(invalid(&format!("The `tags` field must not contain more than {MAX_TAGS} tags.")));
     }
     let plain = |text: &str| {
         (1..=256).contains(&text.len())
@@ -185,7 +186,7 @@ fn tags(value: Option<Value>) -> Result<Vec<(String, String)>, Answer> {
     tags.iter().map(|tag| parsed(tag).ok_or_else(refusal)).collect()
 }
 
-/// The caller's own id of a mail, among its headers.
+/// The client's own id of a mail, from its headers.
 pub(in crate::email) fn reference(headers: &Map<String, Value>) -> Option<String> {
     let (_, value) = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("X-Entity-Ref-ID"))?;
     value.as_str().map(str::to_owned)
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn sent(change: &Value) -> Result<Arc<Draft>, (u16, String, String)> {
+    fn sent(change: &Value) -> Result<Arc<MailDraft>, (u16, String, String)> {
         let mut body =
             json!({"from": "Shop <shop@x.example>", "to": "ann@x.example", "subject": "Hi", "text": "Hello"});
         for (name, value) in change.as_object().unwrap() {
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mail_is_read_with_all_that_clients_put_in_it() {
+    fn a_mail_is_read_with_all_its_fields() {
         let draft = sent(&json!({
             "to": ["Ann@x.example", "Bob <bob@x.example>"], "cc": "c@x.example", "bcc": ["d@x.example"], "reply_to": "r@x.example",
             "html": "<p>Hello</p>", "text": null, "tags": [{"name": "order", "value": "o1"}], "headers": {"x-entity-ref-id": "e1"},
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mistake_is_told_by_its_name() {
+    fn each_invalid_field_has_its_own_message() {
         for (change, name, message) in [
             (json!({"from": null}), "missing_required_field", "Missing `from` field."),
             (json!({"to": []}), "missing_required_field", "Missing `to` field."),
@@ -248,9 +249,9 @@ mod tests {
             ),
             (json!({"scheduled_at": "in 1 hour"}), "validation_error", "Invalid `scheduled_at` field."),
         ] {
-            let (status, have, text) = sent(&change).unwrap_err();
+            let (status, other, text) = sent(&change).unwrap_err();
             assert_eq!(
-                (status, have.as_str(), text.starts_with(message)),
+                (status, other.as_str(), text.starts_with(message)),
                 (422, name, true),
                 "{change}: {text}"
             );
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_stands_for_subject_and_body() {
+    fn a_template_replaces_subject_and_body() {
         let draft =
             sent(&json!({"subject": null, "text": null, "template": {"id": "t1", "variables": {"a": 1}}}))
                 .unwrap();
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mail_at_all_is_refused() {
+    fn a_body_that_is_not_a_mail_is_refused() {
         for body in [&b""[..], b"[]", b"\xff", b"{\"from\":", &b"[".repeat(100_000)] {
             assert_eq!(one(body).unwrap_err().status, 400);
         }

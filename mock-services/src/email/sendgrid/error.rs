@@ -1,4 +1,4 @@
-//! SendGrid's errors: a list of messages, each with the field it is about.
+//! SendGrid's errors: a list of messages, each with its field.
 
 use serde::Serialize;
 
@@ -7,65 +7,69 @@ use crate::service::{Answer, Request};
 
 const HELP: &str = "http://sendgrid.com/docs/API_Reference/Web_API_v3/Mail/errors.html#";
 
-/// Something in a mail that is not as it should be.
+/// A problem in a mail.
 #[derive(Debug, Serialize)]
-pub(super) struct Problem {
+pub(super) struct MailProblem {
     message: String,
     field: Option<String>,
     help: Option<String>,
 }
 
-impl Problem {
-    /// `help` is the place in SendGrid's list of errors.
+impl MailProblem {
+    /// `help` is the anchor in SendGrid's list of errors.
     pub(super) fn new(message: impl Into<String>, field: impl Into<String>, help: &str) -> Self {
-        Problem { message: message.into(), field: Some(field.into()), help: Some(format!("{HELP}{help}")) }
+        MailProblem {
+            message: message.into(),
+            field: Some(field.into()),
+            help: Some(format!("{HELP}{help}")),
+        }
     }
 
-    /// One that is about no field.
+    /// A problem without a field.
     pub(super) fn plain(message: impl Into<String>) -> Self {
-        Problem { message: message.into(), field: None, help: None }
+        MailProblem { message: message.into(), field: None, help: None }
     }
 }
 
 #[derive(Serialize)]
-struct Body<T> {
+struct ErrorList<T> {
     errors: Vec<T>,
 }
 
 #[derive(Serialize)]
-struct General<'a> {
+struct GeneralError<'a> {
     field: Option<&'a str>,
     message: &'a str,
 }
 
-/// All that is wrong with a mail.
-pub(super) fn problems(errors: Vec<Problem>) -> Answer {
-    Answer::json(400, &Body { errors })
+/// The response with all problems of a mail.
+pub(super) fn problems(errors: Vec<MailProblem>) -> Answer {
+    Answer::json(400, &ErrorList { errors })
 }
 
-/// One thing, as the endpoint for mail says it.
+/// One error in the format of the mail endpoint.
 pub(super) fn problem(status: u16, message: &str) -> Answer {
-    Answer::json(status, &Body { errors: vec![Problem::plain(message)] })
+    Answer::json(status, &ErrorList { errors: vec![MailProblem::plain(message)] })
 }
 
-/// One thing, as all other endpoints say it.
+/// One error in the format of all other endpoints.
 pub(super) fn general(status: u16, field: Option<&str>, message: &str) -> Answer {
-    Answer::json(status, &Body { errors: vec![General { field, message }] })
+    Answer::json(status, &ErrorList { errors: vec![GeneralError { field, message }] })
 }
 
-/// The path is not one of SendGrid's at all: whoever asks wants another service.
+/// The path is not one of SendGrid's: the request is meant for another service.
 pub(super) fn no_such_endpoint(request: &Request) -> Answer {
     let api = "SendGrid's API, Resend's and SMTP";
-    let said = endpoints::no_such_endpoint("email", api, request.method(), request.path());
-    general(404, None, &format!("not found ({said})"))
+    let message = endpoints::no_such_endpoint("email", api, request.method(), request.path());
+    general(404, None, &format!("not found ({message})"))
 }
 
-/// An endpoint that SendGrid has and the service does not.
+/// An endpoint that SendGrid has and this service does not.
 pub(super) fn lacking(endpoint: &str) -> Answer {
     general(501, None, &endpoints::lacking(endpoint)).unsupported(endpoint)
 }
 
-/// What SendGrid answers when it fails with this status. A gateway's errors come from the server before it.
+/// SendGrid's response when it fails with this status. Gateway errors come from the server in front of it.
 pub(in crate::email) fn failure(status: u16) -> Answer {
     match status {
         400 => problem(400, "Bad Request"),
@@ -92,7 +96,7 @@ fn gateway(title: &str, status: u16) -> Answer {
     Answer::text(status, "text/html", page)
 }
 
-/// The true answer to a request without a valid key.
+/// The response to a request without a valid API key.
 pub(in crate::email) fn unauthorized(request: &Request) -> Answer {
     match request.credential() {
         None => general(401, None, "authorization required"),

@@ -1,4 +1,4 @@
-//! SendGrid's REST API: which request means what, and how its answers are dressed. It reads no state;
+//! SendGrid's REST API: parses requests and adds its standard headers to responses. It reads no state;
 //! [`read`] does.
 
 mod error;
@@ -11,36 +11,36 @@ mod tests;
 use std::sync::LazyLock;
 
 use crate::email::mailbox::Message;
-use crate::email::{Api, Asked, Call, Outgoing};
+use crate::email::{Call, EmailAction, EmailApi, OutgoingMail};
 use crate::endpoints::{Endpoints, Known};
 use crate::service::{Answer, Context, Recognized, Request};
 
 pub(super) use error::{failure, unauthorized};
 pub(super) use read::{Search, get};
 
-/// What the request asks for.
+/// Parses a request.
 pub(super) fn recognize(request: &Request, context: &Context) -> Result<Recognized<Call>, Answer> {
     let segments = request.segments();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     match (request.method(), segments.as_slice()) {
         ("POST", ["v3", "mail", "send"]) => {
             let (drafts, sandbox) = send::drafts(request.bytes(), context.now)?;
-            Ok(Outgoing { sandbox, ..Outgoing::new(Api::SendGrid, drafts) }.recognised())
+            Ok(OutgoingMail { sandbox, ..OutgoingMail::new(EmailApi::SendGrid, drafts) }.into_recognized())
         }
         ("GET", ["v3", "messages"]) => {
             let search = Search::parse(request)?;
-            Ok(Call::list(search.fields(), Asked::SendGridList(search)))
+            Ok(Call::list(search.fields(), EmailAction::SendGridList(search)))
         }
-        ("GET", ["v3", "messages", id]) => Ok(Call::get(id, Asked::SendGridGet((*id).to_owned()))),
+        ("GET", ["v3", "messages", id]) => Ok(Call::get(id, EmailAction::SendGridGet((*id).to_owned()))),
         (_, ["v3", "mail", "send"] | ["v3", "messages"] | ["v3", "messages", _]) => Err(failure(405)),
         _ => Err(unknown(request)),
     }
 }
 
-/// All that SendGrid has.
+/// All endpoints of SendGrid.
 static SENDGRID: LazyLock<Endpoints> = LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
 
-/// The refusal of a request that no call stands for.
+/// The refusal of a request that the service does not support.
 fn unknown(request: &Request) -> Answer {
     match SENDGRID.find(request.method(), request.path().trim_end_matches('/')) {
         Known::Endpoint(endpoint) => error::lacking(&endpoint),
@@ -50,11 +50,11 @@ fn unknown(request: &Request) -> Answer {
 }
 
 /// The refusal of a request for a path that SendGrid does not have.
-pub(super) fn nowhere(request: &Request) -> Option<Answer> {
+pub(super) fn unknown_path(request: &Request) -> Option<Answer> {
     (!SENDGRID.has_path(request.path().trim_end_matches('/'))).then(|| error::no_such_endpoint(request))
 }
 
-/// What the sender is told: nothing but an id, and in the sandbox not even that.
+/// The response to a mail: only an id, and in the sandbox nothing.
 pub(super) fn sent(message: Option<&Message>) -> Answer {
     match message {
         Some(message) => Answer::empty(202).with_header("X-Message-Id", message.token.clone()),
@@ -62,7 +62,7 @@ pub(super) fn sent(message: Option<&Message>) -> Answer {
     }
 }
 
-/// What goes with every answer.
+/// Adds the headers of every response.
 pub(super) fn add_standard_headers(answer: &mut Answer, context: &Context) {
     for (name, value) in [
         ("Server", "nginx"),

@@ -1,22 +1,22 @@
-//! The query language of SendGrid's email activity, as far as it is about messages: conditions on text,
-//! joined by AND and OR.
+//! The query language of SendGrid's email activity, for messages: conditions on text fields, joined by AND
+//! and OR.
 
 use crate::service::Fields;
 
-const DEEPEST: usize = 16;
-const LONGEST: usize = 4096;
+const MAX_DEPTH: usize = 16;
+const MAX_QUERY_BYTES: usize = 4096;
 
-/// What a message must be like.
+/// A condition on messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Condition {
     All(Vec<Condition>),
     Any(Vec<Condition>),
-    One { field: Field, negated: bool, values: Vec<String>, like: bool },
+    One { field: QueryField, negated: bool, values: Vec<String>, like: bool },
 }
 
-/// What a condition can be on.
+/// The field of a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum QueryField {
     MessageId,
     From,
     To,
@@ -26,49 +26,50 @@ pub(super) enum Field {
 }
 
 impl Condition {
-    /// `None` where it is not a query.
+    /// `None` when the text is not a valid query.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        if text.len() > LONGEST {
+        if text.len() > MAX_QUERY_BYTES {
             return None;
         }
-        let mut parser = Parser { rest: text };
+        let mut parser = QueryParser { rest: text };
         let condition = parser.any(0)?;
         parser.rest.trim().is_empty().then_some(condition)
     }
 
-    /// Whether it holds, given what each field is.
-    pub(super) fn holds(&self, value_of: &dyn Fn(&Field) -> Option<String>) -> bool {
+    /// Whether the condition holds for these field values.
+    pub(super) fn holds(&self, value_of: &dyn Fn(&QueryField) -> Option<String>) -> bool {
         match self {
             Condition::All(conditions) => conditions.iter().all(|condition| condition.holds(value_of)),
             Condition::Any(conditions) => conditions.iter().any(|condition| condition.holds(value_of)),
             Condition::One { field, negated, values, like } => {
                 let folded = |text: &str| {
-                    if matches!(field, Field::From | Field::To) {
+                    if matches!(field, QueryField::From | QueryField::To) {
                         text.to_lowercase()
                     } else {
                         text.to_owned()
                     }
                 };
-                let Some(have) = value_of(field).map(|have| folded(&have)) else { return *negated };
-                let meets =
-                    |want: &String| if *like { is_like(&have, &folded(want)) } else { have == folded(want) };
+                let Some(other) = value_of(field).map(|other| folded(&other)) else { return *negated };
+                let meets = |want: &String| {
+                    if *like { is_like(&other, &folded(want)) } else { other == folded(want) }
+                };
                 values.iter().any(meets) != *negated
             }
         }
     }
 
-    /// The fields that every message found must have, for faults and the ledger.
+    /// The fields that every matching message has, for faults and the ledger.
     pub(super) fn fields(&self, fields: &mut Fields) {
         match self {
             Condition::All(conditions) => conditions.iter().for_each(|condition| condition.fields(fields)),
             Condition::One { field, negated: false, values, like: false } if values.len() == 1 => {
                 let name = match field {
-                    Field::MessageId => "id".to_owned(),
-                    Field::From => "from".to_owned(),
-                    Field::To => "to".to_owned(),
-                    Field::Subject => "subject".to_owned(),
-                    Field::Status => "status".to_owned(),
-                    Field::Argument(name) => format!("metadata.{name}"),
+                    QueryField::MessageId => "id".to_owned(),
+                    QueryField::From => "from".to_owned(),
+                    QueryField::To => "to".to_owned(),
+                    QueryField::Subject => "subject".to_owned(),
+                    QueryField::Status => "status".to_owned(),
+                    QueryField::Argument(name) => format!("metadata.{name}"),
                 };
                 fields.set(name, values[0].as_str());
             }
@@ -77,7 +78,7 @@ impl Condition {
     }
 }
 
-/// Whether the text is like the pattern, in which `%` stands for anything.
+/// Whether the text matches the pattern, in which `%` matches any text.
 fn is_like(text: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('%');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
@@ -91,11 +92,11 @@ fn is_like(text: &str, pattern: &str) -> bool {
     rest.ends_with(last)
 }
 
-struct Parser<'a> {
+struct QueryParser<'a> {
     rest: &'a str,
 }
 
-impl Parser<'_> {
+impl QueryParser<'_> {
     fn any(&mut self, depth: usize) -> Option<Condition> {
         let mut conditions = vec![self.all(depth)?];
         while self.word("OR") {
@@ -114,7 +115,7 @@ impl Parser<'_> {
 
     fn one(&mut self, depth: usize) -> Option<Condition> {
         if self.sign("(") {
-            let inner = if depth < DEEPEST { self.any(depth + 1)? } else { return None };
+            let inner = if depth < MAX_DEPTH { self.any(depth + 1)? } else { return None };
             return self.sign(")").then_some(inner);
         }
         let field = self.field()?;
@@ -142,27 +143,27 @@ impl Parser<'_> {
         Some(Condition::One { field, negated: different, values, like: false })
     }
 
-    fn field(&mut self) -> Option<Field> {
+    fn field(&mut self) -> Option<QueryField> {
         self.rest = self.rest.trim_start();
         let end =
             self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
         self.rest = rest;
         Some(match name.to_ascii_lowercase().as_str() {
-            "msg_id" => Field::MessageId,
-            "from_email" => Field::From,
-            "to_email" => Field::To,
-            "subject" => Field::Subject,
-            "status" => Field::Status,
+            "msg_id" => QueryField::MessageId,
+            "from_email" => QueryField::From,
+            "to_email" => QueryField::To,
+            "subject" => QueryField::Subject,
+            "status" => QueryField::Status,
             "unique_args" => {
                 let name = if self.sign("[") { self.text()? } else { return None };
-                return self.sign("]").then_some(Field::Argument(name));
+                return self.sign("]").then_some(QueryField::Argument(name));
             }
             _ => return None,
         })
     }
 
-    /// A text in quotes, in which a backslash takes the next character as it is.
+    /// A quoted string, in which a backslash escapes the next character.
     fn text(&mut self) -> Option<String> {
         self.rest = self.rest.trim_start();
         let quote = self.rest.chars().next().filter(|quote| *quote == '"' || *quote == '\'')?;
@@ -205,13 +206,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn finds(query: &str) -> Option<bool> {
-        let value_of = |field: &Field| match field {
-            Field::MessageId => Some("tok.recvd.0".to_owned()),
-            Field::From => Some("shop@x.example".to_owned()),
-            Field::To => Some("ann@x.example".to_owned()),
-            Field::Subject => Some("Your \"order\"".to_owned()),
-            Field::Status => Some("delivered".to_owned()),
-            Field::Argument(name) => (name == "order").then(|| "o1".to_owned()),
+        let value_of = |field: &QueryField| match field {
+            QueryField::MessageId => Some("tok.recvd.0".to_owned()),
+            QueryField::From => Some("shop@x.example".to_owned()),
+            QueryField::To => Some("ann@x.example".to_owned()),
+            QueryField::Subject => Some("Your \"order\"".to_owned()),
+            QueryField::Status => Some("delivered".to_owned()),
+            QueryField::Argument(name) => (name == "order").then(|| "o1".to_owned()),
         };
         Some(Condition::parse(query)?.holds(&value_of))
     }
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_query_is_none() {
+    fn an_invalid_query_is_not_parsed() {
         let deep = format!("{}to_email=\"a\"{}", "(".repeat(50), ")".repeat(50));
         for query in [
             "",
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_all_found_messages_have_becomes_a_field() {
+    fn only_values_that_all_results_share_become_fields() {
         let mut fields = Fields::new();
         Condition::parse("to_email=\"a@x.example\" AND (subject=\"a\" OR subject=\"b\") AND status!=\"x\"")
             .unwrap()
@@ -266,14 +267,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_met_in_order_and_without_overlap() {
+    fn a_pattern_matches_in_order_and_without_overlap() {
         assert!(is_like("abcd", "a%c%") && is_like("abc", "%") && is_like("abc", "abc"));
         assert!(!is_like("abc", "a%bc%bc") && !is_like("abc", "ab") && !is_like("aba", "aba%a"));
     }
 
     proptest! {
         #[test]
-        fn no_query_can_break_it(query in "[a-z_=\"'()%\\\\ é\\[\\],!ANDORLIKE]{0,80}") {
+        fn no_query_makes_the_parser_panic(query in "[a-z_=\"'()%\\\\ é\\[\\],!ANDORLIKE]{0,80}") {
             finds(&query);
         }
     }

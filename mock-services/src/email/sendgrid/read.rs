@@ -1,14 +1,14 @@
-//! Sent mail as SendGrid's email activity shows it: one record for each recipient.
+//! Sent mail as SendGrid's email activity shows it: one record per recipient.
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::email::mailbox::{Entry, Mailbox, Status};
+use crate::email::mailbox::{Mailbox, MailboxEntry, RecipientStatus};
 use crate::email::sendgrid::error::general;
-use crate::email::sendgrid::query::{Condition, Field};
+use crate::email::sendgrid::query::{Condition, QueryField};
 use crate::service::{Answer, Decision, Fields, Request};
 
-/// What is looked for, and how many of it.
+/// A query and the maximum number of results.
 #[derive(Debug)]
 pub(in crate::email) struct Search {
     condition: Option<Condition>,
@@ -42,21 +42,21 @@ impl Search {
         fields
     }
 
-    /// What is found, in this mailbox.
+    /// Runs the search in this mailbox.
     pub(in crate::email) fn decide<Effect>(&self, mailbox: &Mailbox) -> Decision<Effect> {
-        let records = mailbox.newest_first().flat_map(Record::all);
+        let records = mailbox.newest_first().flat_map(RecipientRecord::all);
         let found = records
             .filter(|record| self.condition.as_ref().is_none_or(|it| it.holds(&|field| record.value(field))));
-        let messages = found.take(self.limit).map(Record::summary).collect();
-        Decision::read(Answer::json(200, &Found { messages }))
+        let messages = found.take(self.limit).map(RecipientRecord::summary).collect();
+        Decision::read(Answer::json(200, &FoundMessages { messages }))
     }
 }
 
-/// One record, in this mailbox.
+/// Reads one record from this mailbox.
 pub(in crate::email) fn get<Effect>(id: &str, mailbox: &Mailbox) -> Decision<Effect> {
     let token = id.split('.').next().unwrap_or(id);
     let mut records =
-        mailbox.newest_first().filter(|entry| entry.message.token == token).flat_map(Record::all);
+        mailbox.newest_first().filter(|entry| entry.message.token == token).flat_map(RecipientRecord::all);
     match records.find(|record| record.id() == id) {
         Some(record) => Decision::read(Answer::json(200, &record.details())),
         None => Decision::refuse(general(404, None, "resource not found")),
@@ -64,12 +64,12 @@ pub(in crate::email) fn get<Effect>(id: &str, mailbox: &Mailbox) -> Decision<Eff
 }
 
 #[derive(Serialize)]
-struct Found {
-    messages: Vec<Summary>,
+struct FoundMessages {
+    messages: Vec<MessageSummary>,
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct MessageSummary {
     from_email: String,
     msg_id: String,
     subject: String,
@@ -81,7 +81,7 @@ struct Summary {
 }
 
 #[derive(Serialize)]
-struct Details {
+struct MessageDetails {
     from_email: String,
     msg_id: String,
     subject: String,
@@ -91,7 +91,7 @@ struct Details {
     asm_group_id: u32,
     teammate: &'static str,
     api_key_id: &'static str,
-    events: Vec<Event>,
+    events: Vec<MessageEvent>,
     originating_ip: &'static str,
     categories: Vec<String>,
     unique_args: String,
@@ -100,7 +100,7 @@ struct Details {
 }
 
 #[derive(Serialize)]
-struct Event {
+struct MessageEvent {
     event_name: &'static str,
     processed: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,22 +111,28 @@ struct Event {
     mx_server: Option<String>,
 }
 
-/// A message for one of its recipients.
-struct Record<'a> {
-    entry: &'a Entry,
+/// A message to one of its recipients.
+struct RecipientRecord<'a> {
+    entry: &'a MailboxEntry,
     place: usize,
     to: &'a str,
-    status: Status,
+    status: RecipientStatus,
     at: Timestamp,
 }
 
-impl<'a> Record<'a> {
-    fn all(entry: &'a Entry) -> impl Iterator<Item = Self> {
-        let pairs = entry.message.draft.recipients.iter().zip(&entry.fates).enumerate();
-        pairs.map(move |(place, (to, (status, at)))| Record { entry, place, to, status: *status, at: *at })
+impl<'a> RecipientRecord<'a> {
+    fn all(entry: &'a MailboxEntry) -> impl Iterator<Item = Self> {
+        let pairs = entry.message.draft.recipients.iter().zip(&entry.statuses).enumerate();
+        pairs.map(move |(place, (to, (status, at)))| RecipientRecord {
+            entry,
+            place,
+            to,
+            status: *status,
+            at: *at,
+        })
     }
 
-    /// The id of the request, the machine that took it, and the recipient's place in it.
+    /// The id of the request, the server that accepted it, and the index of the recipient.
     fn id(&self) -> String {
         let message = &self.entry.message;
         let digits: String = message.id.chars().filter(char::is_ascii_hexdigit).collect();
@@ -141,30 +147,30 @@ impl<'a> Record<'a> {
         )
     }
 
-    fn value(&self, field: &Field) -> Option<String> {
+    fn value(&self, field: &QueryField) -> Option<String> {
         let draft = &self.entry.message.draft;
         match field {
-            Field::MessageId => Some(self.id()),
-            Field::From => Some(draft.from.plain.clone()),
-            Field::To => Some(self.to.to_owned()),
-            Field::Subject => Some(draft.subject.clone()),
-            Field::Status => Some(self.status().to_owned()),
-            Field::Argument(name) => {
-                draft.metadata.iter().find(|(have, _)| have == name).map(|(_, value)| value.clone())
+            QueryField::MessageId => Some(self.id()),
+            QueryField::From => Some(draft.from.plain.clone()),
+            QueryField::To => Some(self.to.to_owned()),
+            QueryField::Subject => Some(draft.subject.clone()),
+            QueryField::Status => Some(self.status().to_owned()),
+            QueryField::Argument(name) => {
+                draft.metadata.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone())
             }
         }
     }
 
     fn status(&self) -> &'static str {
         match self.status {
-            Status::Accepted => "processed",
-            Status::Delivered => "delivered",
-            Status::Bounced => "not_delivered",
+            RecipientStatus::Accepted => "processed",
+            RecipientStatus::Delivered => "delivered",
+            RecipientStatus::Bounced => "not_delivered",
         }
     }
 
-    fn summary(self) -> Summary {
-        Summary {
+    fn summary(self) -> MessageSummary {
+        MessageSummary {
             from_email: self.entry.message.draft.from.plain.clone(),
             msg_id: self.id(),
             subject: self.entry.message.draft.subject.clone(),
@@ -176,11 +182,11 @@ impl<'a> Record<'a> {
         }
     }
 
-    fn details(&self) -> Details {
+    fn details(&self) -> MessageDetails {
         let draft = &self.entry.message.draft;
         let arguments: serde_json::Map<String, serde_json::Value> =
             draft.metadata.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
-        Details {
+        MessageDetails {
             from_email: draft.from.plain.clone(),
             msg_id: self.id(),
             subject: draft.subject.clone(),
@@ -199,8 +205,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    fn events(&self) -> Vec<Event> {
-        let event = |event_name, at| Event {
+    fn events(&self) -> Vec<MessageEvent> {
+        let event = |event_name, at| MessageEvent {
             event_name,
             processed: second(at),
             reason: None,
@@ -210,11 +216,13 @@ impl<'a> Record<'a> {
         let mx_server = self.to.rsplit_once('@').map(|(_, domain)| format!("mx.{domain}"));
         let mut events = vec![event("processed", self.entry.message.at)];
         match self.status {
-            Status::Accepted => {}
-            Status::Delivered => events.push(Event { mx_server, ..event("delivered", self.at) }),
-            Status::Bounced => {
+            RecipientStatus::Accepted => {}
+            RecipientStatus::Delivered => {
+                events.push(MessageEvent { mx_server, ..event("delivered", self.at) })
+            }
+            RecipientStatus::Bounced => {
                 let reason = Some("550 5.1.1 The email account that you tried to reach does not exist");
-                events.push(Event {
+                events.push(MessageEvent {
                     mx_server,
                     reason,
                     bounce_type: Some("hard"),

@@ -1,4 +1,5 @@
-//! A mail as SendGrid's clients ask for it: one content, and a personalization for each group of recipients.
+//! A mail in the format of SendGrid's clients: one content, and a personalization for each group of
+//! recipients.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -8,19 +9,21 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use crate::email::address::Address;
-use crate::email::draft::Draft;
+use crate::email::address::MailAddress;
+use crate::email::draft::MailDraft;
 use crate::email::resend::reference;
-use crate::email::sendgrid::error::{Problem, problem, problems};
+use crate::email::sendgrid::error::{MailProblem, problem, problems};
 use crate::email::text::substituted;
 use crate::service::Answer;
 
-const LARGEST: usize = 30 * 1024 * 1024;
-const MOST_RECIPIENTS: usize = 1000;
-/// How large custom arguments may be, and all else that every mail of a request gets a copy of.
-const LARGEST_ARGUMENTS: usize = 10_000;
-const LARGEST_HEAD: usize = 32 * 1024;
-/// What a body can hold. Where it holds something else, a client believes in an effect that there is not.
+const MAX_MESSAGE_BYTES: usize = 30 * 1024 * 1024;
+const MAX_RECIPIENTS: usize = 1000;
+/// The maximum size of the custom arguments, and of everything else that is copied into each mail of a
+/// request.
+const MAX_ARGUMENT_BYTES: usize = 10_000;
+const MAX_HEAD_BYTES: usize = 32 * 1024;
+/// The properties that a body can have. An unknown one would let a client believe in an effect that does not
+/// exist.
 const PROPERTIES: [&str; 18] = [
     "asm",
     "attachments",
@@ -43,9 +46,9 @@ const PROPERTIES: [&str; 18] = [
 ];
 const INVALID: &str = "Does not contain a valid address.";
 
-/// The body of `POST /v3/mail/send`. Of attachments only the names are looked at.
+/// The body of `POST /v3/mail/send`. Of attachments only the names are read.
 #[derive(Deserialize)]
-pub(super) struct Body {
+pub(super) struct SendMail {
     from: Option<Person>,
     reply_to: Option<Person>,
     subject: Option<String>,
@@ -61,7 +64,7 @@ pub(super) struct Body {
     send_at: Option<i64>,
     #[serde(default)]
     attachments: Vec<Attachment>,
-    mail_settings: Option<Settings>,
+    mail_settings: Option<MailSettings>,
 }
 
 #[derive(Deserialize)]
@@ -92,23 +95,23 @@ struct Content {
     #[serde(rename = "type", default)]
     kind: String,
     #[serde(default)]
-    value: Shared,
+    value: SharedText,
 }
 
 /// A text that all mails of a request share.
 #[derive(Deserialize)]
 #[serde(from = "String")]
-struct Shared(Arc<str>);
+struct SharedText(Arc<str>);
 
-impl Default for Shared {
+impl Default for SharedText {
     fn default() -> Self {
-        Shared(Arc::from(""))
+        SharedText(Arc::from(""))
     }
 }
 
-impl From<String> for Shared {
+impl From<String> for SharedText {
     fn from(text: String) -> Self {
-        Shared(Arc::from(text))
+        SharedText(Arc::from(text))
     }
 }
 
@@ -118,24 +121,23 @@ struct Attachment {
 }
 
 #[derive(Deserialize)]
-struct Settings {
-    sandbox_mode: Option<Switch>,
+struct MailSettings {
+    sandbox_mode: Option<SandboxMode>,
 }
 
 #[derive(Deserialize)]
-struct Switch {
+struct SandboxMode {
     #[serde(default)]
     enable: bool,
 }
 
-/// The mails that the body asks for, one for each personalization, and whether they are only checked and not
-/// sent.
-pub(super) fn drafts(body: &[u8], now: Timestamp) -> Result<(Vec<Arc<Draft>>, bool), Answer> {
-    if body.len() > LARGEST {
+/// The mails of a body, one for each personalization, and whether they are only checked and not sent.
+pub(super) fn drafts(body: &[u8], now: Timestamp) -> Result<(Vec<Arc<MailDraft>>, bool), Answer> {
+    if body.len() > MAX_MESSAGE_BYTES {
         return Err(problem(413, "Payload Too Large"));
     }
     let mut wrong = unknown_properties(body);
-    let body: Body = serde_json::from_slice(body).map_err(|_| problem(400, "Bad Request"))?;
+    let body: SendMail = serde_json::from_slice(body).map_err(|_| problem(400, "Bad Request"))?;
     wrong.extend(body.problems(now));
     if !wrong.is_empty() {
         return Err(problems(wrong));
@@ -148,14 +150,14 @@ pub(super) fn drafts(body: &[u8], now: Timestamp) -> Result<(Vec<Arc<Draft>>, bo
     Ok((body.personalizations.iter().filter_map(|personal| body.draft(personal)).collect(), sandbox))
 }
 
-fn unknown_properties(body: &[u8]) -> Vec<Problem> {
-    // What is no object is refused by whoever reads it whole.
+fn unknown_properties(body: &[u8]) -> Vec<MailProblem> {
+    // The caller refuses what is not an object.
     let names: BTreeMap<String, IgnoredAny> = serde_json::from_slice(body).unwrap_or_default();
     let unknown = names.into_keys().filter(|name| !PROPERTIES.contains(&name.as_str()));
-    unknown.map(|name| Problem::plain(format!("Additional property {name} is not allowed"))).collect()
+    unknown.map(|name| MailProblem::plain(format!("Additional property {name} is not allowed"))).collect()
 }
 
-/// `text/plain` comes first, then `text/html`, then whatever else there is.
+/// The required order: `text/plain`, then `text/html`, then any other content.
 fn rank(content: &Content) -> u8 {
     match content.kind.to_ascii_lowercase().as_str() {
         "text/plain" => 0,
@@ -164,17 +166,18 @@ fn rank(content: &Content) -> u8 {
     }
 }
 
-impl Body {
-    fn problems(&self, now: Timestamp) -> Vec<Problem> {
+impl SendMail {
+    fn problems(&self, now: Timestamp) -> Vec<MailProblem> {
         let mut found = Vec::new();
         match &self.from {
             Some(from) if !from.email.is_empty() => {
                 if from.address().is_none() {
-                    found.push(Problem::new(INVALID, "from.email", "message.from"));
+                    found.push(MailProblem::new(INVALID, "from.email", "message.from"));
                 }
             }
-            _ => found.push(Problem::new(
-                "The from object must be provided for every email send. It is an object that requires the email parameter, but may \
+            _ => found.push(MailProblem::new(
+                "The from object must be provided for every email send. It is an object that requires the \
+                 email parameter, but may \
                  also contain a name parameter.  e.g. {\"email\" : \"example@example.com\"}  or {\"email\" : \
                  \"example@example.com\", \"name\" : \"Example Recipient\"}.",
                 "from.email",
@@ -186,17 +189,20 @@ impl Body {
         let subjects = has_subject(&self.subject)
             || self.personalizations.iter().all(|personal| has_subject(&personal.subject));
         if !subjects && self.template_id.is_none() {
-            found.push(Problem::new(
-                "The subject is required. You can get around this requirement if you use a template with a subject defined or if \
+            found.push(MailProblem::new(
+                "The subject is required. You can get around this requirement if you use a template with a \
+                 subject defined or if \
                  every personalization has a subject defined.",
                 "subject",
                 "message.subject",
             ));
         }
         if self.content.is_empty() && self.template_id.is_none() {
-            found.push(Problem::new(
-                "Unless a valid template_id is provided, the content parameter is required. There must be at least one defined \
-                 content block. We typically suggest both text/plain and text/html blocks are included, but only one block is \
+            found.push(MailProblem::new(
+                "Unless a valid template_id is provided, the content parameter is required. There must be \
+                 at least one defined \
+                 content block. We typically suggest both text/plain and text/html blocks are included, but \
+                 only one block is \
                  required.",
                 "content",
                 "message.content",
@@ -205,18 +211,18 @@ impl Body {
         if !self.content.is_sorted_by_key(rank) {
             let message =
                 "If present, text/plain must be first, followed by text/html, followed by any other content.";
-            found.push(Problem::new(message, "content", "message.content"));
+            found.push(MailProblem::new(message, "content", "message.content"));
         }
         if let Some(empty) = self.content.iter().position(|content| content.value.0.is_empty()) {
             let message = "The content value must be a string at least one character in length.";
-            found.push(Problem::new(message, format!("content.{empty}.value"), "message.content.value"));
+            found.push(MailProblem::new(message, format!("content.{empty}.value"), "message.content.value"));
         }
-        if size(self.custom_args.as_ref()) > LARGEST_ARGUMENTS {
+        if size(self.custom_args.as_ref()) > MAX_ARGUMENT_BYTES {
             let message = "The total size of custom arguments must be no more than 10,000 bytes.";
-            found.push(Problem::new(message, "custom_args", "message.custom_args"));
+            found.push(MailProblem::new(message, "custom_args", "message.custom_args"));
         }
-        if self.size_of_head() > LARGEST_HEAD {
-            found.push(Problem::new(
+        if self.size_of_head() > MAX_HEAD_BYTES {
+            found.push(MailProblem::new(
                 "The total size of the message headers is too large.",
                 "headers",
                 "message.headers",
@@ -224,7 +230,7 @@ impl Body {
         }
         let later = |at: &Option<i64>| at.is_some_and(|at| at > now.as_second());
         if later(&self.send_at) || self.personalizations.iter().any(|personal| later(&personal.send_at)) {
-            found.push(Problem::new(
+            found.push(MailProblem::new(
                 "Scheduled sending is not available for this account.",
                 "send_at",
                 "message.send_at",
@@ -240,32 +246,34 @@ impl Body {
         people.chain(texts).sum::<usize>() + size(self.headers.as_ref())
     }
 
-    fn problems_of_recipients(&self, found: &mut Vec<Problem>) {
+    fn problems_of_recipients(&self, found: &mut Vec<MailProblem>) {
         let (count, block) = (self.personalizations.len(), "-Personalizations-Errors");
         let recipients: usize =
             self.personalizations.iter().map(|personal| personal.everyone().count()).sum();
         if count == 0 {
             let message =
                 "The personalizations field is required and must have at least one personalization.";
-            found.push(Problem::new(message, "personalizations", block));
+            found.push(MailProblem::new(message, "personalizations", block));
         }
-        if count > MOST_RECIPIENTS {
+        if count > MAX_RECIPIENTS {
             let message = format!(
-                "The personalization block is limited to 1000 personalizations per API request. You have provided {count} \
-                 personalizations. Please consider splitting this into multiple requests and resending your request."
+                "The personalization block is limited to 1000 personalizations per API request. You have \
+                 provided {count} \
+                 personalizations. Please consider splitting this into multiple requests and resending your \
+                 request."
             );
-            return found.push(Problem::new(message, "personalizations", block));
+            return found.push(MailProblem::new(message, "personalizations", block));
         }
-        if recipients > MOST_RECIPIENTS {
+        if recipients > MAX_RECIPIENTS {
             let message = "There is a limit of 1000 total recipients (to + cc + bcc) per request.";
-            return found.push(Problem::new(message, "personalizations", block));
+            return found.push(MailProblem::new(message, "personalizations", block));
         }
         for (index, personal) in self.personalizations.iter().enumerate() {
             personal.problems(index, found);
         }
     }
 
-    fn draft(&self, personal: &Personalization) -> Option<Arc<Draft>> {
+    fn draft(&self, personal: &Personalization) -> Option<Arc<MailDraft>> {
         let from = personal.from.as_ref().or(self.from.as_ref())?.address()?;
         let values = personal.substitutions.as_ref().filter(|values| !values.is_empty());
         let filled = |text: &str| values.map(|values| substituted(text, values));
@@ -276,7 +284,7 @@ impl Body {
         let addresses = |people: &[Person]| people.iter().filter_map(Person::address).collect();
         let own_subject = personal.subject.as_deref().filter(|subject| !subject.is_empty());
         let subject = own_subject.or(self.subject.as_deref()).unwrap_or_default();
-        let mut draft = Draft::new(from, filled(subject).unwrap_or_else(|| subject.to_owned()));
+        let mut draft = MailDraft::new(from, filled(subject).unwrap_or_else(|| subject.to_owned()));
         (draft.to, draft.cc, draft.bcc) =
             (addresses(&personal.to), addresses(&personal.cc), addresses(&personal.bcc));
         draft.reply_to =
@@ -309,24 +317,29 @@ impl Personalization {
         })
     }
 
-    fn problems(&self, index: usize, found: &mut Vec<Problem>) {
+    fn problems(&self, index: usize, found: &mut Vec<MailProblem>) {
         if self.to.is_empty() {
-            let message = "The to array is required for all personalization objects, and must have at least one email object with a \
+            let message = "The to array is required for all personalization objects, and must have at least \
+                           one email object with a \
                 valid email address.";
-            found.push(Problem::new(
+            found.push(MailProblem::new(
                 message,
                 format!("personalizations.{index}.to"),
                 "message.personalizations.to",
             ));
         }
         if self.from.as_ref().is_some_and(|from| from.address().is_none()) {
-            found.push(Problem::new(INVALID, format!("personalizations.{index}.from.email"), "message.from"));
+            found.push(MailProblem::new(
+                INVALID,
+                format!("personalizations.{index}.from.email"),
+                "message.from",
+            ));
         }
         let mut seen = HashSet::new();
         for (field, place, person) in self.everyone() {
             let help = format!("message.personalizations.{field}");
             let Some(address) = person.address() else {
-                found.push(Problem::new(
+                found.push(MailProblem::new(
                     INVALID,
                     format!("personalizations.{index}.{field}.{place}.email"),
                     &help,
@@ -335,10 +348,11 @@ impl Personalization {
             };
             if let Some(twice) = seen.replace(address.plain) {
                 let message = format!(
-                    "Each email address in the personalization block should be unique between to, cc, and bcc. We found the first \
+                    "Each email address in the personalization block should be unique between to, cc, and \
+                     bcc. We found the first \
                      duplicate instance of [{twice}] in the personalizations.{index}.{field} field."
                 );
-                return found.push(Problem::new(
+                return found.push(MailProblem::new(
                     message,
                     format!("personalizations.{index}"),
                     "message.recipient-errors",
@@ -349,11 +363,11 @@ impl Personalization {
 }
 
 impl Person {
-    fn address(&self) -> Option<Address> {
-        let plain = Address::parse(&self.email).filter(|_| !self.email.contains('<'))?;
+    fn address(&self) -> Option<MailAddress> {
+        let plain = MailAddress::parse(&self.email).filter(|_| !self.email.contains('<'))?;
         let name = self.name.as_deref().filter(|name| !name.is_empty());
         Some(match name {
-            Some(name) => Address { shown: format!("{name} <{}>", plain.shown), plain: plain.plain },
+            Some(name) => MailAddress { shown: format!("{name} <{}>", plain.shown), plain: plain.plain },
             None => plain,
         })
     }
@@ -363,7 +377,7 @@ fn size(map: Option<&Map<String, Value>>) -> usize {
     map.and_then(|map| serde_json::to_string(map).ok()).map_or(0, |json| json.len())
 }
 
-/// The arguments of all mails, and over them those of this one.
+/// The custom arguments of the request, overridden by those of the personalization.
 fn merged(all: Option<&Map<String, Value>>, own: Option<&Map<String, Value>>) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let pairs = all.into_iter().chain(own).flatten().map(|(name, value)| (name.clone(), text(value)));

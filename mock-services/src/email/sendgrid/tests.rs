@@ -1,9 +1,9 @@
-//! Mail over SendGrid's API, from the request to the record.
+//! Mail over SendGrid's API, from the request to the activity record.
 
 use serde_json::{Value as Json, json};
 
-use crate::email::Delivery;
-use crate::email::tests::{Desk, post};
+use crate::email::MailDelivery;
+use crate::email::tests::{EmailHarness, post};
 use crate::service::{Request, Value};
 
 fn mail(change: &Json) -> Request {
@@ -20,8 +20,8 @@ fn mail(change: &Json) -> Request {
 
 #[test]
 fn a_mail_is_accepted_with_an_id_and_no_body() {
-    let mut desk = Desk::new(Delivery::Now);
-    let (answer, facts) = desk.commit(&mail(&json!({"headers": {"X-Entity-Ref-ID": "e1"}})));
+    let mut harness = EmailHarness::new(MailDelivery::Now);
+    let (answer, facts) = harness.commit(&mail(&json!({"headers": {"X-Entity-Ref-ID": "e1"}})));
     assert_eq!(
         (answer.status, answer.body.len(), answer.header("X-Message-Id").map(str::len)),
         (202, 0, Some(22))
@@ -44,8 +44,8 @@ fn a_mail_is_accepted_with_an_id_and_no_body() {
 
 #[test]
 fn each_personalization_has_its_own_subject_arguments_and_substitutions() {
-    let mut desk = Desk::new(Delivery::Now);
-    let (answer, facts) = desk.commit(&mail(&json!({
+    let mut harness = EmailHarness::new(MailDelivery::Now);
+    let (answer, facts) = harness.commit(&mail(&json!({
         "personalizations": [
             {"to": [{"email": "ann@x.example"}], "subject": "For -name-", "substitutions": {"-name-": "Ann"}},
             {"to": [{"email": "bob@x.example"}], "custom_args": {"order": "o2"}},
@@ -63,7 +63,7 @@ fn each_personalization_has_its_own_subject_arguments_and_substitutions() {
     );
     let token = answer.header("X-Message-Id").unwrap().to_owned();
     assert_eq!((&facts[0].id, &facts[1].id), (&token, &token));
-    let (_, found) = desk.get(&format!("/v3/messages?limit=5&query=msg_id%20LIKE%20%22{token}%25%22"));
+    let (_, found) = harness.get(&format!("/v3/messages?limit=5&query=msg_id%20LIKE%20%22{token}%25%22"));
     let ids: Vec<_> = found["messages"]
         .as_array()
         .unwrap()
@@ -75,9 +75,9 @@ fn each_personalization_has_its_own_subject_arguments_and_substitutions() {
 
 #[test]
 fn a_record_shows_its_events() {
-    let mut desk = Desk::new(Delivery::Now);
-    desk.commit(&mail(&json!({})));
-    let (_, found) = desk.get(
+    let mut harness = EmailHarness::new(MailDelivery::Now);
+    harness.commit(&mail(&json!({})));
+    let (_, found) = harness.get(
         "/v3/messages?query=to_email%3D%22ann%40x.example%22%20AND%20unique_args%5B%27order%27%5D%3D%22o1%22",
     );
     let record = &found["messages"][0];
@@ -85,15 +85,15 @@ fn a_record_shows_its_events() {
         (&record["status"], &record["last_event_time"]),
         (&json!("delivered"), &json!("2023-11-14T22:13:20Z"))
     );
-    let (status, details) = desk.get(&format!("/v3/messages/{}", record["msg_id"].as_str().unwrap()));
+    let (status, details) = harness.get(&format!("/v3/messages/{}", record["msg_id"].as_str().unwrap()));
     assert_eq!((status, &details["events"][1]["event_name"]), (200, &json!("delivered")));
     assert_eq!(details["unique_args"], r#"{"order":"o1"}"#);
-    assert_eq!(desk.get("/v3/messages/nothing").0, 404);
+    assert_eq!(harness.get("/v3/messages/nothing").0, 404);
 }
 
 #[test]
-fn all_mistakes_are_told_at_once_with_their_fields() {
-    let mut desk = Desk::new(Delivery::Now);
+fn all_problems_are_reported_at_once_with_their_fields() {
+    let mut harness = EmailHarness::new(MailDelivery::Now);
     for (change, fields) in [
         (
             json!({"from": null, "personalizations": [], "content": []}),
@@ -116,35 +116,36 @@ fn all_mistakes_are_told_at_once_with_their_fields() {
         (json!({"custom_args": {"a": "x".repeat(10_000)}}), vec!["custom_args"]),
         (json!({"subject": "x".repeat(33_000)}), vec!["headers"]),
     ] {
-        let answer = desk.commit(&mail(&change)).0;
+        let answer = harness.commit(&mail(&change)).0;
         let body: Json = serde_json::from_slice(&answer.body).unwrap();
-        let have: Vec<_> =
+        let other: Vec<_> =
             body["errors"].as_array().unwrap().iter().map(|error| error["field"].as_str().unwrap()).collect();
-        assert_eq!((answer.status, have), (400, fields), "{body}");
+        assert_eq!((answer.status, other), (400, fields), "{body}");
     }
     for body in ["", "[]", "{\"from\":7}"] {
-        assert_eq!(desk.commit(&Request::new("POST", "/v3/mail/send").body(body)).0.status, 400);
+        assert_eq!(harness.commit(&Request::new("POST", "/v3/mail/send").body(body)).0.status, 400);
     }
 }
 
 #[test]
-fn a_template_stands_for_subject_and_content() {
-    let (answer, facts) = Desk::new(Delivery::Now)
+fn a_template_replaces_subject_and_content() {
+    let (answer, facts) = EmailHarness::new(MailDelivery::Now)
         .commit(&mail(&json!({"subject": null, "content": [], "template_id": "d-1"})));
     assert_eq!((answer.status, facts.len()), (202, 2));
 }
 
 #[test]
-fn in_the_sandbox_a_mail_is_checked_and_not_sent() {
-    let mut desk = Desk::new(Delivery::Now);
-    let (answer, facts) = desk.commit(&mail(&json!({"mail_settings": {"sandbox_mode": {"enable": true}}})));
+fn a_sandbox_mail_is_checked_and_not_sent() {
+    let mut harness = EmailHarness::new(MailDelivery::Now);
+    let (answer, facts) =
+        harness.commit(&mail(&json!({"mail_settings": {"sandbox_mode": {"enable": true}}})));
     assert_eq!((answer.status, facts.len()), (200, 0));
-    assert_eq!(desk.get("/v3/messages").1["messages"], json!([]));
+    assert_eq!(harness.get("/v3/messages").1["messages"], json!([]));
 }
 
 #[test]
-fn what_sendgrid_does_not_have_is_refused_as_it_refuses_it() {
-    let mut desk = Desk::new(Delivery::Now);
+fn unknown_sendgrid_endpoints_get_sendgrid_errors() {
+    let mut harness = EmailHarness::new(MailDelivery::Now);
     for (method, target, status) in [
         ("GET", "/v3/messages?limit=0", 400),
         ("GET", "/v3/messages?query=nonsense", 400),
@@ -153,17 +154,17 @@ fn what_sendgrid_does_not_have_is_refused_as_it_refuses_it() {
         ("GET", "/v3/nothing", 404),
         ("GET", "/v3", 404),
     ] {
-        let (answer, _) = desk.commit(&Request::new(method, target));
+        let (answer, _) = harness.commit(&Request::new(method, target));
         let body: Json = serde_json::from_slice(&answer.body).unwrap();
         assert_eq!((answer.status, body["errors"].is_array()), (status, true), "{method} {target}");
     }
 }
 
 #[test]
-fn content_comes_in_its_order_and_nothing_else_is_taken() {
-    let mut desk = Desk::new(Delivery::Now);
-    let mut told = |change: &Json| {
-        let (answer, facts) = desk.commit(&mail(change));
+fn content_must_be_in_order_and_unknown_properties_are_refused() {
+    let mut harness = EmailHarness::new(MailDelivery::Now);
+    let mut send_mail = |change: &Json| {
+        let (answer, facts) = harness.commit(&mail(change));
         let body: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
         assert!(answer.status == 202 || facts.is_empty());
         (answer.status, body["errors"].clone())
@@ -171,18 +172,18 @@ fn content_comes_in_its_order_and_nothing_else_is_taken() {
     let content = |kinds: &[&str]| json!({"content": kinds.iter().map(|kind| json!({"type": kind, "value": "x"})).collect::<Vec<_>>()});
     let wrong = "If present, text/plain must be first, followed by text/html, followed by any other content.";
     for kinds in [&["text/html", "text/plain"][..], &["text/calendar", "text/html"]] {
-        let (status, errors) = told(&content(kinds));
+        let (status, errors) = send_mail(&content(kinds));
         assert_eq!(
             (status, &errors[0]["message"], &errors[0]["field"]),
             (400, &json!(wrong), &json!("content")),
             "{kinds:?}"
         );
     }
-    assert_eq!(told(&content(&["text/html", "text/calendar"])).0, 202);
+    assert_eq!(send_mail(&content(&["text/html", "text/calendar"])).0, 202);
     let unknown = json!([{"message": "Additional property foo is not allowed", "field": null, "help": null}]);
-    assert_eq!(told(&json!({"foo": 1})), (400, unknown));
+    assert_eq!(send_mail(&json!({"foo": 1})), (400, unknown));
     assert_eq!(
-        told(
+        send_mail(
             &json!({"reply_to_list": [{"email": "a@x.example"}], "tracking_settings": {}, "attachments": []})
         )
         .0,

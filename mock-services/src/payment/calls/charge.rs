@@ -5,26 +5,25 @@ use std::sync::Arc;
 use compact_str::CompactString;
 
 use super::expand::{Expand, Expands, Fresh};
-use super::{Call, Outcome, World};
+use super::{ApiCall, CallContext, CallOutcome};
 use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::cards::{Card, Decline};
-use crate::payment::described::{Labels, differs};
-use crate::payment::effects::Change;
-use crate::payment::errors::{Problem, Refused, no_such, not_found};
+use crate::payment::described::{LabelUpdate, differs};
+use crate::payment::effects::PaymentChange;
+use crate::payment::errors::{Refused, StripeError, no_such, not_found};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::money::Currency;
 use crate::payment::objects::{
-    BillingDetails, CardSource, Charge, Expandable, Outcome as BankOutcome, PaymentMethodDetails, ReceiptUrl,
-    Shipping,
+    BillingDetails, CardSource, Charge, ChargeOutcome, Expandable, PaymentMethodDetails, ReceiptUrl, Shipping,
 };
 use crate::payment::params::Params;
 use crate::payment::source::{Instrument, declined};
 use crate::service::Fields;
 
-/// A charge that is to be made.
+/// A charge to create.
 #[derive(Debug)]
-pub(crate) struct Create {
+pub(crate) struct CreateCharge {
     amount: i64,
     currency: Currency,
     customer: Option<CompactString>,
@@ -39,11 +38,11 @@ pub(crate) struct Create {
     statement_descriptor: Option<String>,
     statement_descriptor_suffix: Option<String>,
     transfer_group: Option<String>,
-    paid_to: Option<Box<str>>,
+    receiving_account: Option<Box<str>>,
     expand: Expand,
 }
 
-impl Create {
+impl CreateCharge {
     /// Reads the parameters.
     pub(crate) fn read(params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::CHARGE, allowed::COMMON])?;
@@ -51,7 +50,7 @@ impl Create {
             params.required("amount").and_then(|text| crate::payment::params::integer(text, "amount"))?;
         let currency = Currency::read(params.required("currency")?)?;
         currency.check(amount)?;
-        let call = Create {
+        let call = CreateCharge {
             amount,
             currency,
             customer: params.text("customer")?.map(CompactString::from),
@@ -60,7 +59,7 @@ impl Create {
             source: Instrument::of_source(params)?,
             capture: params.boolean("capture")?.unwrap_or(true),
             application_fee_amount: fee(params)?,
-            paid_to: paid_to(params),
+            receiving_account: receiving_account(params),
             on_behalf_of: params.owned("on_behalf_of")?,
             receipt_email: params.owned("receipt_email")?,
             shipping: Shipping::read(params),
@@ -71,7 +70,7 @@ impl Create {
         };
         if call.source.is_none() && call.customer.is_none() {
             return Err(Box::new(
-                Problem::invalid("Must provide source or customer.").code("parameter_missing"),
+                StripeError::invalid("Must provide source or customer.").code("parameter_missing"),
             ));
         }
         fields.set("amount", amount);
@@ -86,41 +85,41 @@ impl Create {
         Ok(call)
     }
 
-    /// Whether the money is taken at once.
-    pub(crate) fn captures(&self) -> bool {
+    /// Whether the money is captured at once.
+    pub(crate) fn captures_at_once(&self) -> bool {
         self.capture
     }
 
-    /// The card that is charged.
-    fn instrument(&self, world: &World<'_>) -> Result<Instrument, Refused> {
+    /// The card to charge.
+    fn instrument(&self, context: &CallContext<'_>) -> Result<Instrument, Refused> {
         let Some(customer) = &self.customer else {
             let source = self
                 .source
                 .as_ref()
-                .ok_or_else(|| Box::new(Problem::invalid("Must provide source or customer.")))?;
-            return world.look_up(source);
+                .ok_or_else(|| Box::new(StripeError::invalid("Must provide source or customer.")))?;
+            return context.look_up(source);
         };
-        let wallet = world
+        let wallet = context
             .state
-            .wallet(world.options, customer)
+            .wallet(context.options, customer)
             .ok_or_else(|| no_such("customer", customer, "customer"))?;
         if let Some(source) = &self.source {
-            return world.look_up(source);
+            return context.look_up(source);
         }
         wallet.card.map(|(id, card)| Instrument::known(id, card)).ok_or_else(|| {
             let message = "Cannot charge a customer that has no active card";
-            Box::new(Problem::new(402, "card_error", message).code("missing").param("card").begun())
+            Box::new(StripeError::new(402, "card_error", message).code("missing").param("card").executed())
         })
     }
 }
 
-/// What the platform keeps of a charge, under either name.
+/// The platform's fee for a charge, under either name.
 pub(crate) fn fee(params: &Params<'_>) -> Result<Option<i64>, Refused> {
     Ok(params.integer("application_fee_amount")?.or(params.integer("application_fee")?))
 }
 
-/// The account to which the money goes on, in the old way or the new one.
-pub(crate) fn paid_to(params: &Params<'_>) -> Option<Box<str>> {
+/// The account that receives the money, from the old or the new parameter.
+pub(crate) fn receiving_account(params: &Params<'_>) -> Option<Box<str>> {
     let inside = |root: &'static str, wanted: &str| {
         params.inside(root).find(|(name, ..)| *name == wanted).map(|(_, _, account)| account)
     };
@@ -130,22 +129,22 @@ pub(crate) fn paid_to(params: &Params<'_>) -> Option<Box<str>> {
     account.filter(|account| !account.is_empty()).map(Box::from)
 }
 
-/// Why this card is declined, if it is: by its bank, or because the customer's always are.
-pub(crate) fn decline(card: Card, customer: Option<&str>, world: &World<'_>) -> Option<Decline> {
-    let always = customer.is_some_and(|customer| world.options.declines(customer));
+/// Why this card is declined, if it is: by its bank, or because all cards of the customer are.
+pub(crate) fn decline(card: Card, customer: Option<&str>, context: &CallContext<'_>) -> Option<Decline> {
+    let always = customer.is_some_and(|customer| context.options.declines(customer));
     card.decline.or(always.then_some(Decline::Generic))
 }
 
-/// A charge that the bank agreed to, with nothing in it yet but the money. Held until it is captured.
-pub(crate) fn approved(
-    world: &World<'_>,
+/// A charge that the bank approved, authorized until it is captured.
+pub(crate) fn approved_charge(
+    context: &CallContext<'_>,
     amount: i64,
     currency: &'static str,
     card: Card,
     method: String,
 ) -> Charge {
     Charge {
-        id: world.id("ch_3", 23),
+        id: context.id("ch_3", 23),
         object: "charge",
         amount,
         amount_captured: 0,
@@ -157,7 +156,7 @@ pub(crate) fn approved(
         billing_details: BillingDetails::default(),
         calculated_statement_descriptor: Some("Stripe"),
         captured: false,
-        created: world.now(),
+        created: context.now(),
         currency,
         customer: None,
         description: None,
@@ -173,7 +172,7 @@ pub(crate) fn approved(
         metadata: Default::default(),
         on_behalf_of: None,
         order: (),
-        outcome: &BankOutcome::APPROVED,
+        outcome: &ChargeOutcome::APPROVED,
         paid: true,
         payment_intent: None,
         payment_method: method,
@@ -181,7 +180,7 @@ pub(crate) fn approved(
         radar_options: Default::default(),
         receipt_email: None,
         receipt_number: (),
-        receipt_url: Some(ReceiptUrl(world.context.ids)),
+        receipt_url: Some(ReceiptUrl(context.request.ids)),
         refunded: false,
         review: (),
         shipping: None,
@@ -192,21 +191,21 @@ pub(crate) fn approved(
         status: "succeeded",
         transfer_data: (),
         transfer_group: None,
-        paid_to: None,
+        receiving_account: None,
     }
 }
 
-impl Call for Create {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let instrument = self.instrument(world)?;
+impl ApiCall for CreateCharge {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let instrument = self.instrument(context)?;
         let card = instrument.card;
-        let method = instrument.into_id(&world.context.ids, "card_1");
+        let method = instrument.into_id(&context.request.ids, "card_1");
         let source = CardSource { id: method.clone(), customer: self.customer.clone(), card };
         let mut charge = Charge {
             application_fee_amount: self.application_fee_amount,
             customer: self.customer.clone().map(Expandable::Id),
             description: self.description.clone(),
-            metadata: self.metadata.fresh(),
+            metadata: self.metadata.on_new_object(),
             on_behalf_of: self.on_behalf_of.clone(),
             receipt_email: self.receipt_email.clone(),
             shipping: self.shipping.clone(),
@@ -214,41 +213,47 @@ impl Call for Create {
             statement_descriptor: self.statement_descriptor.clone(),
             statement_descriptor_suffix: self.statement_descriptor_suffix.clone(),
             transfer_group: self.transfer_group.clone(),
-            paid_to: self.paid_to.clone(),
-            ..approved(world, self.amount, self.currency.code, card, method)
+            receiving_account: self.receiving_account.clone(),
+            ..approved_charge(context, self.amount, self.currency.code, card, method)
         };
-        if let Some(reason) = decline(card, self.customer.as_deref(), world) {
+        if let Some(reason) = decline(card, self.customer.as_deref(), context) {
             let failed = Arc::new(charge.failed(reason));
             return Err(Box::new(
-                declined(reason).charge(&failed.id).leaving(vec![Change::ChargeSaved(failed)]),
+                declined(reason).charge(&failed.id).committing(vec![PaymentChange::ChargeSaved(failed)]),
             ));
         }
         if self.capture {
-            charge.capture(self.amount, world.id("txn_3", 23));
+            charge.capture(self.amount, context.id("txn_3", 23));
         }
-        let mut outcome = saved(Arc::new(charge), self.capture, &self.expand, world);
-        outcome.changes.extend(self.source.as_ref().and_then(|source| source.token_used(world.state)));
+        let mut outcome = saved_charge(Arc::new(charge), self.capture, &self.expand, context);
+        outcome.changes.extend(self.source.as_ref().and_then(|source| source.token_used(context.state)));
         Ok(outcome)
     }
 }
 
-fn saved(charge: Arc<Charge>, money_moved: bool, expand: &Expand, world: &World<'_>) -> Outcome {
-    let answer = answers::made(Arc::clone(&charge).expanded(expand, world, &Fresh::default()));
-    let change = if money_moved { Change::Charged(charge) } else { Change::ChargeSaved(charge) };
-    Outcome { answer, changes: vec![change] }
+fn saved_charge(
+    charge: Arc<Charge>,
+    money_moved: bool,
+    expand: &Expand,
+    context: &CallContext<'_>,
+) -> CallOutcome {
+    let answer = answers::created(Arc::clone(&charge).expanded(expand, context, &Fresh::default()));
+    let change =
+        if money_moved { PaymentChange::Charged(charge) } else { PaymentChange::ChargeSaved(charge) };
+    CallOutcome { answer, changes: vec![change] }
 }
 
-/// Taking what an earlier charge holds.
+/// The capture of an authorized charge.
 #[derive(Debug)]
-pub(crate) struct Capture {
+pub(crate) struct CaptureCharge {
     id: String,
     amount: Option<i64>,
     fee: Option<i64>,
-    paid_to: Option<Box<str>>,
+    receiving_account: Option<Box<str>>,
     expand: Expand,
 }
 
-impl Capture {
+impl CaptureCharge {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::CHARGE_CAPTURE, allowed::COMMON])?;
@@ -257,29 +262,30 @@ impl Capture {
         if let Some(amount) = amount {
             fields.set("amount", amount);
         }
-        Ok(Capture {
+        Ok(CaptureCharge {
             id,
             amount,
             fee: fee(params)?,
-            paid_to: paid_to(params),
+            receiving_account: receiving_account(params),
             expand: Expand::of::<Charge>(params)?,
         })
     }
 }
 
-impl Call for Capture {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let held = world.state.charges.get(&self.id).ok_or_else(|| not_found("charge", &self.id))?;
+impl ApiCall for CaptureCharge {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let held = context.state.charges.get(&self.id).ok_or_else(|| not_found("charge", &self.id))?;
         if !held.paid {
             let message = format!("Charge {} cannot be captured because it failed.", held.id);
-            return Err(Box::new(Problem::invalid(message).begun()));
+            return Err(Box::new(StripeError::invalid(message).executed()));
         }
         if let Some(intent) = held.payment_intent() {
             let message = format!(
-                "This charge was created by the PaymentIntent {intent} and cannot be captured directly. Capture the PaymentIntent \
+                "This charge was created by the PaymentIntent {intent} and cannot be captured directly. \
+                 Capture the PaymentIntent \
                  instead."
             );
-            return Err(Box::new(Problem::invalid(message).begun()));
+            return Err(Box::new(StripeError::invalid(message).executed()));
         }
         let ended = if held.captured {
             Some(("charge_already_captured", "captured"))
@@ -290,19 +296,19 @@ impl Call for Capture {
         };
         if let Some((code, word)) = ended {
             let message = format!("Charge {} has already been {word}.", held.id);
-            return Err(Box::new(Problem::invalid(message).code(code).begun()));
+            return Err(Box::new(StripeError::invalid(message).code(code).executed()));
         }
-        let amount = capturable(self.amount, held.amount, held.currency, "amount")?;
+        let amount = capture_amount(self.amount, held.amount, held.currency, "amount")?;
         let mut charge = Charge::clone(held);
-        charge.capture(amount, world.id("txn_3", 23));
+        charge.capture(amount, context.id("txn_3", 23));
         charge.application_fee_amount = self.fee.or(charge.application_fee_amount);
-        charge.paid_to = self.paid_to.clone().or(charge.paid_to);
-        Ok(saved(Arc::new(charge), true, &self.expand, world))
+        charge.receiving_account = self.receiving_account.clone().or(charge.receiving_account);
+        Ok(saved_charge(Arc::new(charge), true, &self.expand, context))
     }
 }
 
-/// How much is captured of what is held.
-pub(crate) fn capturable(
+/// The amount to capture.
+pub(crate) fn capture_amount(
     asked: Option<i64>,
     held: i64,
     currency: &'static str,
@@ -310,7 +316,7 @@ pub(crate) fn capturable(
 ) -> Result<i64, Refused> {
     match asked {
         None => Ok(held),
-        Some(amount) if amount < 1 => Err(Box::new(crate::payment::money::at_least_one(param))),
+        Some(amount) if amount < 1 => Err(Box::new(crate::payment::money::below_one(param))),
         Some(amount) if amount > held => {
             let currency = Currency::known(currency);
             let message = format!(
@@ -318,15 +324,15 @@ pub(crate) fn capturable(
                 currency.show(amount),
                 currency.show(held)
             );
-            Err(Box::new(Problem::invalid(message).code("amount_too_large").param(param).begun()))
+            Err(Box::new(StripeError::invalid(message).code("amount_too_large").param(param).executed()))
         }
         Some(amount) => Ok(amount),
     }
 }
 
-/// A change of a charge's papers.
+/// An update of a charge's metadata and description.
 #[derive(Debug)]
-pub(crate) struct Update {
+pub(crate) struct UpdateCharge {
     id: String,
     customer: Option<String>,
     description: Option<Option<String>>,
@@ -337,11 +343,11 @@ pub(crate) struct Update {
     expand: Expand,
 }
 
-impl Update {
+impl UpdateCharge {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::CHARGE_UPDATE, allowed::COMMON])?;
-        let call = Update {
+        let call = UpdateCharge {
             customer: params.owned("customer")?,
             description: params.clearable("description")?,
             receipt_email: params.clearable("receipt_email")?,
@@ -357,14 +363,14 @@ impl Update {
     }
 }
 
-impl Call for Update {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let old = world.state.charges.get(&self.id).ok_or_else(|| not_found("charge", &self.id))?;
+impl ApiCall for UpdateCharge {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let old = context.state.charges.get(&self.id).ok_or_else(|| not_found("charge", &self.id))?;
         let mut charge = Charge::clone(old);
         if let Some(customer) = &self.customer {
-            world
+            context
                 .state
-                .wallet(world.options, customer)
+                .wallet(context.options, customer)
                 .ok_or_else(|| no_such("customer", customer, "customer"))?;
             charge.customer = Some(Expandable::of(customer));
         }
@@ -372,24 +378,24 @@ impl Call for Update {
         super::set(&mut charge.receipt_email, &self.receipt_email);
         super::set(&mut charge.transfer_group, &self.transfer_group);
         charge.shipping = self.shipping.clone().or(charge.shipping);
-        charge.metadata = self.metadata.over(&charge.metadata)?;
-        let relabelled = relabelled(old, &charge);
-        let mut outcome = saved(Arc::new(charge), false, &self.expand, world);
-        outcome.changes.extend(relabelled);
+        charge.metadata = self.metadata.applied_to(&charge.metadata)?;
+        let label_change = label_change(old, &charge);
+        let mut outcome = saved_charge(Arc::new(charge), false, &self.expand, context);
+        outcome.changes.extend(label_change);
         Ok(outcome)
     }
 }
 
-/// What a change of a charge's papers says of it that was not said before; nothing of one that failed.
-fn relabelled(old: &Charge, new: &Charge) -> Option<Change> {
+/// The change of a charge's labels, if the update changes any; none for a failed charge.
+fn label_change(old: &Charge, new: &Charge) -> Option<PaymentChange> {
     let customer = |charge: &Charge| charge.customer().map(str::to_owned);
     let seen = [
         differs("new_customer", customer(old).as_ref(), customer(new).as_ref()),
         differs("description", old.description.as_ref(), new.description.as_ref()),
         differs("receipt_email", old.receipt_email.as_ref(), new.receipt_email.as_ref()),
-        differs("shipping", shown(&old.shipping).as_ref(), shown(&new.shipping).as_ref()),
+        differs("shipping", shipping_text(&old.shipping).as_ref(), shipping_text(&new.shipping).as_ref()),
     ];
-    let labels = Labels {
+    let labels = LabelUpdate {
         object: "charge",
         id: &old.id,
         customer: old.customer(),
@@ -397,10 +403,10 @@ fn relabelled(old: &Charge, new: &Charge) -> Option<Change> {
         new: &new.metadata,
         seen: seen.into_iter().flatten().collect(),
     };
-    labels.relabelled().filter(|_| old.paid)
+    labels.change().filter(|_| old.paid)
 }
 
-/// Where goods are sent, in one text.
-pub(crate) fn shown(shipping: &Option<Box<Shipping>>) -> Option<String> {
+/// A shipping address as one text.
+pub(crate) fn shipping_text(shipping: &Option<Box<Shipping>>) -> Option<String> {
     shipping.as_ref().and_then(|shipping| serde_json::to_string(shipping).ok())
 }

@@ -1,45 +1,45 @@
-//! `POST /v1/customers`, `POST /v1/customers/{id}` and `DELETE /v1/customers/{id}`. Making a customer is
-//! bookkeeping; changing what a customer that was there before owes, gets or can see is not, and deleting one
-//! never is.
+//! `POST /v1/customers`, `POST /v1/customers/{id}` and `DELETE /v1/customers/{id}`. Creating a customer is
+//! not an effect; changing what an existing customer owes, receives or sees is one, and so is deleting a
+//! customer.
 
 use std::sync::Arc;
 
 use super::expand::Expand;
 use super::method::attached;
-use super::{Call, Outcome, World, set, unsubscribe};
+use super::{ApiCall, CallContext, CallOutcome, set, unsubscribe};
 use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::described;
-use crate::payment::effects::Change;
+use crate::payment::effects::PaymentChange;
 use crate::payment::errors::{Refused, no_such, not_found};
 use crate::payment::metadata::MetadataChange;
-use crate::payment::objects::{Address, Customer, Shipping};
+use crate::payment::objects::{Customer, PostalAddress, Shipping};
 use crate::payment::params::Params;
 use crate::payment::source::{self, Instrument, declined};
 use crate::service::Fields;
 
-/// A customer that is to be made or, with an id, changed.
+/// A customer to create or, with an id, to update.
 #[derive(Debug)]
-pub(crate) struct Save {
+pub(crate) struct SaveCustomer {
     id: Option<String>,
     balance: Option<i64>,
     description: Option<Option<String>>,
     email: Option<Option<String>>,
     name: Option<Option<String>>,
     phone: Option<Option<String>>,
-    address: Option<Address>,
+    address: Option<PostalAddress>,
     shipping: Option<Box<Shipping>>,
     preferred_locales: Vec<String>,
     tax_exempt: Option<&'static str>,
     source: Option<Instrument>,
     default_source: Option<String>,
     default_method: Option<Instrument>,
-    /// What it is to have, with the name that the request has for it.
+    /// The payment method to set as default, with the name of its parameter.
     method: Option<(Instrument, String)>,
     metadata: MetadataChange,
 }
 
-impl Save {
+impl SaveCustomer {
     /// Reads the parameters.
     pub(crate) fn read(
         id: Option<String>,
@@ -47,8 +47,12 @@ impl Save {
         fields: &mut Fields,
     ) -> Result<Self, Refused> {
         let endpoint = if id.is_some() { "POST /v1/customers/{id}" } else { "POST /v1/customers" };
-        params.check_done(&[allowed::CUSTOMER, allowed::COMMON], allowed::CUSTOMER_LACKING, endpoint)?;
-        // Nothing that a customer refers to is at hand, but what cannot be expanded is refused all the same.
+        params.check_supported(
+            &[allowed::CUSTOMER, allowed::COMMON],
+            allowed::CUSTOMER_UNSUPPORTED,
+            endpoint,
+        )?;
+        // No object that a customer refers to is available, but an invalid path is refused nevertheless.
         Expand::of::<Customer>(params)?;
         let method = params.text("payment_method")?;
         let method = method
@@ -59,14 +63,14 @@ impl Save {
             .filter(|(_, _, value)| !value.is_empty())
             .map(|(_, _, value)| source::method(value, "invoice_settings[default_payment_method]"))
             .transpose()?;
-        let call = Save {
+        let call = SaveCustomer {
             id,
             balance: params.integer("balance")?,
             description: params.clearable("description")?,
             email: params.clearable("email")?,
             name: params.clearable("name")?,
             phone: params.clearable("phone")?,
-            address: Address::read(params),
+            address: PostalAddress::read(params),
             shipping: Shipping::read(params),
             preferred_locales: params
                 .inside("preferred_locales")
@@ -93,7 +97,7 @@ impl Save {
         Ok(call)
     }
 
-    fn fill(&self, customer: &mut Customer, world: &World<'_>) -> Result<(), Refused> {
+    fn fill(&self, customer: &mut Customer, context: &CallContext<'_>) -> Result<(), Refused> {
         customer.balance = self.balance.unwrap_or(customer.balance);
         set(&mut customer.description, &self.description);
         set(&mut customer.email, &self.email);
@@ -105,11 +109,11 @@ impl Save {
             customer.preferred_locales.clone_from(&self.preferred_locales);
         }
         customer.tax_exempt = self.tax_exempt.unwrap_or(customer.tax_exempt);
-        customer.metadata = self.metadata.over(&customer.metadata)?;
+        customer.metadata = self.metadata.applied_to(&customer.metadata)?;
         if let Some(method) = &self.default_method {
-            let method = world.look_up(method)?;
-            let id = method.id(&world.context.ids, "pm_1");
-            customer.gain(&id, method.card);
+            let method = context.look_up(method)?;
+            let id = method.id(&context.request.ids, "pm_1");
+            customer.add_card(&id, method.card);
             customer.invoice_settings.default_payment_method = Some(id);
         }
         if let Some(source) = &self.default_source {
@@ -119,11 +123,11 @@ impl Save {
             customer.default_source = Some(source.clone());
         }
         if let Some(source) = &self.source {
-            let source = world.look_up(source)?;
-            if let Some(reason) = source.card.unsavable() {
+            let source = context.look_up(source)?;
+            if let Some(reason) = source.card.save_decline() {
                 return Err(Box::new(declined(reason)));
             }
-            let id = source.id(&world.context.ids, "card_1");
+            let id = source.id(&context.request.ids, "card_1");
             customer.cards.push((id.clone(), source.card));
             customer.default_source = Some(id);
         }
@@ -131,72 +135,77 @@ impl Save {
     }
 }
 
-impl Call for Save {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
+impl ApiCall for SaveCustomer {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
         let old = match &self.id {
-            None => {
-                Arc::new(Customer { made_here: true, ..Customer::bare(&world.id("cus_", 14), world.now()) })
-            }
-            Some(id) => present(id, world)?,
+            None => Arc::new(Customer {
+                created_by_request: true,
+                ..Customer::bare(&context.id("cus_", 14), context.now())
+            }),
+            Some(id) => existing_customer(id, context)?,
         };
         let mut customer = Customer::clone(&old);
         let mut more = Vec::new();
         if let Some((method, id)) = &self.method {
-            let method = attached(method, id, &customer.id, world)?;
-            customer.gain(&method.id, method.card);
-            more.push(Change::MethodSaved(Arc::new(method)));
+            let method = attached(method, id, &customer.id, context)?;
+            customer.add_card(&method.id, method.card);
+            more.push(PaymentChange::MethodSaved(Arc::new(method)));
         }
-        self.fill(&mut customer, world)?;
-        more.extend(self.source.as_ref().and_then(|source| source.token_used(world.state)));
+        self.fill(&mut customer, context)?;
+        more.extend(self.source.as_ref().and_then(|source| source.token_used(context.state)));
         let answer = answers::ok(&customer);
-        // Whoever makes a customer fills it in as well; but a balance is money, whoever has it.
-        let counts = !customer.made_here || customer.balance != old.balance;
+        // Filling in a customer that a request created is not an effect, but a balance is money in every
+        // case.
+        let counts = !customer.created_by_request || customer.balance != old.balance;
         let changed = described::customer(&old, &customer).filter(|_| counts);
         let customer = Arc::new(customer);
         let change = match changed {
-            Some(fields) => Change::CustomerChanged(customer, Arc::new(fields)),
-            None => Change::CustomerSaved(customer),
+            Some(fields) => PaymentChange::CustomerChanged(customer, Arc::new(fields)),
+            None => PaymentChange::CustomerSaved(customer),
         };
-        Ok(Outcome { answer, changes: std::iter::once(change).chain(more).collect() })
+        Ok(CallOutcome { answer, changes: std::iter::once(change).chain(more).collect() })
     }
 }
 
-fn present(id: &str, world: &World<'_>) -> Result<Arc<Customer>, Refused> {
-    let customer = world.state.customer(world.options, id).filter(|customer| !customer.deleted);
+fn existing_customer(id: &str, context: &CallContext<'_>) -> Result<Arc<Customer>, Refused> {
+    let customer = context.state.customer(context.options, id).filter(|customer| !customer.deleted);
     customer.ok_or_else(|| not_found("customer", id))
 }
 
-/// A customer that is to go.
+/// A customer to delete.
 #[derive(Debug)]
-pub(crate) struct Delete {
+pub(crate) struct DeleteCustomer {
     id: String,
 }
 
-impl Delete {
-    /// Reads the parameters, of which there are none.
+impl DeleteCustomer {
+    /// Reads the parameters; there are none.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[])?;
         fields.set("customer", id.as_str());
-        Ok(Delete { id })
+        Ok(DeleteCustomer { id })
     }
 }
 
-impl Call for Delete {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let mut customer = present(&self.id, world)?;
+impl ApiCall for DeleteCustomer {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let mut customer = existing_customer(&self.id, context)?;
         Arc::make_mut(&mut customer).deleted = true;
         let answer = answers::ok(&customer.view());
-        // With the customer all of its subscriptions end at once.
-        let running = world
+        // All subscriptions of the customer end at once.
+        let running = context
             .state
             .subscriptions
             .rows()
             .iter()
             .filter(|subscription| subscription.customer.id() == self.id);
-        let ended = running.filter_map(|subscription| unsubscribe::ended(subscription, Fields::new(), world));
-        Ok(Outcome {
+        let ended = running
+            .filter_map(|subscription| unsubscribe::end_subscription(subscription, Fields::new(), context));
+        Ok(CallOutcome {
             answer,
-            changes: std::iter::once(Change::CustomerDeleted(Arc::clone(&customer))).chain(ended).collect(),
+            changes: std::iter::once(PaymentChange::CustomerDeleted(Arc::clone(&customer)))
+                .chain(ended)
+                .collect(),
         })
     }
 }

@@ -1,45 +1,45 @@
-//! `expand[]`: an object in place of its id, where the caller asked for it and it is at hand.
+//! `expand[]`: replaces an id by its object, when the request asks for it and the object is available.
 
 use std::sync::Arc;
 
-use super::World;
-use crate::payment::errors::{Problem, Refused, lacking_part};
-use crate::payment::expandable::{self, Leads};
+use super::CallContext;
+use crate::payment::errors::{Refused, StripeError, unsupported_part};
+use crate::payment::expandable::{self, PropertyContent};
 use crate::payment::objects::{
     Charge, Customer, Expandable, Intent, Object, PaymentMethod, Refund, Subscription,
 };
 use crate::payment::params::Params;
 use crate::yaml::shown;
 
-/// How deep Stripe goes.
-const DEEPEST: usize = 4;
+/// Stripe's maximum depth.
+const MAX_DEPTH: usize = 4;
 
-/// What is to be expanded, seen from the object itself: `latest_charge.customer`.
+/// The paths to expand, relative to the object: `latest_charge.customer`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Expand(Vec<String>);
 
 impl Expand {
-    /// Reads the paths of a request that answers with one object.
+    /// Reads the paths of a request that returns one object.
     pub(crate) fn of<T: Object>(params: &Params<'_>) -> Result<Self, Refused> {
         Expand::of_kind(params, T::KIND)
     }
 
-    /// The same, where the kind is not one that is stored.
+    /// Reads the paths for a type of object that is not stored.
     pub(crate) fn of_kind(params: &Params<'_>, kind: &str) -> Result<Self, Refused> {
         let paths = params.expand();
         for path in &paths {
-            check(path, path, kind, DEEPEST)?;
+            check_path(path, path, kind, MAX_DEPTH)?;
         }
         Ok(Expand(paths))
     }
 
-    /// Reads the paths of a request that answers with a list: they begin at the list.
+    /// Reads the paths of a request that returns a list: they start at the list.
     pub(crate) fn of_list<T: Object>(params: &Params<'_>) -> Result<Self, Refused> {
         let mut paths = params.expand();
         for path in &mut paths {
             match path.strip_prefix("data.") {
                 Some(rest) => {
-                    check(path, rest, T::KIND, DEEPEST)?;
+                    check_path(path, rest, T::KIND, MAX_DEPTH)?;
                     *path = rest.to_owned();
                 }
                 None if path == "total_count" => {}
@@ -47,9 +47,10 @@ impl Expand {
                     .is_some() =>
                 {
                     let message = format!(
-                        "This property cannot be expanded ({path}). You may want to try expanding 'data.{path}' instead."
+                        "This property cannot be expanded ({path}). You may want to try expanding \
+                         'data.{path}' instead."
                     );
-                    return Err(Box::new(Problem::invalid(message)));
+                    return Err(Box::new(StripeError::invalid(message)));
                 }
                 None => return Err(cannot_be_expanded(path)),
             }
@@ -57,7 +58,7 @@ impl Expand {
         Ok(Expand(paths))
     }
 
-    /// Whether this key is to be expanded.
+    /// Whether this key is expanded.
     pub(crate) fn wants(&self, key: &str) -> bool {
         self.0.iter().any(|path| path.split('.').next() == Some(key))
     }
@@ -66,105 +67,113 @@ impl Expand {
         self.0.is_empty()
     }
 
-    /// What is to be expanded in the object under this key.
+    /// The paths to expand in the object under this key.
     fn inside(&self, key: &str) -> Expand {
         let behind = |path: &String| path.strip_prefix(key)?.strip_prefix('.').map(str::to_owned);
         Expand(self.0.iter().filter_map(behind).collect())
     }
 }
 
-/// Refuses a path that leads nowhere; `rest` is what is left of it in an object of this kind.
-fn check(path: &str, rest: &str, kind: &str, depth: usize) -> Result<(), Refused> {
+/// Refuses an invalid path; `rest` is its remainder in an object of this type.
+fn check_path(path: &str, rest: &str, kind: &str, depth: usize) -> Result<(), Refused> {
     let (key, behind) = rest.split_once('.').map_or((rest, None), |(key, behind)| (key, Some(behind)));
     if depth == 0 {
-        let message = format!("You cannot expand more than {DEEPEST} levels of a property ({path}).");
-        return Err(Box::new(Problem::invalid(message)));
+        let message = format!("You cannot expand more than {MAX_DEPTH} levels of a property ({path}).");
+        return Err(Box::new(StripeError::invalid(message)));
     }
     match (expandable::property(kind, key), behind) {
-        (Some(Leads::To(kind)), Some(behind)) => check(path, behind, kind, depth - 1),
-        (Some(Leads::Lacking), _) => {
-            Err(lacking_part(&format!("`expand[]={}` of a {kind}", shown(path)), "", "expand"))
+        (Some(PropertyContent::To(kind)), Some(behind)) => check_path(path, behind, kind, depth - 1),
+        (Some(PropertyContent::Lacking), _) => {
+            Err(unsupported_part(&format!("`expand[]={}` of a {kind}", shown(path)), "", "expand"))
         }
-        // What is behind nothing is nothing.
-        (Some(Leads::To(_) | Leads::Nothing | Leads::Here), _) => Ok(()),
+        // Nothing can be expanded below a property that is always null.
+        (Some(PropertyContent::To(_) | PropertyContent::Nothing | PropertyContent::Here), _) => Ok(()),
         (None, _) => Err(cannot_be_expanded(path)),
     }
 }
 
 fn cannot_be_expanded(path: &str) -> Refused {
-    Box::new(Problem::invalid(format!("This property cannot be expanded ({path}).")))
+    Box::new(StripeError::invalid(format!("This property cannot be expanded ({path}).")))
 }
 
 /// An object whose references can be expanded.
 pub(crate) trait Expands: Sized {
-    /// The object with what was asked for; `fresh` is what this very call made.
-    fn expanded(self: Arc<Self>, expand: &Expand, world: &World<'_>, fresh: &Fresh) -> Arc<Self>;
+    /// The object with the requested expansions; `fresh` are the objects that this call created.
+    fn expanded(self: Arc<Self>, expand: &Expand, context: &CallContext<'_>, fresh: &Fresh) -> Arc<Self>;
 }
 
-/// Objects that a call made and that are not in the state yet.
+/// Objects that a call created and that are not in the state yet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fresh {
     pub(crate) charge: Option<Arc<Charge>>,
     pub(crate) intent: Option<Arc<Intent>>,
 }
 
-/// An object that can be found by its id.
-trait Found: Expands + Object {
-    fn find(id: &str, world: &World<'_>, fresh: &Fresh) -> Option<Arc<Self>>;
+/// An object that can be looked up by its id.
+trait Lookup: Expands + Object {
+    fn find(id: &str, context: &CallContext<'_>, fresh: &Fresh) -> Option<Arc<Self>>;
 }
 
-impl Found for Customer {
-    fn find(id: &str, world: &World<'_>, _fresh: &Fresh) -> Option<Arc<Self>> {
-        world.state.customer(world.options, id)
+impl Lookup for Customer {
+    fn find(id: &str, context: &CallContext<'_>, _fresh: &Fresh) -> Option<Arc<Self>> {
+        context.state.customer(context.options, id)
     }
 }
 
-impl Found for Charge {
-    fn find(id: &str, world: &World<'_>, fresh: &Fresh) -> Option<Arc<Self>> {
-        fresh.charge.clone().filter(|charge| charge.id == id).or_else(|| world.state.charges.get(id).cloned())
+impl Lookup for Charge {
+    fn find(id: &str, context: &CallContext<'_>, fresh: &Fresh) -> Option<Arc<Self>> {
+        fresh
+            .charge
+            .clone()
+            .filter(|charge| charge.id == id)
+            .or_else(|| context.state.charges.get(id).cloned())
     }
 }
 
-impl Found for Intent {
-    fn find(id: &str, world: &World<'_>, fresh: &Fresh) -> Option<Arc<Self>> {
-        fresh.intent.clone().filter(|intent| intent.id == id).or_else(|| world.state.intents.get(id).cloned())
+impl Lookup for Intent {
+    fn find(id: &str, context: &CallContext<'_>, fresh: &Fresh) -> Option<Arc<Self>> {
+        fresh
+            .intent
+            .clone()
+            .filter(|intent| intent.id == id)
+            .or_else(|| context.state.intents.get(id).cloned())
     }
 }
 
-/// Puts the object in the place of its id, if the caller asked for what is under this key.
-fn fill<T: Found>(
+/// Replaces the id under this key by its object, if the request asks for it.
+fn fill<T: Lookup>(
     slot: Option<&mut Expandable<T>>,
     key: &str,
     expand: &Expand,
-    world: &World<'_>,
+    context: &CallContext<'_>,
     fresh: &Fresh,
 ) {
     if let Some(slot) = slot.filter(|_| expand.wants(key))
-        && let Some(object) = T::find(slot.id(), world, fresh)
+        && let Some(object) = T::find(slot.id(), context, fresh)
     {
-        *slot = Expandable::Whole(object.expanded(&expand.inside(key), world, fresh));
+        *slot = Expandable::Whole(object.expanded(&expand.inside(key), context, fresh));
     }
 }
 
 impl Expands for Charge {
-    fn expanded(mut self: Arc<Self>, expand: &Expand, world: &World<'_>, fresh: &Fresh) -> Arc<Self> {
+    fn expanded(mut self: Arc<Self>, expand: &Expand, context: &CallContext<'_>, fresh: &Fresh) -> Arc<Self> {
         if !expand.is_empty() {
             let charge = Arc::make_mut(&mut self);
-            fill(charge.customer.as_mut(), "customer", expand, world, fresh);
-            fill(charge.payment_intent.as_mut(), "payment_intent", expand, world, fresh);
+            fill(charge.customer.as_mut(), "customer", expand, context, fresh);
+            fill(charge.payment_intent.as_mut(), "payment_intent", expand, context, fresh);
         }
         self
     }
 }
 
 impl Expands for Intent {
-    fn expanded(mut self: Arc<Self>, expand: &Expand, world: &World<'_>, fresh: &Fresh) -> Arc<Self> {
+    fn expanded(mut self: Arc<Self>, expand: &Expand, context: &CallContext<'_>, fresh: &Fresh) -> Arc<Self> {
         if !expand.is_empty() {
             let intent = Arc::make_mut(&mut self);
-            fill(intent.customer.as_mut(), "customer", expand, world, fresh);
-            fill(intent.latest_charge.as_mut(), "latest_charge", expand, world, fresh);
+            fill(intent.customer.as_mut(), "customer", expand, context, fresh);
+            fill(intent.latest_charge.as_mut(), "latest_charge", expand, context, fresh);
             if let Some(method) = intent.method.clone().filter(|_| expand.wants("payment_method")) {
-                let method = method.expanded(&expand.inside("payment_method"), world, fresh);
+                let method = method.expanded(&expand.inside("payment_method"), context, fresh);
                 intent.payment_method = Some(Expandable::Whole(method));
             }
         }
@@ -173,36 +182,36 @@ impl Expands for Intent {
 }
 
 impl Expands for PaymentMethod {
-    fn expanded(mut self: Arc<Self>, expand: &Expand, world: &World<'_>, fresh: &Fresh) -> Arc<Self> {
+    fn expanded(mut self: Arc<Self>, expand: &Expand, context: &CallContext<'_>, fresh: &Fresh) -> Arc<Self> {
         if !expand.is_empty() {
-            fill(Arc::make_mut(&mut self).customer.as_mut(), "customer", expand, world, fresh);
+            fill(Arc::make_mut(&mut self).customer.as_mut(), "customer", expand, context, fresh);
         }
         self
     }
 }
 
 impl Expands for Refund {
-    fn expanded(mut self: Arc<Self>, expand: &Expand, world: &World<'_>, fresh: &Fresh) -> Arc<Self> {
+    fn expanded(mut self: Arc<Self>, expand: &Expand, context: &CallContext<'_>, fresh: &Fresh) -> Arc<Self> {
         if !expand.is_empty() {
             let refund = Arc::make_mut(&mut self);
-            fill(Some(&mut refund.charge), "charge", expand, world, fresh);
-            fill(refund.payment_intent.as_mut(), "payment_intent", expand, world, fresh);
+            fill(Some(&mut refund.charge), "charge", expand, context, fresh);
+            fill(refund.payment_intent.as_mut(), "payment_intent", expand, context, fresh);
         }
         self
     }
 }
 
 impl Expands for Subscription {
-    fn expanded(mut self: Arc<Self>, expand: &Expand, world: &World<'_>, fresh: &Fresh) -> Arc<Self> {
+    fn expanded(mut self: Arc<Self>, expand: &Expand, context: &CallContext<'_>, fresh: &Fresh) -> Arc<Self> {
         if !expand.is_empty() {
-            fill(Some(&mut Arc::make_mut(&mut self).customer), "customer", expand, world, fresh);
+            fill(Some(&mut Arc::make_mut(&mut self).customer), "customer", expand, context, fresh);
         }
         self
     }
 }
 
 impl Expands for Customer {
-    fn expanded(self: Arc<Self>, _expand: &Expand, _world: &World<'_>, _fresh: &Fresh) -> Arc<Self> {
+    fn expanded(self: Arc<Self>, _expand: &Expand, _world: &CallContext<'_>, _fresh: &Fresh) -> Arc<Self> {
         self
     }
 }

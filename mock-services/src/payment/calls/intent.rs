@@ -2,32 +2,32 @@
 
 use std::sync::Arc;
 
-use super::charge::{fee, paid_to, shown};
+use super::charge::{fee, receiving_account, shipping_text};
 use super::expand::{Expand, Expands, Fresh};
 use super::intent_steps::{Confirmation, confirmed};
-use super::{Call, Outcome, World, set};
+use super::{ApiCall, CallContext, CallOutcome, set};
 use crate::payment::allowed;
 use crate::payment::answers;
-use crate::payment::described::{Labels, differs};
-use crate::payment::effects::Change;
-use crate::payment::errors::{Problem, Refused, no_such, not_found, unexpected_state};
+use crate::payment::described::{LabelUpdate, differs};
+use crate::payment::effects::PaymentChange;
+use crate::payment::errors::{Refused, StripeError, no_such, not_found, unexpected_state};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::money::Currency;
 use crate::payment::objects::{
-    AutomaticPaymentMethods, Expandable, Intent, PaymentMethodOptions, Shipping, Status,
+    AutomaticPaymentMethods, Expandable, Intent, IntentStatus, PaymentMethodOptions, Shipping,
 };
-use crate::payment::operations::Op;
+use crate::payment::operations::PaymentOperation;
 use crate::payment::params::{self, Params};
 use crate::payment::source::Instrument;
 use crate::service::Fields;
 
-const CAPTURE: &[&str] = &["automatic", "automatic_async", "manual"];
-const CONFIRMATION: &[&str] = &["automatic", "manual"];
-const FUTURE: &[&str] = &["off_session", "on_session"];
+const CAPTURE_METHODS: &[&str] = &["automatic", "automatic_async", "manual"];
+const CONFIRMATION_METHODS: &[&str] = &["automatic", "manual"];
+const FUTURE_USAGE: &[&str] = &["off_session", "on_session"];
 
-/// An intent that is to be made, and perhaps confirmed at once.
+/// An intent to create, and perhaps to confirm at once.
 #[derive(Debug)]
-pub(crate) struct Create {
+pub(crate) struct CreateIntent {
     amount: i64,
     currency: Currency,
     customer: Option<String>,
@@ -36,7 +36,7 @@ pub(crate) struct Create {
     method: Option<Instrument>,
     confirm: bool,
     confirmation: Confirmation,
-    automatic: Option<AutomaticPaymentMethods>,
+    automatic_methods: Option<AutomaticPaymentMethods>,
     method_types: Vec<String>,
     capture_method: &'static str,
     confirmation_method: &'static str,
@@ -48,11 +48,11 @@ pub(crate) struct Create {
     statement_descriptor: Option<String>,
     statement_descriptor_suffix: Option<String>,
     transfer_group: Option<String>,
-    paid_to: Option<Box<str>>,
+    receiving_account: Option<Box<str>>,
     expand: Expand,
 }
 
-impl Create {
+impl CreateIntent {
     /// Reads the parameters.
     pub(crate) fn read(params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         let confirm = params.raw("confirm") == Some("true");
@@ -63,7 +63,7 @@ impl Create {
             allowed::COMMON,
             allowed::INTENT_CONFIRM,
         ];
-        params.check_done(&known, allowed::INTENT_LACKING, "POST /v1/payment_intents")?;
+        params.check_supported(&known, allowed::INTENT_UNSUPPORTED, "POST /v1/payment_intents")?;
         if !confirm {
             refuse_confirmation_only(params)?;
         }
@@ -72,7 +72,7 @@ impl Create {
         currency.check(amount)?;
         let method_types: Vec<String> =
             params.inside("payment_method_types").map(|(_, _, kind)| kind.to_owned()).collect();
-        let call = Create {
+        let call = CreateIntent {
             amount,
             currency,
             customer: params.owned("customer")?,
@@ -81,13 +81,15 @@ impl Create {
             method: Instrument::of_method(params)?,
             confirm: params.boolean("confirm")?.unwrap_or(false),
             confirmation: Confirmation::read(params)?,
-            automatic: automatic(params, &method_types)?,
+            automatic_methods: automatic_methods(params, &method_types)?,
             method_types: if method_types.is_empty() { vec!["card".to_owned()] } else { method_types },
-            capture_method: params.choice("capture_method", CAPTURE)?.unwrap_or("automatic_async"),
-            confirmation_method: params.choice("confirmation_method", CONFIRMATION)?.unwrap_or("automatic"),
-            setup_future_usage: params.choice("setup_future_usage", FUTURE)?,
+            capture_method: params.choice("capture_method", CAPTURE_METHODS)?.unwrap_or("automatic_async"),
+            confirmation_method: params
+                .choice("confirmation_method", CONFIRMATION_METHODS)?
+                .unwrap_or("automatic"),
+            setup_future_usage: params.choice("setup_future_usage", FUTURE_USAGE)?,
             application_fee_amount: fee(params)?,
-            paid_to: paid_to(params),
+            receiving_account: receiving_account(params),
             on_behalf_of: params.owned("on_behalf_of")?,
             receipt_email: params.owned("receipt_email")?,
             shipping: Shipping::read(params),
@@ -104,26 +106,26 @@ impl Create {
         if let Some(description) = &call.description {
             fields.set("description", description.as_str());
         }
-        if call.operation() != Op::Charge {
+        if call.operation() != PaymentOperation::Charge {
             fields.set("capture_method", call.capture_method);
         }
         call.metadata.describe(fields);
         Ok(call)
     }
 
-    /// What it does beside making the intent.
-    pub(crate) fn operation(&self) -> Op {
+    /// The operation: creating only, or also confirming.
+    pub(crate) fn operation(&self) -> PaymentOperation {
         match (self.confirm, self.capture_method) {
-            (false, _) => Op::Intent,
-            (true, "manual") => Op::Hold,
-            (true, _) => Op::Charge,
+            (false, _) => PaymentOperation::Intent,
+            (true, "manual") => PaymentOperation::Hold,
+            (true, _) => PaymentOperation::Charge,
         }
     }
 
-    fn intent(&self, world: &World<'_>) -> Intent {
-        let id = world.id("pi_3", 23);
+    fn intent(&self, context: &CallContext<'_>) -> Intent {
+        let id = context.id("pi_3", 23);
         Intent {
-            client_secret: format!("{id}{}", world.id("_secret_", 25)),
+            client_secret: format!("{id}{}", context.id("_secret_", 25)),
             id,
             object: "payment_intent",
             amount: self.amount,
@@ -132,12 +134,12 @@ impl Create {
             amount_received: 0,
             application: (),
             application_fee_amount: self.application_fee_amount,
-            automatic_payment_methods: self.automatic,
+            automatic_payment_methods: self.automatic_methods,
             canceled_at: None,
             cancellation_reason: None,
             capture_method: self.capture_method,
             confirmation_method: self.confirmation_method,
-            created: world.now(),
+            created: context.now(),
             currency: self.currency.code,
             customer: self.customer.as_deref().map(Expandable::of),
             customer_account: (),
@@ -146,7 +148,7 @@ impl Create {
             last_payment_error: None,
             latest_charge: None,
             livemode: false,
-            metadata: self.metadata.fresh(),
+            metadata: self.metadata.on_new_object(),
             next_action: None,
             on_behalf_of: self.on_behalf_of.clone(),
             payment_method: None,
@@ -161,28 +163,31 @@ impl Create {
             source: (),
             statement_descriptor: self.statement_descriptor.clone(),
             statement_descriptor_suffix: self.statement_descriptor_suffix.clone(),
-            status: Status::RequiresPaymentMethod,
+            status: IntentStatus::RequiresPaymentMethod,
             transfer_data: (),
             transfer_group: self.transfer_group.clone(),
-            paid_to: self.paid_to.clone(),
+            receiving_account: self.receiving_account.clone(),
             method: None,
         }
     }
 }
 
-/// Stripe refuses what only a confirmation uses where nothing is confirmed.
+/// Stripe refuses parameters of a confirmation when the request does not confirm.
 fn refuse_confirmation_only(params: &Params<'_>) -> Result<(), Refused> {
     for name in ["off_session", "return_url", "mandate_data", "error_on_requires_action"] {
         if params.has(name) {
             let message = format!("You cannot provide `{name}` unless `confirm` is set to true.");
-            return Err(Box::new(Problem::invalid(message).param(name)));
+            return Err(Box::new(StripeError::invalid(message).param(name)));
         }
     }
     Ok(())
 }
 
-/// Stripe chooses the payment methods unless the caller names some or asks it not to.
-fn automatic(params: &Params<'_>, named: &[String]) -> Result<Option<AutomaticPaymentMethods>, Refused> {
+/// Stripe chooses the payment methods unless the client names some or disables it.
+fn automatic_methods(
+    params: &Params<'_>,
+    named: &[String],
+) -> Result<Option<AutomaticPaymentMethods>, Refused> {
     let inside = |wanted: &str| {
         params
             .inside("automatic_payment_methods")
@@ -193,7 +198,7 @@ fn automatic(params: &Params<'_>, named: &[String]) -> Result<Option<AutomaticPa
     if enabled && inside("enabled").is_some() && !named.is_empty() {
         let message =
             "You may only specify one of these parameters: automatic_payment_methods, payment_method_types.";
-        return Err(Box::new(Problem::invalid(message)));
+        return Err(Box::new(StripeError::invalid(message)));
     }
     if !enabled || !named.is_empty() {
         return Ok(None);
@@ -202,43 +207,47 @@ fn automatic(params: &Params<'_>, named: &[String]) -> Result<Option<AutomaticPa
     Ok(Some(AutomaticPaymentMethods { allow_redirects, enabled: true }))
 }
 
-/// Gives an intent a payment method.
-pub(crate) fn attach(intent: &mut Intent, method: &Instrument, world: &World<'_>) -> Result<(), Refused> {
-    let method = world.method(method, intent.customer())?;
+/// Sets the payment method of an intent.
+pub(crate) fn set_payment_method(
+    intent: &mut Intent,
+    method: &Instrument,
+    context: &CallContext<'_>,
+) -> Result<(), Refused> {
+    let method = context.method(method, intent.customer())?;
     intent.pay_with(method);
     Ok(())
 }
 
-impl Call for Create {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
+impl ApiCall for CreateIntent {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
         if let Some(customer) = &self.customer {
-            world
+            context
                 .state
-                .wallet(world.options, customer)
+                .wallet(context.options, customer)
                 .ok_or_else(|| no_such("customer", customer, "customer"))?;
         }
-        let mut intent = self.intent(world);
+        let mut intent = self.intent(context);
         if let Some(method) = &self.method {
-            attach(&mut intent, method, world)?;
+            set_payment_method(&mut intent, method, context)?;
         }
         if self.confirm {
-            confirmed(intent, &self.confirmation, &self.expand, world)
+            confirmed(intent, &self.confirmation, &self.expand, context)
         } else {
-            Ok(saved(intent, &self.expand, world))
+            Ok(saved_intent(intent, &self.expand, context))
         }
     }
 }
 
-/// An intent that was stored, and no money moved.
-pub(crate) fn saved(intent: Intent, expand: &Expand, world: &World<'_>) -> Outcome {
+/// An intent that is stored without moving money.
+pub(crate) fn saved_intent(intent: Intent, expand: &Expand, context: &CallContext<'_>) -> CallOutcome {
     let intent = Arc::new(intent);
-    let answer = answers::made(Arc::clone(&intent).expanded(expand, world, &Fresh::default()));
-    Outcome { answer, changes: vec![Change::IntentSaved(intent)] }
+    let answer = answers::created(Arc::clone(&intent).expanded(expand, context, &Fresh::default()));
+    CallOutcome { answer, changes: vec![PaymentChange::IntentSaved(intent)] }
 }
 
-/// A change of an intent.
+/// An update of an intent.
 #[derive(Debug)]
-pub(crate) struct Update {
+pub(crate) struct UpdateIntent {
     id: String,
     amount: Option<i64>,
     currency: Option<Currency>,
@@ -250,29 +259,29 @@ pub(crate) struct Update {
     receipt_email: Option<Option<String>>,
     transfer_group: Option<Option<String>>,
     fee: Option<i64>,
-    paid_to: Option<Box<str>>,
+    receiving_account: Option<Box<str>>,
     shipping: Option<Box<Shipping>>,
     metadata: MetadataChange,
     expand: Expand,
 }
 
-impl Update {
+impl UpdateIntent {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         let known = [allowed::INTENT_WRITE, allowed::INTENT, allowed::COMMON];
-        params.check_done(&known, allowed::INTENT_LACKING, "POST /v1/payment_intents/{id}")?;
-        let call = Update {
+        params.check_supported(&known, allowed::INTENT_UNSUPPORTED, "POST /v1/payment_intents/{id}")?;
+        let call = UpdateIntent {
             amount: params.integer("amount")?,
             currency: params.text("currency")?.map(Currency::read).transpose()?,
             customer: params.owned("customer")?,
             method: Instrument::of_method(params)?,
-            capture_method: params.choice("capture_method", CAPTURE)?,
-            setup_future_usage: params.choice("setup_future_usage", FUTURE)?,
+            capture_method: params.choice("capture_method", CAPTURE_METHODS)?,
+            setup_future_usage: params.choice("setup_future_usage", FUTURE_USAGE)?,
             description: params.clearable("description")?,
             receipt_email: params.clearable("receipt_email")?,
             transfer_group: params.clearable("transfer_group")?,
             fee: fee(params)?,
-            paid_to: paid_to(params),
+            receiving_account: receiving_account(params),
             shipping: Shipping::read(params),
             metadata: MetadataChange::read(params)?,
             expand: Expand::of::<Intent>(params)?,
@@ -292,8 +301,8 @@ impl Update {
         Ok(call)
     }
 
-    /// What can be changed only as long as nothing was confirmed, if the request changes it.
-    fn closed_field(&self) -> Option<&'static str> {
+    /// A field in the request that can only be changed before the confirmation.
+    fn field_fixed_by_confirmation(&self) -> Option<&'static str> {
         let asked = [
             (self.amount.is_some(), "amount"),
             (self.currency.is_some(), "currency"),
@@ -305,13 +314,15 @@ impl Update {
     }
 }
 
-impl Call for Update {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let old = world.state.intents.get(&self.id).ok_or_else(|| not_found("payment_intent", &self.id))?;
-        if let Some(name) = self.closed_field().filter(|_| !old.status.is_open()) {
+impl ApiCall for UpdateIntent {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let old = context.state.intents.get(&self.id).ok_or_else(|| not_found("payment_intent", &self.id))?;
+        if let Some(name) = self.field_fixed_by_confirmation().filter(|_| !old.status.is_open()) {
             let message = format!(
-                "This PaymentIntent's {name} could not be updated because it has a status of {}. You may only update the {name} of \
-                 a PaymentIntent with one of the following statuses: requires_payment_method, requires_confirmation, \
+                "This PaymentIntent's {name} could not be updated because it has a status of {}. You may \
+                 only update the {name} of \
+                 a PaymentIntent with one of the following statuses: requires_payment_method, \
+                 requires_confirmation, \
                  requires_action.",
                 old.status.word()
             );
@@ -319,9 +330,9 @@ impl Call for Update {
         }
         let mut intent = Intent::clone(old);
         if let Some(customer) = &self.customer {
-            world
+            context
                 .state
-                .wallet(world.options, customer)
+                .wallet(context.options, customer)
                 .ok_or_else(|| no_such("customer", customer, "customer"))?;
             intent.customer = Some(Expandable::of(customer));
         }
@@ -329,7 +340,7 @@ impl Call for Update {
         intent.currency = self.currency.map_or(intent.currency, |currency| currency.code);
         Currency::known(intent.currency).check(intent.amount)?;
         if let Some(method) = &self.method {
-            attach(&mut intent, method, world)?;
+            set_payment_method(&mut intent, method, context)?;
         }
         intent.capture_method = self.capture_method.unwrap_or(intent.capture_method);
         intent.setup_future_usage = self.setup_future_usage.or(intent.setup_future_usage);
@@ -337,25 +348,25 @@ impl Call for Update {
         set(&mut intent.receipt_email, &self.receipt_email);
         set(&mut intent.transfer_group, &self.transfer_group);
         intent.application_fee_amount = self.fee.or(intent.application_fee_amount);
-        intent.paid_to = self.paid_to.clone().or(intent.paid_to);
+        intent.receiving_account = self.receiving_account.clone().or(intent.receiving_account);
         intent.shipping = self.shipping.clone().or(intent.shipping);
-        intent.metadata = self.metadata.over(&intent.metadata)?;
-        let relabelled = relabelled(old, &intent);
-        let mut outcome = saved(intent, &self.expand, world);
-        outcome.changes.extend(relabelled);
+        intent.metadata = self.metadata.applied_to(&intent.metadata)?;
+        let label_change = label_change(old, &intent);
+        let mut outcome = saved_intent(intent, &self.expand, context);
+        outcome.changes.extend(label_change);
         Ok(outcome)
     }
 }
 
-/// What a change of an intent's papers says of it that was not said before; nothing of one by which no money
-/// was taken or held.
-pub(crate) fn relabelled(old: &Intent, new: &Intent) -> Option<Change> {
+/// The change of an intent's labels, if the update changes any; none for an intent that has not captured or
+/// authorized money.
+pub(crate) fn label_change(old: &Intent, new: &Intent) -> Option<PaymentChange> {
     let seen = [
         differs("description", old.description.as_ref(), new.description.as_ref()),
         differs("receipt_email", old.receipt_email.as_ref(), new.receipt_email.as_ref()),
-        differs("shipping", shown(&old.shipping).as_ref(), shown(&new.shipping).as_ref()),
+        differs("shipping", shipping_text(&old.shipping).as_ref(), shipping_text(&new.shipping).as_ref()),
     ];
-    let labels = Labels {
+    let labels = LabelUpdate {
         object: "payment_intent",
         id: &old.id,
         customer: old.customer(),
@@ -363,5 +374,5 @@ pub(crate) fn relabelled(old: &Intent, new: &Intent) -> Option<Change> {
         new: &new.metadata,
         seen: seen.into_iter().flatten().collect(),
     };
-    labels.relabelled().filter(|_| matches!(old.status, Status::Succeeded | Status::RequiresCapture))
+    labels.change().filter(|_| matches!(old.status, IntentStatus::Succeeded | IntentStatus::RequiresCapture))
 }

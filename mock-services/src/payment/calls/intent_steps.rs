@@ -1,46 +1,49 @@
-//! What moves an intent on: `/confirm`, `/capture` and `/cancel` behind `POST /v1/payment_intents/{id}`.
+//! The steps of an intent: `/confirm`, `/capture` and `/cancel` after `POST /v1/payment_intents/{id}`.
 
 use std::sync::Arc;
 
-use super::charge::{approved, capturable, decline, fee, paid_to};
+use super::charge::{approved_charge, capture_amount, decline, fee, receiving_account};
 use super::expand::{Expand, Expands, Fresh};
-use super::intent::{attach, relabelled, saved};
-use super::{Call, Outcome, World};
+use super::intent::{label_change, saved_intent, set_payment_method};
+use super::{ApiCall, CallContext, CallOutcome};
 use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::cards::Decline;
-use crate::payment::effects::Change;
-use crate::payment::errors::{Refused, doc_url, lacking_part, not_found, unexpected_state};
+use crate::payment::effects::PaymentChange;
+use crate::payment::errors::{Refused, doc_url, not_found, unexpected_state, unsupported_part};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::objects::{
-    Charge, Expandable, Intent, LastPaymentError, NextAction, PaymentMethod, Shipping, Status,
+    Charge, Expandable, Intent, IntentStatus, LastPaymentError, NextAction, PaymentMethod, Shipping,
 };
 use crate::payment::params::Params;
 use crate::payment::source::{Instrument, declined};
-use crate::payment::state::GIVEN_AT;
+use crate::payment::state::INITIAL_TIME;
 use crate::service::Fields;
 
 /// How an intent is confirmed.
 #[derive(Debug)]
 pub(crate) struct Confirmation {
-    /// Where whoever pays comes back to.
+    /// The page that the payer returns to.
     return_url: Option<String>,
-    /// Whether whoever pays is there and can be asked who they are.
-    can_ask: bool,
+    /// Whether the payer is present and can be asked to authenticate.
+    can_authenticate: bool,
 }
 
 impl Confirmation {
     /// Reads the parameters.
     pub(crate) fn read(params: &Params<'_>) -> Result<Self, Refused> {
-        let is_away = params.raw("off_session").is_some_and(|value| value != "false");
-        let must_not_ask = params.boolean("error_on_requires_action")?.unwrap_or(false);
-        Ok(Confirmation { return_url: params.owned("return_url")?, can_ask: !is_away && !must_not_ask })
+        let is_off_session = params.raw("off_session").is_some_and(|value| value != "false");
+        let fails_on_action = params.boolean("error_on_requires_action")?.unwrap_or(false);
+        Ok(Confirmation {
+            return_url: params.owned("return_url")?,
+            can_authenticate: !is_off_session && !fails_on_action,
+        })
     }
 }
 
-/// A confirmation: the money is taken, or held.
+/// A confirmation: the money is captured or authorized.
 #[derive(Debug)]
-pub(crate) struct Confirm {
+pub(crate) struct ConfirmIntent {
     id: String,
     confirmation: Confirmation,
     method: Option<Instrument>,
@@ -50,13 +53,17 @@ pub(crate) struct Confirm {
     expand: Expand,
 }
 
-impl Confirm {
+impl ConfirmIntent {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         let known = [allowed::INTENT, allowed::INTENT_CONFIRM, allowed::COMMON];
-        params.check_done(&known, allowed::INTENT_LACKING, "POST /v1/payment_intents/{id}/confirm")?;
+        params.check_supported(
+            &known,
+            allowed::INTENT_UNSUPPORTED,
+            "POST /v1/payment_intents/{id}/confirm",
+        )?;
         fields.set("payment_intent", id.as_str());
-        Ok(Confirm {
+        Ok(ConfirmIntent {
             id,
             confirmation: Confirmation::read(params)?,
             method: Instrument::of_method(params)?,
@@ -68,101 +75,113 @@ impl Confirm {
     }
 }
 
-impl Call for Confirm {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let old = world.state.intents.get(&self.id).ok_or_else(|| not_found("payment_intent", &self.id))?;
-        if old.status == Status::Succeeded {
-            let message = "You cannot confirm this PaymentIntent because it has already succeeded after being previously confirmed.";
+impl ApiCall for ConfirmIntent {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let old = context.state.intents.get(&self.id).ok_or_else(|| not_found("payment_intent", &self.id))?;
+        if old.status == IntentStatus::Succeeded {
+            let message = "You cannot confirm this PaymentIntent because it has already succeeded after \
+                           being previously confirmed.";
             return Err(unexpected_state(message, old));
         }
         if !old.status.is_open() {
             let message = format!(
-                "You cannot confirm this PaymentIntent because it has a status of {}. Only a PaymentIntent with one of the \
-                 following statuses may be confirmed: requires_confirmation, requires_payment_method, requires_action.",
+                "You cannot confirm this PaymentIntent because it has a status of {}. Only a PaymentIntent \
+                 with one of the \
+                 following statuses may be confirmed: requires_confirmation, requires_payment_method, \
+                 requires_action.",
                 old.status.word()
             );
             return Err(unexpected_state(message, old));
         }
         let mut intent = Intent::clone(old);
         if let Some(method) = &self.method {
-            attach(&mut intent, method, world)?;
+            set_payment_method(&mut intent, method, context)?;
         }
         intent.capture_method = self.capture_method.unwrap_or(intent.capture_method);
         intent.receipt_email = self.receipt_email.clone().or(intent.receipt_email);
         intent.shipping = self.shipping.clone().or(intent.shipping);
-        confirmed(intent, &self.confirmation, &self.expand, world)
+        confirmed(intent, &self.confirmation, &self.expand, context)
     }
 }
 
-/// Confirms an intent that can be: asks the bank, and takes or holds the money.
+/// Confirms an intent that can be confirmed: asks the bank, and captures or authorizes the money.
 pub(crate) fn confirmed(
     mut intent: Intent,
     confirmation: &Confirmation,
     expand: &Expand,
-    world: &World<'_>,
-) -> Result<Outcome, Refused> {
-    // As of old, a customer's default source stands in where no payment method is named.
+    context: &CallContext<'_>,
+) -> Result<CallOutcome, Refused> {
+    // Without a payment method, the customer's default source is used.
     if intent.method.is_none()
         && let Some(wallet) =
-            intent.customer().and_then(|customer| world.state.wallet(world.options, customer))
+            intent.customer().and_then(|customer| context.state.wallet(context.options, customer))
         && let Some((id, card)) = wallet.card
     {
-        let known = world.state.methods.get(&id).cloned();
-        let made = PaymentMethod {
+        let known = context.state.methods.get(&id).cloned();
+        let used_method = PaymentMethod {
             customer: intent.customer().map(Expandable::of),
-            ..PaymentMethod::new(id, card, GIVEN_AT)
+            ..PaymentMethod::new(id, card, INITIAL_TIME)
         };
-        intent.pay_with(known.unwrap_or_else(|| Arc::new(made)));
+        intent.pay_with(known.unwrap_or_else(|| Arc::new(used_method)));
     }
     let Some(method) = intent.method.clone() else {
-        let message = "You cannot confirm this PaymentIntent because it's missing a payment method. You can either update the \
-                       PaymentIntent with a payment method and then confirm it again, or confirm it again directly with a payment \
+        let message = "You cannot confirm this PaymentIntent because it's missing a payment method. You can \
+                       either update the \
+                       PaymentIntent with a payment method and then confirm it again, or confirm it again \
+                       directly with a payment \
                        method or ConfirmationToken.";
         let refusal = unexpected_state(message, &intent);
-        // One that this very call makes is there whatever becomes of its confirmation.
-        let is_new = world.state.intents.get(&intent.id).is_none();
+        // An intent that this call creates exists whatever the result of its confirmation.
+        let is_new = context.state.intents.get(&intent.id).is_none();
         return Err(if is_new {
-            Box::new(refusal.leaving(vec![Change::IntentSaved(Arc::new(intent))]))
+            Box::new(refusal.committing(vec![PaymentChange::IntentSaved(Arc::new(intent))]))
         } else {
             refusal
         });
     };
-    match decline(method.card, intent.customer(), world) {
+    match decline(method.card, intent.customer(), context) {
         None => {}
-        Some(Decline::Authentication) if confirmation.can_ask => {
+        Some(Decline::Authentication) if confirmation.can_authenticate => {
             let return_url = confirmation.return_url.as_deref();
             intent.next_action =
-                Some(NextAction::authenticate(world.id("src_1", 23), &intent.client_secret, return_url));
-            intent.status = Status::RequiresAction;
-            return Ok(saved(intent, expand, world));
+                Some(NextAction::authenticate(context.id("src_1", 23), &intent.client_secret, return_url));
+            intent.status = IntentStatus::RequiresAction;
+            return Ok(saved_intent(intent, expand, context));
         }
-        Some(reason) => return Err(turned_down(intent, reason, &method, world)),
+        Some(reason) => return Err(declined_refusal(intent, reason, &method, context)),
     }
-    let mut charge = charge_of(&intent, &method, world);
+    let mut charge = charge_of(&intent, &method, context);
     let hold = intent.capture_method == "manual";
     if hold {
-        intent.status = Status::RequiresCapture;
+        intent.status = IntentStatus::RequiresCapture;
         intent.amount_capturable = intent.amount;
     } else {
-        intent.status = Status::Succeeded;
+        intent.status = IntentStatus::Succeeded;
         intent.amount_received = intent.amount;
-        charge.capture(intent.amount, world.id("txn_3", 23));
+        charge.capture(intent.amount, context.id("txn_3", 23));
     }
     (intent.last_payment_error, intent.next_action) = (None, None);
     intent.latest_charge = Some(Expandable::of(&charge.id));
-    Ok(moved(charge, intent, !hold, expand, world))
+    Ok(charged(charge, intent, !hold, expand, context))
 }
 
-fn moved(charge: Charge, intent: Intent, money_moved: bool, expand: &Expand, world: &World<'_>) -> Outcome {
+fn charged(
+    charge: Charge,
+    intent: Intent,
+    money_moved: bool,
+    expand: &Expand,
+    context: &CallContext<'_>,
+) -> CallOutcome {
     let (charge, intent) = (Arc::new(charge), Arc::new(intent));
     let fresh = Fresh { charge: Some(Arc::clone(&charge)), intent: Some(Arc::clone(&intent)) };
-    let answer = answers::made(Arc::clone(&intent).expanded(expand, world, &fresh));
-    let charged = if money_moved { Change::Charged(charge) } else { Change::ChargeSaved(charge) };
-    Outcome { answer, changes: vec![charged, Change::IntentSaved(intent)] }
+    let answer = answers::created(Arc::clone(&intent).expanded(expand, context, &fresh));
+    let charged =
+        if money_moved { PaymentChange::Charged(charge) } else { PaymentChange::ChargeSaved(charge) };
+    CallOutcome { answer, changes: vec![charged, PaymentChange::IntentSaved(intent)] }
 }
 
-/// The charge that an intent makes, held until it is captured.
-fn charge_of(intent: &Intent, method: &PaymentMethod, world: &World<'_>) -> Charge {
+/// The charge of an intent, authorized until it is captured.
+fn charge_of(intent: &Intent, method: &PaymentMethod, context: &CallContext<'_>) -> Charge {
     Charge {
         application_fee_amount: intent.application_fee_amount,
         customer: intent.customer().map(Expandable::of),
@@ -175,15 +194,20 @@ fn charge_of(intent: &Intent, method: &PaymentMethod, world: &World<'_>) -> Char
         statement_descriptor: intent.statement_descriptor.clone(),
         statement_descriptor_suffix: intent.statement_descriptor_suffix.clone(),
         transfer_group: intent.transfer_group.clone(),
-        paid_to: intent.paid_to.clone(),
-        ..approved(world, intent.amount, intent.currency, method.card, method.id.clone())
+        receiving_account: intent.receiving_account.clone(),
+        ..approved_charge(context, intent.amount, intent.currency, method.card, method.id.clone())
     }
 }
 
 /// The refusal of a declined card. Stripe keeps the intent, which can be confirmed with another card, and the
-/// charge that failed.
-fn turned_down(mut intent: Intent, reason: Decline, method: &PaymentMethod, world: &World<'_>) -> Refused {
-    let charge = Arc::new(charge_of(&intent, method, world).failed(reason));
+/// failed charge.
+fn declined_refusal(
+    mut intent: Intent,
+    reason: Decline,
+    method: &PaymentMethod,
+    context: &CallContext<'_>,
+) -> Refused {
+    let charge = Arc::new(charge_of(&intent, method, context).failed(reason));
     let (code, decline_code, message) = reason.words();
     intent.last_payment_error = Some(LastPaymentError {
         charge: charge.id.clone(),
@@ -197,29 +221,38 @@ fn turned_down(mut intent: Intent, reason: Decline, method: &PaymentMethod, worl
     });
     intent.latest_charge = Some(Expandable::of(&charge.id));
     (intent.payment_method, intent.method, intent.next_action) = (None, None, None);
-    intent.status = Status::RequiresPaymentMethod;
+    intent.status = IntentStatus::RequiresPaymentMethod;
     let refusal = declined(reason).charge(&charge.id).intent(intent.clone()).method(method.clone());
-    Box::new(refusal.leaving(vec![Change::ChargeSaved(charge), Change::IntentSaved(Arc::new(intent))]))
+    Box::new(
+        refusal.committing(vec![
+            PaymentChange::ChargeSaved(charge),
+            PaymentChange::IntentSaved(Arc::new(intent)),
+        ]),
+    )
 }
 
-/// Taking what an intent holds.
+/// The capture of an authorized intent.
 #[derive(Debug)]
-pub(crate) struct Capture {
+pub(crate) struct CaptureIntent {
     id: String,
     amount: Option<i64>,
     fee: Option<i64>,
-    paid_to: Option<Box<str>>,
+    receiving_account: Option<Box<str>>,
     metadata: MetadataChange,
     expand: Expand,
 }
 
-impl Capture {
+impl CaptureIntent {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         const ENDPOINT: &str = "POST /v1/payment_intents/{id}/capture";
-        params.check_done(&[allowed::INTENT_CAPTURE, allowed::COMMON], allowed::INTENT_LACKING, ENDPOINT)?;
+        params.check_supported(
+            &[allowed::INTENT_CAPTURE, allowed::COMMON],
+            allowed::INTENT_UNSUPPORTED,
+            ENDPOINT,
+        )?;
         if params.boolean("final_capture")? == Some(false) {
-            return Err(lacking_part("`final_capture=false`", ENDPOINT, "final_capture"));
+            return Err(unsupported_part("`final_capture=false`", ENDPOINT, "final_capture"));
         }
         let (amount, metadata) = (params.integer("amount_to_capture")?, MetadataChange::read(params)?);
         fields.set("payment_intent", id.as_str());
@@ -227,21 +260,29 @@ impl Capture {
             fields.set("amount", amount);
         }
         metadata.describe(fields);
-        let (fee, paid_to) = (fee(params)?, paid_to(params));
-        Ok(Capture { id, amount, fee, paid_to, metadata, expand: Expand::of::<Intent>(params)? })
+        let (fee, receiving_account) = (fee(params)?, receiving_account(params));
+        Ok(CaptureIntent {
+            id,
+            amount,
+            fee,
+            receiving_account,
+            metadata,
+            expand: Expand::of::<Intent>(params)?,
+        })
     }
 }
 
-impl Call for Capture {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let old = world.state.intents.get(&self.id).ok_or_else(|| not_found("payment_intent", &self.id))?;
-        let held = old.latest_charge.as_ref().and_then(|charge| world.state.charges.get(charge.id()));
-        let (Status::RequiresCapture, Some(held)) = (old.status, held) else {
-            let why = if old.status == Status::Succeeded && old.capture_method == "manual" {
+impl ApiCall for CaptureIntent {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let old = context.state.intents.get(&self.id).ok_or_else(|| not_found("payment_intent", &self.id))?;
+        let held = old.latest_charge.as_ref().and_then(|charge| context.state.charges.get(charge.id()));
+        let (IntentStatus::RequiresCapture, Some(held)) = (old.status, held) else {
+            let why = if old.status == IntentStatus::Succeeded && old.capture_method == "manual" {
                 "it has already been captured.".to_owned()
             } else {
                 format!(
-                    "it has a status of {}. Only a PaymentIntent with one of the following statuses may be captured: \
+                    "it has a status of {}. Only a PaymentIntent with one of the following statuses may be \
+                     captured: \
                      requires_capture.",
                     old.status.word()
                 )
@@ -251,37 +292,37 @@ impl Call for Capture {
                 old,
             ));
         };
-        let amount = capturable(self.amount, old.amount_capturable, old.currency, "amount_to_capture")?;
+        let amount = capture_amount(self.amount, old.amount_capturable, old.currency, "amount_to_capture")?;
         let (mut charge, mut intent) = (Charge::clone(held), Intent::clone(old));
-        charge.capture(amount, world.id("txn_3", 23));
+        charge.capture(amount, context.id("txn_3", 23));
         charge.application_fee_amount = self.fee.or(charge.application_fee_amount);
-        charge.paid_to = self.paid_to.clone().or(charge.paid_to);
-        intent.status = Status::Succeeded;
+        charge.receiving_account = self.receiving_account.clone().or(charge.receiving_account);
+        intent.status = IntentStatus::Succeeded;
         intent.amount_capturable = 0;
         intent.amount_received = amount;
-        intent.metadata = self.metadata.over(&intent.metadata)?;
-        let relabelled = relabelled(old, &intent);
-        let mut outcome = moved(charge, intent, true, &self.expand, world);
-        outcome.changes.extend(relabelled);
+        intent.metadata = self.metadata.applied_to(&intent.metadata)?;
+        let label_change = label_change(old, &intent);
+        let mut outcome = charged(charge, intent, true, &self.expand, context);
+        outcome.changes.extend(label_change);
         Ok(outcome)
     }
 }
 
-/// Giving an intent up.
+/// The cancellation of an intent.
 #[derive(Debug)]
-pub(crate) struct Cancel {
+pub(crate) struct CancelIntent {
     id: String,
     reason: Option<&'static str>,
     expand: Expand,
 }
 
-impl Cancel {
+impl CancelIntent {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::INTENT_CANCEL, allowed::COMMON])?;
         fields.set("payment_intent", id.as_str());
         let reasons = &["duplicate", "fraudulent", "requested_by_customer", "abandoned"];
-        Ok(Cancel {
+        Ok(CancelIntent {
             id,
             reason: params.choice("cancellation_reason", reasons)?,
             expand: Expand::of::<Intent>(params)?,
@@ -289,30 +330,32 @@ impl Cancel {
     }
 }
 
-impl Call for Cancel {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let old = world.state.intents.get(&self.id).ok_or_else(|| not_found("payment_intent", &self.id))?;
-        if matches!(old.status, Status::Succeeded | Status::Canceled) {
+impl ApiCall for CancelIntent {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let old = context.state.intents.get(&self.id).ok_or_else(|| not_found("payment_intent", &self.id))?;
+        if matches!(old.status, IntentStatus::Succeeded | IntentStatus::Canceled) {
             let message = format!(
-                "You cannot cancel this PaymentIntent because it has a status of {}. Only a PaymentIntent with one of the \
-                 following statuses may be canceled: requires_payment_method, requires_capture, requires_reauthorization, \
+                "You cannot cancel this PaymentIntent because it has a status of {}. Only a PaymentIntent \
+                 with one of the \
+                 following statuses may be canceled: requires_payment_method, requires_capture, \
+                 requires_reauthorization, \
                  requires_confirmation, requires_action, processing.",
                 old.status.word()
             );
             return Err(unexpected_state(message, old));
         }
         let mut intent = Intent::clone(old);
-        intent.status = Status::Canceled;
+        intent.status = IntentStatus::Canceled;
         intent.next_action = None;
         intent.amount_capturable = 0;
-        intent.canceled_at = Some(world.now());
+        intent.canceled_at = Some(context.now());
         intent.cancellation_reason = self.reason;
-        let held = old.latest_charge.as_ref().and_then(|charge| world.state.charges.get(charge.id()));
-        let mut outcome = saved(intent, &self.expand, world);
+        let held = old.latest_charge.as_ref().and_then(|charge| context.state.charges.get(charge.id()));
+        let mut outcome = saved_intent(intent, &self.expand, context);
         if let Some(held) = held.filter(|held| held.paid && !held.captured) {
             let mut charge = Charge::clone(held);
             charge.refund(held.amount);
-            outcome.changes.push(Change::ChargeSaved(Arc::new(charge)));
+            outcome.changes.push(PaymentChange::ChargeSaved(Arc::new(charge)));
         }
         Ok(outcome)
     }

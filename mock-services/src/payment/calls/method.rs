@@ -1,17 +1,17 @@
-//! `/v1/payment_methods`: making one, changing its papers, attaching it to a customer and detaching it, and
-//! reads. No money moves; what a customer pays with by default changes only where the default is detached.
+//! `/v1/payment_methods`: creating, updating, attaching and detaching payment methods, and reads. No money
+//! moves. A customer's default payment method changes only when it is detached.
 
 use std::sync::Arc;
 
 use super::expand::{Expand, Expands, Fresh};
-use super::read::Shared;
-use super::{Call, Outcome, World};
+use super::read::SharedObject;
+use super::{ApiCall, CallContext, CallOutcome};
 use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::described;
-use crate::payment::effects::Change;
-use crate::payment::errors::{Problem, Refused, lacking_part, missing, no_such, not_found};
-use crate::payment::list::{List, Page};
+use crate::payment::effects::PaymentChange;
+use crate::payment::errors::{Refused, StripeError, missing, no_such, not_found, unsupported_part};
+use crate::payment::list::{ListObject, PageRequest};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::objects::{Billing, Customer, Expandable, Object, PaymentMethod};
 use crate::payment::params::Params;
@@ -19,72 +19,76 @@ use crate::payment::source::{self, Instrument, declined};
 use crate::service::Fields;
 use crate::yaml::shown;
 
-/// A payment method that is to be made.
+/// A payment method to create.
 #[derive(Debug)]
-pub(crate) struct Create {
+pub(crate) struct CreatePaymentMethod {
     card: Instrument,
-    papers: Papers,
+    method_fields: MethodFields,
     expand: Expand,
 }
 
-/// What stands on a payment method beside the card.
+/// The fields of a payment method in addition to the card.
 #[derive(Debug)]
-struct Papers {
+struct MethodFields {
     billing: Option<Box<Billing>>,
     redisplay: Option<&'static str>,
     metadata: MetadataChange,
 }
 
-impl Papers {
+impl MethodFields {
     fn read(params: &Params<'_>) -> Result<Self, Refused> {
         let redisplay = params.choice("allow_redisplay", &["always", "limited", "unspecified"])?;
-        Ok(Papers { billing: Billing::read(params), redisplay, metadata: MetadataChange::read(params)? })
+        Ok(MethodFields {
+            billing: Billing::read(params),
+            redisplay,
+            metadata: MetadataChange::read(params)?,
+        })
     }
 
     fn write(&self, method: &mut PaymentMethod) -> Result<(), Refused> {
         method.billing = self.billing.clone().or(method.billing.take());
         method.redisplay = self.redisplay.unwrap_or(method.redisplay);
-        method.metadata = self.metadata.over(&method.metadata)?;
+        method.metadata = self.metadata.applied_to(&method.metadata)?;
         Ok(())
     }
 }
 
-impl Create {
+impl CreatePaymentMethod {
     /// Reads the parameters.
     pub(crate) fn read(params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         const ENDPOINT: &str = "POST /v1/payment_methods";
-        params.check_done(&[allowed::METHOD, allowed::COMMON], allowed::METHOD_LACKING, ENDPOINT)?;
+        params.check_supported(&[allowed::METHOD, allowed::COMMON], allowed::METHOD_UNSUPPORTED, ENDPOINT)?;
         match params.required("type")? {
             "card" => {}
-            other => return Err(lacking_part(&format!("the type `{}`", shown(other)), ENDPOINT, "type")),
+            other => return Err(unsupported_part(&format!("the type `{}`", shown(other)), ENDPOINT, "type")),
         }
         let card = Instrument::of_card(params)?.ok_or_else(|| missing("card"))?;
-        let papers = Papers::read(params)?;
+        let method_fields = MethodFields::read(params)?;
         fields.set("type", "card");
-        papers.metadata.describe(fields);
-        Ok(Create { card, papers, expand: Expand::of::<PaymentMethod>(params)? })
+        method_fields.metadata.describe(fields);
+        Ok(CreatePaymentMethod { card, method_fields, expand: Expand::of::<PaymentMethod>(params)? })
     }
 }
 
-impl Call for Create {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let card = world.look_up(&self.card)?;
-        let mut method = PaymentMethod::new(world.id("pm_1", 23), card.card, world.now());
-        self.papers.write(&mut method)?;
-        let mut outcome = saved(method, &self.expand, world);
-        outcome.changes.extend(self.card.token_used(world.state));
+impl ApiCall for CreatePaymentMethod {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let card = context.look_up(&self.card)?;
+        let mut method = PaymentMethod::new(context.id("pm_1", 23), card.card, context.now());
+        self.method_fields.write(&mut method)?;
+        let mut outcome = saved_method(method, &self.expand, context);
+        outcome.changes.extend(self.card.token_used(context.state));
         Ok(outcome)
     }
 }
 
-fn saved(method: PaymentMethod, expand: &Expand, world: &World<'_>) -> Outcome {
+fn saved_method(method: PaymentMethod, expand: &Expand, context: &CallContext<'_>) -> CallOutcome {
     let method = Arc::new(method);
-    let answer = answers::made(Arc::clone(&method).expanded(expand, world, &Fresh::default()));
-    Outcome { answer, changes: vec![Change::MethodSaved(method)] }
+    let answer = answers::created(Arc::clone(&method).expanded(expand, context, &Fresh::default()));
+    CallOutcome { answer, changes: vec![PaymentChange::MethodSaved(method)] }
 }
 
-fn present(id: &str, world: &World<'_>) -> Result<Arc<PaymentMethod>, Refused> {
-    world
+fn existing_method(id: &str, context: &CallContext<'_>) -> Result<Arc<PaymentMethod>, Refused> {
+    context
         .state
         .methods
         .get(id)
@@ -92,60 +96,60 @@ fn present(id: &str, world: &World<'_>) -> Result<Arc<PaymentMethod>, Refused> {
         .ok_or_else(|| Box::new(no_such("PaymentMethod", id, "payment_method").status(404)))
 }
 
-/// A change of a payment method's papers.
+/// An update of a payment method.
 #[derive(Debug)]
-pub(crate) struct Update {
+pub(crate) struct UpdatePaymentMethod {
     id: String,
-    papers: Papers,
+    method_fields: MethodFields,
     expand: Expand,
 }
 
-impl Update {
+impl UpdatePaymentMethod {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         const ENDPOINT: &str = "POST /v1/payment_methods/{id}";
-        params.check_done(
+        params.check_supported(
             &[allowed::METHOD_UPDATE, allowed::COMMON],
-            allowed::METHOD_UPDATE_LACKING,
+            allowed::METHOD_UPDATE_UNSUPPORTED,
             ENDPOINT,
         )?;
         fields.set("payment_method", id.as_str());
-        let papers = Papers::read(params)?;
-        papers.metadata.describe(fields);
-        Ok(Update { id, papers, expand: Expand::of::<PaymentMethod>(params)? })
+        let method_fields = MethodFields::read(params)?;
+        method_fields.metadata.describe(fields);
+        Ok(UpdatePaymentMethod { id, method_fields, expand: Expand::of::<PaymentMethod>(params)? })
     }
 }
 
-impl Call for Update {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let mut method = PaymentMethod::clone(&*present(&self.id, world)?);
-        self.papers.write(&mut method)?;
-        Ok(saved(method, &self.expand, world))
+impl ApiCall for UpdatePaymentMethod {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let mut method = PaymentMethod::clone(&*existing_method(&self.id, context)?);
+        self.method_fields.write(&mut method)?;
+        Ok(saved_method(method, &self.expand, context))
     }
 }
 
-/// A payment method that a customer is to have.
+/// A payment method to attach to a customer.
 #[derive(Debug)]
-pub(crate) struct Attach {
+pub(crate) struct AttachPaymentMethod {
     method: Instrument,
     id: String,
     customer: String,
     expand: Expand,
 }
 
-impl Attach {
+impl AttachPaymentMethod {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         const ENDPOINT: &str = "POST /v1/payment_methods/{id}/attach";
-        params.check_done(
+        params.check_supported(
             &[allowed::METHOD_ATTACH, allowed::COMMON],
-            allowed::METHOD_ATTACH_LACKING,
+            allowed::METHOD_ATTACH_UNSUPPORTED,
             ENDPOINT,
         )?;
         let customer = params.required("customer")?.to_owned();
         fields.set("payment_method", id.as_str());
         fields.set("customer", customer.as_str());
-        Ok(Attach {
+        Ok(AttachPaymentMethod {
             method: source::method(&id, "payment_method")?,
             id,
             customer,
@@ -154,33 +158,38 @@ impl Attach {
     }
 }
 
-impl Call for Attach {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let known = world.state.wallet(world.options, &self.customer);
+impl ApiCall for AttachPaymentMethod {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let known = context.state.wallet(context.options, &self.customer);
         known.ok_or_else(|| no_such("customer", &self.customer, "customer"))?;
-        let method = attached(&self.method, &self.id, &self.customer, world)?;
-        Ok(saved(method, &self.expand, world))
+        let method = attached(&self.method, &self.id, &self.customer, context)?;
+        Ok(saved_method(method, &self.expand, context))
     }
 }
 
-/// The payment method as it is once the customer has it. A name of a test card stands for a new one.
+/// The payment method after it is attached. The name of a test card stands for a new one.
 pub(crate) fn attached(
     named: &Instrument,
     id: &str,
     customer: &str,
-    world: &World<'_>,
+    context: &CallContext<'_>,
 ) -> Result<PaymentMethod, Refused> {
     let is_test_card = id.starts_with("pm_card_");
-    let mut method =
-        PaymentMethod::clone(&*if is_test_card { world.method(named, None)? } else { present(id, world)? });
+    let mut method = PaymentMethod::clone(&*if is_test_card {
+        context.method(named, None)?
+    } else {
+        existing_method(id, context)?
+    });
     match &method.customer {
         Some(owner) if method.attached && owner.id() != customer => {
             let message = "The payment method you provided has already been attached to a customer.";
-            return Err(Box::new(Problem::invalid(message).code("payment_method_unexpected_state").begun()));
+            return Err(Box::new(
+                StripeError::invalid(message).code("payment_method_unexpected_state").executed(),
+            ));
         }
         _ => {}
     }
-    if let Some(reason) = method.card.unsavable() {
+    if let Some(reason) = method.card.save_decline() {
         return Err(Box::new(declined(reason)));
     }
     method.customer = Some(Expandable::of(customer));
@@ -188,44 +197,46 @@ pub(crate) fn attached(
     Ok(method)
 }
 
-/// A payment method that its customer is to lose.
+/// A payment method to detach.
 #[derive(Debug)]
-pub(crate) struct Detach {
+pub(crate) struct DetachPaymentMethod {
     id: String,
     expand: Expand,
 }
 
-impl Detach {
-    /// Reads the parameters, of which there are none.
+impl DetachPaymentMethod {
+    /// Reads the parameters; there are none.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::COMMON])?;
         fields.set("payment_method", id.as_str());
-        Ok(Detach { id, expand: Expand::of::<PaymentMethod>(params)? })
+        Ok(DetachPaymentMethod { id, expand: Expand::of::<PaymentMethod>(params)? })
     }
 }
 
-impl Call for Detach {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let old = present(&self.id, world)?;
+impl ApiCall for DetachPaymentMethod {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let old = existing_method(&self.id, context)?;
         let Some(owner) = old.customer.as_ref().filter(|_| old.attached).map(|owner| owner.id().to_owned())
         else {
             let message =
                 "The payment method you provided is not attached to a customer so detachment is impossible.";
-            return Err(Box::new(Problem::invalid(message).code("payment_method_unexpected_state").begun()));
+            return Err(Box::new(
+                StripeError::invalid(message).code("payment_method_unexpected_state").executed(),
+            ));
         };
         let mut method = PaymentMethod::clone(&old);
         (method.customer, method.attached) = (None, false);
-        let mut outcome = saved(method, &self.expand, world);
-        if let Some(before) = world.state.customer(world.options, &owner) {
+        let mut outcome = saved_method(method, &self.expand, context);
+        if let Some(before) = context.state.customer(context.options, &owner) {
             let mut customer = Customer::clone(&before);
-            customer.lose(&self.id);
-            // Who had it as their default pays with something else now, or with nothing.
-            match described::customer(&before, &customer).filter(|_| !customer.made_here) {
+            customer.remove_card(&self.id);
+            // The customer's default changes when it was the default.
+            match described::customer(&before, &customer).filter(|_| !customer.created_by_request) {
                 Some(fields) => {
-                    outcome.changes.push(Change::CustomerChanged(Arc::new(customer), Arc::new(fields)))
+                    outcome.changes.push(PaymentChange::CustomerChanged(Arc::new(customer), Arc::new(fields)))
                 }
                 None if customer.cards.len() < before.cards.len() => {
-                    outcome.changes.push(Change::CustomerSaved(Arc::new(customer)));
+                    outcome.changes.push(PaymentChange::CustomerSaved(Arc::new(customer)));
                 }
                 None => {}
             }
@@ -236,41 +247,41 @@ impl Call for Detach {
 
 /// One payment method by its id.
 #[derive(Debug)]
-pub(crate) struct Get {
+pub(crate) struct GetPaymentMethod {
     id: String,
     expand: Expand,
 }
 
-impl Get {
+impl GetPaymentMethod {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::COMMON])?;
         fields.set("object", PaymentMethod::KIND);
         fields.set("id", id.as_str());
-        Ok(Get { id, expand: Expand::of::<PaymentMethod>(params)? })
+        Ok(GetPaymentMethod { id, expand: Expand::of::<PaymentMethod>(params)? })
     }
 }
 
-impl Call for Get {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let method = present(&self.id, world)?;
-        Ok(Outcome::read(answers::ok(&*method.expanded(&self.expand, world, &Fresh::default()))))
+impl ApiCall for GetPaymentMethod {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let method = existing_method(&self.id, context)?;
+        Ok(CallOutcome::read(answers::ok(&*method.expanded(&self.expand, context, &Fresh::default()))))
     }
 }
 
 /// The payment methods of a customer.
 #[derive(Debug)]
-pub(crate) struct OfCustomer {
-    /// Nobody, where the list is asked for without a customer.
+pub(crate) struct ListCustomerMethods {
+    /// `None` when the list is requested without a customer.
     customer: Option<String>,
     is_of_path: bool,
     kind: Option<String>,
-    page: Page,
+    page: PageRequest,
     expand: Expand,
 }
 
-impl OfCustomer {
-    /// Reads the parameters; `customer` is that of the path.
+impl ListCustomerMethods {
+    /// Reads the parameters; `customer` is the one in the path.
     pub(crate) fn read(
         customer: Option<String>,
         params: &Params<'_>,
@@ -288,43 +299,49 @@ impl OfCustomer {
         if let Some(customer) = &customer {
             fields.set("customer", customer.as_str());
         }
-        let (kind, page) = (params.owned("type")?, Page::read(params)?);
-        Ok(OfCustomer { customer, is_of_path, kind, page, expand: Expand::of_list::<PaymentMethod>(params)? })
+        let (kind, page) = (params.owned("type")?, PageRequest::read(params)?);
+        Ok(ListCustomerMethods {
+            customer,
+            is_of_path,
+            kind,
+            page,
+            expand: Expand::of_list::<PaymentMethod>(params)?,
+        })
     }
 }
 
-impl Call for OfCustomer {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
+impl ApiCall for ListCustomerMethods {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
         let rows = match &self.customer {
-            Some(customer) => of_customer(customer, world)?,
+            Some(customer) => of_customer(customer, context)?,
             None => Vec::new(),
         };
         let is_wanted = |_: &PaymentMethod| self.kind.as_deref().is_none_or(|kind| kind == "card");
         let (found, has_more) = self.page.of(&rows, is_wanted)?;
         let data = found
             .into_iter()
-            .map(|row| Shared(Arc::clone(row).expanded(&self.expand, world, &Fresh::default())));
+            .map(|row| SharedObject(Arc::clone(row).expanded(&self.expand, context, &Fresh::default())));
         let url = match (&self.customer, self.is_of_path) {
             (Some(customer), true) => format!("/v1/customers/{customer}/payment_methods"),
             _ => PaymentMethod::URL.to_owned(),
         };
-        Ok(Outcome::read(answers::ok(&List::new(url, data.collect(), has_more))))
+        Ok(CallOutcome::read(answers::ok(&ListObject::new(url, data.collect(), has_more))))
     }
 }
 
-/// All that a customer can pay with, oldest first: the cards that it was given, and what was attached.
-fn of_customer(id: &str, world: &World<'_>) -> Result<Vec<Arc<PaymentMethod>>, Refused> {
-    let customer = world.state.customer(world.options, id).filter(|customer| !customer.deleted);
+/// All payment methods of a customer, oldest first: its initial cards, and the attached ones.
+fn of_customer(id: &str, context: &CallContext<'_>) -> Result<Vec<Arc<PaymentMethod>>, Refused> {
+    let customer = context.state.customer(context.options, id).filter(|customer| !customer.deleted);
     let customer = customer.ok_or_else(|| not_found("customer", id))?;
     let given = customer.cards.iter().map(|(card_id, card)| {
-        let made = PaymentMethod::new(card_id.clone(), *card, customer.created);
-        world.state.methods.get(card_id).cloned().unwrap_or_else(|| Arc::new(made.of_customer(id)))
+        let method = PaymentMethod::new(card_id.clone(), *card, customer.created);
+        context.state.methods.get(card_id).cloned().unwrap_or_else(|| Arc::new(method.of_customer(id)))
     });
     let mut methods: Vec<Arc<PaymentMethod>> = Vec::new();
-    let attached = world.state.methods.rows().iter().filter(|method| method.attached).cloned();
+    let attached = context.state.methods.rows().iter().filter(|method| method.attached).cloned();
     let attached = attached.filter(|method| method.customer.as_ref().is_some_and(|owner| owner.id() == id));
     for method in given.chain(attached) {
-        if !methods.iter().any(|have| have.id == method.id) {
+        if !methods.iter().any(|other| other.id == method.id) {
             methods.push(method);
         }
     }

@@ -1,4 +1,4 @@
-//! Each call in a file of its own: how it is read from parameters, and what it comes to in a state.
+//! The calls of the API, one file for each group: how each is read from parameters, and what it decides.
 
 pub(crate) mod charge;
 pub(crate) mod customer;
@@ -17,107 +17,110 @@ pub(crate) mod unsubscribe;
 
 use std::sync::Arc;
 
-use super::effects::Change;
+use super::effects::PaymentChange;
 use super::errors::Refused;
 use super::objects::PaymentMethod;
-use super::operations::Op;
+use super::operations::PaymentOperation;
 use super::options::PaymentOptions;
 use super::source::Instrument;
 use super::state::PaymentState;
 use crate::service::{Answer, Context};
 
-/// A request that was understood.
+/// A request that the service understood.
 #[derive(Debug)]
 pub struct PaymentCall {
-    pub(super) operation: Op,
-    pub(super) call: Box<dyn Call>,
+    pub(super) operation: PaymentOperation,
+    pub(super) call: Box<dyn ApiCall>,
 }
 
 impl PaymentCall {
-    /// What it turned out to be where it moves no money, though such requests do: what is confirmed may only
-    /// be held, what is given back may only have been held, and a subscription may have been as it is asked
-    /// for. Such a request uses up no fault that is meant for the others.
-    pub(super) fn turned_out(&self, outcome: &Outcome) -> Option<Op> {
+    /// The actual operation of a request that moves no money although its kind usually does: a confirmation
+    /// may only authorize, a refund may only release an authorization, and a subscription may already be as
+    /// requested. Such a request does not use up a fault on the usual operation.
+    pub(super) fn actual_operation(&self, outcome: &CallOutcome) -> Option<PaymentOperation> {
         match (self.operation, outcome.changes.as_slice()) {
-            (Op::Charge, [Change::ChargeSaved(_), ..]) => Some(Op::Hold),
-            (Op::Charge, [Change::IntentSaved(_), ..])
-            | (Op::Subscribe, [Change::SubscriptionSaved(_), ..])
-            | (Op::Refund, [Change::Released(_), ..]) => Some(Op::Intent),
-            (Op::Intent, [Change::IntentSaved(_), Change::Relabelled(_)])
-            | (Op::Upgrade, [Change::SubscriptionSaved(_), ..]) => Some(Op::Relabel),
-            (Op::Upgrade, [Change::Amended(..), ..]) => Some(Op::Amend),
-            (Op::Upgrade, []) => Some(Op::NoChange),
+            (PaymentOperation::Charge, [PaymentChange::ChargeSaved(_), ..]) => Some(PaymentOperation::Hold),
+            (PaymentOperation::Charge, [PaymentChange::IntentSaved(_), ..])
+            | (PaymentOperation::Subscribe, [PaymentChange::SubscriptionSaved(_), ..])
+            | (PaymentOperation::Refund, [PaymentChange::Released(_), ..]) => Some(PaymentOperation::Intent),
+            (PaymentOperation::Intent, [PaymentChange::IntentSaved(_), PaymentChange::Relabeled(_)])
+            | (PaymentOperation::Upgrade, [PaymentChange::SubscriptionSaved(_), ..]) => {
+                Some(PaymentOperation::Relabel)
+            }
+            (PaymentOperation::Upgrade, [PaymentChange::Amended(..), ..]) => Some(PaymentOperation::Amend),
+            (PaymentOperation::Upgrade, []) => Some(PaymentOperation::NoChange),
             _ => None,
         }
     }
 }
 
-/// What a call can do: say what it would change and answer.
-pub(crate) trait Call: std::fmt::Debug + Send + Sync {
-    /// What it comes to in this world.
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused>;
+/// A call: it decides its changes and its response.
+pub(crate) trait ApiCall: std::fmt::Debug + Send + Sync {
+    /// Decides the call in this state.
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused>;
 }
 
-/// All that a call may look at.
+/// Everything that a call can read.
 #[derive(Clone, Copy)]
-pub(crate) struct World<'a> {
+pub(crate) struct CallContext<'a> {
     pub(crate) state: &'a PaymentState,
     pub(crate) options: &'a PaymentOptions,
-    pub(crate) context: &'a Context,
+    /// The time and the ids of the request.
+    pub(crate) request: &'a Context,
 }
 
-impl World<'_> {
+impl CallContext<'_> {
     /// The time in seconds.
     pub(crate) fn now(&self) -> i64 {
-        self.context.now.as_second()
+        self.request.now.as_second()
     }
 
-    /// What a request pays with, as it is in this world.
+    /// The payment instrument of a request, as the state knows it.
     pub(crate) fn look_up(&self, instrument: &Instrument) -> Result<Instrument, Refused> {
-        instrument.looked_up(self.state, self.context.now)
+        instrument.looked_up(self.state, self.request.now)
     }
 
-    /// The payment method that a request names, made where there is none with its id.
+    /// The payment method of a request, created when its id is unknown.
     pub(crate) fn method(
         &self,
-        named: &Instrument,
+        instrument: &Instrument,
         customer: Option<&str>,
     ) -> Result<Arc<PaymentMethod>, Refused> {
-        let named = self.look_up(named)?;
-        let (id, card) = (named.id(&self.context.ids, "pm_1"), named.card);
+        let instrument = self.look_up(instrument)?;
+        let (id, card) = (instrument.id(&self.request.ids, "pm_1"), instrument.card);
         let known = self.state.methods.get(&id).cloned();
         Ok(known.unwrap_or_else(|| {
-            let made = PaymentMethod::new(id, card, self.now());
+            let method = PaymentMethod::new(id, card, self.now());
             Arc::new(match customer {
-                Some(customer) => made.of_customer(customer),
-                None => made,
+                Some(customer) => method.of_customer(customer),
+                None => method,
             })
         }))
     }
 
-    /// An id with its prefix.
+    /// A new id with this prefix.
     pub(crate) fn id(&self, prefix: &str, length: usize) -> String {
-        self.context.ids.alphanumeric(prefix, length)
+        self.request.ids.alphanumeric(prefix, length)
     }
 }
 
-/// An answer and what is committed with it.
+/// A response and the changes that are committed with it.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct CallOutcome {
     pub(crate) answer: Answer,
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<PaymentChange>,
 }
 
-impl Outcome {
-    /// An answer that changes nothing.
+impl CallOutcome {
+    /// A response without changes.
     pub(crate) fn read(answer: Answer) -> Self {
-        Outcome { answer, changes: Vec::new() }
+        CallOutcome { answer, changes: Vec::new() }
     }
 }
 
-/// Sets what a request sets or unsets, and leaves what it does not name.
-fn set(slot: &mut Option<String>, asked: &Option<Option<String>>) {
-    if let Some(value) = asked {
+/// Sets or clears a value that the request names, and keeps it otherwise.
+fn set(slot: &mut Option<String>, requested: &Option<Option<String>>) {
+    if let Some(value) = requested {
         slot.clone_from(value);
     }
 }

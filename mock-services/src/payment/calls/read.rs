@@ -5,25 +5,27 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::expand::{Expand, Expands, Fresh};
-use super::{Call, Outcome, World};
+use super::{ApiCall, CallContext, CallOutcome};
 use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::errors::{Refused, not_found};
-use crate::payment::list::{List, Page};
+use crate::payment::list::{ListObject, PageRequest};
 use crate::payment::objects::{Balance, Charge, Customer, Intent, Object, Refund, Subscription};
 use crate::payment::params::Params;
 use crate::payment::state::{PaymentState, Table};
 use crate::service::Fields;
 
-/// An object that is kept in a table of its own.
-pub(crate) trait Kept: Object + Expands + Serialize + Send + Sync + std::fmt::Debug + 'static {
+/// An object with its own table.
+pub(crate) trait Stored:
+    Object + Expands + Serialize + Send + Sync + std::fmt::Debug + 'static
+{
     /// Its table.
     fn table(state: &PaymentState) -> &Table<Self>;
 }
 
 macro_rules! kept {
     ($($object:ty => $table:ident),* $(,)?) => {
-        $(impl Kept for $object {
+        $(impl Stored for $object {
             fn table(state: &PaymentState) -> &Table<Self> {
                 &state.$table
             }
@@ -35,62 +37,68 @@ kept!(Charge => charges, Intent => intents, Refund => refunds, Subscription => s
 
 /// One object by its id.
 #[derive(Debug)]
-pub(crate) struct Get<T> {
+pub(crate) struct GetObject<T> {
     id: String,
     expand: Expand,
     kind: std::marker::PhantomData<T>,
 }
 
-impl<T: Object> Get<T> {
+impl<T: Object> GetObject<T> {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::COMMON, &["client_secret"]])?;
         fields.set("object", T::KIND);
         fields.set("id", id.as_str());
-        Ok(Get { id, expand: Expand::of::<T>(params)?, kind: std::marker::PhantomData })
+        Ok(GetObject { id, expand: Expand::of::<T>(params)?, kind: std::marker::PhantomData })
     }
 }
 
-impl<T: Kept> Call for Get<T> {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let object = T::table(world.state).get(&self.id).ok_or_else(|| not_found(T::KIND, &self.id))?;
-        Ok(Outcome::read(answers::ok(&*Arc::clone(object).expanded(&self.expand, world, &Fresh::default()))))
+impl<T: Stored> ApiCall for GetObject<T> {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let object = T::table(context.state).get(&self.id).ok_or_else(|| not_found(T::KIND, &self.id))?;
+        Ok(CallOutcome::read(answers::ok(&*Arc::clone(object).expanded(
+            &self.expand,
+            context,
+            &Fresh::default(),
+        ))))
     }
 }
 
-/// One customer by its id, given or made.
-impl Call for Get<Customer> {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let customer =
-            world.state.customer(world.options, &self.id).ok_or_else(|| not_found("customer", &self.id))?;
-        Ok(Outcome::read(answers::ok(&customer.view())))
+/// Reads one customer by its id, initial or created.
+impl ApiCall for GetObject<Customer> {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let customer = context
+            .state
+            .customer(context.options, &self.id)
+            .ok_or_else(|| not_found("customer", &self.id))?;
+        Ok(CallOutcome::read(answers::ok(&customer.view())))
     }
 }
 
-/// A page of a list, with the filters that its kind knows.
+/// A page of a list, with the filters of its type.
 #[derive(Debug)]
-pub(crate) struct Listing<T> {
-    page: Page,
+pub(crate) struct ListObjects<T> {
+    page: PageRequest,
     filters: Vec<(&'static str, String)>,
     expand: Expand,
     kind: std::marker::PhantomData<T>,
 }
 
 /// An object that can be listed.
-pub(crate) trait Listed: Object {
-    /// The filters of its list; those that nothing here depends on are known and keep everything.
+pub(crate) trait Listable: Object {
+    /// The filters of its list. Filters without an effect here are accepted and match everything.
     const FILTERS: &'static [&'static str];
 
-    /// Whether a filter keeps it.
-    fn passes(&self, filter: &str, value: &str) -> bool;
+    /// Whether it matches a filter.
+    fn matches_filter(&self, filter: &str, value: &str) -> bool;
 
-    /// Whether it is listed where no filter asks for it.
+    /// Whether it is listed without a filter for it.
     fn is_listed(&self, _filters: &[(&'static str, String)]) -> bool {
         true
     }
 }
 
-impl<T: Listed> Listing<T> {
+impl<T: Listable> ListObjects<T> {
     /// Reads the parameters.
     pub(crate) fn read(params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::LIST, T::FILTERS, allowed::COMMON])?;
@@ -104,54 +112,55 @@ impl<T: Listed> Listing<T> {
         for (name, value) in &filters {
             fields.set(*name, value.as_str());
         }
-        Ok(Listing {
-            page: Page::read(params)?,
+        Ok(ListObjects {
+            page: PageRequest::read(params)?,
             filters,
             expand: Expand::of_list::<T>(params)?,
             kind: std::marker::PhantomData,
         })
     }
 
-    fn answer(&self, rows: &[Arc<T>], world: &World<'_>) -> Result<Outcome, Refused>
+    fn answer(&self, rows: &[Arc<T>], context: &CallContext<'_>) -> Result<CallOutcome, Refused>
     where
         T: Expands + Serialize,
     {
         let keep = |row: &T| {
-            row.is_listed(&self.filters) && self.filters.iter().all(|(name, value)| row.passes(name, value))
+            row.is_listed(&self.filters)
+                && self.filters.iter().all(|(name, value)| row.matches_filter(name, value))
         };
         let (found, has_more) = self.page.of(rows, keep)?;
         let data =
-            found.into_iter().map(|row| Arc::clone(row).expanded(&self.expand, world, &Fresh::default()));
-        let data: Vec<_> = data.map(Shared).collect();
-        Ok(Outcome::read(answers::ok(&List::new(T::URL, data, has_more))))
+            found.into_iter().map(|row| Arc::clone(row).expanded(&self.expand, context, &Fresh::default()));
+        let data: Vec<_> = data.map(SharedObject).collect();
+        Ok(CallOutcome::read(answers::ok(&ListObject::new(T::URL, data, has_more))))
     }
 }
 
-/// A shared object that is written as the object.
-pub(crate) struct Shared<T>(pub(crate) Arc<T>);
+/// A shared object, serialized as the object.
+pub(crate) struct SharedObject<T>(pub(crate) Arc<T>);
 
-impl<T: Serialize> Serialize for Shared<T> {
+impl<T: Serialize> Serialize for SharedObject<T> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
     }
 }
 
-impl<T: Kept + Listed> Call for Listing<T> {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        self.answer(T::table(world.state).rows(), world)
+impl<T: Stored + Listable> ApiCall for ListObjects<T> {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        self.answer(T::table(context.state).rows(), context)
     }
 }
 
-impl Call for Listing<Customer> {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        self.answer(&world.state.all_customers(world.options), world)
+impl ApiCall for ListObjects<Customer> {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        self.answer(&context.state.all_customers(context.options), context)
     }
 }
 
-impl Listed for Charge {
+impl Listable for Charge {
     const FILTERS: &'static [&'static str] = &["customer", "payment_intent", "transfer_group"];
 
-    fn passes(&self, filter: &str, value: &str) -> bool {
+    fn matches_filter(&self, filter: &str, value: &str) -> bool {
         match filter {
             "customer" => self.customer() == Some(value),
             "payment_intent" => self.payment_intent() == Some(value),
@@ -161,18 +170,18 @@ impl Listed for Charge {
     }
 }
 
-impl Listed for Intent {
+impl Listable for Intent {
     const FILTERS: &'static [&'static str] = &["customer", "customer_account"];
 
-    fn passes(&self, filter: &str, value: &str) -> bool {
+    fn matches_filter(&self, filter: &str, value: &str) -> bool {
         filter == "customer" && self.customer() == Some(value)
     }
 }
 
-impl Listed for Refund {
+impl Listable for Refund {
     const FILTERS: &'static [&'static str] = &["charge", "payment_intent"];
 
-    fn passes(&self, filter: &str, value: &str) -> bool {
+    fn matches_filter(&self, filter: &str, value: &str) -> bool {
         match filter {
             "charge" => self.charge.id() == value,
             "payment_intent" => self.payment_intent() == Some(value),
@@ -181,15 +190,15 @@ impl Listed for Refund {
     }
 }
 
-impl Listed for Customer {
+impl Listable for Customer {
     const FILTERS: &'static [&'static str] = &["email", "test_clock"];
 
-    fn passes(&self, filter: &str, value: &str) -> bool {
+    fn matches_filter(&self, filter: &str, value: &str) -> bool {
         filter == "email" && self.email.as_deref() == Some(value)
     }
 }
 
-impl Listed for Subscription {
+impl Listable for Subscription {
     const FILTERS: &'static [&'static str] = &[
         "customer",
         "price",
@@ -203,7 +212,7 @@ impl Listed for Subscription {
         "test_clock",
     ];
 
-    fn passes(&self, filter: &str, value: &str) -> bool {
+    fn matches_filter(&self, filter: &str, value: &str) -> bool {
         match (filter, value) {
             ("customer", id) => self.customer.id() == id,
             ("price" | "plan", id) => self.items.iter().any(|item| item.price == id),
@@ -215,7 +224,7 @@ impl Listed for Subscription {
         }
     }
 
-    /// Those that have ended are shown only to those who ask for a status.
+    /// Ended subscriptions are listed only when the request names a status.
     fn is_listed(&self, filters: &[(&'static str, String)]) -> bool {
         self.status != "canceled" || filters.iter().any(|(name, _)| *name == "status")
     }
@@ -226,7 +235,7 @@ impl Listed for Subscription {
 pub(crate) struct GetBalance;
 
 impl GetBalance {
-    /// Reads the parameters, of which there are none.
+    /// Reads the parameters; there are none.
     pub(crate) fn read(params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::COMMON])?;
         Expand::of_kind(params, "balance")?;
@@ -235,10 +244,10 @@ impl GetBalance {
     }
 }
 
-impl Call for GetBalance {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        Ok(Outcome::read(answers::ok(&Balance::of(
-            world.state.charges.rows().iter().map(|charge| &**charge),
+impl ApiCall for GetBalance {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        Ok(CallOutcome::read(answers::ok(&Balance::of(
+            context.state.charges.rows().iter().map(|charge| &**charge),
         ))))
     }
 }

@@ -1,15 +1,15 @@
-//! `GET /v1/charges/search` and its like.
+//! `GET /v1/charges/search` and the other searches.
 
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::expand::{Expand, Expands, Fresh};
-use super::read::{Kept, Shared};
-use super::{Call, Outcome, World};
+use super::read::{SharedObject, Stored};
+use super::{ApiCall, CallContext, CallOutcome};
 use crate::payment::allowed;
 use crate::payment::answers;
-use crate::payment::errors::{Problem, Refused};
+use crate::payment::errors::{Refused, StripeError};
 use crate::payment::list::limit;
 use crate::payment::objects::Customer;
 use crate::payment::params::Params;
@@ -18,23 +18,23 @@ use crate::service::Fields;
 
 /// A search.
 #[derive(Debug)]
-pub(crate) struct Search<T> {
+pub(crate) struct SearchObjects<T> {
     query: Query,
     limit: usize,
-    /// The last object of the page before.
+    /// The last object of the previous page.
     page: Option<String>,
     expand: Expand,
     kind: std::marker::PhantomData<T>,
 }
 
-impl<T: Searchable> Search<T> {
+impl<T: Searchable> SearchObjects<T> {
     /// Reads the parameters.
     pub(crate) fn read(params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::SEARCH, allowed::COMMON])?;
         let query = params.required("query")?;
         fields.set("object", T::KIND);
         fields.set("query", query);
-        Ok(Search {
+        Ok(SearchObjects {
             query: parse::<T>(query)?,
             limit: limit(params)?,
             page: params.owned("page")?,
@@ -43,7 +43,7 @@ impl<T: Searchable> Search<T> {
         })
     }
 
-    fn answer(&self, rows: &[Arc<T>], world: &World<'_>) -> Result<Outcome, Refused>
+    fn answer(&self, rows: &[Arc<T>], context: &CallContext<'_>) -> Result<CallOutcome, Refused>
     where
         T: Expands + Serialize,
     {
@@ -51,8 +51,10 @@ impl<T: Searchable> Search<T> {
             None => rows.len(),
             Some(page) => rows.iter().rposition(|row| row.id() == page).ok_or_else(|| {
                 Box::new(
-                    Problem::invalid("Invalid page token. Please use the next_page of a previous search.")
-                        .param("page"),
+                    StripeError::invalid(
+                        "Invalid page token. Please use the next_page of a previous search.",
+                    )
+                    .param("page"),
                 )
             })?,
         };
@@ -72,22 +74,22 @@ impl<T: Searchable> Search<T> {
         let next_page = found.last().filter(|_| has_more).map(|row| row.id().to_owned());
         let data: Vec<_> = found
             .into_iter()
-            .map(|row| Shared(row.expanded(&self.expand, world, &Fresh::default())))
+            .map(|row| SharedObject(row.expanded(&self.expand, context, &Fresh::default())))
             .collect();
         let url = format!("{}/search", T::URL);
         let result = SearchResult { object: "search_result", data, has_more, next_page, total_count, url };
-        Ok(Outcome::read(answers::ok(&result)))
+        Ok(CallOutcome::read(answers::ok(&result)))
     }
 }
 
-impl<T: Kept + Searchable> Call for Search<T> {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        self.answer(T::table(world.state).rows(), world)
+impl<T: Stored + Searchable> ApiCall for SearchObjects<T> {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        self.answer(T::table(context.state).rows(), context)
     }
 }
 
-impl Call for Search<Customer> {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        self.answer(&world.state.all_customers(world.options), world)
+impl ApiCall for SearchObjects<Customer> {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        self.answer(&context.state.all_customers(context.options), context)
     }
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::charge::decline;
 use super::expand::{Expand, Expands, Fresh};
-use super::items::{self, Asked};
+use super::items::{self, RequestedItem};
 use super::terms::{self, AUTOMATICALLY};
-use super::{Call, Outcome, World, set};
+use super::{ApiCall, CallContext, CallOutcome, set};
 use crate::payment::allowed;
 use crate::payment::answers;
-use crate::payment::described::{self, Labels, differs};
-use crate::payment::effects::Change;
-use crate::payment::errors::{Problem, Refused, missing, no_such, not_found};
+use crate::payment::described::{self, LabelUpdate, differs};
+use crate::payment::effects::PaymentChange;
+use crate::payment::errors::{Refused, StripeError, missing, no_such, not_found};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::money::Currency;
 use crate::payment::objects::{Expandable, Subscription};
@@ -20,17 +20,17 @@ use crate::payment::source::{self, Instrument, declined};
 use crate::service::Fields;
 
 const DAY: i64 = 24 * 60 * 60;
-/// How long a trial can be, in days.
-const LONGEST_TRIAL: i64 = 730;
-const BEHAVIORS: &[&str] =
+/// The maximum length of a trial, in days.
+const MAX_TRIAL_DAYS: i64 = 730;
+const PAYMENT_BEHAVIORS: &[&str] =
     &["allow_incomplete", "default_incomplete", "error_if_incomplete", "pending_if_incomplete"];
-const COLLECTION: &[&str] = &[AUTOMATICALLY, "send_invoice"];
+const COLLECTION_METHODS: &[&str] = &[AUTOMATICALLY, "send_invoice"];
 
-/// A subscription that is to begin.
+/// A subscription to create.
 #[derive(Debug)]
-pub(crate) struct Create {
+pub(crate) struct CreateSubscription {
     customer: String,
-    items: Vec<Asked>,
+    items: Vec<RequestedItem>,
     method: Option<Instrument>,
     behavior: &'static str,
     collection_method: &'static str,
@@ -39,32 +39,32 @@ pub(crate) struct Create {
     cancel_at: Option<i64>,
     currency: &'static str,
     description: Option<String>,
-    terms: terms::Asked,
-    trial: Option<Trial>,
+    terms: terms::RequestedTerms,
+    trial: Option<TrialPeriod>,
     metadata: MetadataChange,
     expand: Expand,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Trial {
+enum TrialPeriod {
     Days(i64),
     Until(i64),
-    /// None, or no longer.
+    /// No trial, or the end of one.
     Over,
 }
 
-impl Trial {
-    /// When it ends, for a subscription that begins now or has begun.
+impl TrialPeriod {
+    /// The end of the trial, for a new or an existing subscription.
     fn end(self, now: i64) -> Result<Option<i64>, Refused> {
         let end = match self {
-            Trial::Over => return Ok(None),
-            Trial::Days(days) => now.saturating_add(days.saturating_mul(DAY)),
-            Trial::Until(end) => end,
+            TrialPeriod::Over => return Ok(None),
+            TrialPeriod::Days(days) => now.saturating_add(days.saturating_mul(DAY)),
+            TrialPeriod::Until(end) => end,
         };
-        let problem = |message: &'static str| Err(Box::new(Problem::invalid(message).param("trial_end")));
+        let problem = |message: &'static str| Err(Box::new(StripeError::invalid(message).param("trial_end")));
         match end.saturating_sub(now) {
             ..=0 => problem("Invalid timestamp: trial_end must be an integer Unix timestamp in the future."),
-            seconds if seconds > LONGEST_TRIAL * DAY => {
+            seconds if seconds > MAX_TRIAL_DAYS * DAY => {
                 problem("Invalid timestamp: trial_end cannot be more than 730 days from now.")
             }
             _ => Ok(Some(end)),
@@ -72,24 +72,26 @@ impl Trial {
     }
 }
 
-impl Create {
+impl CreateSubscription {
     /// Reads the parameters.
     pub(crate) fn read(params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         let known = [allowed::SUBSCRIPTION, allowed::SUBSCRIPTION_CREATE, allowed::COMMON];
-        params.check_done(&known, allowed::SUBSCRIPTION_LACKING, "POST /v1/subscriptions")?;
+        params.check_supported(&known, allowed::SUBSCRIPTION_UNSUPPORTED, "POST /v1/subscriptions")?;
         let customer = params.required("customer")?.to_owned();
         let items = items::read(params)?;
         if items.is_empty() {
             return Err(missing("items"));
         }
         let method = params.text("default_payment_method")?;
-        let call = Create {
+        let call = CreateSubscription {
             customer,
-            terms: terms::Asked::read(params, &items),
+            terms: terms::RequestedTerms::read(params, &items),
             items,
             method: method.map(|id| source::method(id, "default_payment_method")).transpose()?,
-            behavior: params.choice("payment_behavior", BEHAVIORS)?.unwrap_or("allow_incomplete"),
-            collection_method: params.choice("collection_method", COLLECTION)?.unwrap_or(AUTOMATICALLY),
+            behavior: params.choice("payment_behavior", PAYMENT_BEHAVIORS)?.unwrap_or("allow_incomplete"),
+            collection_method: params
+                .choice("collection_method", COLLECTION_METHODS)?
+                .unwrap_or(AUTOMATICALLY),
             days_until_due: params.integer("days_until_due")?,
             cancel_at_period_end: params.boolean("cancel_at_period_end")?.unwrap_or(false),
             cancel_at: params.integer("cancel_at")?,
@@ -104,7 +106,7 @@ impl Create {
             expand: Expand::of::<Subscription>(params)?,
         };
         fields.set("customer", call.customer.as_str());
-        describe(&call.items, fields);
+        describe_first_item(&call.items, fields);
         if let Some(first) = call.items.first() {
             fields.set("quantity", first.quantity.unwrap_or(1));
         }
@@ -112,11 +114,11 @@ impl Create {
         Ok(call)
     }
 
-    /// The status that the first payment leads to.
-    fn status(&self, world: &World<'_>) -> Result<&'static str, Refused> {
-        let wallet = world.state.wallet(world.options, &self.customer);
+    /// The status after the first payment.
+    fn status(&self, context: &CallContext<'_>) -> Result<&'static str, Refused> {
+        let wallet = context.state.wallet(context.options, &self.customer);
         let wallet = wallet.ok_or_else(|| no_such("customer", &self.customer, "customer"))?;
-        if matches!(self.trial, Some(Trial::Days(_) | Trial::Until(_))) {
+        if matches!(self.trial, Some(TrialPeriod::Days(_) | TrialPeriod::Until(_))) {
             return Ok("trialing");
         }
         if self.collection_method == "send_invoice" {
@@ -126,14 +128,16 @@ impl Create {
             return Ok("incomplete");
         }
         let own =
-            self.method.as_ref().map(|method| world.look_up(method)).transpose()?.map(|method| method.card);
+            self.method.as_ref().map(|method| context.look_up(method)).transpose()?.map(|method| method.card);
         let Some(card) = own.or(wallet.card.map(|(_, card)| card)) else {
-            let message = "This customer has no attached payment source or default payment method. Please consider adding a default \
-                           payment method. For more information, visit https://stripe.com/docs/billing/subscriptions/\
+            let message = "This customer has no attached payment source or default payment method. Please \
+                           consider adding a default \
+                           payment method. For more information, visit \
+                           https://stripe.com/docs/billing/subscriptions/\
                            payment-methods-setting#payment-method-priority.";
-            return Err(Box::new(Problem::invalid(message).code("resource_missing").begun()));
+            return Err(Box::new(StripeError::invalid(message).code("resource_missing").executed()));
         };
-        match decline(card, Some(&self.customer), world) {
+        match decline(card, Some(&self.customer), context) {
             None => Ok("active"),
             Some(reason) if self.behavior == "error_if_incomplete" => Err(Box::new(declined(reason))),
             Some(_) => Ok("incomplete"),
@@ -141,8 +145,8 @@ impl Create {
     }
 }
 
-/// The fields that a request's first item has.
-fn describe(items: &[Asked], fields: &mut Fields) {
+/// The fields of the first item.
+fn describe_first_item(items: &[RequestedItem], fields: &mut Fields) {
     if let Some(item) = items.first() {
         if let Some(price) = &item.price {
             fields.set("price", price.as_str());
@@ -153,27 +157,27 @@ fn describe(items: &[Asked], fields: &mut Fields) {
     }
 }
 
-fn trial(params: &Params<'_>) -> Result<Option<Trial>, Refused> {
+fn trial(params: &Params<'_>) -> Result<Option<TrialPeriod>, Refused> {
     if let Some(days) = params.integer("trial_period_days")? {
-        if !(1..=LONGEST_TRIAL).contains(&days) {
+        if !(1..=MAX_TRIAL_DAYS).contains(&days) {
             let message = "The trial period must be between 1 and 730 days.";
-            return Err(Box::new(Problem::invalid(message).param("trial_period_days")));
+            return Err(Box::new(StripeError::invalid(message).param("trial_period_days")));
         }
-        return Ok(Some(Trial::Days(days)));
+        return Ok(Some(TrialPeriod::Days(days)));
     }
     match params.text("trial_end")? {
         None => Ok(None),
-        Some("now") => Ok(Some(Trial::Over)),
-        Some(text) => params::integer(text, "trial_end").map(|time| Some(Trial::Until(time))),
+        Some("now") => Ok(Some(TrialPeriod::Over)),
+        Some(text) => params::integer(text, "trial_end").map(|time| Some(TrialPeriod::Until(time))),
     }
 }
 
-impl Call for Create {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
-        let status = self.status(world)?;
-        let now = world.now();
+impl ApiCall for CreateSubscription {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let status = self.status(context)?;
+        let now = context.now();
         let subscription = Arc::new(Subscription {
-            id: world.id("sub_1", 23),
+            id: context.id("sub_1", 23),
             cancel_at: self.cancel_at,
             cancel_at_period_end: self.cancel_at_period_end,
             canceled_at: self.cancel_at_period_end.then_some(now),
@@ -186,68 +190,68 @@ impl Call for Create {
             default_payment_method: self
                 .method
                 .as_ref()
-                .map(|method| world.method(method, Some(&self.customer)))
+                .map(|method| context.method(method, Some(&self.customer)))
                 .transpose()?,
             description: self.description.clone(),
-            items: items::over(&[], &self.items, world)?,
-            latest_invoice: world.id("in_1", 23),
-            metadata: self.metadata.fresh(),
+            items: items::items_after(&[], &self.items, context)?,
+            latest_invoice: context.id("in_1", 23),
+            metadata: self.metadata.on_new_object(),
             period_start: now,
             status,
-            terms: self.terms.over(&[]),
+            terms: self.terms.applied_to(&[]),
             trial_end: self.trial.map(|trial| trial.end(now)).transpose()?.flatten(),
         });
         let answer =
-            answers::made(Arc::clone(&subscription).expanded(&self.expand, world, &Fresh::default()));
-        // Nothing is paid for and nothing is owed as long as it is incomplete.
+            answers::created(Arc::clone(&subscription).expanded(&self.expand, context, &Fresh::default()));
+        // An incomplete subscription is not paid and owes nothing.
         let change = match status {
-            "incomplete" => Change::SubscriptionSaved(subscription),
+            "incomplete" => PaymentChange::SubscriptionSaved(subscription),
             _ => {
                 let mut fields = described::subscription(&subscription, &subscription.metadata);
                 self.terms.describe_new(&subscription, &mut fields);
-                Change::Subscribed(subscription, Arc::new(fields))
+                PaymentChange::Subscribed(subscription, Arc::new(fields))
             }
         };
-        Ok(Outcome { answer, changes: vec![change] })
+        Ok(CallOutcome { answer, changes: vec![change] })
     }
 }
 
-/// A change of a subscription: other items, other terms, or its papers alone.
+/// An update of a subscription: items, terms or metadata.
 #[derive(Debug)]
-pub(crate) struct Update {
+pub(crate) struct UpdateSubscription {
     id: String,
-    items: Vec<Asked>,
+    items: Vec<RequestedItem>,
     method: Option<Instrument>,
     cancel_at_period_end: Option<bool>,
-    /// `Some(None)` where it is unset.
+    /// `Some(None)` clears it.
     cancel_at: Option<Option<i64>>,
     collection_method: Option<&'static str>,
-    terms: terms::Asked,
-    trial: Option<Trial>,
+    terms: terms::RequestedTerms,
+    trial: Option<TrialPeriod>,
     description: Option<Option<String>>,
     metadata: MetadataChange,
     expand: Expand,
 }
 
-impl Update {
+impl UpdateSubscription {
     /// Reads the parameters.
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         const ENDPOINT: &str = "POST /v1/subscriptions/{id}";
-        params.check_done(
+        params.check_supported(
             &[allowed::SUBSCRIPTION, allowed::COMMON],
-            allowed::SUBSCRIPTION_LACKING,
+            allowed::SUBSCRIPTION_UNSUPPORTED,
             ENDPOINT,
         )?;
         let method = params.text("default_payment_method")?;
         let items = items::read(params)?;
         let cancel_at = params.clearable("cancel_at")?;
-        let call = Update {
-            terms: terms::Asked::read(params, &items),
+        let call = UpdateSubscription {
+            terms: terms::RequestedTerms::read(params, &items),
             items,
             cancel_at: cancel_at
                 .map(|at| at.map(|text| params::integer(&text, "cancel_at")).transpose())
                 .transpose()?,
-            collection_method: params.choice("collection_method", COLLECTION)?,
+            collection_method: params.choice("collection_method", COLLECTION_METHODS)?,
             trial: trial(params)?,
             method: method.map(|id| source::method(id, "default_payment_method")).transpose()?,
             cancel_at_period_end: params.boolean("cancel_at_period_end")?,
@@ -257,12 +261,12 @@ impl Update {
             id,
         };
         fields.set("subscription", call.id.as_str());
-        describe(&call.items, fields);
+        describe_first_item(&call.items, fields);
         call.metadata.describe(fields);
         Ok(call)
     }
 
-    fn is_about_papers(&self) -> bool {
+    fn changes_only_metadata(&self) -> bool {
         self.items.is_empty()
             && self.method.is_none()
             && self.cancel_at_period_end.is_none()
@@ -273,23 +277,23 @@ impl Update {
             && self.description.is_none()
     }
 
-    /// The subscription as it is afterwards.
-    fn over(&self, old: &Subscription, world: &World<'_>) -> Result<Subscription, Refused> {
+    /// The subscription after the update.
+    fn applied_to(&self, old: &Subscription, context: &CallContext<'_>) -> Result<Subscription, Refused> {
         let mut subscription = Subscription::clone(old);
-        subscription.items = items::over(&old.items, &self.items, world)?;
+        subscription.items = items::items_after(&old.items, &self.items, context)?;
         if let Some(method) = &self.method {
-            subscription.default_payment_method = Some(world.method(method, Some(old.customer.id()))?);
+            subscription.default_payment_method = Some(context.method(method, Some(old.customer.id()))?);
         }
         if let Some(at_end) = self.cancel_at_period_end.filter(|at_end| *at_end != old.cancel_at_period_end) {
             subscription.cancel_at_period_end = at_end;
-            subscription.canceled_at = at_end.then(|| world.now());
+            subscription.canceled_at = at_end.then(|| context.now());
             subscription.cancellation_reason = at_end.then_some("cancellation_requested");
         }
         subscription.cancel_at = self.cancel_at.unwrap_or(old.cancel_at);
         subscription.collection_method = self.collection_method.unwrap_or(old.collection_method);
-        subscription.terms = self.terms.over(&old.terms);
+        subscription.terms = self.terms.applied_to(&old.terms);
         if let Some(trial) = self.trial {
-            subscription.trial_end = trial.end(world.now())?;
+            subscription.trial_end = trial.end(context.now())?;
             subscription.status = match (subscription.trial_end, old.status) {
                 (Some(_), _) => "trialing",
                 (None, "trialing") => "active",
@@ -297,14 +301,14 @@ impl Update {
             };
         }
         set(&mut subscription.description, &self.description);
-        subscription.metadata = self.metadata.over(&old.metadata)?;
+        subscription.metadata = self.metadata.applied_to(&old.metadata)?;
         Ok(subscription)
     }
 }
 
-/// What a change of a subscription's papers says of it that was not said before.
-fn relabelled(old: &Subscription, new: &Subscription) -> Option<Change> {
-    let labels = Labels {
+/// The change of a subscription's labels, if the update changes any.
+fn label_change(old: &Subscription, new: &Subscription) -> Option<PaymentChange> {
+    let labels = LabelUpdate {
         object: "subscription",
         id: &old.id,
         customer: Some(old.customer.id()),
@@ -314,32 +318,32 @@ fn relabelled(old: &Subscription, new: &Subscription) -> Option<Change> {
             .into_iter()
             .collect(),
     };
-    labels.relabelled()
+    labels.change()
 }
 
-impl Call for Update {
-    fn decide(&self, world: &World<'_>) -> Result<Outcome, Refused> {
+impl ApiCall for UpdateSubscription {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
         let old =
-            world.state.subscriptions.get(&self.id).ok_or_else(|| not_found("subscription", &self.id))?;
-        if old.status == "canceled" && !self.is_about_papers() {
+            context.state.subscriptions.get(&self.id).ok_or_else(|| not_found("subscription", &self.id))?;
+        if old.status == "canceled" && !self.changes_only_metadata() {
             let message = "A canceled subscription can only update its cancellation_details and metadata.";
-            return Err(Box::new(Problem::invalid(message).begun()));
+            return Err(Box::new(StripeError::invalid(message).executed()));
         }
-        let subscription = Arc::new(self.over(old, world)?);
+        let subscription = Arc::new(self.applied_to(old, context)?);
         let answer =
-            answers::made(Arc::clone(&subscription).expanded(&self.expand, world, &Fresh::default()));
+            answers::created(Arc::clone(&subscription).expanded(&self.expand, context, &Fresh::default()));
         let mut fields = described::subscription(&subscription, &old.metadata);
         let has_other_terms = self.terms.describe_change(old, &subscription, &mut fields);
         let has_other_papers =
             old.metadata != subscription.metadata || old.description != subscription.description;
-        let relabelled = relabelled(old, &subscription);
+        let label_change = label_change(old, &subscription);
         let change = if old.items != subscription.items {
-            Some(Change::Upgraded(subscription, Arc::new(fields)))
+            Some(PaymentChange::Upgraded(subscription, Arc::new(fields)))
         } else if has_other_terms {
-            Some(Change::Amended(subscription, Arc::new(fields)))
+            Some(PaymentChange::Amended(subscription, Arc::new(fields)))
         } else {
-            has_other_papers.then_some(Change::SubscriptionSaved(subscription))
+            has_other_papers.then_some(PaymentChange::SubscriptionSaved(subscription))
         };
-        Ok(Outcome { answer, changes: change.into_iter().chain(relabelled).collect() })
+        Ok(CallOutcome { answer, changes: change.into_iter().chain(label_change).collect() })
     }
 }

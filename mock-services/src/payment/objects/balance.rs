@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Charge;
 
-/// The account's balance: what was charged and not given back waits to be paid out.
+/// The account's balance: everything that was charged and not refunded is pending.
 #[derive(Debug, Serialize)]
 pub(crate) struct Balance {
     object: &'static str,

@@ -1,14 +1,14 @@
-//! Whose card a payment method is, as its owner says.
+//! The billing details of a payment method, as its owner states them.
 
 use serde::Serialize;
 
-use super::Address;
+use super::PostalAddress;
 use crate::payment::params::Params;
 
-/// Whose it is, and where bills go.
+/// The owner of a card, and the billing address.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Billing {
-    address: Address,
+    address: PostalAddress,
     email: Option<String>,
     name: Option<String>,
     phone: Option<String>,
@@ -16,7 +16,7 @@ pub(crate) struct Billing {
 }
 
 impl Billing {
-    /// Reads what stands under `billing_details`.
+    /// Reads `billing_details`.
     pub(crate) fn read(params: &Params<'_>) -> Option<Box<Self>> {
         let mut billing = Billing::default();
         let mut any = false;

@@ -1,5 +1,5 @@
-//! A card in the three shapes in which Stripe shows it: as a source, as the details of a charge, and as a
-//! payment method. Only the card itself is stored; the many keys around it are put there when it is sent.
+//! A card in Stripe's three formats: as a source, as the details of a charge, and as a payment method. Only
+//! the card itself is stored; its many other keys are added when it is serialized.
 
 use compact_str::CompactString;
 use serde::{Serialize, Serializer};
@@ -16,18 +16,18 @@ const EXP_YEAR: u16 = 2030;
 pub(crate) struct CardSource {
     /// The card's id.
     pub(crate) id: String,
-    /// Whose it is.
+    /// The customer who owns it.
     pub(crate) customer: Option<CompactString>,
-    /// Which card.
+    /// The card.
     pub(crate) card: Card,
 }
 
 /// How a charge was paid.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PaymentMethodDetails {
-    /// Which card.
+    /// The card.
     pub(crate) card: Card,
-    /// How much was authorised.
+    /// The authorized amount.
     pub(crate) amount: i64,
 }
 
@@ -36,24 +36,24 @@ pub(crate) struct PaymentMethodDetails {
 pub(crate) struct PaymentMethod {
     /// Its id.
     pub(crate) id: String,
-    /// Which card.
+    /// The card.
     pub(crate) card: Card,
-    /// When it was made.
+    /// The creation time.
     pub(crate) created: i64,
-    /// Whose it is.
+    /// The customer who owns it.
     pub(crate) customer: Option<Expandable<Customer>>,
-    /// Whether its customer has it for good, and it was not only used once.
+    /// Whether it is attached to its customer, not only used once.
     pub(crate) attached: bool,
-    /// Whose card it is, as its owner says.
+    /// The owner and the billing address.
     pub(crate) billing: Option<Box<Billing>>,
-    /// Whether it may be shown to its owner again.
+    /// Whether it may be displayed to its owner again.
     pub(crate) redisplay: &'static str,
-    /// The caller's labels.
+    /// The client's metadata.
     pub(crate) metadata: Metadata,
 }
 
 impl PaymentMethod {
-    /// One that nobody has yet.
+    /// A payment method without a customer.
     pub(crate) fn new(id: String, card: Card, created: i64) -> Self {
         let (billing, metadata) = (None, Metadata::default());
         PaymentMethod {
@@ -68,7 +68,7 @@ impl PaymentMethod {
         }
     }
 
-    /// The same, used for this customer.
+    /// The same payment method, used for this customer.
     pub(crate) fn of_customer(self, customer: &str) -> Self {
         PaymentMethod { customer: Some(Expandable::of(customer)), ..self }
     }
@@ -87,7 +87,7 @@ impl Object for PaymentMethod {
     }
 }
 
-/// How a card's network is written, and a fingerprint for its cards.
+/// The name of a card's network, and a fingerprint for its cards.
 fn network(card: Card) -> (&'static str, &'static str) {
     match card.brand {
         "visa" => ("Visa", "Xt5EWLLDS7FJjR1c"),
@@ -166,20 +166,21 @@ impl Serialize for CardSource {
 }
 
 #[derive(Serialize)]
-struct Checks {
+struct CardChecks {
     address_line1_check: Null,
     address_postal_code_check: Null,
     cvc_check: Null,
 }
 
-const UNCHECKED: Checks = Checks { address_line1_check: (), address_postal_code_check: (), cvc_check: () };
+const UNCHECKED: CardChecks =
+    CardChecks { address_line1_check: (), address_postal_code_check: (), cvc_check: () };
 
 #[derive(Serialize)]
-struct Offer {
+struct Availability {
     status: &'static str,
 }
 
-const UNAVAILABLE: Offer = Offer { status: "unavailable" };
+const UNAVAILABLE: Availability = Availability { status: "unavailable" };
 
 impl Serialize for PaymentMethodDetails {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -193,18 +194,18 @@ impl Serialize for PaymentMethodDetails {
             amount_authorized: i64,
             authorization_code: Null,
             brand: &'static str,
-            checks: Checks,
+            checks: CardChecks,
             country: &'static str,
             exp_month: u8,
             exp_year: u16,
-            extended_authorization: Offer,
+            extended_authorization: Availability,
             fingerprint: &'static str,
             funding: &'static str,
-            incremental_authorization: Offer,
+            incremental_authorization: Availability,
             installments: Null,
             last4: &'a str,
             mandate: Null,
-            multicapture: Offer,
+            multicapture: Availability,
             network: &'static str,
             network_token: Token,
             network_transaction_id: &'static str,
@@ -230,7 +231,7 @@ impl Serialize for PaymentMethodDetails {
             country: "US",
             exp_month: EXP_MONTH,
             exp_year: EXP_YEAR,
-            extended_authorization: Offer { status: "disabled" },
+            extended_authorization: Availability { status: "disabled" },
             fingerprint: network(self.card).1,
             funding: "credit",
             incremental_authorization: UNAVAILABLE,
@@ -274,7 +275,7 @@ impl Serialize for PaymentMethod {
         #[derive(Serialize)]
         struct Details<'a> {
             brand: &'static str,
-            checks: Checks,
+            checks: CardChecks,
             country: &'static str,
             display_brand: &'static str,
             exp_month: u8,

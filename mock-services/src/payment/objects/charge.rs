@@ -1,4 +1,4 @@
-//! A charge: money taken from a card, or held on it until it is captured.
+//! A charge: money captured from a card, or authorized until it is captured.
 
 use serde::{Serialize, Serializer};
 
@@ -32,18 +32,18 @@ pub(crate) struct Charge {
     pub(crate) failure_balance_transaction: Null,
     pub(crate) failure_code: Option<&'static str>,
     pub(crate) failure_message: Option<&'static str>,
-    pub(crate) fraud_details: Nothing,
+    pub(crate) fraud_details: EmptyObject,
     pub(crate) invoice: Null,
     pub(crate) livemode: bool,
     pub(crate) metadata: Metadata,
     pub(crate) on_behalf_of: Option<String>,
     pub(crate) order: Null,
-    pub(crate) outcome: &'static Outcome,
+    pub(crate) outcome: &'static ChargeOutcome,
     pub(crate) paid: bool,
     pub(crate) payment_intent: Option<Expandable<Intent>>,
     pub(crate) payment_method: String,
     pub(crate) payment_method_details: PaymentMethodDetails,
-    pub(crate) radar_options: Nothing,
+    pub(crate) radar_options: EmptyObject,
     pub(crate) receipt_email: Option<String>,
     pub(crate) receipt_number: Null,
     pub(crate) receipt_url: Option<ReceiptUrl>,
@@ -57,12 +57,12 @@ pub(crate) struct Charge {
     pub(crate) status: &'static str,
     pub(crate) transfer_data: Null,
     pub(crate) transfer_group: Option<String>,
-    /// The account to which the money goes on.
+    /// The account that receives the money.
     #[serde(skip)]
-    pub(crate) paid_to: Option<Box<str>>,
+    pub(crate) receiving_account: Option<Box<str>>,
 }
 
-/// Where a charge's receipt can be seen: made when it is written, because it is long and only ever shown.
+/// The URL of a charge's receipt. It is built when it is serialized, because it is long and only displayed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReceiptUrl(pub(crate) Ids);
 
@@ -80,9 +80,9 @@ impl Serialize for ReceiptUrl {
 
 /// An object without keys.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(crate) struct Nothing {}
+pub(crate) struct EmptyObject {}
 
-/// An address of which nothing is known. It takes no room in the many charges that have it.
+/// An address without any data. It takes no memory in the many charges that have it.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(crate) struct NoAddress {
     city: Null,
@@ -93,7 +93,7 @@ pub(crate) struct NoAddress {
     state: Null,
 }
 
-/// Who pays, as far as the card says.
+/// The payer, as far as the card data says.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct BillingDetails {
     address: NoAddress,
@@ -103,9 +103,9 @@ pub(crate) struct BillingDetails {
     tax_id: Null,
 }
 
-/// What the bank said.
+/// The bank's response.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) struct Outcome {
+pub(crate) struct ChargeOutcome {
     advice_code: Null,
     network_advice_code: Null,
     network_decline_code: Null,
@@ -117,9 +117,9 @@ pub(crate) struct Outcome {
     r#type: &'static str,
 }
 
-impl Outcome {
-    /// The bank agreed.
-    pub(crate) const APPROVED: Outcome = Outcome {
+impl ChargeOutcome {
+    /// The bank approved.
+    pub(crate) const APPROVED: ChargeOutcome = ChargeOutcome {
         advice_code: (),
         network_advice_code: (),
         network_decline_code: (),
@@ -131,40 +131,40 @@ impl Outcome {
         r#type: "authorized",
     };
 
-    /// Stripe itself would not ask the bank.
-    const BLOCKED: Outcome = Outcome {
+    /// Stripe blocked the charge without asking the bank.
+    const BLOCKED: ChargeOutcome = ChargeOutcome {
         network_status: "not_sent_to_network",
         reason: Some("highest_risk_level"),
         risk_level: "highest",
         risk_score: 98,
         seller_message: "Stripe blocked this payment as too risky.",
         r#type: "blocked",
-        ..Outcome::APPROVED
+        ..ChargeOutcome::APPROVED
     };
 
-    const fn declined(reason: &'static str) -> Outcome {
-        Outcome {
+    const fn declined(reason: &'static str) -> ChargeOutcome {
+        ChargeOutcome {
             network_status: "declined_by_network",
             reason: Some(reason),
             seller_message: "The bank did not return any further details with this decline.",
             r#type: "issuer_declined",
-            ..Outcome::APPROVED
+            ..ChargeOutcome::APPROVED
         }
     }
 
-    /// What became of a charge that was declined for this reason.
-    fn of(reason: Decline) -> &'static Outcome {
+    /// The outcome of a charge that was declined for this reason.
+    fn of(reason: Decline) -> &'static ChargeOutcome {
         match reason {
-            Decline::Generic => const { &Outcome::declined("generic_decline") },
-            Decline::InsufficientFunds => const { &Outcome::declined("insufficient_funds") },
-            Decline::Lost => const { &Outcome::declined("lost_card") },
-            Decline::Stolen => const { &Outcome::declined("stolen_card") },
-            Decline::Expired => const { &Outcome::declined("expired_card") },
-            Decline::Cvc => const { &Outcome::declined("incorrect_cvc") },
-            Decline::Processing => const { &Outcome::declined("processing_error") },
-            Decline::Velocity => const { &Outcome::declined("card_velocity_exceeded") },
-            Decline::Authentication => const { &Outcome::declined("authentication_required") },
-            Decline::Fraudulent => &Outcome::BLOCKED,
+            Decline::Generic => const { &ChargeOutcome::declined("generic_decline") },
+            Decline::InsufficientFunds => const { &ChargeOutcome::declined("insufficient_funds") },
+            Decline::Lost => const { &ChargeOutcome::declined("lost_card") },
+            Decline::Stolen => const { &ChargeOutcome::declined("stolen_card") },
+            Decline::Expired => const { &ChargeOutcome::declined("expired_card") },
+            Decline::Cvc => const { &ChargeOutcome::declined("incorrect_cvc") },
+            Decline::Processing => const { &ChargeOutcome::declined("processing_error") },
+            Decline::Velocity => const { &ChargeOutcome::declined("card_velocity_exceeded") },
+            Decline::Authentication => const { &ChargeOutcome::declined("authentication_required") },
+            Decline::Fraudulent => &ChargeOutcome::BLOCKED,
         }
     }
 }
@@ -183,17 +183,17 @@ impl Object for Charge {
 }
 
 impl Charge {
-    /// Whose card it was.
+    /// The customer who was charged.
     pub(crate) fn customer(&self) -> Option<&str> {
         self.customer.as_ref().map(Expandable::id)
     }
 
-    /// The intent that it belongs to.
+    /// The intent of the charge.
     pub(crate) fn payment_intent(&self) -> Option<&str> {
         self.payment_intent.as_ref().map(Expandable::id)
     }
 
-    /// Takes what is held, or a part of it; the rest is released.
+    /// Captures all or a part of the authorized amount; the rest is released.
     pub(crate) fn capture(&mut self, amount: i64, balance_transaction: String) {
         self.captured = true;
         self.amount_captured = amount;
@@ -201,13 +201,13 @@ impl Charge {
         self.balance_transaction = Some(balance_transaction);
     }
 
-    /// The same charge as the bank leaves it when it declines: no money was taken or held.
+    /// The charge after the bank declined it: no money was captured or authorized.
     pub(crate) fn failed(self, reason: Decline) -> Self {
         let (code, _, message) = reason.words();
         Charge {
             failure_code: Some(code),
             failure_message: Some(message),
-            outcome: Outcome::of(reason),
+            outcome: ChargeOutcome::of(reason),
             paid: false,
             receipt_url: None,
             status: "failed",
@@ -215,12 +215,12 @@ impl Charge {
         }
     }
 
-    /// What can still be given back.
+    /// The amount that can still be refunded.
     pub(crate) fn refundable(&self) -> i64 {
         self.amount.saturating_sub(self.amount_refunded)
     }
 
-    /// Gives back.
+    /// Refunds an amount.
     pub(crate) fn refund(&mut self, amount: i64) {
         self.amount_refunded = self.amount_refunded.saturating_add(amount).min(self.amount);
         self.refunded = self.amount_refunded == self.amount;

@@ -2,16 +2,16 @@
 
 use serde::Serialize;
 
-use super::{Address, Null, Object, Shipping};
+use super::{Null, Object, PostalAddress, Shipping};
 use crate::payment::cards::Card;
 use crate::payment::metadata::Metadata;
 
-/// A customer. Those that exist before any is created are made up when they are asked for.
+/// A customer. Initial customers are built when they are requested.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Customer {
     pub(crate) id: String,
     pub(crate) object: &'static str,
-    pub(crate) address: Option<Address>,
+    pub(crate) address: Option<PostalAddress>,
     pub(crate) balance: i64,
     pub(crate) business_name: Null,
     pub(crate) created: i64,
@@ -24,7 +24,7 @@ pub(crate) struct Customer {
     pub(crate) email: Option<String>,
     pub(crate) individual_name: Null,
     pub(crate) invoice_prefix: String,
-    pub(crate) invoice_settings: InvoiceSettings,
+    pub(crate) invoice_settings: CustomerInvoiceSettings,
     pub(crate) livemode: bool,
     pub(crate) metadata: Metadata,
     pub(crate) name: Option<String>,
@@ -34,27 +34,27 @@ pub(crate) struct Customer {
     pub(crate) shipping: Option<Box<Shipping>>,
     pub(crate) tax_exempt: &'static str,
     pub(crate) test_clock: Null,
-    /// Whether it is gone; then only its id is left.
+    /// Whether it was deleted; then only its id is left.
     #[serde(skip)]
     pub(crate) deleted: bool,
-    /// Whether a request made it: it was not there before.
+    /// Whether a request created it.
     #[serde(skip)]
-    pub(crate) made_here: bool,
-    /// The cards that it was given, by their ids.
+    pub(crate) created_by_request: bool,
+    /// Its initial cards, by id.
     #[serde(skip)]
     pub(crate) cards: Vec<(String, Card)>,
 }
 
-/// What invoices are paid with.
+/// How invoices are paid.
 #[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct InvoiceSettings {
+pub(crate) struct CustomerInvoiceSettings {
     pub(crate) custom_fields: Null,
     pub(crate) default_payment_method: Option<String>,
     pub(crate) footer: Null,
     pub(crate) rendering_options: Null,
 }
 
-/// What is left of a customer that was deleted.
+/// A deleted customer.
 #[derive(Debug, Serialize)]
 pub(crate) struct DeletedCustomer<'a> {
     id: &'a str,
@@ -66,14 +66,14 @@ pub(crate) struct DeletedCustomer<'a> {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum CustomerView<'a> {
-    /// One that is there.
+    /// An existing customer.
     Present(&'a Customer),
-    /// One that is gone.
+    /// A deleted customer.
     Deleted(DeletedCustomer<'a>),
 }
 
 impl Customer {
-    /// A customer with an id and nothing else.
+    /// A customer with only an id.
     pub(crate) fn bare(id: &str, created: i64) -> Self {
         Customer {
             id: id.to_owned(),
@@ -91,7 +91,7 @@ impl Customer {
             email: None,
             individual_name: (),
             invoice_prefix: prefix(id),
-            invoice_settings: InvoiceSettings::default(),
+            invoice_settings: CustomerInvoiceSettings::default(),
             livemode: false,
             metadata: Metadata::default(),
             name: None,
@@ -102,21 +102,21 @@ impl Customer {
             tax_exempt: "none",
             test_clock: (),
             deleted: false,
-            made_here: false,
+            created_by_request: false,
             cards: Vec::new(),
         }
     }
 
-    /// The same with a default card.
+    /// The customer with a default card.
     pub(crate) fn with_card(mut self, id: String, card: Card) -> Self {
         self.default_source = Some(id.clone());
         self.cards.push((id, card));
         self
     }
 
-    /// Takes a card away, and with it the default that it was.
-    pub(crate) fn lose(&mut self, id: &str) {
-        self.cards.retain(|(have, _)| have != id);
+    /// Removes a card, and the default if it was this card.
+    pub(crate) fn remove_card(&mut self, id: &str) {
+        self.cards.retain(|(other, _)| other != id);
         let method = &mut self.invoice_settings.default_payment_method;
         for default in [&mut self.default_source, method] {
             if default.as_deref() == Some(id) {
@@ -125,14 +125,14 @@ impl Customer {
         }
     }
 
-    /// Gives it a card that it can pay with.
-    pub(crate) fn gain(&mut self, id: &str, card: Card) {
-        if !self.cards.iter().any(|(have, _)| have == id) {
+    /// Adds a card.
+    pub(crate) fn add_card(&mut self, id: &str, card: Card) {
+        if !self.cards.iter().any(|(other, _)| other == id) {
             self.cards.push((id.to_owned(), card));
         }
     }
 
-    /// What a read shows.
+    /// The customer as a read shows it.
     pub(crate) fn view(&self) -> CustomerView<'_> {
         if self.deleted {
             CustomerView::Deleted(DeletedCustomer { id: &self.id, object: "customer", deleted: true })
@@ -142,7 +142,7 @@ impl Customer {
     }
 }
 
-/// Eight digits that go with the id.
+/// Eight digits derived from the id.
 fn prefix(id: &str) -> String {
     let hash = id.bytes().fold(0, |hash, byte| crate::service::mix(hash ^ u64::from(byte)));
     format!("{:08X}", hash >> 32)

@@ -1,4 +1,4 @@
-//! A reference that is an id unless the caller asked for the object itself.
+//! A reference: an id, or the object itself when the client asked for it.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use super::Object;
 /// An id, or the object in its place.
 #[derive(Debug, Clone)]
 pub(crate) enum Expandable<T> {
-    /// As it is stored.
+    /// The id, as stored.
     Id(CompactString),
-    /// As `expand[]` asks for it.
+    /// The object, as requested by `expand[]`.
     Whole(Arc<T>),
 }
 
 impl<T: Object> Expandable<T> {
-    /// The object with this id.
+    /// A reference to the object with this id.
     pub(crate) fn of(id: &str) -> Self {
         Expandable::Id(id.into())
     }

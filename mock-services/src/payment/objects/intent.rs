@@ -1,4 +1,4 @@
-//! A payment intent: what is to be paid, and how far that has come.
+//! A payment intent: an amount to pay, and its status.
 
 use std::sync::Arc;
 
@@ -48,62 +48,67 @@ pub(crate) struct Intent {
     pub(crate) source: Null,
     pub(crate) statement_descriptor: Option<String>,
     pub(crate) statement_descriptor_suffix: Option<String>,
-    pub(crate) status: Status,
+    pub(crate) status: IntentStatus,
     pub(crate) transfer_data: Null,
     pub(crate) transfer_group: Option<String>,
-    /// The account to which the money goes on.
+    /// The account that receives the money.
     #[serde(skip)]
-    pub(crate) paid_to: Option<Box<str>>,
-    /// The payment method itself; Stripe shows its id alone.
+    pub(crate) receiving_account: Option<Box<str>>,
+    /// The payment method itself; Stripe only shows its id.
     #[serde(skip)]
     pub(crate) method: Option<Arc<PaymentMethod>>,
 }
 
-/// How far an intent has come.
+/// The status of an intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Status {
+pub(crate) enum IntentStatus {
     /// It has no payment method, or its last one was declined.
     RequiresPaymentMethod,
     /// It can be confirmed.
     RequiresConfirmation,
-    /// Whoever pays must first show who they are.
+    /// The payer must authenticate first.
     RequiresAction,
-    /// The money is held, not taken.
+    /// The money is authorized, not captured.
     RequiresCapture,
-    /// The money is taken.
+    /// The money is captured.
     Succeeded,
-    /// It was given up.
+    /// It was canceled.
     Canceled,
 }
 
-impl Status {
-    /// The word for it.
+impl IntentStatus {
+    /// Stripe's name of the status.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Status::RequiresPaymentMethod => "requires_payment_method",
-            Status::RequiresConfirmation => "requires_confirmation",
-            Status::RequiresAction => "requires_action",
-            Status::RequiresCapture => "requires_capture",
-            Status::Succeeded => "succeeded",
-            Status::Canceled => "canceled",
+            IntentStatus::RequiresPaymentMethod => "requires_payment_method",
+            IntentStatus::RequiresConfirmation => "requires_confirmation",
+            IntentStatus::RequiresAction => "requires_action",
+            IntentStatus::RequiresCapture => "requires_capture",
+            IntentStatus::Succeeded => "succeeded",
+            IntentStatus::Canceled => "canceled",
         }
     }
 
     /// Whether it can still be confirmed.
     pub(crate) fn is_open(self) -> bool {
-        matches!(self, Status::RequiresPaymentMethod | Status::RequiresConfirmation | Status::RequiresAction)
+        matches!(
+            self,
+            IntentStatus::RequiresPaymentMethod
+                | IntentStatus::RequiresConfirmation
+                | IntentStatus::RequiresAction
+        )
     }
 }
 
-/// What the amount is made of.
+/// The parts of the amount.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(crate) struct AmountDetails {
-    tip: Tip,
+    tip: AmountTip,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-struct Tip {}
+struct AmountTip {}
 
 /// Whether Stripe chooses the payment methods.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -112,7 +117,7 @@ pub(crate) struct AutomaticPaymentMethods {
     pub(crate) enabled: bool,
 }
 
-/// How each kind of payment method is to be used.
+/// The options of each type of payment method.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(crate) struct PaymentMethodOptions {
     card: CardOptions,
@@ -166,16 +171,16 @@ impl Object for Intent {
 }
 
 impl Intent {
-    /// Who is to pay.
+    /// The customer who pays.
     pub(crate) fn customer(&self) -> Option<&str> {
         self.customer.as_ref().map(Expandable::id)
     }
 
-    /// Gives it a payment method with which it can be confirmed.
+    /// Sets a payment method with which it can be confirmed.
     pub(crate) fn pay_with(&mut self, method: Arc<PaymentMethod>) {
         self.payment_method = Some(Expandable::of(&method.id));
         self.method = Some(method);
         self.next_action = None;
-        self.status = Status::RequiresConfirmation;
+        self.status = IntentStatus::RequiresConfirmation;
     }
 }

@@ -1,5 +1,4 @@
-//! Stripe's objects as they are stored and sent: one struct for each, its keys in the order in which Stripe
-//! sends them.
+//! Stripe's objects as they are stored and sent: one struct for each, its keys in Stripe's order.
 
 mod balance;
 mod billing;
@@ -17,22 +16,24 @@ mod token;
 pub(crate) use balance::Balance;
 pub(crate) use billing::Billing;
 pub(crate) use card::{CardSource, PaymentMethod, PaymentMethodDetails};
-pub(crate) use charge::{BillingDetails, Charge, Outcome, ReceiptUrl};
+pub(crate) use charge::{BillingDetails, Charge, ChargeOutcome, ReceiptUrl};
 pub(crate) use customer::Customer;
 pub(crate) use expand::Expandable;
-pub(crate) use intent::{AutomaticPaymentMethods, Intent, LastPaymentError, PaymentMethodOptions, Status};
+pub(crate) use intent::{
+    AutomaticPaymentMethods, Intent, IntentStatus, LastPaymentError, PaymentMethodOptions,
+};
 pub(crate) use next_action::NextAction;
 pub(crate) use refund::{CardDestination, DestinationDetails, Refund};
-pub(crate) use shipping::{Address, Shipping};
-pub(crate) use subscription::{Item, Subscription};
+pub(crate) use shipping::{PostalAddress, Shipping};
+pub(crate) use subscription::{Subscription, SubscriptionItem};
 pub(crate) use token::Token;
 
 /// A key that is always `null`.
 pub(crate) type Null = ();
 
-/// What all stored objects have.
+/// The common parts of all stored objects.
 pub(crate) trait Object {
-    /// What Stripe calls its kind: `charge`.
+    /// Stripe's name of its type: `charge`.
     const KIND: &'static str;
     /// The path of its list.
     const URL: &'static str;
@@ -40,6 +41,6 @@ pub(crate) trait Object {
     /// Its id.
     fn id(&self) -> &str;
 
-    /// When it was made, in seconds.
+    /// The creation time, in seconds.
     fn created(&self) -> i64;
 }

@@ -1,8 +1,8 @@
-//! What whoever pays must do before an intent can go on: show who they are, in a browser.
+//! What the payer must do before an intent can continue: authenticate in a browser.
 
 use serde::Serialize;
 
-/// What is to be done next.
+/// The next action of the payer.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct NextAction {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,8 +26,7 @@ struct UseStripeSdk {
 }
 
 impl NextAction {
-    /// Authentication: on a page that leads back to `return_url`, or where none is given by means of Stripe's
-    /// own script.
+    /// Authentication: on a page that returns to `return_url`, or without one with Stripe's own script.
     pub(crate) fn authenticate(source: String, client_secret: &str, return_url: Option<&str>) -> Self {
         let url =
             format!("https://hooks.stripe.com/redirect/authenticate/{source}?client_secret={client_secret}");

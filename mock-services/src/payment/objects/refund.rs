@@ -1,4 +1,4 @@
-//! A refund: money that went back.
+//! A refund of a charge.
 
 use serde::Serialize;
 
@@ -25,14 +25,14 @@ pub(crate) struct Refund {
     pub(crate) transfer_reversal: Null,
 }
 
-/// Where the money went.
+/// Where the money was refunded to.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct DestinationDetails {
     pub(crate) card: CardDestination,
     pub(crate) r#type: &'static str,
 }
 
-/// How a card shows it.
+/// The refund to a card.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct CardDestination {
     pub(crate) reference_status: &'static str,

@@ -1,4 +1,4 @@
-//! Addresses, and where goods are sent.
+//! Postal addresses, and shipping details.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use crate::payment::params::Params;
 
 /// A postal address.
 #[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Address {
+pub(crate) struct PostalAddress {
     pub(crate) city: Option<String>,
     pub(crate) country: Option<String>,
     pub(crate) line1: Option<String>,
@@ -15,20 +15,20 @@ pub(crate) struct Address {
     pub(crate) state: Option<String>,
 }
 
-/// Where goods are sent.
+/// The recipient and address of a shipment.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Shipping {
-    address: Address,
+    address: PostalAddress,
     carrier: Option<String>,
     name: Option<String>,
     phone: Option<String>,
     tracking_number: Option<String>,
 }
 
-impl Address {
-    /// Reads what stands under `address`.
+impl PostalAddress {
+    /// Reads `address`.
     pub(crate) fn read(params: &Params<'_>) -> Option<Self> {
-        let mut address = Address::default();
+        let mut address = PostalAddress::default();
         let mut any = false;
         for (name, rest, value) in params.inside("address") {
             any |= rest.is_empty() && address.set(name, value);
@@ -52,7 +52,7 @@ impl Address {
 }
 
 impl Shipping {
-    /// Reads what stands under `shipping`.
+    /// Reads `shipping`.
     pub(crate) fn read(params: &Params<'_>) -> Option<Box<Self>> {
         let mut shipping = Shipping::default();
         let mut any = false;
@@ -87,7 +87,7 @@ mod tests {
         let request = Request::new("POST", "/")
             .body("shipping[name]=A&shipping[address][city]=Ulm&address[city]=Bonn&address[x]=1");
         let params = Params::read(&request).unwrap();
-        assert_eq!(Address::read(&params).unwrap().city.as_deref(), Some("Bonn"));
+        assert_eq!(PostalAddress::read(&params).unwrap().city.as_deref(), Some("Bonn"));
         assert_eq!(Shipping::read(&params).unwrap().address.city.as_deref(), Some("Ulm"));
     }
 }

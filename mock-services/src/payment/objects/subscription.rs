@@ -1,20 +1,20 @@
-//! A subscription with its items. Prices are made up from their ids: monthly, and the same for all.
+//! A subscription with its items. Prices are derived from their ids: all are monthly and cost the same.
 
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::charge::Nothing;
+use super::charge::EmptyObject;
 use super::{Customer, Expandable, Null, Object, PaymentMethod};
 use crate::payment::metadata::Metadata;
 
-/// What a unit of any price costs a month, in the smallest unit of the currency.
+/// The monthly price of one unit, in the smallest unit of the currency.
 const UNIT_AMOUNT: i64 = 2000;
-/// When prices were made.
+/// The creation time of prices.
 const PRICED_AT: i64 = 1_735_689_600;
 /// A day in seconds.
 const DAY: i64 = 24 * 60 * 60;
-/// A month as billing counts it here.
+/// A billing month.
 const PERIOD: i64 = 30 * DAY;
 
 /// A subscription.
@@ -32,26 +32,26 @@ pub(crate) struct Subscription {
     pub(crate) days_until_due: Option<i64>,
     pub(crate) default_payment_method: Option<Arc<PaymentMethod>>,
     pub(crate) description: Option<String>,
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<SubscriptionItem>,
     pub(crate) latest_invoice: String,
     pub(crate) metadata: Metadata,
     pub(crate) period_start: i64,
     pub(crate) status: &'static str,
-    /// What else is agreed on and is not as usual, by the parameter that asked for it: discounts, a pause.
+    /// The unusual terms, by parameter: discounts, a pause.
     pub(crate) terms: Vec<(&'static str, String)>,
     pub(crate) trial_end: Option<i64>,
 }
 
-/// One position of a subscription.
+/// One item of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Item {
+pub(crate) struct SubscriptionItem {
     pub(crate) id: String,
     pub(crate) created: i64,
     pub(crate) price: String,
     pub(crate) quantity: i64,
 }
 
-/// A price that an item names.
+/// The price of an item.
 #[derive(Debug, Serialize)]
 struct Price<'a> {
     id: &'a str,
@@ -63,7 +63,7 @@ struct Price<'a> {
     custom_unit_amount: Null,
     livemode: bool,
     lookup_key: Null,
-    metadata: Nothing,
+    metadata: EmptyObject,
     nickname: Null,
     product: String,
     recurring: Recurring,
@@ -96,7 +96,7 @@ impl<'a> Price<'a> {
             custom_unit_amount: (),
             livemode: false,
             lookup_key: (),
-            metadata: Nothing {},
+            metadata: EmptyObject {},
             nickname: (),
             product: format!("prod_{}", id.strip_prefix("price_").unwrap_or(id)),
             recurring: Recurring {
@@ -125,7 +125,7 @@ struct ItemView<'a> {
     current_period_end: i64,
     current_period_start: i64,
     discounts: [Null; 0],
-    metadata: Nothing,
+    metadata: EmptyObject,
     price: Price<'a>,
     quantity: i64,
     subscription: &'a str,
@@ -133,7 +133,7 @@ struct ItemView<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Items<'a> {
+struct ItemList<'a> {
     object: &'static str,
     data: Vec<ItemView<'a>>,
     has_more: bool,
@@ -167,7 +167,7 @@ struct Issuer {
 }
 
 #[derive(Debug, Serialize)]
-struct InvoiceSettings {
+struct SubscriptionInvoiceSettings {
     account_tax_ids: Null,
     issuer: Issuer,
 }
@@ -223,8 +223,8 @@ struct SubscriptionView<'a> {
     description: Option<&'a str>,
     discounts: Vec<String>,
     ended_at: Option<i64>,
-    invoice_settings: InvoiceSettings,
-    items: Items<'a>,
+    invoice_settings: SubscriptionInvoiceSettings,
+    items: ItemList<'a>,
     latest_invoice: &'a str,
     livemode: bool,
     metadata: &'a Metadata,
@@ -246,23 +246,23 @@ struct SubscriptionView<'a> {
 }
 
 impl Subscription {
-    /// When what was paid for ends.
+    /// The end of the paid period.
     fn period_end(&self) -> i64 {
         self.trial_end.unwrap_or_else(|| self.period_start.saturating_add(PERIOD))
     }
 
-    /// How many days nothing is paid at first; days that have begun count in full.
+    /// The length of the trial in days; a started day counts as a whole day.
     pub(crate) fn trial_days(&self) -> i64 {
         let seconds = self.trial_end.map_or(0, |end| end.saturating_sub(self.created)).max(0);
         seconds.saturating_add(DAY - 1) / DAY
     }
 
-    /// What is agreed on under this name, part by part: `[behavior]=void`.
+    /// The values of this term, part by part: `[behavior]=void`.
     fn agreed(&self, term: &str) -> Option<impl Iterator<Item = &str> + Clone> {
         self.terms.iter().find(|(name, _)| *name == term).map(|(_, asked)| asked.split(", "))
     }
 
-    /// What becomes of its invoices while nothing is collected, and until when.
+    /// What happens to invoices while collection is paused, and until when.
     fn paused(&self) -> Option<PauseCollection<'_>> {
         let mut asked = self.agreed("pause_collection")?;
         let behavior = asked.clone().find_map(|part| part.strip_prefix("[behavior]=")).unwrap_or("void");
@@ -271,7 +271,7 @@ impl Subscription {
         Some(PauseCollection { behavior, resumes_at })
     }
 
-    /// The ids of its discounts, one for each that was asked for.
+    /// The ids of its discounts, one for each requested discount.
     fn discount_ids(&self) -> Vec<String> {
         let mut places: Vec<&str> = self
             .agreed("discounts")
@@ -284,7 +284,7 @@ impl Subscription {
         places.iter().map(|place| format!("di_{owner}{}", place.trim_start_matches('['))).collect()
     }
 
-    fn taxes_itself(&self) -> bool {
+    fn has_automatic_tax(&self) -> bool {
         self.agreed("automatic_tax").is_some_and(|mut asked| asked.any(|part| part == "[enabled]=true"))
     }
 
@@ -296,7 +296,11 @@ impl Subscription {
             object: "subscription",
             application: (),
             application_fee_percent: (),
-            automatic_tax: AutomaticTax { disabled_reason: (), enabled: self.taxes_itself(), liability: () },
+            automatic_tax: AutomaticTax {
+                disabled_reason: (),
+                enabled: self.has_automatic_tax(),
+                liability: (),
+            },
             billing_cycle_anchor: self.period_start,
             billing_cycle_anchor_config: (),
             billing_mode: BillingMode { flexible: (), r#type: "classic" },
@@ -321,8 +325,11 @@ impl Subscription {
             description: self.description.as_deref(),
             discounts: self.discount_ids(),
             ended_at: self.canceled_at.filter(|_| self.status == "canceled"),
-            invoice_settings: InvoiceSettings { account_tax_ids: (), issuer: Issuer { r#type: "self" } },
-            items: Items { object: "list", total_count: self.items.len(), data, has_more: false, url },
+            invoice_settings: SubscriptionInvoiceSettings {
+                account_tax_ids: (),
+                issuer: Issuer { r#type: "self" },
+            },
+            items: ItemList { object: "list", total_count: self.items.len(), data, has_more: false, url },
             latest_invoice: &self.latest_invoice,
             livemode: false,
             metadata: &self.metadata,
@@ -350,7 +357,7 @@ impl Subscription {
         }
     }
 
-    fn item_view<'a>(&'a self, item: &'a Item) -> ItemView<'a> {
+    fn item_view<'a>(&'a self, item: &'a SubscriptionItem) -> ItemView<'a> {
         ItemView {
             id: &item.id,
             object: "subscription_item",
@@ -359,7 +366,7 @@ impl Subscription {
             current_period_end: self.period_end(),
             current_period_start: self.period_start,
             discounts: [],
-            metadata: Nothing {},
+            metadata: EmptyObject {},
             price: Price::of(&item.price, self.currency),
             quantity: item.quantity,
             subscription: &self.id,

@@ -9,9 +9,9 @@ use super::{CardSource, Null, Object};
 pub(crate) struct Token {
     /// Its id.
     pub(crate) id: String,
-    /// The card that it stands for.
+    /// The card.
     pub(crate) card: CardSource,
-    /// When it was made.
+    /// The creation time.
     pub(crate) created: i64,
     /// Whether it was used.
     pub(crate) used: bool,

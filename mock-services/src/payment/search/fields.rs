@@ -1,22 +1,22 @@
-//! What can be searched for in each kind of object.
+//! The searchable fields of each type of object.
 
 use crate::payment::metadata::Metadata;
 use crate::payment::objects::{Charge, Customer, Intent, Object, Subscription};
 
-/// What kind of values a field has.
+/// The type of a field's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FieldKind {
     /// Text that is compared whole.
     Token,
-    /// Text that can also be searched for a part.
+    /// Text that can also be searched for a substring.
     Text,
     /// A number.
     Number,
 }
 
-/// What an object has in a field.
+/// The value of a field of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen<'a> {
+pub(crate) enum FieldValue<'a> {
     /// A text.
     Text(&'a str),
     /// A number.
@@ -25,59 +25,59 @@ pub(crate) enum Seen<'a> {
     Nothing,
 }
 
-impl<'a> From<Option<&'a str>> for Seen<'a> {
+impl<'a> From<Option<&'a str>> for FieldValue<'a> {
     fn from(text: Option<&'a str>) -> Self {
-        text.map_or(Seen::Nothing, Seen::Text)
+        text.map_or(FieldValue::Nothing, FieldValue::Text)
     }
 }
 
-impl From<bool> for Seen<'static> {
+impl From<bool> for FieldValue<'static> {
     fn from(flag: bool) -> Self {
-        Seen::Text(if flag { "true" } else { "false" })
+        FieldValue::Text(if flag { "true" } else { "false" })
     }
 }
 
-/// An object that can be searched for.
+/// An object that can be searched.
 pub(crate) trait Searchable: Object {
-    /// The names of its fields and what they are.
-    const FIELDS: &'static [(&'static str, Kind)];
+    /// Its field names and their types.
+    const FIELDS: &'static [(&'static str, FieldKind)];
 
-    /// What it has in one of them.
-    fn value(&self, field: &str) -> Seen<'_>;
+    /// The value of a field.
+    fn value(&self, field: &str) -> FieldValue<'_>;
 
     /// Its metadata.
     fn metadata(&self) -> &Metadata;
 }
 
 impl Searchable for Charge {
-    const FIELDS: &'static [(&'static str, Kind)] = &[
-        ("amount", Kind::Number),
-        ("billing_details.address.postal_code", Kind::Token),
-        ("created", Kind::Number),
-        ("currency", Kind::Token),
-        ("customer", Kind::Token),
-        ("disputed", Kind::Token),
-        ("payment_method_details.card.brand", Kind::Token),
-        ("payment_method_details.card.exp_month", Kind::Token),
-        ("payment_method_details.card.exp_year", Kind::Token),
-        ("payment_method_details.card.fingerprint", Kind::Token),
-        ("payment_method_details.card.last4", Kind::Token),
-        ("refunded", Kind::Token),
-        ("status", Kind::Token),
+    const FIELDS: &'static [(&'static str, FieldKind)] = &[
+        ("amount", FieldKind::Number),
+        ("billing_details.address.postal_code", FieldKind::Token),
+        ("created", FieldKind::Number),
+        ("currency", FieldKind::Token),
+        ("customer", FieldKind::Token),
+        ("disputed", FieldKind::Token),
+        ("payment_method_details.card.brand", FieldKind::Token),
+        ("payment_method_details.card.exp_month", FieldKind::Token),
+        ("payment_method_details.card.exp_year", FieldKind::Token),
+        ("payment_method_details.card.fingerprint", FieldKind::Token),
+        ("payment_method_details.card.last4", FieldKind::Token),
+        ("refunded", FieldKind::Token),
+        ("status", FieldKind::Token),
     ];
 
-    fn value(&self, field: &str) -> Seen<'_> {
+    fn value(&self, field: &str) -> FieldValue<'_> {
         match field {
-            "amount" => Seen::Number(self.amount),
-            "created" => Seen::Number(self.created),
-            "currency" => Seen::Text(self.currency),
+            "amount" => FieldValue::Number(self.amount),
+            "created" => FieldValue::Number(self.created),
+            "currency" => FieldValue::Text(self.currency),
             "customer" => self.customer().into(),
             "disputed" => self.disputed.into(),
-            "payment_method_details.card.brand" => Seen::Text(self.payment_method_details.card.brand),
-            "payment_method_details.card.last4" => Seen::Text(self.payment_method_details.card.last4()),
+            "payment_method_details.card.brand" => FieldValue::Text(self.payment_method_details.card.brand),
+            "payment_method_details.card.last4" => FieldValue::Text(self.payment_method_details.card.last4()),
             "refunded" => self.refunded.into(),
-            "status" => Seen::Text(self.status),
-            _ => Seen::Nothing,
+            "status" => FieldValue::Text(self.status),
+            _ => FieldValue::Nothing,
         }
     }
 
@@ -87,22 +87,22 @@ impl Searchable for Charge {
 }
 
 impl Searchable for Intent {
-    const FIELDS: &'static [(&'static str, Kind)] = &[
-        ("amount", Kind::Number),
-        ("created", Kind::Number),
-        ("currency", Kind::Token),
-        ("customer", Kind::Token),
-        ("status", Kind::Token),
+    const FIELDS: &'static [(&'static str, FieldKind)] = &[
+        ("amount", FieldKind::Number),
+        ("created", FieldKind::Number),
+        ("currency", FieldKind::Token),
+        ("customer", FieldKind::Token),
+        ("status", FieldKind::Token),
     ];
 
-    fn value(&self, field: &str) -> Seen<'_> {
+    fn value(&self, field: &str) -> FieldValue<'_> {
         match field {
-            "amount" => Seen::Number(self.amount),
-            "created" => Seen::Number(self.created),
-            "currency" => Seen::Text(self.currency),
+            "amount" => FieldValue::Number(self.amount),
+            "created" => FieldValue::Number(self.created),
+            "currency" => FieldValue::Text(self.currency),
             "customer" => self.customer().into(),
-            "status" => Seen::Text(self.status.word()),
-            _ => Seen::Nothing,
+            "status" => FieldValue::Text(self.status.word()),
+            _ => FieldValue::Nothing,
         }
     }
 
@@ -112,16 +112,20 @@ impl Searchable for Intent {
 }
 
 impl Searchable for Customer {
-    const FIELDS: &'static [(&'static str, Kind)] =
-        &[("created", Kind::Number), ("email", Kind::Text), ("name", Kind::Text), ("phone", Kind::Text)];
+    const FIELDS: &'static [(&'static str, FieldKind)] = &[
+        ("created", FieldKind::Number),
+        ("email", FieldKind::Text),
+        ("name", FieldKind::Text),
+        ("phone", FieldKind::Text),
+    ];
 
-    fn value(&self, field: &str) -> Seen<'_> {
+    fn value(&self, field: &str) -> FieldValue<'_> {
         match field {
-            "created" => Seen::Number(self.created),
+            "created" => FieldValue::Number(self.created),
             "email" => self.email.as_deref().into(),
             "name" => self.name.as_deref().into(),
             "phone" => self.phone.as_deref().into(),
-            _ => Seen::Nothing,
+            _ => FieldValue::Nothing,
         }
     }
 
@@ -131,15 +135,15 @@ impl Searchable for Customer {
 }
 
 impl Searchable for Subscription {
-    const FIELDS: &'static [(&'static str, Kind)] =
-        &[("canceled_at", Kind::Number), ("created", Kind::Number), ("status", Kind::Token)];
+    const FIELDS: &'static [(&'static str, FieldKind)] =
+        &[("canceled_at", FieldKind::Number), ("created", FieldKind::Number), ("status", FieldKind::Token)];
 
-    fn value(&self, field: &str) -> Seen<'_> {
+    fn value(&self, field: &str) -> FieldValue<'_> {
         match field {
-            "canceled_at" => self.canceled_at.map_or(Seen::Nothing, Seen::Number),
-            "created" => Seen::Number(self.created),
-            "status" => Seen::Text(self.status),
-            _ => Seen::Nothing,
+            "canceled_at" => self.canceled_at.map_or(FieldValue::Nothing, FieldValue::Number),
+            "created" => FieldValue::Number(self.created),
+            "status" => FieldValue::Text(self.status),
+            _ => FieldValue::Nothing,
         }
     }
 

@@ -1,18 +1,18 @@
-//! Stripe's search: its query language, and whether an object is found by a query.
+//! Stripe's search: its query language, and whether an object matches a query.
 
 mod fields;
 mod parse;
 
 use serde::Serialize;
 
-pub(crate) use fields::{Searchable, Seen};
+pub(crate) use fields::{FieldValue, Searchable};
 pub(crate) use parse::parse;
 
-/// A query that was understood.
+/// A parsed query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Query {
     clauses: Vec<Clause>,
-    /// Whether one clause is enough.
+    /// Whether one matching clause is enough.
     any: bool,
 }
 
@@ -20,34 +20,34 @@ pub(crate) struct Query {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Clause {
     negated: bool,
-    field: Field,
-    test: Test,
+    field: SearchField,
+    test: ClauseTest,
 }
 
-/// What a condition is about.
+/// The field of a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Field {
+enum SearchField {
     /// One of the object's own fields.
     Own(&'static str),
-    /// A name of its metadata.
+    /// A key of its metadata.
     Metadata(String),
 }
 
-/// What must be true of it.
+/// The test of a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Test {
-    /// The same, whatever the case.
+enum ClauseTest {
+    /// Equal, ignoring case.
     Is(String),
-    /// Somewhere in it.
+    /// Contains.
     Contains(String),
-    /// A number from one to another, both included.
+    /// A number in an inclusive range.
     Between(i64, i64),
-    /// Nothing there.
+    /// No value.
     Absent,
 }
 
 impl Query {
-    /// Whether the query finds the object.
+    /// Whether the object matches the query.
     pub(crate) fn finds(&self, object: &impl Searchable) -> bool {
         let holds = |clause: &Clause| clause.holds(object) != clause.negated;
         if self.any { self.clauses.iter().any(holds) } else { self.clauses.iter().all(holds) }
@@ -56,32 +56,34 @@ impl Query {
 
 impl Clause {
     fn holds(&self, object: &impl Searchable) -> bool {
-        let seen = match &self.field {
-            Field::Own(name) => object.value(name),
-            Field::Metadata(name) => Seen::from(object.metadata().get(name)),
+        let value_ = match &self.field {
+            SearchField::Own(name) => object.value(name),
+            SearchField::Metadata(name) => FieldValue::from(object.metadata().get(name)),
         };
-        match (&self.test, seen) {
-            (Test::Absent, seen) => matches!(seen, Seen::Nothing),
-            (Test::Is(text), Seen::Text(have)) => have.to_lowercase() == *text,
-            (Test::Contains(text), Seen::Text(have)) => have.to_lowercase().contains(text.as_str()),
-            (Test::Between(from, to), Seen::Number(have)) => (from..=to).contains(&&have),
+        match (&self.test, value_) {
+            (ClauseTest::Absent, value_) => matches!(value_, FieldValue::Nothing),
+            (ClauseTest::Is(text), FieldValue::Text(value)) => value.to_lowercase() == *text,
+            (ClauseTest::Contains(text), FieldValue::Text(value)) => {
+                value.to_lowercase().contains(text.as_str())
+            }
+            (ClauseTest::Between(from, to), FieldValue::Number(value)) => (from..=to).contains(&&value),
             _ => false,
         }
     }
 }
 
-/// What a search answers.
+/// The response to a search.
 #[derive(Debug, Serialize)]
 pub(crate) struct SearchResult<Row> {
     /// `search_result`.
     pub(crate) object: &'static str,
-    /// What was found.
+    /// The matching objects.
     pub(crate) data: Vec<Row>,
-    /// Whether there are more.
+    /// Whether more follow.
     pub(crate) has_more: bool,
-    /// Where they begin.
+    /// The token of the next page.
     pub(crate) next_page: Option<String>,
-    /// How many there are in all, where that was asked for.
+    /// The total number of matches, when requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) total_count: Option<usize>,
     /// The path of the search.

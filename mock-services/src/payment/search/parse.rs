@@ -1,22 +1,22 @@
-//! The query language: `status:'succeeded' AND -metadata['order']:'o1'`. Parsing knows the fields of an
-//! object, no object.
+//! The query language: `status:'succeeded' AND -metadata['order']:'o1'`. The parser knows the fields of a
+//! type, but no objects.
 
-use super::fields::{Kind, Searchable};
-use super::{Clause, Field, Query, Test};
-use crate::payment::errors::{Problem, Refused};
+use super::fields::{FieldKind, Searchable};
+use super::{Clause, ClauseTest, Query, SearchField};
+use crate::payment::errors::{Refused, StripeError};
 
-const MOST_CLAUSES: usize = 10;
-const SHORTEST_PART: usize = 3;
+const MAX_CLAUSES: usize = 10;
+const MIN_SUBSTRING_CHARACTERS: usize = 3;
 
-/// Reads a query for objects of one kind.
+/// Parses a query for objects of one type.
 pub(crate) fn parse<T: Searchable>(text: &str) -> Result<Query, Refused> {
-    let mut rest = Rest(text.trim());
+    let mut rest = QueryReader(text.trim());
     let mut clauses = Vec::new();
     let mut any = None;
     loop {
         clauses.push(clause::<T>(&mut rest)?);
-        if clauses.len() > MOST_CLAUSES {
-            return Err(refused(format!("Search queries can have up to {MOST_CLAUSES} clauses.")));
+        if clauses.len() > MAX_CLAUSES {
+            return Err(refused(format!("Search queries can have up to {MAX_CLAUSES} clauses.")));
         }
         if rest.0.is_empty() {
             return Ok(Query { clauses, any: any.unwrap_or(false) });
@@ -27,14 +27,16 @@ pub(crate) fn parse<T: Searchable>(text: &str) -> Result<Query, Refused> {
         let this = rest.connector();
         if any.is_some_and(|before| before != this) {
             return Err(refused(
-                "You cannot use both AND and OR in the same search query. Try splitting it into several queries.".to_owned(),
+                "You cannot use both AND and OR in the same search query. Try splitting it into several \
+                 queries."
+                    .to_owned(),
             ));
         }
         any = Some(this);
     }
 }
 
-fn clause<T: Searchable>(rest: &mut Rest<'_>) -> Result<Clause, Refused> {
+fn clause<T: Searchable>(rest: &mut QueryReader<'_>) -> Result<Clause, Refused> {
     let negated = rest.skip("-");
     let name = rest.word();
     if name.is_empty() {
@@ -48,55 +50,59 @@ fn clause<T: Searchable>(rest: &mut Rest<'_>) -> Result<Clause, Refused> {
         if !rest.skip("]") {
             return Err(unparsed());
         }
-        (Field::Metadata(key), Kind::Text)
+        (SearchField::Metadata(key), FieldKind::Text)
     } else {
-        let own = T::FIELDS.iter().find(|(have, _)| *have == name).ok_or_else(|| unsupported::<T>(name))?;
-        (Field::Own(own.0), own.1)
+        let own = T::FIELDS.iter().find(|(value, _)| *value == name).ok_or_else(|| unsupported::<T>(name))?;
+        (SearchField::Own(own.0), own.1)
     };
     let sign = rest.sign().ok_or_else(unparsed)?;
     let value = rest.value().ok_or_else(unparsed)?;
     Ok(Clause { negated, field, test: test(name, kind, sign, value)? })
 }
 
-fn test(name: &str, kind: Kind, sign: &str, value: Value) -> Result<Test, Refused> {
+fn test(name: &str, kind: FieldKind, sign: &str, value: QueryValue) -> Result<ClauseTest, Refused> {
     let no_operator = || refused(format!("Operator `{sign}` is not supported for the field `{name}`."));
     let text = match value {
-        Value::Bare(word) if word.eq_ignore_ascii_case("null") => {
-            return if sign == ":" { Ok(Test::Absent) } else { Err(no_operator()) };
+        QueryValue::Bare(word) if word.eq_ignore_ascii_case("null") => {
+            return if sign == ":" { Ok(ClauseTest::Absent) } else { Err(no_operator()) };
         }
-        Value::Bare(text) | Value::Quoted(text) => text,
+        QueryValue::Bare(text) | QueryValue::Quoted(text) => text,
     };
-    if kind == Kind::Number {
+    if kind == FieldKind::Number {
         let number: i64 = text.parse().map_err(|_| refused(format!("Invalid integer: {text}")))?;
         return Ok(match sign {
-            ":" | "=" => Test::Between(number, number),
-            ">" => number.checked_add(1).map_or(Test::Between(1, 0), |from| Test::Between(from, i64::MAX)),
-            ">=" => Test::Between(number, i64::MAX),
-            "<" => number.checked_sub(1).map_or(Test::Between(1, 0), |to| Test::Between(i64::MIN, to)),
-            "<=" => Test::Between(i64::MIN, number),
+            ":" | "=" => ClauseTest::Between(number, number),
+            ">" => number
+                .checked_add(1)
+                .map_or(ClauseTest::Between(1, 0), |from| ClauseTest::Between(from, i64::MAX)),
+            ">=" => ClauseTest::Between(number, i64::MAX),
+            "<" => number
+                .checked_sub(1)
+                .map_or(ClauseTest::Between(1, 0), |to| ClauseTest::Between(i64::MIN, to)),
+            "<=" => ClauseTest::Between(i64::MIN, number),
             _ => return Err(no_operator()),
         });
     }
     match sign {
-        ":" => Ok(Test::Is(text.to_lowercase())),
-        "~" if kind == Kind::Token => Err(no_operator()),
-        "~" if text.chars().count() < SHORTEST_PART => {
-            Err(refused(format!("The substring match operator needs at least {SHORTEST_PART} characters.")))
-        }
-        "~" => Ok(Test::Contains(text.to_lowercase())),
+        ":" => Ok(ClauseTest::Is(text.to_lowercase())),
+        "~" if kind == FieldKind::Token => Err(no_operator()),
+        "~" if text.chars().count() < MIN_SUBSTRING_CHARACTERS => Err(refused(format!(
+            "The substring match operator needs at least {MIN_SUBSTRING_CHARACTERS} characters."
+        ))),
+        "~" => Ok(ClauseTest::Contains(text.to_lowercase())),
         _ => Err(no_operator()),
     }
 }
 
-enum Value {
+enum QueryValue {
     Bare(String),
     Quoted(String),
 }
 
-/// What is still to be read.
-struct Rest<'a>(&'a str);
+/// The unread part of the query.
+struct QueryReader<'a>(&'a str);
 
-impl<'a> Rest<'a> {
+impl<'a> QueryReader<'a> {
     fn skip(&mut self, what: &str) -> bool {
         let rest = self.0.strip_prefix(what);
         self.0 = rest.unwrap_or(self.0);
@@ -110,7 +116,7 @@ impl<'a> Rest<'a> {
         any
     }
 
-    /// Takes a connector, if there is one: `true` for OR, `false` for AND and for none.
+    /// Reads a connector, if there is one: `true` for OR, `false` for AND and for none.
     fn connector(&mut self) -> bool {
         for (word, any) in [("and", false), ("or", true)] {
             let split =
@@ -137,15 +143,15 @@ impl<'a> Rest<'a> {
         [">=", "<=", ">", "<", ":", "~", "="].into_iter().find(|sign| self.skip(sign))
     }
 
-    fn value(&mut self) -> Option<Value> {
+    fn value(&mut self) -> Option<QueryValue> {
         if self.0.starts_with(['\'', '"']) {
-            return self.quoted().map(Value::Quoted);
+            return self.quoted().map(QueryValue::Quoted);
         }
         let end = self.0.find(char::is_whitespace).unwrap_or(self.0.len());
         let (word, rest) = self.0.split_at(end);
         self.0 = rest;
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'@');
-        (!word.is_empty() && word.bytes().all(plain)).then(|| Value::Bare(word.to_owned()))
+        (!word.is_empty() && word.bytes().all(plain)).then(|| QueryValue::Bare(word.to_owned()))
     }
 
     fn quoted(&mut self) -> Option<String> {
@@ -168,7 +174,8 @@ impl<'a> Rest<'a> {
 
 fn unparsed() -> Refused {
     refused(
-        "We were unable to parse your search query. Try using the format `metadata[\"key\"]:\"value\"` to query for metadata or \
+        "We were unable to parse your search query. Try using the format `metadata[\"key\"]:\"value\"` to \
+         query for metadata or \
          key:\"value\" to query for other fields."
             .to_owned(),
     )
@@ -184,7 +191,7 @@ fn unsupported<T: Searchable>(name: &str) -> Refused {
 }
 
 fn refused(message: String) -> Refused {
-    Box::new(Problem::invalid(message).param("query"))
+    Box::new(StripeError::invalid(message).param("query"))
 }
 
 #[cfg(test)]
@@ -205,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clause_finds_by_equality_part_and_number() {
+    fn a_clause_matches_by_equality_substring_and_number() {
         assert!(found("email:'ann@example.com'") && found("email:\"ANN@example.COM\""));
         assert!(!found("email:'ann'"));
         assert!(found("email~'example'") && !found("email~'nobody'"));
@@ -228,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_is_found_by_name_and_by_absence() {
+    fn metadata_matches_by_key_and_by_absence() {
         assert!(!found("metadata['order']:'o1'") && found("-metadata['order']:'o1'"));
         assert!(
             found("metadata[\"order\"]:null") && !found("-metadata['order']:null") && !found("email:null")
@@ -236,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused() {
+    fn an_invalid_query_is_refused() {
         for query in [
             "",
             "AND",

@@ -1,4 +1,4 @@
-//! Input that nobody in their right mind sends.
+//! Arbitrary input.
 
 use super::*;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ const PATHS: &[&str] = &[
     "/v1/subscriptions/sub_1",
 ];
 
-/// Forms that look much like good ones, so that more than the first check is reached.
+/// Forms that resemble valid ones, so that more than the first check is reached.
 fn near_form() -> impl Strategy<Value = String> {
     let name = "(amount|currency|customer|source|source\\[number\\]|metadata|metadata\\[[a-z%]{0,2}\\]|items\\[[0-2x]\\]\\[(price|quantity|id|deleted)\\]|\
                 confirm|payment_method|charge|limit|created\\[(gt|x)\\]|capture|expand\\[\\]|address\\[city\\]|trial_period_days|trial_end)";
@@ -29,23 +29,23 @@ fn near_form() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_body_makes_it_panic(body: Vec<u8>, path in 0..PATHS.len()) {
-        Desk::new().send(&Request::new("POST", PATHS[path]).body(body), true);
+    fn no_body_makes_the_service_panic(body: Vec<u8>, path in 0..PATHS.len()) {
+        PaymentHarness::new().send(&Request::new("POST", PATHS[path]).body(body), true);
     }
 
     #[test]
-    fn no_form_makes_it_panic(body in near_form(), path in 0..PATHS.len()) {
-        let mut desk = Desk::new();
-        let reply = desk.post(PATHS[path], &body);
+    fn no_form_makes_the_service_panic(body in near_form(), path in 0..PATHS.len()) {
+        let mut harness = PaymentHarness::new();
+        let reply = harness.post(PATHS[path], &body);
         prop_assert!(matches!(reply.status, 200 | 400 | 402 | 404));
-        desk.get(&format!("{}?{body}", PATHS[path]));
-        desk.delete(&format!("{}?{body}", PATHS[path]));
+        harness.get(&format!("{}?{body}", PATHS[path]));
+        harness.delete(&format!("{}?{body}", PATHS[path]));
     }
 
     #[test]
-    fn no_path_and_no_query_make_it_panic(method in "(GET|POST|DELETE|\\PC{1,4})", path in "(/v1/(charges|refunds|customers)?/?)?\\PC*", query in "\\PC*") {
-        let mut desk = Desk::new();
-        desk.send(&Request::new(&method, &path), true);
-        desk.get(&format!("/v1/charges/search?query={query}"));
+    fn no_path_or_query_makes_the_service_panic(method in "(GET|POST|DELETE|\\PC{1,4})", path in "(/v1/(charges|refunds|customers)?/?)?\\PC*", query in "\\PC*") {
+        let mut harness = PaymentHarness::new();
+        harness.send(&Request::new(&method, &path), true);
+        harness.get(&format!("/v1/charges/search?query={query}"));
     }
 }

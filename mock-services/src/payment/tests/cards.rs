@@ -1,12 +1,12 @@
-//! Stripe's test cards: which of them pay, which decline, and which want to see their owner first.
+//! Stripe's test cards: which of them pay, decline, or require authentication.
 
 use super::*;
 
 const PAY: &str = "amount=500&currency=usd";
 
 #[test]
-fn cards_that_decline_at_stripe_move_no_money() {
-    let mut desk = Desk::new();
+fn declined_test_cards_move_no_money() {
+    let mut harness = PaymentHarness::new();
     for (source, code, decline_code) in [
         ("source=tok_visa_chargeDeclinedVelocityLimitExceeded", "card_declined", "card_velocity_exceeded"),
         ("source[number]=4000000000006975", "card_declined", "card_velocity_exceeded"),
@@ -15,19 +15,19 @@ fn cards_that_decline_at_stripe_move_no_money() {
         ("source=tok_threeDSecure2Required", "authentication_required", "authentication_required"),
         ("card[number]=4000002500003155", "authentication_required", "authentication_required"),
     ] {
-        let reply = desk.post("/v1/charges", &format!("{PAY}&{source}"));
+        let reply = harness.post("/v1/charges", &format!("{PAY}&{source}"));
         reply.refused(402, Some(code));
         assert_eq!(reply.body["error"]["decline_code"], decline_code, "{source}");
-        assert!(reply.begun, "a key keeps a decline");
+        assert!(reply.executed, "a key stores a decline");
     }
     let intent =
         format!("{PAY}&confirm=true&payment_method=pm_card_visa_chargeDeclinedVelocityLimitExceeded");
-    desk.post("/v1/payment_intents", &intent).refused(402, Some("card_declined"));
+    harness.post("/v1/payment_intents", &intent).refused(402, Some("card_declined"));
 }
 
 #[test]
-fn what_no_card_can_have_written_on_it_is_refused() {
-    let mut desk = Desk::new();
+fn invalid_card_data_is_refused() {
+    let mut harness = PaymentHarness::new();
     for (written, code, param) in [
         ("[exp_month]=8", "ok", ""),
         ("[exp_year]=2020", "invalid_expiry_year", "exp_year"),
@@ -41,14 +41,14 @@ fn what_no_card_can_have_written_on_it_is_refused() {
         ] {
             let confirm =
                 if path == "/v1/charges" { "" } else { "&confirm=true&payment_method_data[type]=card" };
-            let reply =
-                desk.post(path, &format!("{PAY}{confirm}&{card}[number]=4242424242424242&{card}{written}"));
+            let reply = harness
+                .post(path, &format!("{PAY}{confirm}&{card}[number]=4242424242424242&{card}{written}"));
             match code {
                 "ok" => assert_eq!(reply.ok().effects.len(), 1),
                 code => {
                     reply.refused(402, Some(code));
                     assert_eq!(reply.body["error"]["param"], param, "{path} {card}{written}");
-                    assert!(reply.begun, "a key keeps it");
+                    assert!(reply.executed, "a key stores it");
                 }
             }
         }
@@ -56,13 +56,13 @@ fn what_no_card_can_have_written_on_it_is_refused() {
 }
 
 #[test]
-fn a_misspelt_card_is_no_card() {
-    let mut desk = Desk::new();
-    let token = desk.post("/v1/charges", &format!("{PAY}&source=tok_nonsense"));
+fn a_misspelled_card_is_refused() {
+    let mut harness = PaymentHarness::new();
+    let token = harness.post("/v1/charges", &format!("{PAY}&source=tok_nonsense"));
     token.refused(400, Some("resource_missing"));
     assert_eq!(token.body["error"]["message"], "No such token: 'tok_nonsense'");
     let method =
-        desk.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method=pm_card_nonsense"));
+        harness.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method=pm_card_nonsense"));
     method.refused(400, Some("resource_missing"));
     let message = method.body["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("No such PaymentMethod: 'pm_card_nonsense'; "), "{message}");
@@ -70,8 +70,8 @@ fn a_misspelt_card_is_no_card() {
 }
 
 #[test]
-fn cards_that_stripe_lists_and_ids_that_it_made_pay() {
-    let mut desk = Desk::new();
+fn listed_cards_and_ids_of_stripe_pay() {
+    let mut harness = PaymentHarness::new();
     for source in [
         "tok_visa",
         "tok_mastercard",
@@ -83,7 +83,7 @@ fn cards_that_stripe_lists_and_ids_that_it_made_pay() {
         "card_1Nx",
     ] {
         assert_eq!(
-            desk.post("/v1/charges", &format!("{PAY}&source={source}")).ok().effects.len(),
+            harness.post("/v1/charges", &format!("{PAY}&source={source}")).ok().effects.len(),
             1,
             "{source}"
         );
@@ -92,76 +92,79 @@ fn cards_that_stripe_lists_and_ids_that_it_made_pay() {
         ["pm_card_visa", "pm_card_discover", "pm_card_jcb", "pm_card_threeDSecureOptional", "pm_1Nx"]
     {
         let reply =
-            desk.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method={method}")).ok();
+            harness.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method={method}")).ok();
         assert_eq!((&reply.body["status"], reply.effects.len()), (&"succeeded".into(), 1), "{method}");
     }
 }
 
 #[test]
-fn an_id_goes_on_to_stand_for_the_card_that_it_was_given_for() {
-    let mut desk = Desk::new();
-    let customer = desk.post("/v1/customers", "source=tok_chargeCustomerFail").ok();
+fn an_id_keeps_its_card() {
+    let mut harness = PaymentHarness::new();
+    let customer = harness.post("/v1/customers", "source=tok_chargeCustomerFail").ok();
     let card = customer.body["default_source"].as_str().unwrap();
-    desk.post("/v1/charges", &format!("{PAY}&customer={}&source={card}", customer.id()))
+    harness
+        .post("/v1/charges", &format!("{PAY}&customer={}&source={card}", customer.id()))
         .refused(402, Some("card_declined"));
     let intent =
-        desk.post("/v1/payment_intents", &format!("{PAY}&payment_method=pm_card_chargeDeclined")).ok();
+        harness.post("/v1/payment_intents", &format!("{PAY}&payment_method=pm_card_chargeDeclined")).ok();
     let method = intent.body["payment_method"].as_str().unwrap();
-    let again = desk.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method={method}"));
+    let again = harness.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method={method}"));
     again.refused(402, Some("card_declined"));
     let unpaid = "customer=cus_1&items[0][price]=p&default_payment_method=pm_card_chargeDeclined";
-    let unpaid = desk.post("/v1/subscriptions", unpaid).ok();
+    let unpaid = harness.post("/v1/subscriptions", unpaid).ok();
     let method = unpaid.body["default_payment_method"].as_str().unwrap();
-    let again = desk.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method={method}"));
+    let again = harness.post("/v1/payment_intents", &format!("{PAY}&confirm=true&payment_method={method}"));
     again.refused(402, Some("card_declined"));
 }
 
 #[test]
 fn a_customer_with_two_cards_pays_with_the_default_one() {
-    let mut desk = Desk::new();
-    let id = desk.post("/v1/customers", "source=tok_mastercard").id();
-    desk.post(&format!("/v1/customers/{id}"), "invoice_settings[default_payment_method]=pm_card_amex").ok();
-    let charge = desk.post("/v1/charges", &format!("{PAY}&customer={id}")).ok();
+    let mut harness = PaymentHarness::new();
+    let id = harness.post("/v1/customers", "source=tok_mastercard").id();
+    harness
+        .post(&format!("/v1/customers/{id}"), "invoice_settings[default_payment_method]=pm_card_amex")
+        .ok();
+    let charge = harness.post("/v1/charges", &format!("{PAY}&customer={id}")).ok();
     assert_eq!(charge.body["payment_method_details"]["card"]["brand"], "mastercard");
 }
 
 #[test]
-fn a_card_that_wants_to_see_its_owner_moves_no_money() {
-    let mut desk = Desk::new();
+fn a_card_that_requires_authentication_moves_no_money() {
+    let mut harness = PaymentHarness::new();
     for method in [
         "payment_method=pm_card_authenticationRequired",
         "payment_method=pm_card_threeDSecure2Required",
         "payment_method=pm_card_threeDSecureRequired",
         "payment_method_data[type]=card&payment_method_data[card][number]=4000002500003155",
     ] {
-        let reply = desk.post("/v1/payment_intents", &format!("{PAY}&confirm=true&{method}")).ok();
+        let reply = harness.post("/v1/payment_intents", &format!("{PAY}&confirm=true&{method}")).ok();
         assert_eq!((&reply.body["status"], reply.effects.len()), (&"requires_action".into(), 0), "{method}");
         assert_eq!(reply.body["next_action"]["type"], "use_stripe_sdk");
         let path = format!("/v1/payment_intents/{}", reply.id());
-        assert_eq!(desk.get(&path).ok().body, reply.body);
-        let again = desk.post(&format!("{path}/confirm"), "return_url=https://shop.example/back").ok();
+        assert_eq!(harness.get(&path).ok().body, reply.body);
+        let again = harness.post(&format!("{path}/confirm"), "return_url=https://shop.example/back").ok();
         assert_eq!((&again.body["status"], again.effects.len()), (&"requires_action".into(), 0));
         assert_eq!(again.body["next_action"]["redirect_to_url"]["return_url"], "https://shop.example/back");
-        let other = desk.post(&format!("{path}/confirm"), "payment_method=pm_card_visa").ok();
+        let other = harness.post(&format!("{path}/confirm"), "payment_method=pm_card_visa").ok();
         assert_eq!((&other.body["status"], other.effects.len()), (&"succeeded".into(), 1));
         assert_eq!(other.body["next_action"], Value::Null);
     }
 }
 
 #[test]
-fn an_owner_who_is_not_there_cannot_be_asked() {
-    let mut desk = Desk::new();
+fn an_absent_payer_cannot_authenticate() {
+    let mut harness = PaymentHarness::new();
     for away in ["off_session=true", "error_on_requires_action=true"] {
         let body = format!("{PAY}&confirm=true&payment_method=pm_card_authenticationRequired&{away}");
-        let reply = desk.post("/v1/payment_intents", &body);
+        let reply = harness.post("/v1/payment_intents", &body);
         reply.refused(402, Some("authentication_required"));
         assert_eq!(reply.body["error"]["payment_intent"]["status"], "requires_payment_method");
     }
-    let waiting = desk.post(
+    let waiting = harness.post(
         "/v1/payment_intents",
         &format!("{PAY}&confirm=true&payment_method=pm_card_authenticationRequired"),
     );
     let path = format!("/v1/payment_intents/{}/cancel", waiting.ok().id());
-    let given_up = desk.post(&path, "").ok();
+    let given_up = harness.post(&path, "").ok();
     assert_eq!((&given_up.body["status"], &given_up.body["next_action"]), (&"canceled".into(), &Value::Null));
 }

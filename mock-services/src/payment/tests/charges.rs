@@ -1,4 +1,4 @@
-//! Charges, and what is held until it is captured.
+//! Charges and authorizations.
 
 use super::*;
 use crate::service::Fields;
@@ -6,9 +6,9 @@ use crate::service::Fields;
 const CHARGE: &str = "amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001&description=Boots";
 
 #[test]
-fn a_charge_moves_money_and_says_for_what() {
-    let mut desk = Desk::new();
-    let reply = desk.post("/v1/charges", CHARGE).ok();
+fn a_charge_moves_money_and_has_its_labels() {
+    let mut harness = PaymentHarness::new();
+    let reply = harness.post("/v1/charges", CHARGE).ok();
     assert_eq!(reply.operation.as_deref(), Some("payment.charge"));
     let (name, fields) = reply.effect();
     assert_eq!(name, "payment.charge");
@@ -38,7 +38,7 @@ fn a_charge_moves_money_and_says_for_what() {
 }
 
 #[test]
-fn the_answer_is_indented_and_begins_with_the_id() {
+fn the_response_is_indented_and_starts_with_the_id() {
     let payment = Payment::default();
     let request = Request::new("POST", "/v1/charges").body(CHARGE);
     let context = Context { now: jiff::Timestamp::UNIX_EPOCH, ids: Ids::new(1, "payment", 1, 1, 0) };
@@ -53,22 +53,22 @@ fn the_answer_is_indented_and_begins_with_the_id() {
 }
 
 #[test]
-fn what_the_caller_sees_does_not_depend_on_what_was_committed() {
-    let (mut before, mut after) = (Desk::new(), Desk::new());
+fn the_response_does_not_depend_on_what_was_committed() {
+    let (mut before, mut after) = (PaymentHarness::new(), PaymentHarness::new());
     before.send(&Request::new("POST", "/v1/charges").body(CHARGE), false);
     after.send(&Request::new("POST", "/v1/charges").body(CHARGE), true);
     assert_eq!(before.post("/v1/charges", CHARGE).body, after.post("/v1/charges", CHARGE).body);
 }
 
 #[test]
-fn two_charges_have_two_ids() {
-    let mut desk = Desk::new();
-    assert_ne!(desk.post("/v1/charges", CHARGE).id(), desk.post("/v1/charges", CHARGE).id());
+fn two_charges_have_different_ids() {
+    let mut harness = PaymentHarness::new();
+    assert_ne!(harness.post("/v1/charges", CHARGE).id(), harness.post("/v1/charges", CHARGE).id());
 }
 
 #[test]
 fn a_declined_card_moves_no_money() {
-    let mut desk = Desk::new();
+    let mut harness = PaymentHarness::new();
     for (source, code, decline_code) in [
         ("source=tok_chargeDeclined", "card_declined", Some("generic_decline")),
         ("source=tok_chargeDeclinedInsufficientFunds", "card_declined", Some("insufficient_funds")),
@@ -78,30 +78,32 @@ fn a_declined_card_moves_no_money() {
         ("source=tok_chargeDeclinedIncorrectCvc", "incorrect_cvc", None),
         ("source=tok_chargeDeclinedProcessingError", "processing_error", None),
     ] {
-        let reply = desk.post("/v1/charges", &format!("amount=500&currency=usd&{source}"));
+        let reply = harness.post("/v1/charges", &format!("amount=500&currency=usd&{source}"));
         reply.refused(402, Some(code));
         assert_eq!(reply.body["error"]["type"], "card_error");
         assert_eq!(reply.body["error"]["decline_code"].as_str(), decline_code);
         assert!(reply.body["error"]["charge"].as_str().unwrap().starts_with("ch_"));
-        assert!(reply.begun, "a key keeps a decline");
+        assert!(reply.executed, "a key stores a decline");
     }
-    assert_eq!(desk.get("/v1/balance").body["pending"][0]["amount"], 0);
+    assert_eq!(harness.get("/v1/balance").body["pending"][0]["amount"], 0);
 }
 
 #[test]
 fn a_declining_customer_is_declined_with_any_card() {
     let options =
         PaymentOptions { declining_customers: vec!["cus_poor".to_owned()], ..PaymentOptions::default() };
-    let mut desk = Desk::with(options);
-    desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_poor").refused(402, Some("card_declined"));
-    desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_rich").ok();
+    let mut harness = PaymentHarness::with(options);
+    harness
+        .post("/v1/charges", "amount=500&currency=usd&customer=cus_poor")
+        .refused(402, Some("card_declined"));
+    harness.post("/v1/charges", "amount=500&currency=usd&customer=cus_rich").ok();
 }
 
 #[test]
-fn card_numbers_and_tokens_are_in_no_field_and_no_answer() {
-    let mut desk = Desk::new();
+fn no_field_or_response_contains_a_card_number_or_a_token() {
+    let mut harness = PaymentHarness::new();
     for source in ["source[number]=4242424242424242&source[cvc]=987", "source=tok_visa"] {
-        let reply = desk.post("/v1/charges", &format!("amount=500&currency=usd&{source}")).ok();
+        let reply = harness.post("/v1/charges", &format!("amount=500&currency=usd&{source}")).ok();
         let seen = format!("{:?}{:?}{}", reply.fields, reply.effects, reply.body);
         assert!(
             !seen.contains("4242424242424242") && !seen.contains("987\"") && !seen.contains("tok_visa"),
@@ -111,14 +113,14 @@ fn card_numbers_and_tokens_are_in_no_field_and_no_answer() {
 }
 
 #[test]
-fn a_held_charge_moves_money_when_it_is_captured_and_only_once() {
-    let mut desk = Desk::new();
-    let held = desk.post("/v1/charges", &format!("{CHARGE}&capture=false")).ok();
+fn an_authorized_charge_moves_money_once_when_it_is_captured() {
+    let mut harness = PaymentHarness::new();
+    let held = harness.post("/v1/charges", &format!("{CHARGE}&capture=false")).ok();
     assert!(held.effects.is_empty());
     assert_eq!(held.body["captured"], false);
     let path = format!("/v1/charges/{}/capture", held.id());
-    desk.post(&path, "amount=5000").refused(400, Some("amount_too_large"));
-    let captured = desk.post(&path, "amount=4000").ok();
+    harness.post(&path, "amount=5000").refused(400, Some("amount_too_large"));
+    let captured = harness.post(&path, "amount=4000").ok();
     assert_eq!(captured.operation.as_deref(), Some("payment.capture"));
     let (name, fields) = captured.effect();
     assert_eq!(name, "payment.charge");
@@ -127,20 +129,20 @@ fn a_held_charge_moves_money_when_it_is_captured_and_only_once() {
     );
     assert_eq!(captured.body["amount_captured"], 4000);
     assert_eq!(captured.body["amount_refunded"], 999);
-    desk.post(&path, "").refused(400, Some("charge_already_captured"));
+    harness.post(&path, "").refused(400, Some("charge_already_captured"));
 }
 
 #[test]
-fn a_note_on_a_charge_is_no_effect_and_another_label_is() {
-    let mut desk = Desk::new();
-    let id = desk
+fn a_changed_label_of_a_charge_is_an_effect_and_a_note_is_not() {
+    let mut harness = PaymentHarness::new();
+    let id = harness
         .post("/v1/charges", "amount=500&currency=usd&customer=cus_42&description=d&metadata[order]=ord_1")
         .ok()
         .id();
     let path = format!("/v1/charges/{id}");
-    let noted = desk.post(&path, "metadata[note]=x").ok();
+    let noted = harness.post(&path, "metadata[note]=x").ok();
     assert_eq!((noted.operation.as_deref(), noted.effects.len()), (Some("payment.relabel"), 0));
-    let relabelled = desk.post(&path, "metadata[order]=ord_2&description=").ok();
+    let relabelled = harness.post(&path, "metadata[order]=ord_2&description=").ok();
     let (name, fields) = relabelled.effect();
     assert_eq!((name, relabelled.operation.as_deref()), ("payment.relabel", Some("payment.relabel")));
     let expected =
@@ -148,58 +150,63 @@ fn a_note_on_a_charge_is_no_effect_and_another_label_is() {
     let expected =
         expected.with("order", "ord_1").with("own_metadata.order", "ord_2").with("description", "none");
     assert!(fields.meet(&expected), "{fields:?}");
-    assert_eq!(desk.post(&path, "customer=cus_7").ok().effect().1.get("new_customer"), Some(&"cus_7".into()));
-    assert_eq!(desk.post(&path, "receipt_email=a@x.example").ok().effect().0, "payment.relabel");
-    let found = desk.get(&path).ok();
+    assert_eq!(
+        harness.post(&path, "customer=cus_7").ok().effect().1.get("new_customer"),
+        Some(&"cus_7".into())
+    );
+    assert_eq!(harness.post(&path, "receipt_email=a@x.example").ok().effect().0, "payment.relabel");
+    let found = harness.get(&path).ok();
     assert_eq!((&found.body["metadata"]["note"], &found.body["description"]), (&"x".into(), &Value::Null));
 }
 
 #[test]
-fn the_labels_of_an_intent_count_once_money_is_taken_or_held() {
-    let mut desk = Desk::new();
-    let intent = desk
+fn a_changed_label_of_an_intent_is_an_effect_after_the_confirmation() {
+    let mut harness = PaymentHarness::new();
+    let intent = harness
         .post("/v1/payment_intents", "amount=500&currency=usd&customer=cus_42&metadata[order]=ord_1")
         .ok()
         .id();
     let path = format!("/v1/payment_intents/{intent}");
-    let early = desk.post(&path, "metadata[order]=ord_2").ok();
+    let early = harness.post(&path, "metadata[order]=ord_2").ok();
     assert_eq!((early.operation.as_deref(), early.effects.len()), (Some("payment.intent"), 0));
-    desk.post(&format!("{path}/confirm"), "").ok();
-    let late = desk.post(&path, "metadata[order]=ord_3").ok();
+    harness.post(&format!("{path}/confirm"), "").ok();
+    let late = harness.post(&path, "metadata[order]=ord_3").ok();
     assert_eq!((late.operation.as_deref(), late.effect().0), (Some("payment.relabel"), "payment.relabel"));
     assert!(
         late.effect().1.meet(&Fields::new().with("payment_intent", intent.as_str()).with("order", "ord_2"))
     );
     let held =
         "amount=500&currency=usd&customer=cus_42&confirm=true&capture_method=manual&metadata[order]=ord_1";
-    let held = desk.post("/v1/payment_intents", held).ok().id();
-    let captured = desk.post(&format!("/v1/payment_intents/{held}/capture"), "metadata[order]=ord_2").ok();
+    let held = harness.post("/v1/payment_intents", held).ok().id();
+    let captured = harness.post(&format!("/v1/payment_intents/{held}/capture"), "metadata[order]=ord_2").ok();
     let names: Vec<&str> = captured.effects.iter().map(|facts| &*facts.effect).collect();
     assert_eq!(names, ["payment.charge", "payment.relabel"]);
     assert_eq!(captured.effects[0].fields.get("order"), Some(&"ord_1".into()));
 }
 
 #[test]
-fn money_that_is_held_is_left_behind_until_it_is_taken_or_let_go() {
-    let mut desk = Desk::new();
-    let hold = |desk: &mut Desk| desk.post("/v1/charges", &format!("{CHARGE}&capture=false")).ok().id();
-    let (taken, let_go, left) = (hold(&mut desk), hold(&mut desk), hold(&mut desk));
-    desk.post(&format!("/v1/charges/{left}"), "metadata[note]=x").ok();
-    assert_eq!(desk.left().len(), 3, "{:?}", desk.left());
-    desk.post(&format!("/v1/charges/{taken}/capture"), "").ok();
-    desk.post("/v1/refunds", &format!("charge={let_go}")).ok();
+fn authorized_money_is_left_behind_until_it_is_captured_or_released() {
+    let mut harness = PaymentHarness::new();
+    let hold = |harness: &mut PaymentHarness| {
+        harness.post("/v1/charges", &format!("{CHARGE}&capture=false")).ok().id()
+    };
+    let (captured, released, authorized) = (hold(&mut harness), hold(&mut harness), hold(&mut harness));
+    harness.post(&format!("/v1/charges/{authorized}"), "metadata[note]=x").ok();
+    assert_eq!(harness.remaining_authorizations().len(), 3, "{:?}", harness.remaining_authorizations());
+    harness.post(&format!("/v1/charges/{captured}/capture"), "").ok();
+    harness.post("/v1/refunds", &format!("charge={released}")).ok();
     let intent = "amount=500&currency=usd&customer=cus_42&confirm=true&capture_method=manual";
-    let cancelled = desk.post("/v1/payment_intents", intent).ok().id();
-    assert_eq!(desk.left().len(), 2);
-    desk.post(&format!("/v1/payment_intents/{cancelled}/cancel"), "").ok();
-    assert_eq!(desk.left(), [("payment.hold".to_owned(), left)]);
+    let cancelled = harness.post("/v1/payment_intents", intent).ok().id();
+    assert_eq!(harness.remaining_authorizations().len(), 2);
+    harness.post(&format!("/v1/payment_intents/{cancelled}/cancel"), "").ok();
+    assert_eq!(harness.remaining_authorizations(), [("payment.hold".to_owned(), authorized)]);
 }
 
 #[test]
-fn where_the_money_goes_is_part_of_a_charge() {
-    let mut desk = Desk::new();
+fn the_receiving_account_is_part_of_a_charge() {
+    let mut harness = PaymentHarness::new();
     let reply =
-        desk.post("/v1/charges", &format!("{CHARGE}&on_behalf_of=acct_1&application_fee_amount=7")).ok();
+        harness.post("/v1/charges", &format!("{CHARGE}&on_behalf_of=acct_1&application_fee_amount=7")).ok();
     assert!(
         reply
             .effect()
@@ -209,26 +216,27 @@ fn where_the_money_goes_is_part_of_a_charge() {
     let destination = Fields::new().with("transfer_destination", "acct_2");
     for more in ["destination=acct_2", "destination[account]=acct_2", "transfer_data[destination]=acct_2"] {
         assert!(
-            desk.post("/v1/charges", &format!("{CHARGE}&{more}")).ok().effect().1.meet(&destination),
+            harness.post("/v1/charges", &format!("{CHARGE}&{more}")).ok().effect().1.meet(&destination),
             "{more}"
         );
     }
-    let held = desk
+    let held = harness
         .post(
             "/v1/payment_intents",
             "amount=500&currency=usd&customer=cus_42&confirm=true&capture_method=manual",
         )
         .id();
-    let captured =
-        desk.post(&format!("/v1/payment_intents/{held}/capture"), "transfer_data[destination]=acct_2").ok();
+    let captured = harness
+        .post(&format!("/v1/payment_intents/{held}/capture"), "transfer_data[destination]=acct_2")
+        .ok();
     assert!(captured.effects[0].fields.meet(&destination));
 }
 
 #[test]
-fn a_valid_but_rare_parameter_is_not_refused() {
+fn rare_valid_parameters_are_accepted() {
     let rare = "receipt_email=a@b.c&statement_descriptor_suffix=X&transfer_group=g&on_behalf_of=acct_1&radar_options[session]=s\
                 &shipping[name]=Ann&shipping[address][line1]=Street&application_fee_amount=1&expand[]=customer";
-    let reply = Desk::new().post("/v1/charges", &format!("{CHARGE}&{rare}")).ok();
+    let reply = PaymentHarness::new().post("/v1/charges", &format!("{CHARGE}&{rare}")).ok();
     assert_eq!(reply.body["shipping"]["address"]["line1"], "Street");
     assert_eq!(reply.body["customer"]["object"], "customer");
 }

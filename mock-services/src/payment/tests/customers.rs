@@ -1,68 +1,79 @@
-//! Customers, given and made.
+//! Customers, initial and created.
 
 use super::*;
 use crate::payment::Customers;
 
 #[test]
-fn a_customer_is_made_and_filled_in_without_an_effect_but_its_deletion_is_one() {
-    let mut desk = Desk::new();
-    let made =
-        desk.post("/v1/customers", "email=ann@example.com&name=Ann&metadata[k]=v&source=tok_mastercard").ok();
+fn creating_a_customer_is_not_an_effect_but_deleting_one_is() {
+    let mut harness = PaymentHarness::new();
+    let made = harness
+        .post("/v1/customers", "email=ann@example.com&name=Ann&metadata[k]=v&source=tok_mastercard")
+        .ok();
     assert_eq!((made.operation.as_deref(), made.effects.len()), (Some("payment.customer"), 0));
     let path = format!("/v1/customers/{}", made.id());
-    let changed = desk.post(&path, "name=&phone=1&address[city]=Ulm&source=tok_visa").ok();
+    let changed = harness.post(&path, "name=&phone=1&address[city]=Ulm&source=tok_visa").ok();
     assert!(changed.effects.is_empty());
-    let credited = desk.post(&path, "balance=-500").ok();
+    let credited = harness.post(&path, "balance=-500").ok();
     assert_eq!(
         (credited.effect().0, credited.effect().1.get("balance")),
         ("payment.customer", Some(&(-500).into()))
     );
-    desk.post(&path, "source=tok_mastercard").ok();
+    harness.post(&path, "source=tok_mastercard").ok();
     assert_eq!((&changed.body["name"], &changed.body["address"]["city"]), (&Value::Null, &"Ulm".into()));
-    assert_eq!(desk.get(&path).ok().body["email"], "ann@example.com");
+    assert_eq!(harness.get(&path).ok().body["email"], "ann@example.com");
     assert_eq!(
-        desk.get("/v1/customers?email=ann@example.com").ok().body["data"].as_array().unwrap().len(),
+        harness.get("/v1/customers?email=ann@example.com").ok().body["data"].as_array().unwrap().len(),
         1
     );
     assert_eq!(
-        desk.get("/v1/customers?email=bob@example.com").ok().body["data"].as_array().unwrap().len(),
+        harness.get("/v1/customers?email=bob@example.com").ok().body["data"].as_array().unwrap().len(),
         0
     );
-    let charge = desk.post("/v1/charges", &format!("amount=500&currency=usd&customer={}", made.id())).ok();
+    let charge = harness.post("/v1/charges", &format!("amount=500&currency=usd&customer={}", made.id())).ok();
     assert_eq!(charge.body["source"]["brand"], "MasterCard");
-    desk.post("/v1/subscriptions", &format!("customer={}&items[0][price]=price_1", made.id())).ok();
-    let deleted = desk.delete(&path).ok();
+    harness.post("/v1/subscriptions", &format!("customer={}&items[0][price]=price_1", made.id())).ok();
+    let deleted = harness.delete(&path).ok();
     assert_eq!(
         (&deleted.body["deleted"], deleted.operation.as_deref()),
         (&true.into(), Some("payment.delete-customer"))
     );
     let names: Vec<&str> = deleted.effects.iter().map(|facts| &*facts.effect).collect();
-    assert_eq!(names, ["payment.delete-customer", "payment.unsubscribe"], "its subscriptions end with it");
-    assert_eq!(desk.get(&path).ok().body["deleted"], true);
-    desk.delete(&path).refused(404, Some("resource_missing"));
-    desk.post(&path, "name=x").refused(404, Some("resource_missing"));
-    let charge = desk.post("/v1/charges", &format!("amount=500&currency=usd&customer={}", made.id()));
+    assert_eq!(
+        names,
+        ["payment.delete-customer", "payment.unsubscribe"],
+        "its subscriptions end with the customer"
+    );
+    assert_eq!(harness.get(&path).ok().body["deleted"], true);
+    harness.delete(&path).refused(404, Some("resource_missing"));
+    harness.post(&path, "name=x").refused(404, Some("resource_missing"));
+    let charge = harness.post("/v1/charges", &format!("amount=500&currency=usd&customer={}", made.id()));
     charge.refused(400, Some("resource_missing"));
 }
 
 #[test]
 fn a_customer_without_a_card_cannot_be_charged() {
-    let mut desk = Desk::new();
-    let id = desk.post("/v1/customers", "").id();
-    desk.post("/v1/charges", &format!("amount=500&currency=usd&customer={id}")).refused(402, Some("missing"));
-    desk.post("/v1/customers", "source=tok_chargeDeclined").refused(402, Some("card_declined"));
-    let fails_later = desk.post("/v1/customers", "source=tok_chargeCustomerFail").ok().id();
-    desk.post("/v1/charges", &format!("amount=500&currency=usd&customer={fails_later}"))
+    let mut harness = PaymentHarness::new();
+    let id = harness.post("/v1/customers", "").id();
+    harness
+        .post("/v1/charges", &format!("amount=500&currency=usd&customer={id}"))
+        .refused(402, Some("missing"));
+    harness.post("/v1/customers", "source=tok_chargeDeclined").refused(402, Some("card_declined"));
+    let fails_later = harness.post("/v1/customers", "source=tok_chargeCustomerFail").ok().id();
+    harness
+        .post("/v1/charges", &format!("amount=500&currency=usd&customer={fails_later}"))
         .refused(402, Some("card_declined"));
 }
 
 #[test]
-fn given_customers_exist_and_keep_what_is_changed() {
-    let mut desk = Desk::new();
-    assert_eq!(desk.get("/v1/customers/cus_42").ok().body["id"], "cus_42");
-    assert!(desk.post("/v1/customers/cus_42", "metadata[tier]=gold&description=vip").ok().effects.is_empty());
-    let changed =
-        desk.post("/v1/customers/cus_42", "email=eve@example.com&source=tok_mastercard&balance=-1000").ok();
+fn initial_customers_exist_and_keep_their_changes() {
+    let mut harness = PaymentHarness::new();
+    assert_eq!(harness.get("/v1/customers/cus_42").ok().body["id"], "cus_42");
+    assert!(
+        harness.post("/v1/customers/cus_42", "metadata[tier]=gold&description=vip").ok().effects.is_empty()
+    );
+    let changed = harness
+        .post("/v1/customers/cus_42", "email=eve@example.com&source=tok_mastercard&balance=-1000")
+        .ok();
     let (name, fields) = changed.effect();
     assert_eq!(name, "payment.customer");
     assert!(fields.meet(
@@ -70,25 +81,27 @@ fn given_customers_exist_and_keep_what_is_changed() {
     ));
     assert!(fields.get("default_source").is_some(), "{fields:?}");
     assert!(
-        desk.post("/v1/customers/cus_42", "email=eve@example.com").ok().effects.is_empty(),
-        "it is so already"
+        harness.post("/v1/customers/cus_42", "email=eve@example.com").ok().effects.is_empty(),
+        "the value does not change"
     );
-    desk.post("/v1/customers/cus_42", "default_source=card_none").refused(400, Some("resource_missing"));
-    assert_eq!(desk.get("/v1/customers/cus_42").ok().body["metadata"]["tier"], "gold");
-    desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_42").ok();
-    desk.get("/v1/customers/nobody").refused(404, Some("resource_missing"));
+    harness.post("/v1/customers/cus_42", "default_source=card_none").refused(400, Some("resource_missing"));
+    assert_eq!(harness.get("/v1/customers/cus_42").ok().body["metadata"]["tier"], "gold");
+    harness.post("/v1/charges", "amount=500&currency=usd&customer=cus_42").ok();
+    harness.get("/v1/customers/nobody").refused(404, Some("resource_missing"));
 }
 
 #[test]
-fn where_customers_are_listed_no_other_exists() {
+fn only_listed_customers_exist() {
     let only = Customers::Only(vec!["cus_a".to_owned(), "cus_b".to_owned()]);
-    let mut desk = Desk::with(PaymentOptions { customers: only, ..PaymentOptions::default() });
-    desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_c").refused(400, Some("resource_missing"));
-    desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_a").ok();
-    desk.post("/v1/customers/cus_a", "name=Ann").ok();
-    let listed = desk.get("/v1/customers").ok();
+    let mut harness = PaymentHarness::with(PaymentOptions { customers: only, ..PaymentOptions::default() });
+    harness
+        .post("/v1/charges", "amount=500&currency=usd&customer=cus_c")
+        .refused(400, Some("resource_missing"));
+    harness.post("/v1/charges", "amount=500&currency=usd&customer=cus_a").ok();
+    harness.post("/v1/customers/cus_a", "name=Ann").ok();
+    let listed = harness.get("/v1/customers").ok();
     let ids: Vec<_> =
         listed.body["data"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["cus_a", "cus_b"]);
-    assert_eq!(desk.get("/v1/customers/search?query=name:'ann'").ok().body["data"][0]["id"], "cus_a");
+    assert_eq!(harness.get("/v1/customers/search?query=name:'ann'").ok().body["data"][0]["id"], "cus_a");
 }

@@ -5,9 +5,9 @@ use super::*;
 const PAID: &str = "amount=500&currency=usd&customer=cus_1&payment_method=pm_card_mastercard&confirm=true";
 
 #[test]
-fn what_cannot_be_expanded_is_refused() {
-    let mut desk = Desk::new();
-    let intent = desk.post("/v1/payment_intents", PAID).ok();
+fn an_invalid_expand_path_is_refused() {
+    let mut harness = PaymentHarness::new();
+    let intent = harness.post("/v1/payment_intents", PAID).ok();
     let charge = intent.body["latest_charge"].as_str().unwrap().to_owned();
     for target in [
         format!("/v1/charges/{charge}?expand[]=foo"),
@@ -21,28 +21,28 @@ fn what_cannot_be_expanded_is_refused() {
         "/v1/charges/search?query=amount%3E1&expand[]=customer".to_owned(),
         "/v1/balance?expand[]=foo".to_owned(),
     ] {
-        let reply = desk.get(&target);
+        let reply = harness.get(&target);
         reply.refused(400, None);
         let (_, path) = target.rsplit_once('=').unwrap();
         let message = reply.body["error"]["message"].as_str().unwrap();
         assert!(message.starts_with(&format!("This property cannot be expanded ({path}).")), "{message}");
         assert_eq!(reply.body["error"]["type"], "invalid_request_error");
     }
-    let list = desk.get("/v1/charges?expand[]=customer");
+    let list = harness.get("/v1/charges?expand[]=customer");
     let message =
         "This property cannot be expanded (customer). You may want to try expanding 'data.customer' instead.";
     assert_eq!(list.body["error"]["message"], message);
-    let charged = desk.post("/v1/charges", "amount=500&currency=usd&customer=cus_1&expand[]=foo");
-    charged.refused(400, None);
-    desk.post("/v1/customers", "expand[]=foo").refused(400, None);
+    let create_charge = harness.post("/v1/charges", "amount=500&currency=usd&customer=cus_1&expand[]=foo");
+    create_charge.refused(400, None);
+    harness.post("/v1/customers", "expand[]=foo").refused(400, None);
     let deep = "payment_intent.latest_charge.payment_intent.latest_charge.payment_intent";
-    desk.get(&format!("/v1/charges/{charge}?expand[]={deep}")).refused(400, None);
-    desk.get(&format!("/v1/charges/{charge}?expand[]={}", deep.rsplit_once('.').unwrap().0)).ok();
+    harness.get(&format!("/v1/charges/{charge}?expand[]={deep}")).refused(400, None);
+    harness.get(&format!("/v1/charges/{charge}?expand[]={}", deep.rsplit_once('.').unwrap().0)).ok();
 }
 
 #[test]
-fn what_stripe_can_expand_and_is_not_here_is_refused_before_anything_is_done() {
-    let mut desk = Desk::new();
+fn unsupported_expansions_are_refused_before_execution() {
+    let mut harness = PaymentHarness::new();
     let charge = "amount=500&currency=usd&customer=cus_1";
     let subscription = "customer=cus_1&items[0][price]=p";
     for (path, body, lacks) in [
@@ -62,60 +62,61 @@ fn what_stripe_can_expand_and_is_not_here_is_refused_before_anything_is_done() {
             "`expand[]=customer.sources` of a customer",
         ),
     ] {
-        let reply = desk.post(path, &body);
+        let reply = harness.post(path, &body);
         reply.refused(400, None);
         let message = reply.body["error"]["message"].as_str().unwrap();
         assert!(message.starts_with(&format!("hapax does not have {lacks} yet.")), "{message}");
     }
-    assert!(desk.committed.is_empty());
+    assert!(harness.committed.is_empty());
 }
 
 #[test]
-fn what_is_always_null_here_stays_so_when_it_is_expanded() {
-    let mut desk = Desk::new();
-    let reply = desk
+fn a_property_that_is_always_null_stays_null_when_expanded() {
+    let mut harness = PaymentHarness::new();
+    let reply = harness
         .post("/v1/charges", "amount=500&currency=usd&customer=cus_1&expand[]=dispute&expand[]=review.charge")
         .ok();
     assert_eq!((&reply.body["dispute"], &reply.body["review"]), (&Value::Null, &Value::Null));
     let body = "customer=cus_1&items[0][price]=p&expand[]=pending_setup_intent&expand[]=items.data.price";
-    assert_eq!(desk.post("/v1/subscriptions", body).ok().body["items"]["data"][0]["price"]["id"], "p");
+    assert_eq!(harness.post("/v1/subscriptions", body).ok().body["items"]["data"][0]["price"]["id"], "p");
 }
 
 #[test]
-fn a_payment_method_is_expanded_where_an_intent_has_one() {
-    let mut desk = Desk::new();
-    let intent = desk.post("/v1/payment_intents", &format!("{PAID}&expand[]=payment_method.customer")).ok();
+fn the_payment_method_of_an_intent_is_expanded() {
+    let mut harness = PaymentHarness::new();
+    let intent =
+        harness.post("/v1/payment_intents", &format!("{PAID}&expand[]=payment_method.customer")).ok();
     let method = &intent.body["payment_method"];
     assert_eq!(
         (&method["object"], &method["card"]["brand"]),
         (&"payment_method".into(), &"mastercard".into())
     );
     assert_eq!(method["customer"]["object"], "customer");
-    let read = desk.get(&format!("/v1/payment_intents/{}?expand[]=payment_method", intent.id())).ok();
+    let read = harness.get(&format!("/v1/payment_intents/{}?expand[]=payment_method", intent.id())).ok();
     assert_eq!(
         (&read.body["payment_method"]["id"], &read.body["payment_method"]["customer"]),
         (&method["id"], &"cus_1".into())
     );
-    let listed = desk.get("/v1/payment_intents?expand[]=data.payment_method").ok();
+    let listed = harness.get("/v1/payment_intents?expand[]=data.payment_method").ok();
     assert_eq!(listed.body["data"][0]["payment_method"], read.body["payment_method"]);
-    let plain = desk.get(&format!("/v1/payment_intents/{}", intent.id())).ok();
+    let plain = harness.get(&format!("/v1/payment_intents/{}", intent.id())).ok();
     assert_eq!(plain.body["payment_method"], method["id"]);
 }
 
 #[test]
-fn what_is_expanded_can_be_expanded_in_turn() {
-    let mut desk = Desk::new();
+fn an_expanded_object_can_be_expanded_further() {
+    let mut harness = PaymentHarness::new();
     let deep = "expand[]=latest_charge.customer&expand[]=latest_charge.payment_intent";
-    let made = desk.post("/v1/payment_intents", &format!("{PAID}&{deep}")).ok();
-    let read = desk.get(&format!("/v1/payment_intents/{}?{deep}", made.id())).ok();
-    assert_eq!(made.body, read.body, "what a call makes is as at hand as what was there");
+    let made = harness.post("/v1/payment_intents", &format!("{PAID}&{deep}")).ok();
+    let read = harness.get(&format!("/v1/payment_intents/{}?{deep}", made.id())).ok();
+    assert_eq!(made.body, read.body, "an object that the call creates can be expanded too");
     assert_eq!(read.body["latest_charge"]["customer"]["object"], "customer");
     assert_eq!(read.body["latest_charge"]["payment_intent"]["status"], "succeeded");
     let refunded = format!(
         "payment_intent={}&expand[]=charge.customer&expand[]=payment_intent.latest_charge",
         made.id()
     );
-    let refund = desk.post("/v1/refunds", &refunded).ok();
+    let refund = harness.post("/v1/refunds", &refunded).ok();
     assert_eq!(refund.body["charge"]["customer"]["id"], "cus_1");
     assert_eq!(refund.body["payment_intent"]["latest_charge"]["refunded"], true);
 }

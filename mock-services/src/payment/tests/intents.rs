@@ -1,4 +1,4 @@
-//! Payment intents from the first request to the money.
+//! Payment intents from creation to capture.
 
 use super::*;
 
@@ -6,23 +6,24 @@ const INTENT: &str = "amount=4999&currency=usd&customer=cus_42&metadata[order_id
 
 #[test]
 fn an_intent_without_confirmation_moves_no_money() {
-    let mut desk = Desk::new();
-    let made = desk.post("/v1/payment_intents", INTENT).ok();
+    let mut harness = PaymentHarness::new();
+    let made = harness.post("/v1/payment_intents", INTENT).ok();
     assert_eq!(made.operation.as_deref(), Some("payment.intent"));
     assert!(made.effects.is_empty());
     assert_eq!(made.body["status"], "requires_payment_method");
     assert_eq!(made.body["automatic_payment_methods"]["enabled"], true);
-    let with_card = desk.post("/v1/payment_intents", &format!("{INTENT}&payment_method=pm_card_visa")).ok();
+    let with_card =
+        harness.post("/v1/payment_intents", &format!("{INTENT}&payment_method=pm_card_visa")).ok();
     assert_eq!(with_card.body["status"], "requires_confirmation");
     assert!(with_card.body["payment_method"].as_str().unwrap().starts_with("pm_1"));
 }
 
 #[test]
 fn an_intent_confirmed_at_once_moves_money() {
-    let mut desk = Desk::new();
+    let mut harness = PaymentHarness::new();
     let body =
         format!("{INTENT}&payment_method=pm_card_visa&confirm=true&off_session=true&expand[]=latest_charge");
-    let reply = desk.post("/v1/payment_intents", &body).ok();
+    let reply = harness.post("/v1/payment_intents", &body).ok();
     assert_eq!(reply.operation.as_deref(), Some("payment.charge"));
     assert_eq!((&reply.body["status"], &reply.body["amount_received"]), (&"succeeded".into(), &4999.into()));
     assert_eq!(reply.body["latest_charge"]["object"], "charge");
@@ -40,43 +41,43 @@ fn an_intent_confirmed_at_once_moves_money() {
 
 #[test]
 fn a_confirmation_moves_money_once() {
-    let mut desk = Desk::new();
-    let id = desk.post("/v1/payment_intents", INTENT).id();
+    let mut harness = PaymentHarness::new();
+    let id = harness.post("/v1/payment_intents", INTENT).id();
     let path = format!("/v1/payment_intents/{id}/confirm");
-    let confirmed = desk.post(&path, "payment_method=pm_card_visa&return_url=https://example.com").ok();
+    let confirmed = harness.post(&path, "payment_method=pm_card_visa&return_url=https://example.com").ok();
     assert_eq!(confirmed.operation.as_deref(), Some("payment.charge"));
     assert_eq!(confirmed.effect().0, "payment.charge");
     assert_eq!(confirmed.fields.get("payment_intent"), Some(&id.as_str().into()));
-    let again = desk.post(&path, "payment_method=pm_card_visa");
+    let again = harness.post(&path, "payment_method=pm_card_visa");
     again.refused(400, Some("payment_intent_unexpected_state"));
     assert_eq!(again.body["error"]["payment_intent"]["status"], "succeeded");
 }
 
 #[test]
-fn a_customers_default_card_stands_in_and_nothing_does_without_one() {
-    let mut desk = Desk::new();
-    desk.post("/v1/payment_intents", &format!("{INTENT}&confirm=true")).ok();
-    let nothing = desk.post("/v1/payment_intents", "amount=500&currency=usd&confirm=true");
+fn the_default_card_of_the_customer_is_used_without_a_payment_method() {
+    let mut harness = PaymentHarness::new();
+    harness.post("/v1/payment_intents", &format!("{INTENT}&confirm=true")).ok();
+    let nothing = harness.post("/v1/payment_intents", "amount=500&currency=usd&confirm=true");
     nothing.refused(400, Some("payment_intent_unexpected_state"));
-    let customer = desk.post("/v1/customers", "name=Ann").id();
-    let poor = desk
+    let customer = harness.post("/v1/customers", "name=Ann").id();
+    let poor = harness
         .post("/v1/payment_intents", &format!("amount=500&currency=usd&confirm=true&customer={customer}"));
     poor.refused(400, Some("payment_intent_unexpected_state"));
 }
 
 #[test]
-fn a_declined_intent_carries_itself_and_can_be_confirmed_with_another_card() {
-    let mut desk = Desk::new();
-    let id = desk.post("/v1/payment_intents", INTENT).id();
+fn a_decline_contains_the_intent_which_can_be_confirmed_with_another_card() {
+    let mut harness = PaymentHarness::new();
+    let id = harness.post("/v1/payment_intents", INTENT).id();
     let path = format!("/v1/payment_intents/{id}/confirm");
     for method in [
         "payment_method=pm_card_chargeDeclined",
         "payment_method=pm_card_visa_chargeDeclined",
         "payment_method_data[type]=card&payment_method_data[card][number]=4000000000000002",
     ] {
-        let reply = desk.post(&path, method);
+        let reply = harness.post(&path, method);
         reply.refused(402, Some("card_declined"));
-        assert!(reply.begun);
+        assert!(reply.executed);
         let intent = &reply.body["error"]["payment_intent"];
         assert_eq!(
             (&intent["id"], &intent["status"]),
@@ -85,64 +86,68 @@ fn a_declined_intent_carries_itself_and_can_be_confirmed_with_another_card() {
         assert_eq!(intent["last_payment_error"]["code"], "card_declined");
         assert_eq!(reply.body["error"]["payment_method"]["object"], "payment_method");
     }
-    desk.post(&path, "payment_method=pm_card_visa").ok();
+    harness.post(&path, "payment_method=pm_card_visa").ok();
 }
 
 #[test]
-fn a_held_intent_moves_money_when_it_is_captured() {
-    let mut desk = Desk::new();
-    let held = desk.post("/v1/payment_intents", &format!("{INTENT}&confirm=true&capture_method=manual")).ok();
+fn an_authorized_intent_moves_money_when_it_is_captured() {
+    let mut harness = PaymentHarness::new();
+    let held =
+        harness.post("/v1/payment_intents", &format!("{INTENT}&confirm=true&capture_method=manual")).ok();
     assert!(held.effects.is_empty());
     assert_eq!(
         (&held.body["status"], &held.body["amount_capturable"]),
         (&"requires_capture".into(), &4999.into())
     );
     let path = format!("/v1/payment_intents/{}/capture", held.id());
-    desk.post(&path, "amount_to_capture=5000").refused(400, Some("amount_too_large"));
-    desk.post(&path, "amount_to_capture=0").refused(400, Some("parameter_invalid_integer"));
-    let captured = desk.post(&path, "amount_to_capture=1000").ok();
+    harness.post(&path, "amount_to_capture=5000").refused(400, Some("amount_too_large"));
+    harness.post(&path, "amount_to_capture=0").refused(400, Some("parameter_invalid_integer"));
+    let captured = harness.post(&path, "amount_to_capture=1000").ok();
     assert!(captured.effect().1.meet(&Fields::new().with("amount", 1000).with("order", "ord_1")));
     assert_eq!(captured.body["amount_received"], 1000);
-    desk.post(&path, "").refused(400, Some("payment_intent_unexpected_state"));
+    harness.post(&path, "").refused(400, Some("payment_intent_unexpected_state"));
     let charge = captured.body["latest_charge"].as_str().unwrap().to_owned();
-    assert_eq!(desk.get(&format!("/v1/charges/{charge}")).body["amount_captured"], 1000);
-    desk.post(&format!("/v1/charges/{charge}/capture"), "").refused(400, None);
+    assert_eq!(harness.get(&format!("/v1/charges/{charge}")).body["amount_captured"], 1000);
+    harness.post(&format!("/v1/charges/{charge}/capture"), "").refused(400, None);
 }
 
 #[test]
-fn an_intent_can_be_changed_and_given_up_as_long_as_it_is_open() {
-    let mut desk = Desk::new();
-    let id = desk.post("/v1/payment_intents", INTENT).id();
+fn an_open_intent_can_be_updated_and_canceled() {
+    let mut harness = PaymentHarness::new();
+    let id = harness.post("/v1/payment_intents", INTENT).id();
     let path = format!("/v1/payment_intents/{id}");
-    let changed = desk.post(&path, "amount=700&metadata[note]=x&payment_method=pm_card_visa").ok();
+    let changed = harness.post(&path, "amount=700&metadata[note]=x&payment_method=pm_card_visa").ok();
     assert!(changed.effects.is_empty());
     assert_eq!(
         (&changed.body["amount"], &changed.body["status"]),
         (&700.into(), &"requires_confirmation".into())
     );
-    desk.post(&path, "amount=1").refused(400, Some("amount_too_small"));
-    let given_up = desk.post(&format!("{path}/cancel"), "cancellation_reason=duplicate").ok();
+    harness.post(&path, "amount=1").refused(400, Some("amount_too_small"));
+    let given_up = harness.post(&format!("{path}/cancel"), "cancellation_reason=duplicate").ok();
     assert_eq!((given_up.operation.as_deref(), given_up.effects.len()), (Some("payment.intent"), 0));
     assert_eq!(given_up.body["status"], "canceled");
     for (step, body) in [("/cancel", ""), ("/confirm", ""), ("/capture", ""), ("", "amount=800")] {
-        desk.post(&format!("{path}{step}"), body).refused(400, Some("payment_intent_unexpected_state"));
+        harness.post(&format!("{path}{step}"), body).refused(400, Some("payment_intent_unexpected_state"));
     }
-    desk.post(&path, "metadata[note]=y").ok();
+    harness.post(&path, "metadata[note]=y").ok();
 }
 
 #[test]
-fn giving_up_a_held_intent_lets_the_money_go() {
-    let mut desk = Desk::new();
-    let held = desk.post("/v1/payment_intents", &format!("{INTENT}&confirm=true&capture_method=manual")).ok();
+fn canceling_an_authorized_intent_releases_the_money() {
+    let mut harness = PaymentHarness::new();
+    let held =
+        harness.post("/v1/payment_intents", &format!("{INTENT}&confirm=true&capture_method=manual")).ok();
     let charge = held.body["latest_charge"].as_str().unwrap().to_owned();
-    assert!(desk.post(&format!("/v1/payment_intents/{}/cancel", held.id()), "").ok().effects.is_empty());
-    assert_eq!(desk.get(&format!("/v1/charges/{charge}")).body["refunded"], true);
+    assert!(harness.post(&format!("/v1/payment_intents/{}/cancel", held.id()), "").ok().effects.is_empty());
+    assert_eq!(harness.get(&format!("/v1/charges/{charge}")).body["refunded"], true);
 }
 
 #[test]
-fn what_only_a_confirmation_uses_is_refused_without_one() {
-    Desk::new().post("/v1/payment_intents", &format!("{INTENT}&off_session=true")).refused(400, None);
-    Desk::new()
+fn parameters_of_a_confirmation_are_refused_without_one() {
+    PaymentHarness::new()
+        .post("/v1/payment_intents", &format!("{INTENT}&off_session=true"))
+        .refused(400, None);
+    PaymentHarness::new()
         .post("/v1/payment_intents", &format!("{INTENT}&payment_method_types[]=card"))
         .refused(400, None);
 }

@@ -1,4 +1,4 @@
-//! Requests as clients send them, decided and committed as the engine does it, without an engine.
+//! Requests as clients send them, decided and committed without an engine.
 
 mod arbitrary;
 mod cards;
@@ -19,34 +19,34 @@ use super::{Payment, PaymentEffect, PaymentOptions, PaymentState};
 use crate::service::{Answer, Context, Decision, EffectFacts, Fields, Ids, Request, Service};
 
 /// The service with a state, driven one request at a time.
-struct Desk {
+struct PaymentHarness {
     payment: Payment,
     state: PaymentState,
     requests: u64,
-    /// Everything that was decided, in order.
+    /// All decisions, in order.
     committed: Vec<PaymentEffect>,
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Debug)]
-struct Reply {
+struct TestReply {
     status: u16,
     body: Value,
-    /// Only for requests that were recognised.
+    /// Only for recognized requests.
     operation: Option<String>,
     fields: Fields,
     effects: Vec<EffectFacts>,
-    /// Whether a refusal came after the call had begun.
-    begun: bool,
+    /// Whether a refusal came during execution.
+    executed: bool,
 }
 
-impl Desk {
+impl PaymentHarness {
     fn new() -> Self {
-        Desk::with(PaymentOptions::default())
+        PaymentHarness::with(PaymentOptions::default())
     }
 
     fn with(options: PaymentOptions) -> Self {
-        Desk {
+        PaymentHarness {
             payment: Payment::new(options),
             state: PaymentState::default(),
             requests: 0,
@@ -54,7 +54,7 @@ impl Desk {
         }
     }
 
-    fn post(&mut self, path: &str, body: &str) -> Reply {
+    fn post(&mut self, path: &str, body: &str) -> TestReply {
         self.send(
             &Request::new("POST", path)
                 .header("Content-Type", "application/x-www-form-urlencoded")
@@ -63,43 +63,45 @@ impl Desk {
         )
     }
 
-    fn get(&mut self, target: &str) -> Reply {
+    fn get(&mut self, target: &str) -> TestReply {
         self.send(&Request::new("GET", target), true)
     }
 
-    fn delete(&mut self, target: &str) -> Reply {
+    fn delete(&mut self, target: &str) -> TestReply {
         self.send(&Request::new("DELETE", target), true)
     }
 
-    /// What is left in force, by name and id.
-    fn left(&self) -> Vec<(String, String)> {
-        let left = self.committed.iter().filter_map(|effect| self.payment.left_behind(&self.state, effect));
-        let mut left: Vec<_> = left.map(|facts| (facts.effect.into_owned(), facts.id)).collect();
-        left.dedup();
-        left
+    /// The remaining authorizations, by name and id.
+    fn remaining_authorizations(&self) -> Vec<(String, String)> {
+        let remaining_authorizations =
+            self.committed.iter().filter_map(|effect| self.payment.left_behind(&self.state, effect));
+        let mut remaining_authorizations: Vec<_> =
+            remaining_authorizations.map(|facts| (facts.effect.into_owned(), facts.id)).collect();
+        remaining_authorizations.dedup();
+        remaining_authorizations
     }
 
-    /// Sends a request and, unless it is to be lost, commits what it decides.
-    fn send(&mut self, request: &Request, commit: bool) -> Reply {
+    /// Sends a request and, when `commit` is set, commits its effects.
+    fn send(&mut self, request: &Request, commit: bool) -> TestReply {
         self.requests += 1;
         let now =
             jiff::Timestamp::from_second(1_800_000_000 + i64::try_from(self.requests).unwrap()).unwrap();
         let context = Context { now, ids: Ids::new(7, "payment", 1, self.requests, 0) };
-        let recognised = match self.payment.recognize(request, &context) {
-            Ok(recognised) => recognised,
-            Err(answer) => return Reply::new(&answer),
+        let recognized = match self.payment.recognize(request, &context) {
+            Ok(recognized) => recognized,
+            Err(answer) => return TestReply::new(&answer),
         };
-        let operation = &self.payment.operations()[recognised.operation];
-        for (name, _) in recognised.fields.iter() {
+        let operation = &self.payment.operations()[recognized.operation];
+        for (name, _) in recognized.fields.iter() {
             assert!(operation.has_field(name), "{} does not list {name}", operation.name);
         }
-        let mut reply = match self.payment.decide(&self.state, &recognised.call, &context) {
+        let mut reply = match self.payment.decide(&self.state, &recognized.call, &context) {
             Decision::Refuse(refusal) => {
                 for trace in &refusal.traces {
                     assert_eq!(self.payment.describe(trace), None, "a refusal has no effect");
                     self.payment.apply(&mut self.state, trace);
                 }
-                Reply { begun: refusal.begun, ..Reply::new(&refusal.answer) }
+                TestReply { executed: refusal.begun, ..TestReply::new(&refusal.answer) }
             }
             Decision::Accept(accepted) => {
                 assert!(accepted.afterwards.is_empty());
@@ -112,25 +114,25 @@ impl Desk {
                 let operation = accepted
                     .operation
                     .map(|place| self.payment.operations()[place].name.clone().into_owned());
-                Reply { effects, operation, ..Reply::new(&accepted.answer) }
+                TestReply { effects, operation, ..TestReply::new(&accepted.answer) }
             }
         };
         reply.operation = reply.operation.or(Some(operation.name.clone().into_owned()));
-        reply.fields = recognised.fields;
+        reply.fields = recognized.fields;
         reply
     }
 }
 
-impl Reply {
+impl TestReply {
     fn new(answer: &Answer) -> Self {
         let body = serde_json::from_slice(&answer.clone().written().body).unwrap();
-        Reply {
+        TestReply {
             status: answer.status,
             body,
             operation: None,
             fields: Fields::new(),
             effects: Vec::new(),
-            begun: false,
+            executed: false,
         }
     }
 
@@ -139,12 +141,12 @@ impl Reply {
         self
     }
 
-    /// The id of the object that was answered.
+    /// The id of the object in the response.
     fn id(&self) -> String {
         self.body["id"].as_str().unwrap_or_else(|| panic!("{:#}", self.body)).to_owned()
     }
 
-    /// The name and the fields of the one effect.
+    /// The name and the fields of the only effect.
     fn effect(&self) -> (&str, &Fields) {
         match &self.effects[..] {
             [effect] => (&effect.effect, &effect.fields),

@@ -1,103 +1,104 @@
-//! Refunds, whole and in parts.
+//! Refunds, full and partial.
 
 use super::*;
 
-fn charged(desk: &mut Desk) -> String {
-    desk.post("/v1/charges", "amount=1000&currency=usd&customer=cus_42&metadata[order]=ord_1").ok().id()
+fn create_charge(harness: &mut PaymentHarness) -> String {
+    harness.post("/v1/charges", "amount=1000&currency=usd&customer=cus_42&metadata[order]=ord_1").ok().id()
 }
 
 #[test]
-fn a_full_refund_gives_everything_back_once() {
-    let mut desk = Desk::new();
-    let charge = charged(&mut desk);
+fn a_full_refund_is_possible_once() {
+    let mut harness = PaymentHarness::new();
+    let charge = create_charge(&mut harness);
     let body = format!("charge={charge}&reason=duplicate&expand[]=charge");
-    let reply = desk.post("/v1/refunds", &body).ok();
+    let reply = harness.post("/v1/refunds", &body).ok();
     let (name, fields) = reply.effect();
     assert_eq!(name, "payment.refund");
     let expected =
         Fields::new().with("charge", charge.as_str()).with("amount", 1000).with("reason", "duplicate");
     assert!(fields.meet(&expected.with("order", "ord_1").with("customer", "cus_42")), "{fields:?}");
     assert_eq!(reply.body["charge"]["refunded"], true);
-    let again = desk.post("/v1/refunds", &body);
+    let again = harness.post("/v1/refunds", &body);
     again.refused(400, Some("charge_already_refunded"));
-    assert!(again.begun);
-    assert_eq!(desk.get(&format!("/v1/charges/{charge}")).body["amount_refunded"], 1000);
+    assert!(again.executed);
+    assert_eq!(harness.get(&format!("/v1/charges/{charge}")).body["amount_refunded"], 1000);
 }
 
 #[test]
-fn parts_are_given_back_until_nothing_is_left() {
-    let mut desk = Desk::new();
-    let charge = charged(&mut desk);
-    let too_much = desk.post("/v1/refunds", &format!("charge={charge}&amount=1001"));
+fn partial_refunds_are_possible_up_to_the_charge() {
+    let mut harness = PaymentHarness::new();
+    let charge = create_charge(&mut harness);
+    let too_much = harness.post("/v1/refunds", &format!("charge={charge}&amount=1001"));
     too_much.refused(400, None);
     assert_eq!(
         too_much.body["error"]["message"],
         "Refund amount ($10.01) is greater than charge amount ($10.00)"
     );
-    assert_eq!(desk.post("/v1/refunds", &format!("charge={charge}&amount=600")).ok().body["amount"], 600);
-    let too_much = desk.post("/v1/refunds", &format!("charge={charge}&amount=600"));
+    assert_eq!(harness.post("/v1/refunds", &format!("charge={charge}&amount=600")).ok().body["amount"], 600);
+    let too_much = harness.post("/v1/refunds", &format!("charge={charge}&amount=600"));
     assert_eq!(
         too_much.body["error"]["message"],
         "Refund amount ($6.00) is greater than unrefunded amount on charge ($4.00)"
     );
-    assert_eq!(desk.get(&format!("/v1/charges/{charge}")).body["refunded"], false);
-    assert_eq!(desk.post("/v1/refunds", &format!("charge={charge}")).ok().body["amount"], 400);
-    desk.post("/v1/refunds", &format!("charge={charge}&amount=1"))
+    assert_eq!(harness.get(&format!("/v1/charges/{charge}")).body["refunded"], false);
+    assert_eq!(harness.post("/v1/refunds", &format!("charge={charge}")).ok().body["amount"], 400);
+    harness
+        .post("/v1/refunds", &format!("charge={charge}&amount=1"))
         .refused(400, Some("charge_already_refunded"));
 }
 
 #[test]
 fn a_refund_is_found_by_the_intent_of_its_charge() {
-    let mut desk = Desk::new();
+    let mut harness = PaymentHarness::new();
     let body = "amount=1000&currency=usd&customer=cus_42&confirm=true&metadata[order]=ord_1";
-    let intent = desk.post("/v1/payment_intents", body).id();
-    let reply = desk.post("/v1/refunds", &format!("payment_intent={intent}&metadata[order]=other")).ok();
+    let intent = harness.post("/v1/payment_intents", body).id();
+    let reply = harness.post("/v1/refunds", &format!("payment_intent={intent}&metadata[order]=other")).ok();
     let (_, fields) = reply.effect();
     assert!(
         fields.meet(&Fields::new().with("payment_intent", intent.as_str()).with("order", "ord_1")),
         "{fields:?}"
     );
-    let listed = desk.get(&format!("/v1/refunds?payment_intent={intent}")).ok();
+    let listed = harness.get(&format!("/v1/refunds?payment_intent={intent}")).ok();
     assert_eq!(listed.body["data"][0]["id"], reply.id());
-    assert_eq!(desk.get(&format!("/v1/refunds/{}", reply.id())).ok().body["status"], "succeeded");
+    assert_eq!(harness.get(&format!("/v1/refunds/{}", reply.id())).ok().body["status"], "succeeded");
 }
 
 #[test]
-fn what_was_never_taken_is_let_go_and_not_given_back() {
-    let mut desk = Desk::new();
-    let held = desk.post("/v1/charges", "amount=1000&currency=usd&source=tok_visa&capture=false").id();
-    desk.post("/v1/refunds", &format!("charge={held}&amount=1")).refused(400, None);
-    assert!(desk.post("/v1/refunds", &format!("charge={held}")).ok().effects.is_empty());
-    desk.post(&format!("/v1/charges/{held}/capture"), "").refused(400, Some("charge_already_refunded"));
-    let intent = desk.post("/v1/payment_intents", "amount=1000&currency=usd&customer=cus_1").id();
-    desk.post("/v1/refunds", &format!("payment_intent={intent}")).refused(400, None);
-    let held = desk
+fn a_refund_of_an_authorization_releases_it() {
+    let mut harness = PaymentHarness::new();
+    let held = harness.post("/v1/charges", "amount=1000&currency=usd&source=tok_visa&capture=false").id();
+    harness.post("/v1/refunds", &format!("charge={held}&amount=1")).refused(400, None);
+    assert!(harness.post("/v1/refunds", &format!("charge={held}")).ok().effects.is_empty());
+    harness.post(&format!("/v1/charges/{held}/capture"), "").refused(400, Some("charge_already_refunded"));
+    let intent = harness.post("/v1/payment_intents", "amount=1000&currency=usd&customer=cus_1").id();
+    harness.post("/v1/refunds", &format!("payment_intent={intent}")).refused(400, None);
+    let held = harness
         .post(
             "/v1/payment_intents",
             "amount=1000&currency=usd&customer=cus_1&confirm=true&capture_method=manual",
         )
         .ok();
     let charge = held.body["latest_charge"].as_str().unwrap();
-    desk.post("/v1/refunds", &format!("charge={charge}")).refused(400, None);
+    harness.post("/v1/refunds", &format!("charge={charge}")).refused(400, None);
 }
 
 #[test]
-fn a_refund_of_nothing_is_refused() {
-    let mut desk = Desk::new();
-    desk.post("/v1/refunds", "").refused(400, Some("parameter_missing"));
-    desk.post("/v1/refunds", "charge=ch_1&payment_intent=pi_1").refused(400, None);
-    desk.post("/v1/refunds", "charge=ch_1").refused(400, Some("resource_missing"));
-    desk.post("/v1/refunds", "payment_intent=pi_1").refused(400, Some("resource_missing"));
-    desk.post("/v1/refunds", "charge=ch_1&amount=0").refused(400, Some("parameter_invalid_integer"));
-    desk.post("/v1/refunds", "charge=ch_1&reason=because").refused(400, None);
+fn a_refund_without_a_charge_is_refused() {
+    let mut harness = PaymentHarness::new();
+    harness.post("/v1/refunds", "").refused(400, Some("parameter_missing"));
+    harness.post("/v1/refunds", "charge=ch_1&payment_intent=pi_1").refused(400, None);
+    harness.post("/v1/refunds", "charge=ch_1").refused(400, Some("resource_missing"));
+    harness.post("/v1/refunds", "payment_intent=pi_1").refused(400, Some("resource_missing"));
+    harness.post("/v1/refunds", "charge=ch_1&amount=0").refused(400, Some("parameter_invalid_integer"));
+    harness.post("/v1/refunds", "charge=ch_1&reason=because").refused(400, None);
 }
 
 #[test]
-fn what_was_refunded_is_told_by_the_charge_and_not_by_the_refund() {
-    let mut desk = Desk::new();
-    let charge = charged(&mut desk);
+fn a_refund_is_identified_by_the_labels_of_its_charge() {
+    let mut harness = PaymentHarness::new();
+    let charge = create_charge(&mut harness);
     let body = format!("charge={charge}&metadata[order]=ord_2&metadata[customer]=cus_7&metadata[ticket]=t1");
-    let reply = desk.post("/v1/refunds", &body).ok();
+    let reply = harness.post("/v1/refunds", &body).ok();
     let (_, fields) = reply.effect();
     let expected =
         Fields::new().with("order", "ord_1").with("customer", "cus_42").with("metadata.ticket", "t1");
@@ -105,8 +106,8 @@ fn what_was_refunded_is_told_by_the_charge_and_not_by_the_refund() {
         fields.meet(&expected.with("metadata.order", "ord_1").with("own_metadata.order", "ord_2")),
         "{fields:?}"
     );
-    let bare = desk.post("/v1/charges", "amount=1000&currency=usd&source=tok_visa").ok().id();
-    let reply = desk
+    let bare = harness.post("/v1/charges", "amount=1000&currency=usd&source=tok_visa").ok().id();
+    let reply = harness
         .post("/v1/refunds", &format!("charge={bare}&metadata[order]=ord_2&metadata[customer]=cus_7"))
         .ok();
     let (_, fields) = reply.effect();
@@ -114,13 +115,13 @@ fn what_was_refunded_is_told_by_the_charge_and_not_by_the_refund() {
 }
 
 #[test]
-fn a_note_on_a_refund_is_no_effect_and_another_label_is() {
-    let mut desk = Desk::new();
-    let charge = charged(&mut desk);
-    let refund = desk.post("/v1/refunds", &format!("charge={charge}&metadata[a]=1")).ok().id();
-    let noted = desk.post(&format!("/v1/refunds/{refund}"), "metadata[note]=x").ok();
+fn a_changed_label_of_a_refund_is_an_effect_and_a_note_is_not() {
+    let mut harness = PaymentHarness::new();
+    let charge = create_charge(&mut harness);
+    let refund = harness.post("/v1/refunds", &format!("charge={charge}&metadata[a]=1")).ok().id();
+    let noted = harness.post(&format!("/v1/refunds/{refund}"), "metadata[note]=x").ok();
     assert_eq!((noted.operation.as_deref(), noted.effects.len()), (Some("payment.relabel"), 0));
-    let changed = desk.post(&format!("/v1/refunds/{refund}"), "metadata[a]=").ok();
+    let changed = harness.post(&format!("/v1/refunds/{refund}"), "metadata[a]=").ok();
     assert_eq!(
         (changed.effect().0, changed.effect().1.get("own_metadata.a")),
         ("payment.relabel", Some(&"none".into()))
@@ -129,17 +130,17 @@ fn a_note_on_a_refund_is_no_effect_and_another_label_is() {
         (&changed.body["metadata"], &changed.body["amount"]),
         (&serde_json::json!({"note": "x"}), &1000.into())
     );
-    assert_eq!(desk.get(&format!("/v1/refunds/{refund}")).ok().body, changed.body);
-    desk.post(&format!("/v1/refunds/{refund}"), "amount=1").refused(400, Some("parameter_unknown"));
-    desk.post("/v1/refunds/re_none", "metadata[note]=x").refused(404, Some("resource_missing"));
+    assert_eq!(harness.get(&format!("/v1/refunds/{refund}")).ok().body, changed.body);
+    harness.post(&format!("/v1/refunds/{refund}"), "amount=1").refused(400, Some("parameter_unknown"));
+    harness.post("/v1/refunds/re_none", "metadata[note]=x").refused(404, Some("resource_missing"));
 }
 
 #[test]
-fn the_refunds_of_a_charge_are_made_and_listed_under_it() {
-    let mut desk = Desk::new();
-    let (charge, other) = (charged(&mut desk), charged(&mut desk));
+fn the_refunds_of_a_charge_are_created_and_listed_under_it() {
+    let mut harness = PaymentHarness::new();
+    let (charge, other) = (create_charge(&mut harness), create_charge(&mut harness));
     let path = format!("/v1/charges/{charge}/refunds");
-    let reply = desk.post(&path, "amount=300&reason=duplicate&expand[]=charge").ok();
+    let reply = harness.post(&path, "amount=300&reason=duplicate&expand[]=charge").ok();
     assert_eq!((reply.operation.as_deref(), reply.effect().0), (Some("payment.refund"), "payment.refund"));
     assert!(
         reply
@@ -152,11 +153,11 @@ fn the_refunds_of_a_charge_are_made_and_listed_under_it() {
         (&reply.body["object"], &reply.body["charge"]["amount_refunded"]),
         (&"refund".into(), &300.into())
     );
-    desk.post("/v1/refunds", &format!("charge={other}")).ok();
-    let rest = desk.post(&path, "").ok();
+    harness.post("/v1/refunds", &format!("charge={other}")).ok();
+    let rest = harness.post(&path, "").ok();
     assert_eq!(rest.body["amount"], 700);
-    desk.post(&path, "").refused(400, Some("charge_already_refunded"));
-    let listed = desk.get(&format!("{path}?expand[]=data.charge")).ok();
+    harness.post(&path, "").refused(400, Some("charge_already_refunded"));
+    let listed = harness.get(&format!("{path}?expand[]=data.charge")).ok();
     assert_eq!(
         (listed.operation.as_deref(), &listed.body["url"]),
         (Some("payment.list"), &path.as_str().into())
@@ -165,8 +166,8 @@ fn the_refunds_of_a_charge_are_made_and_listed_under_it() {
         listed.body["data"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
     assert_eq!(ids, [rest.id(), reply.id()]);
     assert_eq!(listed.body["data"][0]["charge"]["id"], charge);
-    assert_eq!(desk.get(&format!("{path}?limit=1")).ok().body["has_more"], true);
-    desk.post("/v1/charges/ch_none/refunds", "").refused(404, Some("resource_missing"));
-    desk.get("/v1/charges/ch_none/refunds").refused(404, Some("resource_missing"));
-    desk.post(&path, "charge=ch_1").refused(400, Some("parameter_unknown"));
+    assert_eq!(harness.get(&format!("{path}?limit=1")).ok().body["has_more"], true);
+    harness.post("/v1/charges/ch_none/refunds", "").refused(404, Some("resource_missing"));
+    harness.get("/v1/charges/ch_none/refunds").refused(404, Some("resource_missing"));
+    harness.post(&path, "charge=ch_1").refused(400, Some("parameter_unknown"));
 }

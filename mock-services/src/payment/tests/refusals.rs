@@ -1,12 +1,12 @@
-//! What Stripe refuses, in its words.
+//! Stripe's refusals, with its messages.
 
 use super::*;
 
 const GOOD: &str = "amount=500&currency=usd&customer=cus_1";
 
 #[test]
-fn bad_parameters_are_refused_before_anything_begins() {
-    let mut desk = Desk::new();
+fn invalid_parameters_are_refused_before_execution() {
+    let mut harness = PaymentHarness::new();
     for (body, code, param) in [
         (format!("{GOOD}&shoe=1"), Some("parameter_unknown"), Some("shoe")),
         (format!("{GOOD}&metadata[order=1"), Some("parameter_unknown"), Some("metadata[order")),
@@ -36,17 +36,17 @@ fn bad_parameters_are_refused_before_anything_begins() {
         ("amount=500&currency=usd&customer=nobody".to_owned(), Some("resource_missing"), Some("customer")),
         (format!("{GOOD}&capture=maybe"), Some("parameter_invalid_boolean"), Some("capture")),
     ] {
-        let reply = desk.post("/v1/charges", &body);
+        let reply = harness.post("/v1/charges", &body);
         reply.refused(400, code);
         assert_eq!(reply.body["error"]["param"].as_str(), param, "{body}");
         assert_eq!(reply.body["error"]["type"], "invalid_request_error");
-        assert!(!reply.begun, "{body}");
+        assert!(!reply.executed, "{body}");
     }
 }
 
 #[test]
-fn an_error_says_where_to_read_on() {
-    let error = Desk::new().post("/v1/charges", &format!("{GOOD}&shoe=1")).body["error"].clone();
+fn an_error_has_a_documentation_page() {
+    let error = PaymentHarness::new().post("/v1/charges", &format!("{GOOD}&shoe=1")).body["error"].clone();
     assert_eq!(error["message"], "Received unknown parameter: shoe");
     assert_eq!(error["doc_url"], "https://stripe.com/docs/error-codes/parameter-unknown");
     let log = error["request_log_url"].as_str().unwrap();
@@ -57,20 +57,20 @@ fn an_error_says_where_to_read_on() {
 }
 
 #[test]
-fn a_body_that_is_no_form_is_refused() {
-    let mut desk = Desk::new();
+fn a_body_that_is_not_a_form_is_refused() {
+    let mut harness = PaymentHarness::new();
     for body in [&b"amount=%zz"[..], b"amount=\xff\xfe", b"amount=%f", b"%=1"] {
-        desk.send(&Request::new("POST", "/v1/charges").body(body), true).refused(400, None);
+        harness.send(&Request::new("POST", "/v1/charges").body(body), true).refused(400, None);
     }
     let json = Request::new("POST", "/v1/charges")
         .header("Content-Type", "application/json")
         .body("{\"amount\":500}");
-    desk.send(&json, true).refused(400, None);
+    harness.send(&json, true).refused(400, None);
 }
 
 #[test]
-fn unknown_paths_and_methods_are_told_as_stripe_tells_them() {
-    let mut desk = Desk::new();
+fn unknown_paths_and_methods_get_the_message_of_stripe() {
+    let mut harness = PaymentHarness::new();
     for (method, path) in [
         ("GET", "/v1/x"),
         ("GET", "/"),
@@ -80,18 +80,18 @@ fn unknown_paths_and_methods_are_told_as_stripe_tells_them() {
         ("POST", "/v1/payment_intents/pi_1/explode"),
         ("GET", "/v2/charges"),
     ] {
-        let reply = desk.send(&Request::new(method, path), true);
+        let reply = harness.send(&Request::new(method, path), true);
         reply.refused(404, None);
         let message = reply.body["error"]["message"].as_str().unwrap();
         assert!(message.starts_with(&format!("Unrecognized request URL ({method}: {path}).")), "{message}");
     }
-    let reply = desk.get("/v1/charges/");
+    let reply = harness.get("/v1/charges/");
     assert!(reply.body["error"]["message"].as_str().unwrap().contains("remove the trailing slash"));
 }
 
 #[test]
-fn parameters_that_stripe_knows_and_that_are_not_carried_out_are_refused_as_lacking() {
-    let mut desk = Desk::new();
+fn unsupported_parameters_are_refused_as_unsupported() {
+    let mut harness = PaymentHarness::new();
     let intent = "amount=500&currency=usd&customer=cus_1";
     for (path, body, param) in [
         (
@@ -112,7 +112,7 @@ fn parameters_that_stripe_knows_and_that_are_not_carried_out_are_refused_as_lack
         ),
         ("/v1/payment_intents/pi_1/capture", "final_capture=false".to_owned(), "final_capture"),
     ] {
-        let reply = desk.post(path, &body);
+        let reply = harness.post(path, &body);
         reply.refused(400, None);
         assert_eq!(reply.body["error"]["param"], param);
         assert!(
@@ -121,7 +121,7 @@ fn parameters_that_stripe_knows_and_that_are_not_carried_out_are_refused_as_lack
             reply.body
         );
     }
-    let unknown = desk.post("/v1/customers", "tax_id_data[0][type]=eu_vat&shoe=1");
+    let unknown = harness.post("/v1/customers", "tax_id_data[0][type]=eu_vat&shoe=1");
     unknown.refused(400, Some("parameter_unknown"));
-    desk.post("/v1/customers", "cash_balance=").ok();
+    harness.post("/v1/customers", "cash_balance=").ok();
 }

@@ -1,15 +1,17 @@
-//! Subscriptions: begun, changed, ended.
+//! Subscriptions: created, changed, canceled.
 
 use super::*;
 
-fn subscribed(desk: &mut Desk) -> Reply {
-    desk.post("/v1/subscriptions", "customer=cus_42&items[0][price]=price_basic&metadata[order]=ord_1").ok()
+fn create_subscription(harness: &mut PaymentHarness) -> TestReply {
+    harness
+        .post("/v1/subscriptions", "customer=cus_42&items[0][price]=price_basic&metadata[order]=ord_1")
+        .ok()
 }
 
 #[test]
 fn a_subscription_is_an_effect() {
-    let mut desk = Desk::new();
-    let reply = subscribed(&mut desk);
+    let mut harness = PaymentHarness::new();
+    let reply = create_subscription(&mut harness);
     assert_eq!(reply.operation.as_deref(), Some("payment.subscribe"));
     let (name, fields) = reply.effect();
     assert_eq!(name, "payment.subscribe");
@@ -20,13 +22,13 @@ fn a_subscription_is_an_effect() {
 }
 
 #[test]
-fn a_change_of_price_or_quantity_is_an_upgrade_and_no_change_is_none() {
-    let mut desk = Desk::new();
-    let reply = subscribed(&mut desk);
+fn a_change_of_price_or_quantity_is_an_upgrade() {
+    let mut harness = PaymentHarness::new();
+    let reply = create_subscription(&mut harness);
     let item = reply.body["items"]["data"][0]["id"].as_str().unwrap();
     let path = format!("/v1/subscriptions/{}", reply.id());
     let pro = format!("items[0][id]={item}&items[0][price]=price_pro&proration_behavior=create_prorations");
-    let upgraded = desk.post(&path, &pro).ok();
+    let upgraded = harness.post(&path, &pro).ok();
     assert_eq!(upgraded.operation.as_deref(), Some("payment.upgrade"));
     let (name, fields) = upgraded.effect();
     assert_eq!(name, "payment.upgrade");
@@ -34,72 +36,78 @@ fn a_change_of_price_or_quantity_is_an_upgrade_and_no_change_is_none() {
         &Fields::new().with("subscription", reply.id()).with("price", "price_pro").with("customer", "cus_42")
     ));
     assert!(upgraded.fields.meet(&Fields::new().with("subscription", reply.id()).with("price", "price_pro")));
-    let again = desk.post(&path, &pro).ok();
+    let again = harness.post(&path, &pro).ok();
     assert_eq!((again.operation.as_deref(), again.effects.len()), (Some("payment.no-change"), 0));
-    let noted = desk.post(&path, "metadata[note]=x").ok();
+    let noted = harness.post(&path, "metadata[note]=x").ok();
     assert_eq!((noted.operation.as_deref(), noted.effects.len()), (Some("payment.relabel"), 0));
-    let more = desk.post(&path, &format!("items[0][id]={item}&items[0][quantity]=3")).ok();
+    let more = harness.post(&path, &format!("items[0][id]={item}&items[0][quantity]=3")).ok();
     assert!(more.effect().1.meet(&Fields::new().with("price", "price_pro").with("quantity", 3)));
-    let added = desk.post(&path, "items[0][price]=price_extra").ok();
+    let added = harness.post(&path, "items[0][price]=price_extra").ok();
     let (name, fields) = added.effect();
     assert_eq!(
         (name, fields.get("items")),
         ("payment.upgrade", Some(&items(&["price_pro x 3", "price_extra x 1"])))
     );
     assert_eq!(fields.get("price"), Some(&items(&["price_pro", "price_extra"])));
-    desk.post(&path, "items[0][price]=price_extra").refused(400, None);
-    desk.post(&path, "items[0][id]=si_none&items[0][price]=x").refused(400, Some("resource_missing"));
+    harness.post(&path, "items[0][price]=price_extra").refused(400, None);
+    harness.post(&path, "items[0][id]=si_none&items[0][price]=x").refused(400, Some("resource_missing"));
 }
 
 #[test]
-fn an_end_is_an_effect_and_comes_once() {
-    let mut desk = Desk::new();
-    let id = subscribed(&mut desk).id();
+fn a_cancellation_is_one_effect() {
+    let mut harness = PaymentHarness::new();
+    let id = create_subscription(&mut harness).id();
     let path = format!("/v1/subscriptions/{id}");
-    let ended = desk.delete(&path).ok();
+    let ended = harness.delete(&path).ok();
     assert_eq!(
         (ended.operation.as_deref(), ended.effect().0),
         (Some("payment.unsubscribe"), "payment.unsubscribe")
     );
     assert_eq!(ended.body["status"], "canceled");
-    desk.delete(&path).refused(404, Some("resource_missing"));
-    desk.post(&path, "items[0][price]=price_pro").refused(400, None);
-    assert_eq!(desk.get("/v1/subscriptions?customer=cus_42").ok().body["data"].as_array().unwrap().len(), 0);
-    let all = desk.get("/v1/subscriptions?customer=cus_42&status=all").ok();
+    harness.delete(&path).refused(404, Some("resource_missing"));
+    harness.post(&path, "items[0][price]=price_pro").refused(400, None);
+    assert_eq!(
+        harness.get("/v1/subscriptions?customer=cus_42").ok().body["data"].as_array().unwrap().len(),
+        0
+    );
+    let all = harness.get("/v1/subscriptions?customer=cus_42&status=all").ok();
     assert_eq!(
         (all.operation.as_deref(), &all.body["data"][0]["id"]),
         (Some("payment.subscriptions"), &id.as_str().into())
     );
-    assert_eq!(desk.get(&path).ok().body["status"], "canceled");
+    assert_eq!(harness.get(&path).ok().body["status"], "canceled");
 }
 
 #[test]
-fn a_subscription_that_is_not_paid_is_no_effect() {
+fn an_unpaid_subscription_is_not_an_effect() {
     let options =
         PaymentOptions { declining_customers: vec!["cus_poor".to_owned()], ..PaymentOptions::default() };
-    let mut desk = Desk::with(options);
+    let mut harness = PaymentHarness::with(options);
     let body = "customer=cus_poor&items[0][price]=price_basic";
-    let reply = desk.post("/v1/subscriptions", body).ok();
+    let reply = harness.post("/v1/subscriptions", body).ok();
     assert_eq!((&reply.body["status"], reply.effects.len()), (&"incomplete".into(), 0));
-    let strict = desk.post("/v1/subscriptions", &format!("{body}&payment_behavior=error_if_incomplete"));
+    let strict = harness.post("/v1/subscriptions", &format!("{body}&payment_behavior=error_if_incomplete"));
     strict.refused(402, Some("card_declined"));
-    let trial = desk.post("/v1/subscriptions", &format!("{body}&trial_period_days=7")).ok();
+    let trial = harness.post("/v1/subscriptions", &format!("{body}&trial_period_days=7")).ok();
     assert_eq!((&trial.body["status"], trial.effect().0), (&"trialing".into(), "payment.subscribe"));
-    let id = desk.post("/v1/customers", "").id();
-    let without_card = desk.post("/v1/subscriptions", &format!("customer={id}&items[0][price]=a"));
+    let id = harness.post("/v1/customers", "").id();
+    let without_card = harness.post("/v1/subscriptions", &format!("customer={id}&items[0][price]=a"));
     without_card.refused(400, Some("resource_missing"));
 }
 
 #[test]
-fn a_subscription_to_nothing_is_refused() {
-    let mut desk = Desk::new();
-    desk.post("/v1/subscriptions", "customer=cus_42").refused(400, Some("parameter_missing"));
-    desk.post("/v1/subscriptions", "items[0][price]=a").refused(400, Some("parameter_missing"));
-    desk.post("/v1/subscriptions", "customer=cus_42&items[0][quantity]=2")
+fn a_subscription_without_items_is_refused() {
+    let mut harness = PaymentHarness::new();
+    harness.post("/v1/subscriptions", "customer=cus_42").refused(400, Some("parameter_missing"));
+    harness.post("/v1/subscriptions", "items[0][price]=a").refused(400, Some("parameter_missing"));
+    harness
+        .post("/v1/subscriptions", "customer=cus_42&items[0][quantity]=2")
         .refused(400, Some("parameter_missing"));
-    desk.post("/v1/subscriptions", "customer=nobody&items[0][price]=a")
+    harness
+        .post("/v1/subscriptions", "customer=nobody&items[0][price]=a")
         .refused(400, Some("resource_missing"));
-    desk.post("/v1/subscriptions", "customer=cus_42&items[0][price]=a&trial_period_days=9999999")
+    harness
+        .post("/v1/subscriptions", "customer=cus_42&items[0][price]=a&trial_period_days=9999999")
         .refused(400, None);
 }
 
@@ -107,9 +115,9 @@ fn items(items: &[&str]) -> crate::service::Value {
     items.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>().into()
 }
 
-/// The effect of a subscription with these parameters beside customer and price.
-fn begun(more: &str) -> Fields {
-    let reply = Desk::new()
+/// The effect of a subscription with these parameters in addition to customer and price.
+fn executed(more: &str) -> Fields {
+    let reply = PaymentHarness::new()
         .post("/v1/subscriptions", &format!("customer=cus_42&items[0][price]=price_pro&{more}"))
         .ok();
     let (name, fields) = reply.effect();
@@ -118,15 +126,15 @@ fn begun(more: &str) -> Fields {
 }
 
 #[test]
-fn a_subscription_is_described_in_full_and_what_is_as_usual_is_not() {
-    let plain = begun(
+fn a_subscription_has_its_unusual_terms_as_fields() {
+    let plain = executed(
         "collection_method=charge_automatically&cancel_at_period_end=false&trial_end=now&proration_behavior=create_prorations",
     );
     let names: Vec<&str> = plain.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["customer", "price", "quantity", "items", "currency", "subscription"]);
-    assert_eq!(begun("items[0][quantity]=100").get("quantity"), Some(&100.into()));
+    assert_eq!(executed("items[0][quantity]=100").get("quantity"), Some(&100.into()));
     assert_eq!(
-        begun("items[1][price]=price_x&items[1][quantity]=2").get("items"),
+        executed("items[1][price]=price_x&items[1][quantity]=2").get("items"),
         Some(&items(&["price_pro x 1", "price_x x 2"]))
     );
     for (more, name, value) in [
@@ -142,18 +150,19 @@ fn a_subscription_is_described_in_full_and_what_is_as_usual_is_not() {
         ("backdate_start_date=1700000000", "backdate_start_date", "1700000000"),
         ("currency=eur", "currency", "eur"),
     ] {
-        assert_eq!(begun(more).get(name).map(ToString::to_string).as_deref(), Some(value), "{more}");
+        assert_eq!(executed(more).get(name).map(ToString::to_string).as_deref(), Some(value), "{more}");
     }
-    let mut desk = Desk::new();
-    desk.post("/v1/subscriptions", "customer=cus_42&items[0][price]=a&trial_end=1").refused(400, None);
-    desk.post("/v1/subscriptions", "customer=cus_42&items[0][price]=a&trial_end=9999999999")
+    let mut harness = PaymentHarness::new();
+    harness.post("/v1/subscriptions", "customer=cus_42&items[0][price]=a&trial_end=1").refused(400, None);
+    harness
+        .post("/v1/subscriptions", "customer=cus_42&items[0][price]=a&trial_end=9999999999")
         .refused(400, None);
 }
 
 #[test]
-fn other_terms_are_an_effect_of_their_own_or_part_of_the_upgrade() {
-    let mut desk = Desk::new();
-    let reply = subscribed(&mut desk);
+fn changed_terms_are_an_effect_or_part_of_the_upgrade() {
+    let mut harness = PaymentHarness::new();
+    let reply = create_subscription(&mut harness);
     let item = reply.body["items"]["data"][0]["id"].as_str().unwrap();
     let path = format!("/v1/subscriptions/{}", reply.id());
     for (body, name, value) in [
@@ -170,40 +179,40 @@ fn other_terms_are_an_effect_of_their_own_or_part_of_the_upgrade() {
         ("default_payment_method=pm_card_mastercard", "default_payment_method", "pm_card_mastercard"),
         ("add_invoice_items[0][price]=price_setup", "add_invoice_items", "[0][price]=price_setup"),
     ] {
-        let amended = desk.post(&path, body).ok();
+        let amended = harness.post(&path, body).ok();
         assert_eq!(amended.operation.as_deref(), Some("payment.amend"), "{body}");
         let (effect, fields) = amended.effect();
-        let have = fields.get(name).map(ToString::to_string);
-        assert_eq!((effect, have.is_some()), ("payment.amend", true), "{body}: {fields:?}");
-        assert!(name == "default_payment_method" || have.as_deref() == Some(value), "{body}: {have:?}");
+        let other = fields.get(name).map(ToString::to_string);
+        assert_eq!((effect, other.is_some()), ("payment.amend", true), "{body}: {fields:?}");
+        assert!(name == "default_payment_method" || other.as_deref() == Some(value), "{body}: {other:?}");
         assert!(fields.meet(
             &Fields::new().with("price", "price_basic").with("customer", "cus_42").with("order", "ord_1")
         ));
     }
-    let both = desk
+    let both = harness
         .post(&path, &format!("items[0][id]={item}&items[0][price]=price_pro&cancel_at_period_end=true"))
         .ok();
     assert_eq!(both.effect().0, "payment.upgrade");
     assert!(
         both.effect().1.meet(&Fields::new().with("price", "price_pro").with("cancel_at_period_end", true))
     );
-    assert_eq!(both.effect().1.get("discounts"), None, "that was agreed on before");
-    desk.post(&path, "trial_period_days=7").refused(400, Some("parameter_unknown"));
+    assert_eq!(both.effect().1.get("discounts"), None, "that term was already in force");
+    harness.post(&path, "trial_period_days=7").refused(400, Some("parameter_unknown"));
 }
 
 #[test]
-fn an_upgrade_is_told_by_the_labels_that_the_subscription_had() {
-    let mut desk = Desk::new();
-    let reply = subscribed(&mut desk);
+fn an_upgrade_is_identified_by_the_labels_before_it() {
+    let mut harness = PaymentHarness::new();
+    let reply = create_subscription(&mut harness);
     let item = reply.body["items"]["data"][0]["id"].as_str().unwrap();
     let path = format!("/v1/subscriptions/{}", reply.id());
-    let upgraded = desk
+    let upgraded = harness
         .post(&path, &format!("items[0][id]={item}&items[0][price]=price_pro&metadata[order]=ord_2"))
         .ok();
     let names: Vec<&str> = upgraded.effects.iter().map(|facts| &*facts.effect).collect();
     assert_eq!(names, ["payment.upgrade", "payment.relabel"]);
     assert_eq!(upgraded.effects[0].fields.get("order"), Some(&"ord_1".into()));
-    let relabelled = desk.post(&path, "description=free+for+ever").ok();
+    let relabelled = harness.post(&path, "description=free+for+ever").ok();
     assert_eq!(
         (relabelled.operation.as_deref(), relabelled.effect().0),
         (Some("payment.relabel"), "payment.relabel")
@@ -211,10 +220,10 @@ fn an_upgrade_is_told_by_the_labels_that_the_subscription_had() {
 }
 
 #[test]
-fn what_is_settled_with_an_end_is_told_with_it() {
-    let mut desk = Desk::new();
-    let id = subscribed(&mut desk).id();
-    let ended = desk.delete(&format!("/v1/subscriptions/{id}?prorate=true&invoice_now=true")).ok();
+fn the_settlement_of_a_cancellation_is_part_of_its_effect() {
+    let mut harness = PaymentHarness::new();
+    let id = create_subscription(&mut harness).id();
+    let ended = harness.delete(&format!("/v1/subscriptions/{id}?prorate=true&invoice_now=true")).ok();
     assert!(
         ended.effect().1.meet(
             &Fields::new().with("prorate", true).with("invoice_now", true).with("price", "price_basic")
@@ -223,20 +232,20 @@ fn what_is_settled_with_an_end_is_told_with_it() {
 }
 
 #[test]
-fn a_pause_discounts_and_taxes_are_shown_as_they_were_asked_for() {
-    let mut desk = Desk::new();
+fn a_pause_discounts_and_taxes_are_shown_as_requested() {
+    let mut harness = PaymentHarness::new();
     let body = "customer=cus_1&items[0][price]=p&discounts[0][coupon]=HALF&discounts[1][coupon]=MORE&automatic_tax[enabled]=true";
-    let made = desk.post("/v1/subscriptions", body).ok();
+    let made = harness.post("/v1/subscriptions", body).ok();
     assert_eq!(
         (made.body["discounts"].as_array().unwrap().len(), &made.body["automatic_tax"]["enabled"]),
         (2, &true.into())
     );
     let pause = "pause_collection[behavior]=keep_as_draft&pause_collection[resumes_at]=1900000000&cancel_at=1910000000";
-    let paused = desk.post(&format!("/v1/subscriptions/{}", made.id()), pause).ok();
+    let paused = harness.post(&format!("/v1/subscriptions/{}", made.id()), pause).ok();
     let shown = serde_json::json!({"behavior": "keep_as_draft", "resumes_at": 1_900_000_000});
     assert_eq!(
         (&paused.body["pause_collection"], &paused.body["cancel_at"]),
         (&shown, &1_910_000_000.into())
     );
-    assert_eq!(paused.body["discounts"], made.body["discounts"], "what is not named stays");
+    assert_eq!(paused.body["discounts"], made.body["discounts"], "terms that the request does not name stay");
 }

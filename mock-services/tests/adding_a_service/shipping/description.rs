@@ -1,4 +1,4 @@
-//! What the catalog says of the shipping service, and its options in a scenario.
+//! The shipping service in the catalog, and its options in a scenario.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const HOSTS: &[RealHost] = &[RealHost {
 
 const BUY_VALUES: &[UsualValue] = &[UsualValue::new("weight", "1000")];
 
-/// What the catalog says of the shipping service.
+/// The catalog's description of the shipping service.
 pub fn description() -> ServiceDescription {
     let buy = EffectDescription {
         past_tense: Some("shipped"),

@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 
 pub use description::description;
 
-/// The places of the operations in [`Service::operations`].
+/// The indexes of the operations in [`Service::operations`].
 const BUY: usize = 0;
 const LIST: usize = 1;
 
 /// The options of a scenario.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ShippingOptions {
-    /// Countries to which nothing is shipped.
+    /// Countries that the service does not ship to.
     pub refused_countries: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub enum ShippingCall {
     List(Option<String>),
 }
 
-/// A label for one parcel. It is also the one change that the service knows: a label was sold.
+/// A label for one parcel. It is also the only effect of the service: a label was sold.
 #[derive(Debug, Clone, Serialize)]
 pub struct Label {
     id: String,
@@ -88,7 +88,7 @@ impl Service for Shipping {
                 let fields = Fields::new().with_some("order", order.clone());
                 Ok(Recognized { operation: LIST, fields, call: ShippingCall::List(order) })
             }
-            _ => Err(error(404, "there is nothing here")),
+            _ => Err(error(404, "not found")),
         }
     }
 
@@ -118,7 +118,7 @@ impl Service for Shipping {
     }
 
     fn failure(&self, status: u16, _request: &Request, _context: &Context) -> Answer {
-        error(status, "the service has a problem")
+        error(status, "the service failed")
     }
 
     fn unauthorized(&self, _request: &Request, _context: &Context) -> Answer {

@@ -1,5 +1,4 @@
-//! The fine print of the design, sentence by sentence: each test is one of them, over sockets and with the
-//! ledger as the witness.
+//! The detailed rules of the design: each test checks one rule, over sockets and with the ledger as evidence.
 
 mod callers;
 mod commits;

@@ -6,12 +6,12 @@ use mock_services::ledger::Event;
 use crate::kit::client::Transcript;
 use crate::kit::ledger::{events, refused};
 use crate::kit::request::TestRequest;
-use crate::kit::services::{TestServices, keyed};
+use crate::kit::services::{TestServices, all_services_with_keys};
 use crate::kit::write::{Write, put};
 
 /// The request, one with other contents, and one to another endpoint.
-async fn asks(world: &TestServices, op: Write) -> [TestRequest; 3] {
-    let ask = op.request(world, 1).await;
+async fn requests_of(services: &TestServices, op: Write) -> [TestRequest; 3] {
+    let ask = op.request(services, 1).await;
     match op {
         Write::Put => [ask, put("stock", 2), put("other", 1)],
         _ => {
@@ -22,11 +22,11 @@ async fn asks(world: &TestServices, op: Write) -> [TestRequest; 3] {
     }
 }
 
-async fn world(profile: Profile, faults: &[&str]) -> TestServices {
-    TestServices::start(keyed(Idempotency::new(profile)), faults).await.unwrap()
+async fn services_with_profile(profile: Profile, faults: &[&str]) -> TestServices {
+    TestServices::start(all_services_with_keys(Idempotency::new(profile)), faults).await.unwrap()
 }
 
-/// What tells one refusal of a profile from another.
+/// The text that distinguishes the refusals of a profile.
 fn word(profile: Profile, seen: &Transcript) -> String {
     seen.at(match profile {
         Profile::Stripe | Profile::None => "/error/type",
@@ -37,7 +37,7 @@ fn word(profile: Profile, seen: &Transcript) -> String {
 }
 
 #[tokio::test]
-async fn a_missing_key_is_refused_where_the_profile_wants_one() {
+async fn a_missing_key_is_refused_when_the_profile_requires_one() {
     for op in [Write::Put, Write::Github] {
         for (profile, refusal) in [
             (Profile::Stripe, None),
@@ -46,22 +46,22 @@ async fn a_missing_key_is_refused_where_the_profile_wants_one() {
             (Profile::Resend, None),
             (Profile::None, None),
         ] {
-            let world = world(profile, &[]).await;
-            let [ask, ..] = asks(&world, op).await;
-            let seen = world.send(op.facts().service, &ask).await;
+            let services = services_with_profile(profile, &[]).await;
+            let [ask, ..] = requests_of(&services, op).await;
+            let seen = services.send(op.facts().service, &ask).await;
             match refusal {
                 Some(expected) => {
                     assert_eq!((seen.status(), word(profile, &seen).as_str()), (Some(400), expected));
-                    assert_eq!((world.count(), refused(world.ledger())), (0, vec![400]));
+                    assert_eq!((services.count(), refused(services.ledger())), (0, vec![400]));
                 }
-                None => assert_eq!((seen.status(), world.count()), (Some(201), 1), "{profile:?}"),
+                None => assert_eq!((seen.status(), services.count()), (Some(201), 1), "{profile:?}"),
             }
         }
     }
 }
 
 #[tokio::test]
-async fn a_key_that_comes_with_something_else_is_refused_in_the_words_of_the_profile() {
+async fn a_key_with_another_request_gets_the_error_of_the_profile() {
     for op in [Write::Put, Write::Github] {
         for (profile, status, expected) in [
             (Profile::Stripe, 400, "idempotency_error"),
@@ -69,35 +69,35 @@ async fn a_key_that_comes_with_something_else_is_refused_in_the_words_of_the_pro
             (Profile::Acp, 422, "idempotency_conflict"),
             (Profile::Resend, 409, "invalid_idempotent_request"),
         ] {
-            let world = world(profile, &[]).await;
-            let [ask, other, elsewhere] = asks(&world, op).await;
-            world.send(op.facts().service, &ask.key("k1")).await;
+            let services = services_with_profile(profile, &[]).await;
+            let [ask, other, elsewhere] = requests_of(&services, op).await;
+            services.send(op.facts().service, &ask.key("k1")).await;
             for wrong in [other, elsewhere] {
-                let seen = world.send(op.facts().service, &wrong.key("k1")).await;
+                let seen = services.send(op.facts().service, &wrong.key("k1")).await;
                 assert_eq!(
                     (seen.status(), word(profile, &seen).as_str()),
                     (Some(status), expected),
                     "{profile:?}"
                 );
             }
-            assert_eq!(world.count(), 1);
+            assert_eq!(services.count(), 1);
         }
-        let world = world(Profile::None, &[]).await;
-        for ask in asks(&world, op).await {
+        let services = services_with_profile(Profile::None, &[]).await;
+        for ask in requests_of(&services, op).await {
             assert!(
-                world
+                services
                     .send(op.facts().service, &ask.key("k1"))
                     .await
                     .status()
                     .is_some_and(|status| status < 300)
             );
         }
-        assert_eq!(world.count(), 3, "without a profile a key means nothing");
+        assert_eq!(services.count(), 3, "without a profile a key means nothing");
     }
 }
 
 #[tokio::test]
-async fn a_key_in_flight_is_refused_in_the_words_of_the_profile() {
+async fn a_key_in_progress_gets_the_error_of_the_profile() {
     for op in [Write::Put, Write::Github] {
         let line = format!("{} commit=later reply=drop", op.facts().name);
         for (profile, expected) in [
@@ -106,19 +106,19 @@ async fn a_key_in_flight_is_refused_in_the_words_of_the_profile() {
             (Profile::Acp, "idempotency_in_flight"),
             (Profile::Resend, "concurrent_idempotent_requests"),
         ] {
-            let world = world(profile, &[&line]).await;
-            let [ask, ..] = asks(&world, op).await;
-            world.send(op.facts().service, &ask.clone().key("k1")).await;
-            let seen = world.send(op.facts().service, &ask.key("k1")).await;
+            let services = services_with_profile(profile, &[&line]).await;
+            let [ask, ..] = requests_of(&services, op).await;
+            services.send(op.facts().service, &ask.clone().key("k1")).await;
+            let seen = services.send(op.facts().service, &ask.key("k1")).await;
             assert_eq!((seen.status(), word(profile, &seen).as_str()), (Some(409), expected), "{profile:?}");
-            world.settle().await;
-            assert_eq!(world.count(), 1);
+            services.settle().await;
+            assert_eq!(services.count(), 1);
         }
     }
 }
 
 #[tokio::test]
-async fn a_key_that_comes_again_is_answered_as_the_first_time() {
+async fn a_repeated_key_gets_the_first_response() {
     for op in [Write::Put, Write::Github] {
         for (profile, effects, header) in [
             (Profile::Stripe, 1, Some("true")),
@@ -127,11 +127,11 @@ async fn a_key_that_comes_again_is_answered_as_the_first_time() {
             (Profile::Resend, 1, None),
             (Profile::None, 2, None),
         ] {
-            let world = world(profile, &[]).await;
-            let [ask, ..] = asks(&world, op).await;
-            let first = world.send(op.facts().service, &ask.clone().key("k1")).await;
-            let again = world.send(op.facts().service, &ask.key("k1")).await;
-            assert_eq!(world.count(), effects, "{profile:?}");
+            let services = services_with_profile(profile, &[]).await;
+            let [ask, ..] = requests_of(&services, op).await;
+            let first = services.send(op.facts().service, &ask.clone().key("k1")).await;
+            let again = services.send(op.facts().service, &ask.key("k1")).await;
+            assert_eq!(services.count(), effects, "{profile:?}");
             assert_eq!(first.body() == again.body(), effects == 1, "{profile:?}");
             assert_eq!(again.header("idempotent-replayed").as_deref(), header, "{profile:?}");
         }
@@ -139,18 +139,18 @@ async fn a_key_that_comes_again_is_answered_as_the_first_time() {
 }
 
 #[tokio::test]
-async fn an_ietf_key_is_the_same_with_and_without_quotes_and_the_ledger_notes_which() {
-    let world = world(Profile::Ietf, &[]).await;
-    world.send("records", &put("a", 1).key("\"k1\"")).await;
-    world.send("records", &put("a", 1).key("k1")).await;
-    assert_eq!(world.count(), 1);
+async fn an_ietf_key_is_the_same_with_and_without_quotes() {
+    let services = services_with_profile(Profile::Ietf, &[]).await;
+    services.send("records", &put("a", 1).key("\"k1\"")).await;
+    services.send("records", &put("a", 1).key("k1")).await;
+    assert_eq!(services.count(), 1);
     let of = |event: &Event<'_>| match event {
         Event::Received(it) => {
             Some((it.key.as_deref().map(str::to_owned), it.client.get("key-form").map(ToString::to_string)))
         }
         _ => None,
     };
-    let forms: Vec<_> = events(world.ledger()).iter().filter_map(of).collect();
+    let forms: Vec<_> = events(services.ledger()).iter().filter_map(of).collect();
     let noted = |form: &str| (Some("k1".to_owned()), Some(form.to_owned()));
     assert_eq!(forms, [noted("quoted"), noted("bare")]);
 }

@@ -1,5 +1,5 @@
-//! Requests that the service would refuse anyway: their true answer, no effect, no attempt, and no fault is
-//! used up.
+//! Requests that the service refuses by itself: they get its own response, have no effect, are not attempts,
+//! and use up no fault.
 
 use mock_services::email::Email;
 use mock_services::ledger::Event;
@@ -8,7 +8,7 @@ use mock_services::{Builder, MockServices, ServiceOptions};
 
 use crate::kit::ledger::{events, received, refused};
 use crate::kit::request::TestRequest;
-use crate::kit::services::{TestServices, everything};
+use crate::kit::services::{TestServices, all_services};
 use crate::kit::write::{Write, charge, mail, put};
 
 fn strict() -> Builder {
@@ -23,7 +23,7 @@ fn strict() -> Builder {
 }
 
 #[tokio::test]
-async fn a_request_that_is_refused_anyway_gets_its_true_answer_and_uses_no_fault_up() {
+async fn a_refused_request_gets_its_own_response_and_uses_up_no_fault() {
     let body = |body: &str| TestRequest::form("/v1/charges", body);
     let refusals = [
         (body("currency=usd&customer=cus_42"), 400, "bad parameters"),
@@ -39,72 +39,72 @@ async fn a_request_that_is_refused_anyway_gets_its_true_answer_and_uses_no_fault
         (TestRequest::form("/v1/charges/ch_none/capture", ""), 404, "an unknown charge"),
     ];
     for commit in ["now", "never", "twice", "later"] {
-        let world =
+        let services =
             TestServices::start(strict(), &[&format!("payment.charge#every commit={commit} reply=drop")])
                 .await
                 .unwrap();
         for (number, (ask, status, why)) in refusals.iter().enumerate() {
-            assert_eq!(world.send("payment", ask).await.status(), Some(*status), "{why}");
-            assert_eq!((world.fired(), world.count()), (vec![0], 0), "{why}");
-            assert_eq!(refused(world.ledger()).len(), number + 1, "{why}");
-            assert_eq!(received(world.ledger()).len(), 0, "{why}");
+            assert_eq!(services.send("payment", ask).await.status(), Some(*status), "{why}");
+            assert_eq!((services.fired(), services.count()), (vec![0], 0), "{why}");
+            assert_eq!(refused(services.ledger()).len(), number + 1, "{why}");
+            assert_eq!(received(services.ledger()).len(), 0, "{why}");
         }
-        world.settle().await;
-        assert_eq!(world.count(), 0);
-        assert!(world.send("payment", &charge("o1")).await.bytes.is_empty());
-        assert_eq!((world.fired(), received(world.ledger())[0].attempt), (vec![1], 1));
+        services.settle().await;
+        assert_eq!(services.count(), 0);
+        assert!(services.send("payment", &charge("o1")).await.bytes.is_empty());
+        assert_eq!((services.fired(), received(services.ledger())[0].attempt), (vec![1], 1));
     }
 }
 
 #[tokio::test]
-async fn a_key_that_is_refused_uses_no_fault_up() {
-    let world = TestServices::with(&["payment.charge#2 reply=drop", "email.send#2 reply=drop"]).await;
-    world.send("payment", &charge("o1").key("k1")).await;
-    assert_eq!(world.send("payment", &charge("o2").key("k1")).await.status(), Some(400));
+async fn a_refused_key_uses_up_no_fault() {
+    let services = TestServices::with(&["payment.charge#2 reply=drop", "email.send#2 reply=drop"]).await;
+    services.send("payment", &charge("o1").key("k1")).await;
+    assert_eq!(services.send("payment", &charge("o2").key("k1")).await.status(), Some(400));
     assert_eq!(
-        world.send("payment", &TestRequest::form("/v1/refunds", "charge=ch_1").key("k1")).await.status(),
+        services.send("payment", &TestRequest::form("/v1/refunds", "charge=ch_1").key("k1")).await.status(),
         Some(400)
     );
-    world.send("email", &mail(&["a@x.example"]).key("k1")).await;
-    assert_eq!(world.send("email", &mail(&["b@x.example"]).key("k1")).await.status(), Some(409));
-    assert_eq!((world.fired(), world.count()), (vec![0, 0], 2));
-    assert_eq!(refused(world.ledger()), [400, 400, 409]);
+    services.send("email", &mail(&["a@x.example"]).key("k1")).await;
+    assert_eq!(services.send("email", &mail(&["b@x.example"]).key("k1")).await.status(), Some(409));
+    assert_eq!((services.fired(), services.count()), (vec![0, 0], 2));
+    assert_eq!(refused(services.ledger()), [400, 400, 409]);
 }
 
 #[tokio::test]
-async fn a_condition_that_does_not_hold_uses_no_fault_up() {
-    let world = TestServices::with(&["records.put#2 reply=drop"]).await;
-    world.send("records", &put("a", 1)).await;
-    assert_eq!(world.send("records", &put("a", 2).header("If-Match", "\"7\"")).await.status(), Some(412));
-    assert_eq!((world.fired(), world.count()), (vec![0], 1));
-    assert!(world.send("records", &put("a", 2).header("If-Match", "\"1\"")).await.bytes.is_empty());
-    assert_eq!((world.fired(), world.count()), (vec![1], 2));
+async fn a_failed_condition_uses_up_no_fault() {
+    let services = TestServices::with(&["records.put#2 reply=drop"]).await;
+    services.send("records", &put("a", 1)).await;
+    assert_eq!(services.send("records", &put("a", 2).header("If-Match", "\"7\"")).await.status(), Some(412));
+    assert_eq!((services.fired(), services.count()), (vec![0], 1));
+    assert!(services.send("records", &put("a", 2).header("If-Match", "\"1\"")).await.bytes.is_empty());
+    assert_eq!((services.fired(), services.count()), (vec![1], 2));
 }
 
 #[tokio::test]
-async fn every_service_asks_for_the_secret_before_anything_else() {
-    let world = TestServices::start(everything(1), &[]).await.unwrap();
+async fn every_service_checks_the_api_key_first() {
+    let services = TestServices::start(all_services(1), &[]).await.unwrap();
     for op in Write::ALL.into_iter().filter(|op| *op != Write::Smtp) {
         let facts = op.facts();
-        world.services.reset("next").await;
-        let ask = op.request(&world, 1).await;
-        let before = world.count();
+        services.mock.reset("next").await;
+        let ask = op.request(&services, 1).await;
+        let before = services.count();
         for secret in ["", "sk_test_wrong"] {
             assert_eq!(
-                world.send(facts.service, &ask.clone().secret(secret)).await.status(),
+                services.send(facts.service, &ask.clone().secret(secret)).await.status(),
                 Some(401),
                 "{op:?}"
             );
         }
-        assert_eq!(world.count(), before, "{op:?}");
-        assert_eq!(world.send(facts.service, &ask).await.status(), Some(facts.status), "{op:?}");
+        assert_eq!(services.count(), before, "{op:?}");
+        assert_eq!(services.send(facts.service, &ask).await.status(), Some(facts.status), "{op:?}");
     }
 }
 
 #[tokio::test]
-async fn the_secret_of_one_service_opens_no_other() {
-    let world = TestServices::start(everything(1), &[]).await.unwrap();
-    let names: Vec<String> = world.services.names().map(str::to_owned).collect();
+async fn the_api_key_of_one_service_is_invalid_for_others() {
+    let services = TestServices::start(all_services(1), &[]).await.unwrap();
+    let names: Vec<String> = services.mock.names().map(str::to_owned).collect();
     for name in &names {
         let path = match name.as_str() {
             "payment" => "/v1/charges",
@@ -114,9 +114,9 @@ async fn the_secret_of_one_service_opens_no_other() {
             _ => "/tickets",
         };
         for other in names.iter().filter(|other| *other != name) {
-            let secret = world.services.key(other).unwrap();
+            let secret = services.mock.key(other).unwrap();
             assert_eq!(
-                world.send(name, &TestRequest::get(path).secret(secret)).await.status(),
+                services.send(name, &TestRequest::get(path).secret(secret)).await.status(),
                 Some(401),
                 "{other} at {name}"
             );
@@ -125,9 +125,9 @@ async fn the_secret_of_one_service_opens_no_other() {
 }
 
 #[tokio::test]
-async fn a_refusal_names_the_operation_where_it_was_understood_so_far() {
-    let world = TestServices::start(strict(), &[]).await.unwrap();
-    world
+async fn a_refusal_names_the_operation_if_it_is_known() {
+    let services = TestServices::start(strict(), &[]).await.unwrap();
+    services
         .send(
             "payment",
             &TestRequest::form("/v1/charges", "amount=4999&currency=usd&customer=cus_none").key("k1"),
@@ -142,12 +142,12 @@ async fn a_refusal_names_the_operation_where_it_was_understood_so_far() {
         )),
         _ => None,
     };
-    let found: Vec<_> = events(world.ledger()).iter().filter_map(of).collect();
+    let found: Vec<_> = events(services.ledger()).iter().filter_map(of).collect();
     assert_eq!(found, [(Some("payment.charge".to_owned()), Some("k1".to_owned()), 400, 1)]);
 }
 
-/// What the ledger says of refusals: status, reason, and what hapax lacks.
-fn reasons(world: &TestServices) -> Vec<(u16, String, Option<String>)> {
+/// The refusals in the ledger: status, reason, and unsupported feature.
+fn reasons(services: &TestServices) -> Vec<(u16, String, Option<String>)> {
     let of = |event: &Event<'_>| match event {
         Event::Refused { status, reason, unsupported, .. } => Some((
             *status,
@@ -156,31 +156,31 @@ fn reasons(world: &TestServices) -> Vec<(u16, String, Option<String>)> {
         )),
         _ => None,
     };
-    events(world.ledger()).iter().filter_map(of).collect()
+    events(services.ledger()).iter().filter_map(of).collect()
 }
 
 #[tokio::test]
-async fn a_refusal_carries_the_reason_that_its_caller_was_told() {
-    let world = TestServices::start(everything(1), &[]).await.unwrap();
-    world.send("payment", &TestRequest::form("/v1/charges", "currency=usd&customer=cus_42")).await;
-    world.send("payment", &charge("o1").secret("sk_test_another_secret")).await;
-    world
+async fn a_refusal_has_the_reason_of_its_response() {
+    let services = TestServices::start(all_services(1), &[]).await.unwrap();
+    services.send("payment", &TestRequest::form("/v1/charges", "currency=usd&customer=cus_42")).await;
+    services.send("payment", &charge("o1").secret("sk_test_another_secret")).await;
+    services
         .send("email", &TestRequest::json("POST", "/emails", &serde_json::json!({"from": "a@example.com"})))
         .await;
-    world.send("records", &TestRequest::json("PUT", "/records/a", &serde_json::json!({}))).await;
-    let said = reasons(&world);
-    assert_eq!(said[0], (400, "Missing required param: amount.".to_owned(), None));
-    assert_eq!(said[1].0, 401);
+    services.send("records", &TestRequest::json("PUT", "/records/a", &serde_json::json!({}))).await;
+    let refusals = reasons(&services);
+    assert_eq!(refusals[0], (400, "Missing required param: amount.".to_owned(), None));
+    assert_eq!(refusals[1].0, 401);
     assert!(
-        said[1].1.starts_with("Invalid API Key provided: ") && !said[1].1.contains("another"),
-        "{said:?}"
+        refusals[1].1.starts_with("Invalid API Key provided: ") && !refusals[1].1.contains("another"),
+        "{refusals:?}"
     );
-    assert_eq!(said[2].0, 422);
-    assert!(!said[2].1.is_empty() && !said[3].1.is_empty(), "{said:?}");
+    assert_eq!(refusals[2].0, 422);
+    assert!(!refusals[2].1.is_empty() && !refusals[3].1.is_empty(), "{refusals:?}");
 }
 
 #[tokio::test]
-async fn what_the_real_api_has_and_the_service_does_not_is_unsupported() {
+async fn missing_parts_of_the_real_api_are_unsupported() {
     let json = |method: &'static str, target: &str| TestRequest::json(method, target, &serde_json::json!({}));
     for (service, ask, lacks) in [
         ("payment", TestRequest::form("/v1/invoices", "customer=cus_42"), "POST /v1/invoices"),
@@ -199,38 +199,38 @@ async fn what_the_real_api_has_and_the_service_does_not_is_unsupported() {
         ("email", TestRequest::get("/emails/receiving"), "GET /emails/receiving"),
         ("email", TestRequest::get("/v3/templates"), "GET /v3/templates"),
     ] {
-        let world = TestServices::start(everything(1), &[]).await.unwrap();
+        let services = TestServices::start(all_services(1), &[]).await.unwrap();
         let ask = ask.header("User-Agent", "test");
-        let seen = world.send(service, &ask).await;
+        let seen = services.send(service, &ask).await;
         assert_eq!(seen.status(), Some(501), "{lacks}: {}", seen.text());
-        let said = format!("hapax does not have {lacks} yet.");
-        assert!(seen.text().contains(&said), "{}", seen.text());
-        let [(501, reason, Some(unsupported))] = &reasons(&world)[..] else {
-            panic!("{:?}", reasons(&world))
+        let message = format!("hapax does not have {lacks} yet.");
+        assert!(seen.text().contains(&message), "{}", seen.text());
+        let [(501, reason, Some(unsupported))] = &reasons(&services)[..] else {
+            panic!("{:?}", reasons(&services))
         };
-        assert!(reason.starts_with(&said) && unsupported == lacks, "{reason} {unsupported}");
-        // Who has no key is told so first: the path is right.
-        let unknown = world.send(service, &ask.clone().secret("nobody")).await;
+        assert!(reason.starts_with(&message) && unsupported == lacks, "{reason} {unsupported}");
+        // Without a key that refusal comes first: the path is valid.
+        let unknown = services.send(service, &ask.clone().secret("nobody")).await;
         assert_eq!(unknown.status(), Some(401), "{lacks}");
     }
 }
 
 #[tokio::test]
-async fn a_client_of_something_else_is_told_that_there_is_no_such_endpoint_whatever_its_key() {
-    let world = TestServices::start(everything(1), &[]).await.unwrap();
-    let names: Vec<String> = world.services.names().map(str::to_owned).collect();
+async fn an_unknown_endpoint_is_reported_before_the_api_key() {
+    let services = TestServices::start(all_services(1), &[]).await.unwrap();
+    let names: Vec<String> = services.mock.names().map(str::to_owned).collect();
     for name in &names {
         let ask = TestRequest::json("POST", "/v1/chat/completions", &serde_json::json!({"model": "m"}))
             .header("User-Agent", "test");
         for ask in [ask.clone(), ask.secret("sk-of-another-vendor")] {
-            let seen = world.send(name, &ask).await;
+            let seen = services.send(name, &ask).await;
             assert_eq!(seen.status(), Some(404), "{name}: {}", seen.text());
-            let said = format!("no such endpoint: this is the {name} service, which speaks");
+            let message = format!("no such endpoint: this is the {name} service, which speaks");
             let text = seen.text();
-            assert!(text.contains(&said) && text.contains("POST /v1/chat/completions"), "{text}");
+            assert!(text.contains(&message) && text.contains("POST /v1/chat/completions"), "{text}");
         }
     }
-    assert!(reasons(&world).iter().all(|(status, reason, lacks)| {
+    assert!(reasons(&services).iter().all(|(status, reason, lacks)| {
         *status == 404 && reason.contains("no such endpoint") && lacks.is_none()
     }));
 }

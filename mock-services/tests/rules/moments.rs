@@ -1,0 +1,132 @@
+//! The moments at which a service is paused.
+
+use std::time::Duration;
+
+use mock_services::deploy::{Deploy, DeployOptions, EnvironmentOptions, LockEnd};
+use mock_services::ledger::Event;
+use mock_services::service::After;
+use mock_services::{MockServices, MomentKind, ServiceOptions};
+
+use crate::kit::ledger::{events, lapsed};
+use crate::kit::request::TestRequest;
+use crate::kit::services::TestServices;
+use crate::kit::write::{charge, put};
+
+/// Longer than any step takes; only a failure waits this long.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn received_is_before_the_commit_and_committed_before_the_reply() {
+    for (kind, committed) in
+        [(MomentKind::Received, 0), (MomentKind::Committed, 1), (MomentKind::BeforeReply, 1)]
+    {
+        let services = TestServices::with(&[]).await;
+        let mut listener = services.mock.listen("payment", kind).unwrap();
+        let (ask, other) = (charge("o1"), TestRequest::get("/v1/balance"));
+        let (asked, also) = (services.send_as(1, "payment", &ask), services.send_as(2, "payment", &other));
+        let checks = async {
+            let held = listener.recv().await.unwrap();
+            assert_eq!(
+                (held.moment.operation.as_str(), held.moment.attempt, held.moment.caller),
+                ("payment.charge", 1, 1)
+            );
+            let have = events(services.ledger());
+            let is = |like: fn(&Event<'_>) -> bool| have.iter().filter(|event| like(event)).count();
+            assert_eq!(is(|event| matches!(event, Event::Committed { .. })), committed, "{kind:?}");
+            assert_eq!(is(|event| matches!(event, Event::Replied { .. })), 0, "{kind:?}");
+            drop(held);
+            drop(listener);
+        };
+        let (seen, ()) = tokio::join!(asked, checks);
+        assert_eq!(seen.status(), Some(200));
+        assert_eq!(also.await.status(), Some(200));
+    }
+}
+
+#[tokio::test]
+async fn a_late_commit_is_a_moment_of_its_attempt_unless_it_lapses() {
+    let services = TestServices::with(&["payment.refund commit={later: {requests: 2}}"]).await;
+    let id = services.send("payment", &charge("o1")).await.at("/id");
+    let refund = TestRequest::form("/v1/refunds", &format!("charge={id}"));
+    services.send("payment", &refund).await;
+    services.send("payment", &refund).await;
+    let mut listener = services.mock.listen("payment", MomentKind::Committed).unwrap();
+    let read = TestRequest::get("/v1/refunds");
+    let seen = tokio::time::timeout(TIMEOUT, services.send("payment", &read)).await.unwrap();
+    assert_eq!((seen.status(), lapsed(services.ledger()).len()), (Some(200), 1));
+    assert!(listener.try_recv().is_err(), "nothing was committed");
+}
+
+#[tokio::test]
+async fn a_scheduled_change_is_a_moment_of_no_attempt() {
+    let locked = EnvironmentOptions {
+        name: "production".to_owned(),
+        version: None,
+        locked_by: Some(("ann".to_owned(), LockEnd::After(After::Requests(1)))),
+    };
+    let deploy = Deploy::new(DeployOptions { environments: vec![locked], ..DeployOptions::default() });
+    let builder = MockServices::builder().service(deploy, ServiceOptions::default());
+    let services = TestServices::start(builder, &[]).await.unwrap();
+    let mut listener = services.mock.listen("deploy", MomentKind::Committed).unwrap();
+    let read = TestRequest::get("/environments/production");
+    let seen = tokio::time::timeout(TIMEOUT, services.send("deploy", &read)).await.unwrap();
+    assert_eq!(seen.at("/lock/holder"), "ann");
+    assert!(listener.try_recv().is_err(), "nothing was deployed");
+    assert_eq!(services.send("deploy", &read).await.json()["lock"], serde_json::Value::Null);
+}
+
+#[tokio::test]
+async fn a_reset_waits_until_a_held_moment_is_released() {
+    let services = TestServices::with(&["payment.charge commit={later: 1ms} reply=drop"]).await;
+    let mut listener = services.mock.listen("payment", MomentKind::Committed).unwrap();
+    services.send("payment", &charge("o1")).await;
+    let held = listener.recv().await.unwrap();
+    let mut reset = Box::pin(services.mock.reset("again"));
+    tokio::select! {
+        biased;
+        () = &mut reset => panic!("the service is paused"),
+        () = std::future::ready(()) => {}
+    }
+    drop(held);
+    drop(listener);
+    tokio::time::timeout(TIMEOUT, reset).await.unwrap();
+    assert_eq!(services.send("payment", &charge("o2")).await.status(), None, "the fault counts from 1 again");
+}
+
+#[tokio::test]
+async fn a_request_during_a_waiting_reset_is_in_the_new_ledger() {
+    let services = TestServices::with(&[]).await;
+    let mut listener = services.mock.listen("records", MomentKind::Received).unwrap();
+    let ask = put("a", 1);
+    let mut held = Box::pin(services.send("records", &ask));
+    let moment = tokio::select! {
+        moment = listener.recv() => moment.unwrap(),
+        _ = &mut held => panic!("the service is paused"),
+    };
+    let mut reset = Box::pin(services.mock.reset("again"));
+    let order = charge("o1");
+    let mut sent = Box::pin(services.send("payment", &order));
+    // The reset has not reached this service yet, so the request stays pending.
+    let meanwhile = async {
+        for _ in 0..20 {
+            services.send("tickets", &TestRequest::get("/tickets")).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = &mut reset => panic!("one of the services is paused"),
+        _ = &mut sent => panic!("the service is reset, but the ledger is not"),
+        () = meanwhile => {}
+    }
+    drop((moment, listener));
+    let ((), seen, _) =
+        tokio::time::timeout(TIMEOUT, async { tokio::join!(reset, sent, held) }).await.unwrap();
+    assert_eq!((seen.status(), services.count()), (Some(200), 1), "{:?}", services.ledger().entries());
+    assert_eq!(
+        services.send("payment", &TestRequest::get("/v1/charges")).await.json()["data"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
