@@ -46,7 +46,7 @@ fn a_lock_that_githubs_api_does_not_know_makes_the_trial_void() {
     let case = "deploy/lock-held-then-free@free=6";
     workspace.call(&["run", case, "--", "bash", "agent"]).expect(3);
     let why = reasons(&workspace, case);
-    assert!(why.contains("the GitHub API, which knows no locks"), "{why}");
+    assert!(why.contains("the GitHub API, which has no locks"), "{why}");
     assert!(
         why.contains("this case needs the plain deploy API")
             && why.contains("`can: [deploy.deploy via github]`"),

@@ -7,7 +7,7 @@ pub struct Api {
     pub name: &'static str,
     /// Its name in sentences: `the GitHub API`.
     pub title: &'static str,
-    /// How it differs from the other APIs of the service: `which knows no locks`.
+    /// How it differs from the other APIs of the service: `which has no locks`.
     pub differs: &'static str,
 }
 

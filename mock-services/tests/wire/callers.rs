@@ -74,7 +74,7 @@ async fn a_request_without_the_api_key_is_not_an_attempt() {
             (401, Some("application/problem+json")),
             "{request}"
         );
-        assert!(body.contains("The key is missing or not known."), "{body}");
+        assert!(body.contains("The API key is missing or unknown."), "{body}");
     }
     assert!(attempts(&services).is_empty() && services.fired()[0].seen == 0);
     let refused =

@@ -27,7 +27,7 @@ fn what_was_done_through_another_api_is_void_and_shows_the_line_that_skips_it() 
     let terms = needing("deploy.deploy", &["plain"]);
     let verdict = score(&terms, &through("deploy.deploy", "/repos/a/b/deployments").end(), None);
     assert_eq!(verdict.result, TrialStatus::Void);
-    insta::assert_snapshot!(verdict.void_because.join("\n"), @"the subject did deploy.deploy through the GitHub API, which knows no locks, rollouts or dry runs; this case needs the plain deploy API: to skip such cases, write `can: [deploy.deploy via github]` for the subject in hapax.yaml, with everything else that it does");
+    insta::assert_snapshot!(verdict.void_because.join("\n"), @"the subject did deploy.deploy through the GitHub API, which has no locks, rollouts or dry runs; this case needs the plain deploy API: to skip such cases, write `can: [deploy.deploy via github]` for the subject in hapax.yaml, with everything else that it does");
     assert_eq!(
         score(&terms, &through("deploy.deploy", "/deployments").end(), None).result,
         TrialStatus::Pass
